@@ -1,0 +1,53 @@
+# Everything a newcomer needs. Each target sets up what it uses; the only thing required is Python >= 3.11.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check format audit bench constraints fingerprints clean
+
+demo: $(READY)               ## five people, one attack, and how noise defeats it
+	@$(BIN)/python -m dpsql.demo
+
+test: $(READY)               ## every test, on all cores
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY)              ## format, lint, strict types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/import_rules.py
+
+format: $(READY)             ## rewrite the layout, fix what lint can fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+audit: $(READY)              ## the golden vectors, one line each
+	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
+
+bench: $(READY)              ## speed, as ratios within one run
+	$(BIN)/python bench/run.py
+
+fingerprints: $(READY)       ## after rereading a proof: pin it to the code it proves
+	$(BIN)/python tools/fingerprints.py --write
+
+# Versions and hashes, no addresses. Needs uv.
+constraints:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --extra dev --extra pld --extra opendp -q pyproject.toml -o constraints.txt
+
+# uv when it is there (seconds), pip otherwise: the same locked versions either way.
+$(READY): constraints.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpsql needs Python 3.11 or newer")'
+	@if command -v uv >/dev/null 2>&1; then set -ex; \
+	  uv venv -q --clear --python $(PYTHON) .venv; \
+	  uv pip install -q --python $(BIN)/python --require-hashes -r constraints.txt; \
+	  uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .; \
+	else set -ex; \
+	  $(PYTHON) -m venv --clear .venv; \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r constraints.txt; \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	fi
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""Proof by attack and by golden values."""

@@ -1,0 +1,1 @@
+"""Input perturbation: each person perturbs at the source, the curator de-biases."""

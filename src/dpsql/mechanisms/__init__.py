@@ -1,0 +1,1 @@
+"""How a value is released. One mechanism, one file: calibrate, event, release, accuracy."""

@@ -1,0 +1,1 @@
+"""What is promised: values and theorems. No I/O, no randomness, no SQL."""

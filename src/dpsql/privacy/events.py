@@ -1,0 +1,172 @@
+"""What was done, said in a way every accountant can price: the only words mechanisms and accountants share.
+
+An event holds the privacy parameters of a release, never a value from the data. Numbers are kept as exact
+rationals, so that prices add up without drift. A new event is added only where no existing one describes a
+mechanism as tightly as a known theorem does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from dpsql.errors import BadParameter
+from dpsql.privacy.rounding import exact
+from dpsql.require import require_count, require_delta, require_epsilon, require_open_unit, require_positive
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A release, described by its parameters. Fractions, ints and floats are accepted and kept exactly."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.type == "Fraction":
+                object.__setattr__(self, field.name, exact(getattr(self, field.name)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pure(Event):
+    """Any ε-DP release known by its ε alone.
+
+    Discrete Laplace, randomized response, permute-and-flip, noisy max with Laplace or exponential noise,
+    sparse vector, Cauchy-type smooth noise.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuousLaplace(Event):
+    """Laplace noise of scale l1/ε on the real line: ε-DP, with a tighter Rényi curve than `Pure`."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedRange(Event):
+    """An ε-bounded-range selection: the exponential mechanism and its Gumbel form. ε-DP, and ε²/8-zCDP."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinuousGaussian(Event):
+    """Gaussian noise on the real line with σ = noise_multiplier · l2. Library only: it never prices a release."""
+
+    noise_multiplier: Fraction
+
+    def __post_init__(self) -> None:
+        require_positive(noise_multiplier=self.noise_multiplier)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussian(Event):
+    """Discrete Gaussian noise of parameter σ² on every coordinate of an integer vector of squared L2 distance l2²."""
+
+    sigma_squared: Fraction
+    l2_squared: Fraction
+    dimensions: int = 1
+
+    def __post_init__(self) -> None:
+        require_positive(sigma_squared=self.sigma_squared, l2_squared=self.l2_squared)
+        require_count(dimensions=self.dimensions)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approximate(Event):
+    """Any (ε, δ)-DP release known by those two numbers alone: smooth and elastic Laplace noise."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        require_delta(delta=self.delta)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySelection(Event):
+    """Optimal (truncated geometric) selection of private keys, `keys` per person, each at (ε/keys, δ/keys)."""
+
+    epsilon: Fraction
+    delta: Fraction
+    keys: int
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        require_open_unit(delta=self.delta)
+        require_count(keys=self.keys)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianThreshold(Event):
+    """Keys kept where a discrete Gaussian people count passes an integer threshold that fails with probability δ."""
+
+    sigma_squared: Fraction
+    delta: Fraction
+    keys: int
+
+    def __post_init__(self) -> None:
+        require_positive(sigma_squared=self.sigma_squared)
+        require_open_unit(delta=self.delta)
+        require_count(keys=self.keys)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoissonSampled(Event):
+    """`event` run on a Poisson sample of the people at `rate`, under add/remove neighbours."""
+
+    event: Event
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        require_open_unit(rate=self.rate)
+        Event.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed(Event):
+    """Several releases on the same data. Their order does not matter to any accountant here."""
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(event, Event) for event in self.events):
+            raise BadParameter(
+                "Composed holds something that is not an event",
+                why="a release that is not described cannot be priced",
+                fix="pass a tuple of events",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBatch(Event):
+    """Releases whose parameters were all fixed in advance, priced together as one (ε, δ) by an optimal theorem."""
+
+    epsilon: Fraction
+    delta: Fraction
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        require_delta(delta=self.delta)
+        Composed(self.events)
+        Event.__post_init__(self)

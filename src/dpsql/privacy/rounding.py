@@ -1,0 +1,47 @@
+"""Where floats and exact numbers meet. Every float that carries a privacy parameter crosses here."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from dpsql.require import Number, require_finite
+
+
+def exact(value: Number) -> Fraction:
+    """The rational number a caller wrote: a float stands for its binary value, a Decimal for its decimal one.
+
+    Requires  a finite number.
+    Rounds    nothing.
+    """
+    require_finite(value=value)
+    return Fraction(value) if isinstance(value, (int, float, Decimal, Fraction)) else Fraction(float(value))
+
+
+def round_up(value: Fraction) -> float:
+    """The smallest float that is at least `value` (inf where none is)."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.nextafter(math.inf, 0)
+    return near if near >= value else math.nextafter(near, math.inf)
+
+
+def round_down(value: Fraction) -> float:
+    """The largest float that is at most `value` (-inf where none is)."""
+    return -round_up(-value)
+
+
+def pad_up(value: float, *, ulps: int) -> float:
+    """`value` moved up by `ulps` units in the last place: the stated error of the floating-point steps before.
+
+    The caller says how many units its formula can lose; the unit tests compare the padded value with a
+    50-digit evaluation, in the direction promised.
+    """
+    return value + ulps * math.ulp(value) if math.isfinite(value) else value
+
+
+def pad_down(value: float, *, ulps: int) -> float:
+    """`value` moved down by `ulps` units in the last place. See `pad_up`."""
+    return value - ulps * math.ulp(value) if math.isfinite(value) else value

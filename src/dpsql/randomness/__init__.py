@@ -1,0 +1,18 @@
+"""Where chance comes from: the operating system's bits, and exact samplers on integers built from them."""
+
+from dpsql.randomness.bernoulli import bernoulli, bernoulli_exp
+from dpsql.randomness.gaussian import discrete_gaussian
+from dpsql.randomness.laplace import discrete_laplace
+from dpsql.randomness.source import SYSTEM, OsSource, Source, shuffled, uniform_below
+
+__all__ = [
+    "SYSTEM",
+    "OsSource",
+    "Source",
+    "bernoulli",
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "shuffled",
+    "uniform_below",
+]

@@ -1,0 +1,177 @@
+"""The vocabulary of preconditions. Every public function states its own with these, by keyword.
+
+A check refuses NaN, infinities, booleans and anything that is not a number, and names the parameter as the
+caller wrote it. Nothing is ever clamped into range: a wrong privacy parameter is a question, not a rounding error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Final, TypeAlias
+
+from dpsql.errors import BadParameter
+
+Number: TypeAlias = int | float | Fraction | Decimal
+"""What a caller may pass where a real number is meant. Decimal and Fraction keep 0.1 exactly 0.1."""
+
+LARGEST_COUNT: Final = 2**53
+"""No list, table or repetition is longer; counts up to here are exact in every representation we use."""
+
+
+def _refuse(name: str, value: object, must: str, why: str, fix: str) -> BadParameter:
+    return BadParameter(f"{name}={value!r} must be {must}", why=why, fix=fix)
+
+
+def _finite(name: str, value: object, must: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise _refuse(
+            name,
+            value,
+            must,
+            f"{name} is a number in the theorem; a {type(value).__name__} has no place in it",
+            f"pass {name} as an int, float, Fraction or Decimal",
+        )
+    finite = value.is_finite() if isinstance(value, Decimal) else _is_finite(value)
+    if not finite:
+        raise _refuse(
+            name,
+            value,
+            must,
+            "NaN and infinities pass through formulas silently and void the promise",
+            f"pass a finite {name}",
+        )
+
+
+def _is_finite(value: Real) -> bool:
+    if isinstance(value, (int, Integral, Fraction)):
+        return True  # also where float() would overflow
+    return math.isfinite(value)
+
+
+def require_finite(**named: Number) -> None:
+    """Each value is a finite number."""
+    for name, value in named.items():
+        _finite(name, value, "a finite number")
+
+
+def require_positive(**named: Number) -> None:
+    """Each value is a finite number above 0."""
+    for name, value in named.items():
+        _finite(name, value, "a finite number above 0")
+        if not value > 0:
+            raise _refuse(
+                name,
+                value,
+                "a finite number above 0",
+                "at 0 or below there is no mechanism with this guarantee",
+                f"choose a {name} above 0",
+            )
+
+
+def require_non_negative(**named: Number) -> None:
+    """Each value is a finite number, 0 or above."""
+    for name, value in named.items():
+        _finite(name, value, "a finite number, 0 or above")
+        if not value >= 0:
+            raise _refuse(
+                name,
+                value,
+                "a finite number, 0 or above",
+                "it measures a size",
+                f"choose a {name} of at least 0",
+            )
+
+
+def require_epsilon(**named: Number) -> None:
+    """Each value is a privacy loss that can be bought: finite and above 0."""
+    for name, value in named.items():
+        _finite(name, value, "a finite number above 0")
+        if not value > 0:
+            raise _refuse(
+                name,
+                value,
+                "a finite number above 0",
+                "ε = 0 means the answer may not depend on the data at all, and a negative ε means nothing",
+                "choose ε above 0; 0.1 to 1 per question is usual",
+            )
+
+
+def require_delta(**named: Number) -> None:
+    """Each value is a failure probability with 0 <= δ < 1."""
+    for name, value in named.items():
+        _finite(name, value, "in [0, 1)")
+        if not 0 <= value < 1:
+            raise _refuse(
+                name,
+                value,
+                "in [0, 1)",
+                "δ is the chance that the promise fails for somebody; at 1 nothing is promised",
+                "choose δ far below one over the number of people, or 0 for a pure promise",
+            )
+
+
+def require_open_unit(**named: Number) -> None:
+    """Each value lies strictly between 0 and 1."""
+    for name, value in named.items():
+        _finite(name, value, "strictly between 0 and 1")
+        if not 0 < value < 1:
+            raise _refuse(
+                name,
+                value,
+                "strictly between 0 and 1",
+                "at 0 and 1 the bound is infinite or says nothing",
+                f"choose a {name} inside (0, 1)",
+            )
+
+
+def require_probability(**named: Number) -> None:
+    """Each value lies in [0, 1]."""
+    for name, value in named.items():
+        _finite(name, value, "in [0, 1]")
+        if not 0 <= value <= 1:
+            raise _refuse(name, value, "in [0, 1]", "it is a probability", f"choose a {name} between 0 and 1")
+
+
+def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) -> None:
+    """Each value is a whole number in [at_least, at_most]."""
+    for name, value in named.items():
+        must = f"a whole number from {at_least} to {at_most}"
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise _refuse(name, value, must, f"{name} counts something", f"pass {name} as an int")
+        if not at_least <= value <= at_most:
+            raise _refuse(
+                name,
+                value,
+                must,
+                f"outside this range {name} has no meaning here, or the exact computation would not end",
+                f"choose a {name} inside the range",
+            )
+
+
+def require_bounds(*, lower: Number, upper: Number) -> None:
+    """Finite bounds with lower < upper."""
+    _finite("lower", lower, "a finite number")
+    _finite("upper", upper, "a finite number")
+    if not lower < upper:
+        raise BadParameter(
+            f"bounds lower={lower!r}, upper={upper!r} must satisfy lower < upper",
+            why="reversed bounds clamp every value to the wrong end, equal bounds leave nothing to learn",
+            fix="state the smallest value first, then the largest",
+        )
+
+
+def require_numbers(*, at_least: int = 1, **named: Sequence[Number]) -> None:
+    """Each sequence has at least `at_least` entries, all finite numbers."""
+    for name, values in named.items():
+        if len(values) < at_least:
+            raise BadParameter(
+                f"{name} has {len(values)} entries, needs at least {at_least}",
+                why="there is nothing to choose from or to add up",
+                fix=f"pass a longer {name}",
+            )
+        for index, value in enumerate(values):
+            _finite(f"{name}[{index}]", value, "a finite number")

@@ -1,0 +1,1 @@
+"""The law, for extenders: kits that a new mechanism or accountant must pass, and doubles that only tests may use."""

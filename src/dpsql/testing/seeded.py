@@ -1,0 +1,43 @@
+"""A predictable source of chance, for tests only."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsql.errors import TestsOnly
+
+
+class SeededSource:
+    """The bits of SHAKE-256 over a seed and a counter. Works inside a running pytest test and nowhere else.
+
+    Noise from a known seed can be subtracted, so a release that used this source would be the exact value.
+    """
+
+    def __init__(self, seed: int) -> None:
+        _refuse_outside_tests()
+        self._seed, self._counter = seed, 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(bytearray(self._stream(8 * count)), dtype=np.uint64)
+
+    def bits(self, count: int) -> int:
+        size = (count + 7) >> 3
+        return int.from_bytes(self._stream(size), "little") >> (8 * size - count)
+
+    def _stream(self, size: int) -> bytes:
+        _refuse_outside_tests()
+        self._counter += 1
+        return hashlib.shake_256(f"{self._seed}:{self._counter}".encode()).digest(size)
+
+
+def _refuse_outside_tests() -> None:
+    if "PYTEST_CURRENT_TEST" not in os.environ:
+        raise TestsOnly(
+            "the seeded source of chance works in tests only",
+            why="noise from a known seed can be subtracted: the answer would be the exact value",
+            fix="use dpsql.randomness.SYSTEM, the operating system's generator",
+        )

@@ -1,0 +1,60 @@
+"""A proof is pinned to the code it proves.
+
+A page under docs/theorems/ lists the functions it proves, one per line, as `proves: module:function  fingerprint`.
+The fingerprint is of the code, not of its layout, comments or docstrings. When the body changes, the test fails
+until somebody has reread the proof and run `make fingerprints`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGES = ROOT / "docs" / "theorems"
+LINE = re.compile(r"^proves: (?P<module>[\w.]+):(?P<name>[\w.]+)(?:  (?P<print>[0-9a-f]{12}|unpinned))?$", re.M)
+
+
+def fingerprint(module: str, name: str) -> str:
+    """Of the function or class `name` (dots for methods) in `module`: changes when the meaning may have changed."""
+    path = ROOT / "src" / Path(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    node: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
+    for part in name.split("."):
+        inside = [child for child in ast.iter_child_nodes(node) if getattr(child, "name", None) == part]
+        if not inside:
+            raise LookupError(f"{module} has no {name}")
+        node = inside[0]
+    for child in ast.walk(node):
+        if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(child) is not None:
+            child.body = child.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.dump(node).encode()).hexdigest()[:12]
+
+
+def stale(text: str) -> list[str]:
+    """The `proves:` lines of a page whose fingerprint is not that of the code."""
+    return [match[0] for match in LINE.finditer(text) if match["print"] != fingerprint(match["module"], match["name"])]
+
+
+def pinned(text: str) -> str:
+    """The page with every fingerprint brought up to date."""
+    return LINE.sub(lambda m: f"proves: {m['module']}:{m['name']}  {fingerprint(m['module'], m['name'])}", text)
+
+
+def main() -> int:
+    write, found = "--write" in sys.argv, []
+    for page in sorted(PAGES.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if write:
+            page.write_text(pinned(text), encoding="utf-8")
+        else:
+            found += [f"{page.name}: {line}" for line in stale(text)]
+    print("\n".join(found) or "theorem pages: pinned")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

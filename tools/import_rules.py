@@ -1,0 +1,81 @@
+"""Who may import whom, as data. `make check` runs this; a violation is printed with its line."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "dpsql"
+OPEN = {"errors", "require", "enclosure"}
+
+MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
+    "privacy": set(),
+    "randomness": set(),
+    "sensitivity": {"privacy"},
+    "mechanisms": {"privacy", "randomness", "sensitivity"},
+    "accounting": {"privacy"},
+    "local": {"privacy", "randomness", "mechanisms"},
+    "audit": {"privacy", "randomness", "sensitivity", "mechanisms", "accounting", "local"},
+    "testing": {"privacy", "randomness", "sensitivity", "mechanisms", "accounting", "local", "audit"},
+    "demo": {"privacy", "randomness", "sensitivity", "mechanisms"},
+    "errors": set(),
+    "require": set(),
+    "enclosure": set(),
+    "__init__": {"privacy", "randomness", "sensitivity", "mechanisms", "accounting", "local"},
+}
+
+NUMPY = {"randomness", "mechanisms", "sensitivity", "accounting", "local", "testing"}
+FENCED: dict[str, set[str]] = {  # third-party package -> the places that may import it
+    "numpy": NUMPY,
+    "dp_accounting": {"accounting/pld.py"},
+    "opendp": set(),
+    "scipy": set(),
+    "mpmath": set(),
+}
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every imported name, absolute, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            yield node.lineno, "." * node.level + module
+            if module == "dpsql":
+                yield from ((node.lineno, f"dpsql.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+
+
+def violations(path: str, source: str) -> list[str]:
+    """What `source`, living at `path` below src/dpsql, imports against the rules."""
+    package = path.partition("/")[0].removesuffix(".py")
+    if package not in MAY_IMPORT:
+        return [f"{path}: no rule says what {package} may import"]
+    allowed = {package} | OPEN | MAY_IMPORT[package]
+    found = []
+    for line, name in imported(ast.parse(source)):
+        top, _, rest = name.partition(".")
+        target = rest.partition(".")[0]
+        if name.startswith("."):
+            found.append(f"{path}:{line}: relative import")
+        elif top == "dpsql" and target and target not in allowed:
+            found.append(f"{path}:{line}: {package} may not import {name}")
+        elif top in FENCED and not FENCED[top] & {package, path}:
+            found.append(f"{path}:{line}: {top} may not be imported here")
+    return found
+
+
+def main() -> int:
+    found = [
+        line
+        for file in sorted(SOURCE.rglob("*.py"))
+        for line in violations(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
+    ]
+    print("\n".join(found) or "import rules: kept")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
