@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from dpsql.randomness.bernoulli import bernoulli_exp
+from dpsql.randomness.bernoulli import exp_coin
 from dpsql.randomness.source import Source, uniform_below
 from dpsql.require import require_positive
 
@@ -24,10 +24,10 @@ def discrete_laplace_draw(*, scale: Fraction, source: Source) -> int:
     t, s = scale.numerator, scale.denominator
     while True:
         low = uniform_below(t, source=source)
-        if not bernoulli_exp(Fraction(low, t), source=source):
+        if not exp_coin(low, t, source):
             continue
         high = 0
-        while bernoulli_exp(Fraction(1), source=source):
+        while exp_coin(1, 1, source):
             high += 1
         magnitude = (low + t * high) // s
         negative = source.bits(1)
@@ -44,8 +44,9 @@ def discrete_gaussian_draw(*, sigma_squared: Fraction, source: Source) -> int:
     Rounds    nothing: the draw is exact.
     """
     require_positive(sigma_squared=sigma_squared)
-    t = isqrt(sigma_squared.numerator // sigma_squared.denominator) + 1
+    n, d = sigma_squared.numerator, sigma_squared.denominator
+    t = isqrt(n // d) + 1
     while True:
         y = discrete_laplace_draw(scale=Fraction(t), source=source)
-        if bernoulli_exp((abs(y) - sigma_squared / t) ** 2 / (2 * sigma_squared), source=source):
+        if exp_coin((abs(y) * t * d - n) ** 2, 2 * n * d * t * t, source):
             return y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Final, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ class Source(Protocol):
     """Independent uniform bits. Everything random in dpsql is a function of these and of nothing else."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """`count` independent uniform 64-bit words, in an array the caller may overwrite."""
+        """`count` independent uniform 64-bit words. The array may be read-only."""
         ...
 
     def bits(self, count: int) -> int:
@@ -23,31 +24,29 @@ class Source(Protocol):
         ...
 
 
-class OsSource:
-    """The operating system's generator. Small requests are served from a pool that a fork empties.
+class OsSource(threading.local):
+    """The operating system's generator. Small requests are served from a pool that no fork or thread shares.
 
-    A child process that inherited a filled pool would draw the same noise as its parent, and the difference of two
-    answers would be exact; so the pool belongs to the process that filled it.
+    Two threads, or a parent and a child process, that read the same pool would draw the same noise, and the
+    difference of their two answers would be exact. So each thread has its own pool, which belongs to one process.
     """
 
-    __slots__ = ("_at", "_pid", "_pool")
-
     def __init__(self) -> None:
-        self._pool: bytes = b""
+        self._pool = b""
         self._at = 0
         self._pid = -1
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
     def bits(self, count: int) -> int:
         size = (count + 7) >> 3
-        if size > _POOL >> 2:
+        if size > _POOL:
             return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
         end = self._at + size
-        if self._pid != os.getpid() or end > len(self._pool):
-            self._pool, self._at, self._pid = os.urandom(_POOL), 0, os.getpid()
-            end = size
+        if end > len(self._pool) or self._pid != os.getpid():
+            self._pool, self._pid, end = os.urandom(_POOL), os.getpid(), size
+            self._at = 0
         chunk, self._at = self._pool[self._at : end], end
         return int.from_bytes(chunk, "little") >> (8 * size - count)
 
