@@ -64,7 +64,7 @@ def bernoulli_exp_many(gamma: Fraction, *, size: int, source: Source) -> NDArray
     """
     _require_rational("gamma", gamma)
     require_non_negative(gamma=gamma)
-    require_count(at_least=0, size=size)
+    require_count(at_least=0, at_most=2**32, size=size)
     least, most = exp_negative_fixed(Fraction(gamma), bits=64)
     look = source.words((size + 3) >> 2).view(np.uint16)[:size]
     coins = look < (least >> 48)

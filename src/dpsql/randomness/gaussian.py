@@ -7,7 +7,7 @@ from math import isqrt
 
 from dpsql.randomness.blocks import Exponent
 from dpsql.randomness.reference import discrete_gaussian_draw
-from dpsql.randomness.shelf import SHELF, WIDEST, Integers, one_by_one
+from dpsql.randomness.shelf import LARGEST_SIZE, SHELF, WIDEST, Integers, one_by_one
 from dpsql.randomness.source import Source
 from dpsql.require import require_count, require_positive
 
@@ -20,7 +20,7 @@ def discrete_gaussian(*, sigma_squared: Fraction, size: int, source: Source) -> 
     Rounds    nothing. The array holds 64-bit integers, or Python integers where σ is 2**44 or more.
     """
     require_positive(sigma_squared=sigma_squared)
-    require_count(at_least=0, size=size)
+    require_count(at_least=0, at_most=LARGEST_SIZE, size=size)
     sigma_squared = Fraction(sigma_squared)
     sigma = isqrt(int(sigma_squared)) + 1  # at most 1 too large
     if sigma < WIDEST:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dpsql.randomness.blocks import Exponent
 from dpsql.randomness.reference import discrete_laplace_draw
-from dpsql.randomness.shelf import SHELF, WIDEST, Integers, one_by_one
+from dpsql.randomness.shelf import LARGEST_SIZE, SHELF, WIDEST, Integers, one_by_one
 from dpsql.randomness.source import Source
 from dpsql.require import require_count, require_positive
 
@@ -19,7 +19,7 @@ def discrete_laplace(*, scale: Fraction, size: int, source: Source) -> Integers:
     Rounds    nothing. The array holds 64-bit integers, or Python integers where the scale is 2**44 or more.
     """
     require_positive(scale=scale)
-    require_count(at_least=0, size=size)
+    require_count(at_least=0, at_most=LARGEST_SIZE, size=size)
     scale = Fraction(scale)
     if scale < WIDEST:
         shift = max(int(scale / 16).bit_length() - 1, 0)  # blocks of at most a sixteenth of the scale

@@ -17,6 +17,9 @@ Integers: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
 WIDEST: Final = 2**44
 """Scales below this have tables, and their draws fit 64 bits up to a probability of exp(-2**19)."""
 
+LARGEST_SIZE: Final = 2**32
+"""More draws at once than memory holds are a mistake, not a request."""
+
 _WORTHWHILE: Final = 128  # draws from one law after which building its tables has paid for itself
 _ROOM: Final = 32  # laws remembered; tables take about 200 kB each
 

@@ -1,0 +1,189 @@
+"""Rules that matter are executable: imports, the public door, exact values, theorem pages, error codes, the demo."""
+
+import ast
+import importlib.util
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpsql
+import dpsql.errors
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src" / "dpsql"
+
+
+def tool(name: str):
+    """A script of tools/, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_nobody_imports_what_their_room_may_not():
+    rules = tool("import_rules")
+    found = [
+        line
+        for file in SOURCE.rglob("*.py")
+        for line in rules.violations(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("mechanisms/x.py", "from dpsql.accounting.zcdp import cost"),
+        ("accounting/x.py", "import dpsql.mechanisms.laplace"),
+        ("privacy/x.py", "import numpy as np"),
+        ("randomness/x.py", "from dpsql import privacy"),
+        ("mechanisms/x.py", "import dp_accounting"),
+        ("privacy/x.py", "def f():\n    from dpsql.testing import seeded"),
+        ("privacy/x.py", "from . import unit"),
+        ("unheard_of/x.py", "x = 1"),
+    ],
+)
+def test_the_import_rules_catch_a_planted_import(path, source):
+    assert len(tool("import_rules").violations(path, source)) == 1
+
+
+def test_the_public_door_is_small_sorted_and_real():
+    assert dpsql.__all__ == sorted(dpsql.__all__)
+    assert all(hasattr(dpsql, name) for name in dpsql.__all__)
+
+
+def opened_in(source: str) -> list[int]:
+    """Lines that call .open() on something."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "open"
+    ]
+
+
+def test_exact_values_are_opened_by_mechanisms_only():
+    assert opened_in("value.open()") == [1]
+    found = {
+        file.relative_to(SOURCE).as_posix()
+        for file in SOURCE.rglob("*.py")
+        if opened_in(file.read_text(encoding="utf-8"))
+    }
+    assert {path.partition("/")[0] for path in found} <= {"mechanisms"}
+
+
+def test_nothing_is_printed_or_logged_by_the_library():
+    for file in SOURCE.rglob("*.py"):
+        if file.name in {"demo.py", "vectors.py"}:
+            continue
+        names = {
+            node.id for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)
+        }
+        assert not names & {"print", "logging", "warnings", "eval", "exec"}, file
+
+
+def test_no_assert_reaches_a_user():
+    for file in SOURCE.rglob("*.py"):
+        if "testing" in file.parts:
+            continue  # kits are tests
+        asserts = [n.lineno for n in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(n, ast.Assert)]
+        assert asserts == [], file
+
+
+def test_every_proof_is_pinned_to_the_code_it_proves():
+    prints = tool("fingerprints")
+    pages = list((ROOT / "docs" / "theorems").glob("*.md"))
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert prints.LINE.search(text), f"{page.name} names no function it proves"
+        assert prints.stale(text) == [], f"{page.name}: reread the proof, then make fingerprints"
+
+
+def test_a_changed_body_makes_a_proof_stale(monkeypatch, tmp_path):
+    prints = tool("fingerprints")
+    (tmp_path / "src" / "m").mkdir(parents=True)
+    file = tmp_path / "src" / "m" / "__init__.py"
+    monkeypatch.setattr(prints, "ROOT", tmp_path)
+    file.write_text("def f(x):\n    'Doc.'\n    return x / 2   # half\n")
+    page = prints.pinned("proves: m:f\n")
+    assert prints.stale(page) == []
+    file.write_text("def f(x):\n    return x/2\n")
+    assert prints.stale(page) == []
+    file.write_text("def f(x):\n    return x / 3\n")
+    assert prints.stale(page) != []
+
+
+def public_functions():
+    for file in sorted(SOURCE.rglob("*.py")):
+        package = file.relative_to(SOURCE).parts[0]
+        if package not in {"privacy", "sensitivity", "randomness", "mechanisms", "accounting", "local"}:
+            continue
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield file.relative_to(SOURCE).as_posix(), node
+
+
+def test_every_public_function_says_what_it_returns():
+    missing = [f"{path}:{node.name}" for path, node in public_functions() if not ast.get_docstring(node)]
+    assert missing == []
+
+
+SILENT_DEFAULTS = {"epsilon", "delta", "rho", "lower", "upper", "neighbours", "relation", "l1", "l2", "delta_prime"}
+
+
+def test_no_privacy_parameter_has_a_default():
+    found = []
+    for path, node in public_functions():
+        arguments = node.args
+        pairs = [
+            *zip(arguments.args[len(arguments.args) - len(arguments.defaults) :], arguments.defaults, strict=True),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        found += [
+            f"{path}:{node.name}:{a.arg}" for a, default in pairs if default is not None and a.arg in SILENT_DEFAULTS
+        ]
+    assert found == []
+
+
+def error_classes():
+    return [kind for _, kind in inspect.getmembers(dpsql.errors, inspect.isclass) if issubclass(kind, dpsql.DpsqlError)]
+
+
+def test_every_error_code_is_unique_drawn_and_documented():
+    codes = [kind.code for kind in error_classes()]
+    assert len(codes) == len(set(codes))
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    for kind in error_classes():
+        if kind is not dpsql.DpsqlError:
+            assert re.search(rf"{kind.__name__}\s+{kind.code}", dpsql.errors.__doc__), kind
+            assert f"## {kind.code}" in page, kind
+
+
+def test_the_documents_link_to_files_that_exist():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_no_addresses_in_the_lock():
+    assert "://" not in (ROOT / "constraints.txt").read_text(encoding="utf-8")
+
+
+def test_importing_dpsql_is_lean():
+    """Only numpy and the standard library are loaded: no optional package sneaks into the core."""
+    optional = ("scipy", "mpmath", "opendp", "dp_accounting", "hypothesis", "pytest")
+    code = f"import sys, dpsql; print([name for name in {optional} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_python_of_the_readme_runs():
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S):
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "±" in done.stdout

@@ -1,0 +1,123 @@
+"""The runner of golden values: what passes, what fails, and that a wrong value cannot hide."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpsql.audit import vectors
+
+FILE = Path(__file__).parent.parent.parent / "vectors.json"
+VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
+vectors.load_readings()
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_golden_value(vector):
+    verdict = vectors.judge(vector)
+    assert verdict.passed, str(verdict)
+
+
+def shifted(value):
+    """The value, visibly wrong."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value * 1.01 + 0.01
+    if isinstance(value, list):
+        return [shifted(value[0]), *value[1:]]
+    if isinstance(value, dict):
+        first, *rest = value.items()
+        return dict([(first[0], shifted(first[1])), *rest])
+    return {"inf": 1.0, "-inf": -1.0, None: 1.0}.get(value, f"not {value}")
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_every_expected_value_is_really_checked(vector):
+    """Each right value, moved by one percent, must make its vector fail."""
+    for key in vector["expected"]:
+        if key.endswith(vectors.WRONG) or key in vectors.PROSE:
+            continue
+        if vector["tolerance"]["rel"] >= 1e-3:
+            continue  # grid scans, compared loosely
+        wrong = copy.deepcopy(vector)
+        wrong["expected"][key] = shifted(wrong["expected"][key])
+        assert not vectors.judge(wrong).passed, key
+
+
+def test_the_identifier_is_never_read():
+    for vector in VECTORS[::7]:
+        assert vectors.judge({**vector, "id": "anything"}).passed
+
+
+def test_a_wrong_value_must_not_come_out():
+    vector = next(v for v in VECTORS if v["id"].startswith("divergence-04"))
+    assert vectors.judge(vector).passed
+    trap = copy.deepcopy(vector)
+    trap["expected"]["seed_pointwise_do_not_use"] = trap["expected"]["correct_by_sets"] * (1 + 1e-9)
+    trap["expected"]["correct_by_sets"] *= 1 - 1e-12  # still right within the tolerance
+    assert vectors.judge(trap).passed  # the "wrong" value equals the right one: harmless
+    trap["tolerance"] = {"rel": 1e-3, "abs": 0}
+    trap["expected"]["seed_pointwise_do_not_use"] = trap["expected"]["correct_by_sets"] * (1 + 1.5e-3)
+    trap["expected"]["correct_by_sets"] *= 1 - 0.9e-3
+    assert not vectors.judge(trap).passed  # the output agrees with the value that must not come out
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        {"id": "x", "topic": "unheard_of", "inputs": {}, "expected": {}, "tolerance": {"rel": 0, "abs": 0}},
+        {"id": "x", "topic": "laplace", "inputs": {"foo": 1}, "expected": {}, "tolerance": {"rel": 0, "abs": 0}},
+        {
+            "id": "x",
+            "topic": "laplace",
+            "inputs": {"sensitivity_l1": 1, "epsilon": 1},
+            "expected": {"unheard_of": 1},
+            "tolerance": {"rel": 0, "abs": 0},
+        },
+        {
+            "id": "x",
+            "topic": "laplace",
+            "inputs": {"sensitivity_l1": 1, "epsilon": -1},
+            "expected": {"scale": 1},
+            "tolerance": {"rel": 0, "abs": 0},
+        },
+        {"id": "x", "topic": "laplace"},
+        {"topic": "laplace", "inputs": 3, "expected": 4, "tolerance": 5},
+        17,
+        None,
+    ],
+    ids=str,
+)
+def test_what_cannot_be_dispatched_is_a_failure(vector):
+    verdict = vectors.judge(vector)
+    assert not verdict.passed
+    assert verdict.reason
+
+
+def test_the_command_line(tmp_path):
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "dpsql.audit.vectors", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    some = tmp_path / "some.json"
+    some.write_text(json.dumps(VECTORS[:3]))
+    good = run(some)
+    assert (good.returncode, good.stdout.splitlines()[-1]) == (0, "3 passed, 0 failed")
+    assert len(good.stdout.splitlines()) == 4
+    bad = copy.deepcopy(VECTORS[:2])
+    bad[1]["expected"]["scale"] += 1
+    some.write_text(json.dumps(bad))
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    both = run(some, broken, tmp_path / "missing.json")
+    assert (both.returncode, both.stdout.splitlines()[-1]) == (1, "1 passed, 3 failed")
+    assert "scale is" in both.stdout
+    assert run().returncode == 2
