@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check format audit bench constraints fingerprints clean
+.PHONY: demo test explore check format audit bench constraints fingerprints clean
 
 demo: $(READY)               ## five people, one attack, and how noise defeats it
 	@$(BIN)/python -m dpsql.demo
 
 test: $(READY)               ## every test, on all cores
 	$(BIN)/python -m pytest -n auto
+
+explore: $(READY)            ## property tests on new random examples
+	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n auto tests/unit
 
 check: $(READY)              ## format, lint, strict types, import rules
 	$(BIN)/ruff format --check .

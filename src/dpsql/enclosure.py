@@ -1,4 +1,4 @@
-"""Certified bounds of exp and log in integers: the only transcendental numbers a privacy decision may rest on.
+"""Certified bounds of exp, log and square roots in integers: the irrational numbers that decide a draw or a charge.
 
 Each function returns an interval (low, high) that contains the true value, computed with integer arithmetic
 alone, so that no library, rounding mode or compiler can move it. Callers ask for more bits until the interval
@@ -9,6 +9,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
+from typing import Final
+
+from dpsql.errors import BadParameter
+
+LARGEST_EXPONENT: Final = 100_000
+"""exp(100 000) has 144 000 bits and takes a second or two; no promise is stated with such a number."""
+
+
+def _outside(what: str) -> BadParameter:
+    return BadParameter(
+        what,
+        why="outside its range the computation would not end, or end with a wrong enclosure",
+        fix="check the argument where it enters",
+    )
 
 
 def exp_negative_fixed(x: Fraction, *, bits: int) -> tuple[int, int]:
@@ -18,6 +33,8 @@ def exp_negative_fixed(x: Fraction, *, bits: int) -> tuple[int, int]:
     Requires  x >= 0.
     Rounds    outward: every step keeps the true value inside the interval.
     """
+    if x.numerator < 0:
+        raise _outside("exp_negative_fixed needs x >= 0")
     halvings = (x.numerator // x.denominator).bit_length() + 8
     work = bits + halvings + 16
     y = (x.numerator << work) // (x.denominator << halvings)  # y <= 2**work * x / 2**s < y + 1
@@ -40,10 +57,12 @@ def exp_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     """(low, high) around exp(x) with a relative width of at most 2**-bits.
 
     Theorem   as `exp_negative_fixed`; exp(x) = 1 / exp(-x).
-    Requires  |x| up to about 10**6, where the integers stay small enough to be quick.
+    Requires  |x| <= 100 000, where the integers stay small enough to be quick.
     Rounds    outward.
     """
     size = abs(x)
+    if size > LARGEST_EXPONENT:
+        raise _outside(f"exp_bounds needs |x| <= {LARGEST_EXPONENT}")
     extra = bits + 3 + (size.numerator * 3 // (2 * size.denominator))  # exp(-size) >= 2**-(1.5 * size)
     low, high = exp_negative_fixed(size, bits=extra)
     one = 1 << extra
@@ -78,6 +97,8 @@ def log_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     Requires  x > 0.
     Rounds    outward.
     """
+    if x.numerator <= 0:
+        raise _outside("log_bounds needs x > 0")
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     mantissa = x / Fraction(2) ** exponent  # in (1/2, 2)
     work = bits + abs(exponent).bit_length() + 24
@@ -86,3 +107,20 @@ def log_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     low += exponent * (two_low if exponent >= 0 else two_high)
     high += exponent * (two_high if exponent >= 0 else two_low)
     return Fraction(low, 1 << work), Fraction(high, 1 << work)
+
+
+def sqrt_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
+    """(low, high) around sqrt(x) with a relative width of at most 2**-bits; equal where the root is rational.
+
+    Theorem   isqrt(n)**2 <= n < (isqrt(n) + 1)**2, on the numerator and denominator scaled by a power of four.
+    Requires  x >= 0.
+    Rounds    outward.
+    """
+    if x.numerator < 0:
+        raise _outside("sqrt_bounds needs x >= 0")
+    product = x.numerator * x.denominator  # sqrt(n / d) = sqrt(n * d) / d
+    shift = max(0, bits + 2 - product.bit_length() // 2)
+    root = isqrt(product << 2 * shift)
+    high = root if root * root == product << 2 * shift else root + 1
+    scale = x.denominator << shift
+    return Fraction(root, scale), Fraction(high, scale)

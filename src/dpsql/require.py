@@ -23,7 +23,15 @@ LARGEST_COUNT: Final = 2**53
 
 
 def _refuse(name: str, value: object, must: str, why: str, fix: str) -> BadParameter:
-    return BadParameter(f"{name}={value!r} must be {must}", why=why, fix=fix)
+    return BadParameter(f"{name}={_shown(value)} must be {must}", why=why, fix=fix)
+
+
+def _shown(value: object) -> str:
+    """How a message quotes a value; Python declines to print integers of more than 4 300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"<a {type(value).__name__} too long to print>"
 
 
 def _finite(name: str, value: object, must: str) -> None:
@@ -140,7 +148,7 @@ def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: i
     """Each value is a whole number in [at_least, at_most]."""
     for name, value in named.items():
         must = f"a whole number from {at_least} to {at_most}"
-        if isinstance(value, bool) or not isinstance(value, Integral):
+        if isinstance(value, bool) or not isinstance(value, (int, Integral)):
             raise _refuse(name, value, must, f"{name} counts something", f"pass {name} as an int")
         if not at_least <= value <= at_most:
             raise _refuse(
@@ -158,15 +166,25 @@ def require_bounds(*, lower: Number, upper: Number) -> None:
     _finite("upper", upper, "a finite number")
     if not lower < upper:
         raise BadParameter(
-            f"bounds lower={lower!r}, upper={upper!r} must satisfy lower < upper",
+            f"bounds lower={_shown(lower)}, upper={_shown(upper)} must satisfy lower < upper",
             why="reversed bounds clamp every value to the wrong end, equal bounds leave nothing to learn",
             fix="state the smallest value first, then the largest",
         )
 
 
+def _is_list(values: object) -> bool:
+    return not isinstance(values, str) and (isinstance(values, Sequence) or hasattr(values, "__array__"))
+
+
 def require_numbers(*, at_least: int = 1, **named: Sequence[Number]) -> None:
     """Each sequence has at least `at_least` entries, all finite numbers."""
     for name, values in named.items():
+        if not _is_list(values):
+            raise BadParameter(
+                f"{name} is a {type(values).__name__}, not a list of numbers",
+                why="its entries have an order and are looked at more than once",
+                fix=f"pass {name} as a list or tuple",
+            )
         if len(values) < at_least:
             raise BadParameter(
                 f"{name} has {len(values)} entries, needs at least {at_least}",

@@ -38,6 +38,7 @@ READING_MODULES: Final = (
     "privacy",
     "selection",
     "sensitivity",
+    "smooth",
 )
 
 _readings: dict[str, list[Reading]] = defaultdict(list)

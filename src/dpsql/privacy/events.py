@@ -7,6 +7,7 @@ mechanism as tightly as a known theorem does.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
@@ -130,6 +131,18 @@ class GaussianThreshold(Event):
         Event.__post_init__(self)
 
 
+def _described(events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events as a tuple: an iterator that is read once by a check would be empty, and free, afterwards."""
+    described = tuple(events)
+    if not all(isinstance(event, Event) for event in described):
+        raise BadParameter(
+            "something that is not an event stands where an event belongs",
+            why="a release that is not described cannot be priced",
+            fix="pass a tuple of events",
+        )
+    return described
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoissonSampled(Event):
     """`event` run on a Poisson sample of the people at `rate`, under add/remove neighbours."""
@@ -138,6 +151,7 @@ class PoissonSampled(Event):
     rate: Fraction
 
     def __post_init__(self) -> None:
+        _described((self.event,))
         require_open_unit(rate=self.rate)
         Event.__post_init__(self)
 
@@ -149,12 +163,7 @@ class Composed(Event):
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        if not all(isinstance(event, Event) for event in self.events):
-            raise BadParameter(
-                "Composed holds something that is not an event",
-                why="a release that is not described cannot be priced",
-                fix="pass a tuple of events",
-            )
+        object.__setattr__(self, "events", _described(self.events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,5 +177,5 @@ class PlannedBatch(Event):
     def __post_init__(self) -> None:
         require_epsilon(epsilon=self.epsilon)
         require_delta(delta=self.delta)
-        Composed(self.events)
+        object.__setattr__(self, "events", _described(self.events))
         Event.__post_init__(self)

@@ -1,10 +1,16 @@
-"""The currencies of privacy loss."""
+"""The currencies of privacy loss: what a promise is worth, in numbers and in words."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import total_ordering
+from typing import Self
 
-from dpsql.require import require_delta, require_non_negative
+from dpsql.errors import BadParameter, MixedCurrencies
+from dpsql.privacy.rounding import exact
+from dpsql.require import Number, require_delta, require_finite, require_non_negative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +28,159 @@ class PrivacyParams:
     def pure(self) -> bool:
         """True where δ = 0: the ratio is bounded for every output, without exception."""
         return self.delta == 0
+
+    def explain(self) -> str:
+        """The promise in words: what an observer can learn at most, and what δ means and does not mean."""
+        kind = "pure" if self.pure else "approximate"
+        head = f"ε = {float(self.epsilon):g}, δ = {float(self.delta):g}: {kind} differential privacy."
+        return "\n\n".join([head, _odds_sentence(self.epsilon), _EVERYTHING_ELSE, _delta_sentence(self.delta)])
+
+
+_EVERYTHING_ELSE = (
+    "This holds whatever the observer knew before, whatever else is published, and however the answer is processed"
+    " later. It does not say that nothing is learned about a person: what the data say about people in general"
+    " is learned, with or without that person's rows."
+)
+
+
+def posterior_bound(*, epsilon: Number) -> float:
+    """The most an observer can believe, after a pure ε answer, of something they gave even odds before.
+
+    Theorem   Bayes' rule: posterior odds = prior odds · Pr[answer | D] / Pr[answer | D'] <= exp(ε), so the
+              probability is at most exp(ε) / (1 + exp(ε)).
+    Requires  ε >= 0.
+    Rounds    up.
+    """
+    require_non_negative(epsilon=epsilon)
+    try:
+        doubt = math.exp(-float(epsilon))
+    except OverflowError:  # an integer or fraction beyond the largest float
+        return 1.0
+    return min(1.0, math.nextafter(1 / (1 + doubt), 1) + 2 * math.ulp(0.5))
+
+
+def _odds_sentence(epsilon: Number) -> str:
+    if epsilon == 0:
+        return "The answer says nothing at all about any one person: 50-50 stays 50-50."
+    most = f"{100 * posterior_bound(epsilon=epsilon):.4g} %"
+    return (
+        f"Somebody who thinks it 50-50 whether a given person is in the data (or what that person's rows say) can,"
+        f" after seeing the answer, be at worst {most} sure. In general no odds change by more than a"
+        f" factor of exp(ε), for every answer that can come out."
+    )
+
+
+def _delta_sentence(delta: Number) -> str:
+    if delta == 0:
+        return "δ = 0: there is no exception, however unlikely."
+    return (
+        f"δ = {float(delta):g} is slack added to every probability: the answer comes from a law that differs, with"
+        f" probability at most δ, from one for which the sentences above are true without exception. It is not"
+        f" the probability that the loss passes ε, which may be larger. And the exception is not harmless by itself:"
+        f" printing every row with probability δ is allowed. So δ has to be far below one over the number of people."
+    )
+
+
+def require_order(*, alpha: Number) -> None:
+    """The order of a Rényi divergence is a finite number above 1."""
+    require_finite(alpha=alpha)
+    if not alpha > 1:
+        raise BadParameter(
+            f"alpha={alpha!r} must be a finite number above 1",
+            why="order 1 is the Kullback-Leibler divergence, and orders below bound no privacy loss",
+            fix="choose an order above 1; 2 to 64 are usual",
+        )
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class Loss:
+    """An amount of privacy loss in one currency: ordered, added, never mixed with another currency."""
+
+    def _amount(self) -> Fraction:
+        raise NotImplementedError  # pragma: no cover - every currency says where its amount is
+
+    def _currency(self) -> str:
+        return type(self).__name__
+
+    def _with(self, amount: Fraction) -> Self:
+        raise NotImplementedError  # pragma: no cover
+
+    def _amount_of(self, other: object) -> Fraction:
+        if not isinstance(other, Loss) or other._currency() != self._currency():
+            theirs = other._currency() if isinstance(other, Loss) else type(other).__name__
+            raise MixedCurrencies(
+                f"{self._currency()} cannot be added to or compared with {theirs}",
+                why="the numbers measure different things; their sum or order means nothing",
+                fix="convert both to the same currency with a theorem of dpsql.accounting first",
+            )
+        return other._amount()
+
+    def __add__(self, other: Loss) -> Self:
+        return self._with(self._amount() + self._amount_of(other))
+
+    def __lt__(self, other: Loss) -> bool:
+        return self._amount() < self._amount_of(other)
+
+    def __eq__(self, other: object) -> bool:
+        return self._amount() == self._amount_of(other)
+
+    def __hash__(self) -> int:
+        return hash((self._currency(), self._amount()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PureDP(Loss):
+    """ε of pure differential privacy. Adds up under composition (Dwork, Roth 2014, Thm 3.14)."""
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        require_non_negative(epsilon=self.epsilon)
+        object.__setattr__(self, "epsilon", exact(self.epsilon))
+
+    def _amount(self) -> Fraction:
+        return self.epsilon
+
+    def _with(self, amount: Fraction) -> Self:
+        return type(self)(epsilon=amount)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ZCDP(Loss):
+    """ρ of zero-concentrated differential privacy. Adds up under composition (Bun, Steinke 2016, Lemma 1.7)."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        require_non_negative(rho=self.rho)
+        object.__setattr__(self, "rho", exact(self.rho))
+
+    def _amount(self) -> Fraction:
+        return self.rho
+
+    def _with(self, amount: Fraction) -> Self:
+        return type(self)(rho=amount)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RDP(Loss):
+    """ε of Rényi differential privacy of order alpha. Adds up at equal order (Mironov 2017, Prop. 1)."""
+
+    alpha: Fraction
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        require_order(alpha=self.alpha)
+        require_non_negative(epsilon=self.epsilon)
+        object.__setattr__(self, "alpha", exact(self.alpha))
+        object.__setattr__(self, "epsilon", exact(self.epsilon))
+
+    def _amount(self) -> Fraction:
+        return self.epsilon
+
+    def _currency(self) -> str:
+        return f"RDP of order {self.alpha}"
+
+    def _with(self, amount: Fraction) -> Self:
+        return type(self)(alpha=self.alpha, epsilon=amount)

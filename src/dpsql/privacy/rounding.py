@@ -5,17 +5,27 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Final
 
+from dpsql.errors import BadParameter
 from dpsql.require import Number, require_finite
+
+_LONGEST_DECIMAL: Final = 5000
 
 
 def exact(value: Number) -> Fraction:
     """The rational number a caller wrote: a float stands for its binary value, a Decimal for its decimal one.
 
-    Requires  a finite number.
+    Requires  a finite number; a Decimal of 10**±5000 or beyond would take too long to write out.
     Rounds    nothing.
     """
     require_finite(value=value)
+    if isinstance(value, Decimal) and not value.is_zero() and abs(value.adjusted()) > _LONGEST_DECIMAL:
+        raise BadParameter(
+            "a Decimal is too large or too small",
+            why=f"beyond 10**±{_LONGEST_DECIMAL} it has too many digits to compute with",
+            fix="measure in other units",
+        )
     return Fraction(value) if isinstance(value, (int, float, Decimal, Fraction)) else Fraction(float(value))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+
+from dpsql.errors import BadParameter
+from dpsql.require import require_count
 
 
 class Neighbours(Enum):
@@ -16,3 +20,86 @@ class Neighbours(Enum):
 
     CHANGE_ONE = "change_one"
     """Bounded: equal size, the rows of one unit replaced. The size is public."""
+
+
+def require_neighbours(neighbours: object) -> None:
+    """The relation is one of the two, stated as such: text or a flag could be misread."""
+    if not isinstance(neighbours, Neighbours):
+        raise BadParameter(
+            f"neighbours={neighbours!r} must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
+            why="constants differ between the two relations by up to a factor of two",
+            fix="say which one the promise is about",
+        )
+
+
+class Unit(Enum):
+    """What one neighbour has more than the other."""
+
+    PERSON = "person"
+    """All rows that hold one key: a person, a device, a company."""
+
+    ROW = "row"
+    """One row, whoever it speaks of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyUnit:
+    """The protected entity: what it is called, the table that lists it, and the column or columns that name it.
+
+    With `Unit.ROW` there are no key columns: each row is its own entity. `group_size` is the largest group (a
+    family, a household) for which the owner also wants the promise printed; see `dpsql.privacy.group`.
+    """
+
+    entity: str
+    table: str
+    columns: tuple[str, ...]
+    unit: Unit
+    group_size: int = 1
+
+    def __post_init__(self) -> None:
+        require_name(entity=self.entity, table=self.table)
+        if not isinstance(self.columns, tuple):
+            raise _bad_columns(f"columns={self.columns!r} must be a tuple of names")
+        require_name(**{f"columns[{index}]": name for index, name in enumerate(self.columns)})
+        if len(set(self.columns)) != len(self.columns):
+            raise _bad_columns(f"columns={self.columns!r} names a column twice")
+        if not isinstance(self.unit, Unit):
+            raise BadParameter(
+                f"unit={self.unit!r} must be Unit.PERSON or Unit.ROW",
+                why="protecting a row protects a person only where each person has one row",
+                fix="say Unit.PERSON and name the key columns, or Unit.ROW",
+            )
+        if self.unit is Unit.PERSON and not self.columns:
+            raise _bad_columns("Unit.PERSON needs at least one key column")
+        if self.unit is Unit.ROW and self.columns:
+            raise _bad_columns("Unit.ROW has no key columns")
+        require_count(group_size=self.group_size)
+
+    def describe(self) -> str:
+        """One sentence that says whose presence is hidden."""
+        if self.unit is Unit.ROW:
+            text = f"each row of {self.table} (one {self.entity}) is protected by itself"
+        else:
+            text = (
+                f"all rows of one {self.entity}, found by {' and '.join(self.columns)} of {self.table}, are protected"
+            )
+        return f"{text}; the promise is also stated for groups of {self.group_size}" if self.group_size > 1 else text
+
+
+def require_name(**named: str) -> None:
+    """Each value is a non-empty string."""
+    for name, value in named.items():
+        if not isinstance(value, str) or not value.strip():
+            raise BadParameter(
+                f"{name}={value!r} must be a non-empty name",
+                why="a protected entity that cannot be named cannot be found",
+                fix=f"pass {name} as text",
+            )
+
+
+def _bad_columns(what: str) -> BadParameter:
+    return BadParameter(
+        what,
+        why="the key columns decide which rows belong to one person, and so what is protected",
+        fix='name them as a tuple, for example columns=("country", "passport_number"), or () with Unit.ROW',
+    )

@@ -1,0 +1,33 @@
+"""A history as a flat row of releases."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dpsql.errors import BadParameter
+from dpsql.privacy.events import Composed, Event
+
+LONGEST_HISTORY: Final = 1_000_000
+
+
+def releases(event: Event) -> list[Event]:
+    """The releases inside nested compositions, in order.
+
+    Compositions may share parts and nest deeply; a million releases is the limit, so that none of that hangs.
+    """
+    found: list[Event] = []
+    waiting, seen = [event], 0
+    while waiting:
+        part = waiting.pop()
+        seen += 1
+        if seen > LONGEST_HISTORY:
+            raise BadParameter(
+                f"the history holds more than {LONGEST_HISTORY} releases",
+                why="adding them up one by one would not end in reasonable time",
+                fix="charge it in parts",
+            )
+        if isinstance(part, Composed):
+            waiting.extend(reversed(part.events))
+        else:
+            found.append(part)
+    return found

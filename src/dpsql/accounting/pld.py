@@ -1,0 +1,284 @@
+"""Privacy loss distributions: the numerically optimal price of a planned batch, through the library dp-accounting.
+
+The library rounds every loss up to a grid ("pessimistic"), so its ε is an upper bound up to the rounding of a
+floating-point convolution (about 1e-15 in δ). It is imported on first use: that takes some seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from importlib import import_module
+from typing import Any, Final
+
+from dpsql.accounting.history import releases
+from dpsql.accounting.limits import require_within, shown
+from dpsql.accounting.spend import spends
+from dpsql.errors import BadParameter, MissingExtra, UnsupportedEvent
+from dpsql.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    ContinuousGaussian,
+    ContinuousLaplace,
+    DiscreteGaussian,
+    Event,
+    GaussianThreshold,
+    KeySelection,
+    PlannedBatch,
+    PoissonSampled,
+    Pure,
+)
+from dpsql.privacy.rounding import round_down, round_up
+from dpsql.require import Number, require_open_unit
+
+GRID: Final = 1e-4
+"""Losses are rounded up to multiples of it: at most 1e-4 of ε too much per release."""
+
+SMALLEST_DELTA: Final = 1e-12
+"""Below, the rounding of the convolution could matter."""
+
+LARGEST_COUNT: Final = 100_000
+LARGEST_LOSS: Final = 2000.0
+"""Grid points grow with the total ε; beyond, memory does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A dominating pair, as the name of a constructor and its numbers. Equal pairs are composed with themselves."""
+
+    kind: str
+    numbers: tuple[float, ...]
+    count: int = 1
+
+
+@singledispatch
+def pairs(event: Event) -> list[_Pair]:
+    """The dominating pairs whose composition bounds an event.
+
+    Theorem   docs/theorems/pld.md, one line per event: an (ε, δ) release is dominated by randomized response with a
+              chance δ of confessing; scalar Gaussian noise by itself.
+    Requires  a known event. Vector Gaussian noise on integers has no known single pair: price it by zCDP.
+    Rounds    ε, δ and sensitivities up, noise down.
+    """
+    raise UnsupportedEvent(
+        f"no dominating pair is known for {type(event).__name__}",
+        why="a loss distribution needs the worst pair of output laws",
+        fix="use the zcdp or rdp accountant for this event",
+    )
+
+
+def _response(epsilon: Fraction, delta: Fraction, count: int = 1) -> list[_Pair]:
+    return [_Pair("response", (round_up(epsilon), round_up(delta)), count)]
+
+
+@pairs.register(Pure)
+@pairs.register(BoundedRange)
+def _(event: Pure | BoundedRange) -> list[_Pair]:
+    return _response(event.epsilon, Fraction(0))
+
+
+@pairs.register(Approximate)
+@pairs.register(PlannedBatch)
+def _(event: Approximate | PlannedBatch) -> list[_Pair]:
+    return _response(event.epsilon, event.delta)
+
+
+@pairs.register
+def _(event: KeySelection) -> list[_Pair]:
+    return _response(event.epsilon / event.keys, event.delta / event.keys, event.keys)
+
+
+@pairs.register
+def _(event: ContinuousLaplace) -> list[_Pair]:
+    return [_Pair("laplace", (round_down(1 / event.epsilon), 1.0))]
+
+
+@pairs.register
+def _(event: ContinuousGaussian) -> list[_Pair]:
+    return [_Pair("gaussian", (round_down(event.noise_multiplier), 1.0))]
+
+
+@pairs.register
+def _(event: DiscreteGaussian) -> list[_Pair]:
+    if event.dimensions > 1:
+        raise UnsupportedEvent(
+            "a vector of discrete Gaussians has no single worst pair",
+            why="how its squared distance is spread over the coordinates changes the loss",
+            fix="use the zcdp accountant: its ρ holds for vectors",
+        )
+    return [_discrete_gaussian(event.sigma_squared, event.l2_squared)]
+
+
+@pairs.register
+def _(event: GaussianThreshold) -> list[_Pair]:
+    if event.keys > 1:
+        raise UnsupportedEvent(
+            "a threshold on several Gaussian counts has no single worst pair",
+            why="a person moves several counts at once",
+            fix="use the zcdp accountant: its ρ holds for vectors",
+        )
+    return [_discrete_gaussian(event.sigma_squared, Fraction(1)), _Pair("confession", (round_up(event.delta),))]
+
+
+def _discrete_gaussian(sigma_squared: Fraction, l2_squared: Fraction) -> _Pair:
+    distance = math.isqrt(int(l2_squared))  # integers at most this far apart
+    if distance < 1:
+        distance = 1
+    sigma = math.sqrt(round_down(sigma_squared)) * (1 - 2.0**-51)
+    return _Pair("discrete_gaussian", (sigma, float(distance)))
+
+
+@pairs.register
+def _(event: PoissonSampled) -> list[_Pair]:
+    rate = round_up(event.rate)
+    match event.event:
+        case ContinuousGaussian(noise_multiplier=multiplier):
+            return [_Pair("gaussian", (round_down(multiplier), rate))]
+        case ContinuousLaplace(epsilon=epsilon):
+            return [_Pair("laplace", (round_down(1 / epsilon), rate))]
+    return [_Pair("response", (round_up(part.epsilon), round_up(part.delta))) for part in spends(event)]
+
+
+@pairs.register
+def _(event: Composed) -> list[_Pair]:
+    return [pair for part in releases(event) for pair in pairs(part)]
+
+
+def epsilon_of(event: Event, *, delta: Number) -> float:
+    """The ε of a planned batch at δ, by composing privacy loss distributions.
+
+    Theorem   Kairouz, Oh, Viswanath (2015); Zhu, Dong, Wang (2022): dominating pairs compose. Not a filter.
+    Requires  δ >= 1e-12, at most 100 000 releases, and the extra [pld] installed.
+    Rounds    up, to a grid of losses.
+    """
+    return _library_epsilon(_grouped(event), delta)
+
+
+def delta_of(event: Event, *, epsilon: Number) -> float:
+    """The δ of a planned batch at ε, by composing privacy loss distributions.
+
+    Theorem   as `epsilon_of`.
+    Requires  ε >= 0, at most 100 000 releases, and the extra [pld] installed.
+    Rounds    up; 1e-14 is added for the convolution.
+    """
+    require_within(lowest=0, highest=LARGEST_LOSS, epsilon=epsilon)
+    counts = _grouped(event)
+    if not counts:
+        return 0.0
+    return min(1.0, float(_composed(counts).get_delta_for_epsilon(float(epsilon))) + 1e-14)
+
+
+def _library_epsilon(counts: Counter[_Pair], delta: Number) -> float:
+    require_open_unit(delta=delta)
+    require_within(lowest=SMALLEST_DELTA, highest=1, delta=delta)
+    if not counts:
+        return 0.0
+    epsilon = float(_composed(counts).get_epsilon_for_delta(float(delta) * (1 - 1e-9)))
+    if math.isinf(epsilon):
+        raise BadParameter(
+            f"delta={shown(delta)} does not cover the δ of the events",
+            why="the exceptions of the releases alone are more likely",
+            fix="ask for a larger δ",
+        )
+    return epsilon
+
+
+def _grouped(event: Event) -> Counter[_Pair]:
+    counts: Counter[_Pair] = Counter()
+    for pair in pairs(event):
+        counts[_Pair(pair.kind, pair.numbers)] += pair.count
+    total = sum(counts.values())
+    if total > LARGEST_COUNT:
+        raise BadParameter(
+            f"{total} releases in one batch, at most {LARGEST_COUNT}",
+            why="their loss distribution would not fit in memory",
+            fix="use the zcdp accountant",
+        )
+    return counts
+
+
+def _composed(counts: Counter[_Pair]) -> Any:
+    library = _library()
+    reach = math.fsum(count * _reach(pair) for pair, count in counts.items())
+    require_within(lowest=0, highest=LARGEST_LOSS, largest_loss=reach)
+    total = None
+    for pair, count in sorted(counts.items(), key=lambda item: (item[0].kind, item[0].numbers)):
+        one = _CONSTRUCTORS[pair.kind](library, *pair.numbers)
+        many = one.self_compose(count) if count > 1 else one
+        total = many if total is None else total.compose(many)
+    return total
+
+
+def _reach(pair: _Pair) -> float:
+    """About the largest loss of a pair: what its grid has to hold."""
+    match pair.kind:
+        case "response":
+            return pair.numbers[0]
+        case "laplace":
+            return 1 / pair.numbers[0]
+        case "gaussian":
+            return 0.5 / pair.numbers[0] ** 2 + 1 / pair.numbers[0]
+        case "discrete_gaussian":
+            return 0.5 * (pair.numbers[1] / pair.numbers[0]) ** 2 + pair.numbers[1] / pair.numbers[0]
+    return 0.0
+
+
+def _from_response(library: Any, epsilon: float, delta: float) -> Any:
+    parameters = library.common.DifferentialPrivacyParameters(epsilon, delta)
+    return library.distribution.from_privacy_parameters(parameters, value_discretization_interval=GRID)
+
+
+def _from_laplace(library: Any, scale: float, rate: float) -> Any:
+    return library.distribution.from_laplace_mechanism(
+        scale, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
+    )
+
+
+def _from_gaussian(library: Any, sigma: float, rate: float) -> Any:
+    return library.distribution.from_gaussian_mechanism(
+        sigma, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
+    )
+
+
+def _from_discrete_gaussian(library: Any, sigma: float, distance: float) -> Any:
+    return library.distribution.from_discrete_gaussian_mechanism(
+        sigma, sensitivity=int(distance), value_discretization_interval=GRID
+    )
+
+
+def _from_confession(library: Any, delta: float) -> Any:
+    return _from_response(library, 0.0, delta)
+
+
+_CONSTRUCTORS: Final[Mapping[str, Callable[..., Any]]] = {
+    "response": _from_response,
+    "laplace": _from_laplace,
+    "gaussian": _from_gaussian,
+    "discrete_gaussian": _from_discrete_gaussian,
+    "confession": _from_confession,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    common: Any
+    distribution: Any
+
+
+def _library() -> _Library:
+    try:
+        return _Library(
+            import_module("dp_accounting.pld.common"),
+            import_module("dp_accounting.pld.privacy_loss_distribution"),
+        )
+    except ImportError:
+        raise MissingExtra(
+            "the pld accountant needs the package dp-accounting",
+            why="loss distributions are composed by that library",
+            fix="pip install 'dpsql[pld]'",
+        ) from None

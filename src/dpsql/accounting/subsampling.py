@@ -1,0 +1,107 @@
+"""Running a release on a random sample of the people, and what that is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import Enum
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from dpsql.accounting.limits import priced_epsilon, require_within
+from dpsql.enclosure import exp_bounds, log_bounds
+from dpsql.errors import BadParameter, Refused
+from dpsql.privacy.measure import PrivacyParams
+from dpsql.privacy.rounding import exact, round_down, round_up
+from dpsql.privacy.unit import Neighbours
+from dpsql.require import Number, require_delta, require_open_unit
+
+
+class Scheme(Enum):
+    """How the sample is drawn."""
+
+    POISSON = "poisson"
+    """Every person enters by an own coin of probability `rate`."""
+
+    WITHOUT_REPLACEMENT = "without_replacement"
+    """A uniform set of m of the n people; `rate` is m/n."""
+
+
+RELATION: Final[Mapping[Scheme, Neighbours]] = MappingProxyType(
+    {Scheme.POISSON: Neighbours.ADD_REMOVE, Scheme.WITHOUT_REPLACEMENT: Neighbours.CHANGE_ONE}
+)
+"""The one relation under which the amplification of a scheme is a theorem here, for the release and for the result."""
+
+
+def require_scheme(*, scheme: Scheme, neighbours: Neighbours) -> None:
+    """The scheme and the relation belong together."""
+    if RELATION[scheme] is not neighbours:
+        raise Refused(
+            f"no amplification theorem here for {scheme.value} sampling under {neighbours.value}",
+            why="with the other relation the two samples differ in more than one person's coin",
+            fix=f"use {scheme.value} under {RELATION[scheme].value}",
+        )
+
+
+def amplify(*, epsilon: Number, delta: Number, rate: Number, scheme: Scheme) -> PrivacyParams:
+    """The (ε', δ') of an (ε, δ)-DP release run on a sample, for the relation `RELATION[scheme]`.
+
+    Theorem   Balle, Barthe, Gaboardi (2018), Thm. 8 and 9:  ε' = ln(1 + q (e^ε − 1)),  δ' = q δ.
+    Requires  the sample is fresh, secret and drawn as the scheme says; 0 < rate < 1.
+    Rounds    up.
+    """
+    size = priced_epsilon(epsilon=epsilon)
+    require_delta(delta=delta)
+    require_open_unit(rate=rate)
+    _known(scheme)
+    q = exact(rate)
+    # ln(1 + q (e^ε − 1)) = ε + ln(q + (1 − q) e^−ε): the exponential is at most 1, whatever ε.
+    small = exp_bounds(-min(size, Fraction(2048)), bits=128)[1]
+    inner = size + log_bounds(q + (1 - q) * small, bits=128)[1]
+    return PrivacyParams(epsilon=round_up(inner), delta=round_up(q * exact(delta)))
+
+
+def base_epsilon(*, target_epsilon: Number, rate: Number, scheme: Scheme) -> float:
+    """The largest ε of a release that is `target_epsilon`-DP once it runs on a sample.
+
+    Theorem   `amplify` solved for ε:  ε = ln(1 + (e^ε' − 1) / q).
+    Requires  as `amplify`; the e^ε' of a target above 700 is refused.
+    Rounds    down.
+    """
+    target = priced_epsilon(target_epsilon=target_epsilon)
+    require_within(lowest=0, highest=700, target_epsilon=target_epsilon)
+    require_open_unit(rate=rate)
+    _known(scheme)
+    low = exp_bounds(target, bits=128)[0]
+    return max(0.0, round_down(log_bounds(1 + (low - 1) / exact(rate), bits=128)[0]))
+
+
+def amplified_response(*, epsilon: Number, rate: Number) -> float:
+    """The exact loss of randomized response on a Poisson sample of one person: the example that attains `amplify`.
+
+    Theorem   with the person: (1 − q) R(0) + q R(1); without: R(0). The largest log-ratio is ln(1 + q (e^ε − 1)).
+    Requires  ε > 0, 0 < rate < 1.
+    Rounds    to nearest.
+    """
+    size = float(priced_epsilon(epsilon=epsilon))
+    require_open_unit(rate=rate)
+    q, lie = float(rate), math.exp(-size) / (1 + math.exp(-size))
+    without = {1: lie, 0: 1 - lie}
+    sampled = {1: (1 - q) * lie + q * (1 - lie), 0: (1 - q) * (1 - lie) + q * lie}
+    if not lie:
+        raise BadParameter(
+            f"epsilon={size!r} is too large for a coin of finite precision",
+            why="the probability of a lie rounds to 0",
+            fix="choose ε below 700",
+        )
+    return max(abs(math.log(sampled[bit] / without[bit])) for bit in (0, 1))
+
+
+def _known(scheme: Scheme) -> None:
+    if not isinstance(scheme, Scheme):
+        raise BadParameter(
+            f"scheme={scheme!r} is not a sampling scheme with a theorem",
+            why="amplification depends on how the sample is drawn",
+            fix="pass Scheme.POISSON (add_remove) or Scheme.WITHOUT_REPLACEMENT (change_one)",
+        )

@@ -1,0 +1,110 @@
+"""At the curator: reports in, unbiased shares with their margins out. Free: it reads only what is already private."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from dpsql.enclosure import log_bounds, sqrt_bounds
+from dpsql.errors import BadParameter
+from dpsql.mechanisms.digits import require_in_reach
+from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
+from dpsql.privacy.rounding import exact, round_up
+from dpsql.require import Number, require_count, require_numbers, require_open_unit
+
+Category = TypeVar("Category", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A share, de-biased: `value` may lie outside [0, 1]; its error exceeds `margin` with probability at most β."""
+
+    value: float
+    variance: float
+    margin: float
+
+
+def estimate_share(reports: Sequence[int], *, response: RandomizedResponse, beta: Number) -> Estimate:
+    """The share of people whose true answer is yes.
+
+    Theorem   a report is yes with probability p or q, so (mean − q) / (p − q) is unbiased. `debias_margin` bounds
+              its error given the true answers.
+    Requires  reports 0 or 1, at least one; 0 < beta < 1.
+    Rounds    the value to nearest; variance and margin up.
+    """
+    require_numbers(reports=reports)
+    if any(report not in (0, 1) for report in reports):
+        raise _bad_reports("a report is not a bit", "pass the reported bits, 0 or 1")
+    yes = sum(map(int, reports))
+    return _estimate(yes, size=len(reports), p=response.yes_given_yes, q=response.yes_given_no, beta=beta)
+
+
+def estimate_shares(
+    reports: Sequence[Category], *, response: KaryResponse[Category], beta: Number
+) -> dict[Category, Estimate]:
+    """The share of people who hold each category. Each margin holds for its own category.
+
+    Theorem   Wang et al. (2017):  (observed − q) / (p − q) is unbiased for each category.
+    Requires  listed categories, at least one report; 0 < beta < 1.
+    Rounds    the values to nearest; variances and margins up.
+    """
+    counts = Counter(reports)
+    if not counts.keys() <= set(response.categories):
+        raise _bad_reports(
+            "a report is not one of the categories", "decode the reports with the list they were made with"
+        )
+    keep, other = response.keep, response.other
+    return {
+        category: _estimate(counts[category], size=len(reports), p=keep, q=other, beta=beta)
+        for category in response.categories
+    }
+
+
+def debias_variance(*, size: int, p: Number, q: Number) -> Fraction:
+    """The largest variance of (mean − q) / (p − q) over all true answers.
+
+    Theorem   a report has variance p(1 − p) or q(1 − q); the mean of `size` independent ones has at most the
+              larger over size. For the symmetric survey both are 1/4 − γ², and this is the variance.
+    Requires  size >= 1; 0 < q < p < 1.
+    Rounds    nothing.
+    """
+    require_count(size=size)
+    require_open_unit(p=p, q=q)
+    if not p > q:
+        raise _bad_reports(f"p={p!r} is not above q={q!r}", "pass the probability of a true report first")
+    true, false = exact(p), exact(q)
+    require_in_reach(advantage=true - false)
+    return max(true * (1 - true), false * (1 - false)) / (size * (true - false) ** 2)
+
+
+def debias_margin(*, size: int, p: Number, q: Number, beta: Number) -> float:
+    """A margin that the de-biased share exceeds with probability at most β, whatever the true answers.
+
+    Theorem   the smaller of two bounds that both hold: Chebyshev, sqrt(variance / β); and Hoeffding on `size`
+              independent bits, sqrt(ln(2/β) / 2·size) / (p − q). Which is smaller depends on no report.
+    Requires  size >= 1; 0 < q < p < 1; 0 < beta < 1.
+    Rounds    up.
+    """
+    require_open_unit(beta=beta)
+    failure = exact(beta)
+    chebyshev = debias_variance(size=size, p=p, q=q) / failure
+    hoeffding = log_bounds(2 / failure)[1] / (2 * size * (exact(p) - exact(q)) ** 2)
+    return round_up(sqrt_bounds(min(chebyshev, hoeffding))[1])
+
+
+def _estimate(hits: int, *, size: int, p: Fraction, q: Fraction, beta: Number) -> Estimate:
+    if size == 0:
+        raise _bad_reports("there are no reports", "collect at least one")
+    variance = debias_variance(size=size, p=p, q=q)
+    return Estimate(
+        value=float((Fraction(hits, size) - q) / (p - q)),
+        variance=round_up(variance),
+        margin=debias_margin(size=size, p=p, q=q, beta=beta),
+    )
+
+
+def _bad_reports(what: str, fix: str) -> BadParameter:
+    return BadParameter(what, why="the bias can only be removed from reports of a known randomizer", fix=fix)

@@ -1,0 +1,213 @@
+"""The discrete Gaussian law and mechanism: exact integer noise, priced by zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from dpsql import randomness
+from dpsql.mechanisms.digits import (
+    DIGITS,
+    decimal,
+    digits_of,
+    float_above,
+    require_in_reach,
+    share_of_failure,
+    working,
+)
+from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, tail_ratio
+from dpsql.mechanisms.normal import standard_tail_quantile
+from dpsql.mechanisms.search import smallest_integer
+from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.privacy import events
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.rounding import exact
+from dpsql.randomness import Source
+from dpsql.require import Number, require_count, require_open_unit, require_positive
+
+
+def rho_for(*, sigma_squared: Number, l2_squared: Number) -> Fraction:
+    """The ρ of discrete Gaussian noise of parameter σ² on an integer vector that one unit moves by sqrt(l2_squared).
+
+    Theorem   Canonne, Kamath, Steinke (2020), Thm 4 and 14:  ρ = l2² / 2σ², scalars and vectors alike.
+    Requires  sigma_squared > 0, l2_squared > 0, stated for the same neighbour relation as the ρ.
+    Rounds    nothing.
+    """
+    require_positive(sigma_squared=sigma_squared, l2_squared=l2_squared)
+    return exact(l2_squared) / (2 * exact(sigma_squared))
+
+
+def sigma_squared_for_rho(*, rho: Number, l2_squared: Number) -> Fraction:
+    """The σ² of discrete Gaussian noise that makes an integer vector ρ-zCDP.
+
+    Theorem   as `rho_for`, solved:  σ² = l2² / 2ρ.
+    Requires  rho > 0, l2_squared > 0.
+    Rounds    nothing.
+    """
+    require_positive(rho=rho, l2_squared=l2_squared)
+    return exact(l2_squared) / (2 * exact(rho))
+
+
+def discrete_gaussian(*, sigma_squared: Number, size: int, source: Source) -> list[int]:
+    """`size` independent draws with Pr[x] ∝ exp(-x²/2σ²).
+
+    Theorem   docs/theorems/discrete_gaussian.md.
+    Requires  sigma_squared > 0, size >= 0.
+    Rounds    nothing: the draws are exact.
+    """
+    require_positive(sigma_squared=sigma_squared)
+    require_in_reach(sigma_squared=sigma_squared)
+    draws = randomness.discrete_gaussian(sigma_squared=exact(sigma_squared), size=size, source=source)
+    return [int(draw) for draw in draws]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussianLaw:
+    """Pr[x] = exp(-x²/2σ²) / Σ exp(-y²/2σ²), for every integer x."""
+
+    sigma_squared: Fraction
+
+    def __post_init__(self) -> None:
+        require_positive(sigma_squared=self.sigma_squared)
+        require_in_reach(sigma_squared=self.sigma_squared)
+        object.__setattr__(self, "sigma_squared", exact(self.sigma_squared))
+
+    @property
+    def normaliser(self) -> float:
+        """Σ exp(-y²/2σ²) over all integers y."""
+        with working():
+            return float(gaussian_sum(self.sigma_squared))
+
+    @property
+    def variance(self) -> float:
+        """The variance, which is never above σ²."""
+        with working():
+            return float(gaussian_variance(self.sigma_squared))
+
+    @property
+    def std(self) -> float:
+        """The square root of the variance."""
+        return math.sqrt(self.variance)
+
+    def pmf(self, x: int) -> float:
+        """Pr[X = x]."""
+        _require_integer(x=x)
+        with working():
+            return float(self._weight(x) / gaussian_sum(self.sigma_squared))
+
+    def cdf(self, x: int) -> float:
+        """Pr[X <= x]."""
+        _require_integer(x=x)
+        with working():
+            return float(self._from(-x) if x < 0 else 1 - self._from(x + 1))
+
+    def tail(self, m: int) -> float:
+        """Pr[|X| > m].
+
+        Theorem   twice the sum of the probabilities from m + 1 on.
+        Requires  m >= 0.
+        Rounds    up.
+        """
+        _require_integer(at_least=0, m=m)
+        with working():
+            return min(1.0, float_above(2 * self._from(m + 1)))
+
+    def margin(self, *, confidence: Number, outputs: int = 1) -> int:
+        """The smallest m such that `outputs` independent draws all lie in [-m, m] with at least this probability.
+
+        Theorem   Pr[|X| > m] <= q, with q = β for one draw and 1 - (1-β)^(1/k) for k, β = 1 - confidence.
+        Requires  0 < confidence < 1, outputs >= 1.
+        Rounds    up: the coverage is never below the confidence.
+        """
+        require_open_unit(confidence=confidence)
+        require_count(outputs=outputs)
+        wide = digits_of(self.sigma_squared)
+        share = share_of_failure(beta=1 - exact(confidence), outputs=outputs, digits=DIGITS + wide)
+        quantile = standard_tail_quantile(max(float(share) / 2, math.ulp(0.0)))
+        guess = int(Fraction(quantile) * math.isqrt(math.ceil(self.sigma_squared)))
+        with working(DIGITS + wide):
+            limit = share * (1 - Decimal(10) ** -(30 + wide))  # one step of m changes the tail by more
+            return smallest_integer(lambda m: 2 * self._from(m + 1) <= limit, guess=guess)
+
+    def _weight(self, x: int) -> Decimal:
+        return decimal(-x * x / (2 * self.sigma_squared)).exp()
+
+    def _from(self, start: int) -> Decimal:
+        """Pr[X >= start], for start >= 1."""
+        weight = self._weight(start)
+        return weight * tail_ratio(start, self.sigma_squared) / gaussian_sum(self.sigma_squared) if weight else weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussianMechanism:
+    """Discrete Gaussian noise on a whole number: l2²/2σ²-zCDP, with nothing rounded.
+
+    Theorem   docs/theorems/discrete_gaussian.md.
+    Requires  l2 a whole number >= 1: how far one unit moves the released integer, in its own grains.
+    """
+
+    sigma_squared: Fraction
+    l2: int
+
+    def __post_init__(self) -> None:
+        require_count(at_most=2**200, l2=self.l2)
+        object.__setattr__(self, "sigma_squared", self.law.sigma_squared)
+
+    @property
+    def law(self) -> DiscreteGaussianLaw:
+        """The exact law of the noise: its variance, tails and margins."""
+        return DiscreteGaussianLaw(sigma_squared=self.sigma_squared)
+
+    @property
+    def event(self) -> events.DiscreteGaussian:
+        """σ² and the squared distance: an accountant prices a single number more tightly than a vector."""
+        return events.DiscreteGaussian(sigma_squared=self.sigma_squared, l2_squared=Fraction(self.l2**2))
+
+    def release(self, value: Exact[int], /, *, source: Source) -> int:
+        """The value plus one draw of noise."""
+        (noise,) = discrete_gaussian(sigma_squared=self.sigma_squared, size=1, source=source)
+        return whole(value.open()) + noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorDiscreteGaussianMechanism:
+    """Independent discrete Gaussian noise on every coordinate of an integer vector: l2²/2σ²-zCDP as a whole.
+
+    Theorem   docs/theorems/discrete_gaussian.md.
+    Requires  l2_squared a whole number >= 1: the squared L2 distance by which one unit moves the vector. The
+              number of coordinates is public.
+    """
+
+    sigma_squared: Fraction
+    l2_squared: int
+    dimensions: int
+
+    def __post_init__(self) -> None:
+        require_count(dimensions=self.dimensions)
+        require_count(at_most=2**400, l2_squared=self.l2_squared)
+        object.__setattr__(self, "sigma_squared", self.law.sigma_squared)
+
+    @property
+    def law(self) -> DiscreteGaussianLaw:
+        """The exact law of the noise on one coordinate; `law.margin(outputs=dimensions)` covers all at once."""
+        return DiscreteGaussianLaw(sigma_squared=self.sigma_squared)
+
+    @property
+    def event(self) -> events.DiscreteGaussian:
+        """σ², the squared distance and the number of coordinates."""
+        return events.DiscreteGaussian(
+            sigma_squared=self.sigma_squared, l2_squared=Fraction(self.l2_squared), dimensions=self.dimensions
+        )
+
+    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[int, ...]:
+        """The vector plus one draw of noise per coordinate."""
+        values = whole_vector(value.open(), dimensions=self.dimensions)
+        noises = discrete_gaussian(sigma_squared=self.sigma_squared, size=self.dimensions, source=source)
+        return tuple(exact_value + noise for exact_value, noise in zip(values, noises, strict=True))
+
+
+def _require_integer(*, at_least: int = -(2**400), **named: int) -> None:
+    require_count(at_least=at_least, at_most=2**400, **named)

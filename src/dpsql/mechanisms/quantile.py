@@ -1,0 +1,184 @@
+"""Quantiles, minimum and maximum by the exponential mechanism on the line between declared bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Final
+
+from dpsql.enclosure import exp_negative_fixed, log_bounds
+from dpsql.errors import BadParameter
+from dpsql.mechanisms.digits import require_in_reach
+from dpsql.mechanisms.whole import whole
+from dpsql.privacy.events import BoundedRange
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.rounding import exact, round_down, round_up
+from dpsql.privacy.unit import Neighbours
+from dpsql.randomness import Source, uniform_below
+from dpsql.require import (
+    Number,
+    require_bounds,
+    require_count,
+    require_epsilon,
+    require_numbers,
+    require_open_unit,
+    require_positive,
+    require_probability,
+)
+
+LARGEST_BOUND: Final = 2**62
+
+
+def quantile_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: int) -> Fraction:
+    """How far one unit moves the utility −|#{x < r} − q·n| of any point r.
+
+    Theorem   Smith (2011). A value that arrives moves #{x < r} − q·n by 1 − q or −q; one that is replaced by at
+              most 1. A unit with several values moves it by as many such steps.
+    Requires  0 <= q <= 1; values_per_unit >= 1.
+    Rounds    nothing.
+    """
+    require_probability(q=q)
+    require_count(values_per_unit=values_per_unit)
+    steps = {Neighbours.ADD_REMOVE: max(exact(q), 1 - exact(q)), Neighbours.CHANGE_ONE: Fraction(1)}
+    if not isinstance(neighbours, Neighbours):
+        raise BadParameter(
+            f"neighbours={neighbours!r} is not a neighbour relation",
+            why="the sensitivity of a rank depends on it",
+            fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
+        )
+    return values_per_unit * steps[neighbours]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileLaw:
+    """The law of a private quantile on the real line: the probability of each gap between the sorted values."""
+
+    intervals: tuple[float, ...]
+    mean: float
+
+
+def quantile_probabilities(
+    *, data: Sequence[Number], lower: Number, upper: Number, q: Number, epsilon: Number, sensitivity: Number
+) -> QuantileLaw:
+    """The probability of each of the n + 1 gaps between lower, the sorted clamped values, and upper; and the mean.
+
+    Theorem   Smith (2011), Algorithm 2: a point in the gap after i values has density proportional to
+              exp(−ε·|i − q·n| / 2Δ), so a gap has its length times that. Empty gaps have probability 0.
+    Requires  lower < upper; 0 <= q <= 1; epsilon > 0; sensitivity > 0; finite data, which may be empty.
+    Rounds    to nearest; for the auditor's eye. No release is decided by these floats.
+    """
+    require_bounds(lower=lower, upper=upper)
+    require_in_reach(lower=lower, upper=upper)
+    require_epsilon(epsilon=epsilon)
+    require_positive(sensitivity=sensitivity)
+    require_probability(q=q)
+    require_numbers(data=data, at_least=0)
+    low, high = exact(lower), exact(upper)
+    edges = [low, *sorted(min(max(exact(x), low), high) for x in data), high]
+    lengths = [right - left for left, right in pairwise(edges)]
+    exponents = _exact_exponents(lengths, q=exact(q), scale=2 * exact(sensitivity) / exact(epsilon))
+    span = high - low
+    logs = [_log_weight(length, gamma) for length, gamma in zip(lengths, exponents, strict=True)]
+    weights = [math.exp(log - max(logs)) for log in logs]
+    total = math.fsum(weights)
+    middles = [float(((left + right) / 2 - low) / span) for left, right in pairwise(edges)]
+    inside = math.fsum(w * m for w, m in zip(weights, middles, strict=True)) / total
+    return QuantileLaw(intervals=tuple(w / total for w in weights), mean=float(low + span * Fraction(inside)))
+
+
+def _log_weight(length: Fraction, exponent: Fraction) -> float:
+    """ln(length · exp(−exponent)), −inf for an empty gap; logarithms of big integers do not overflow."""
+    if length == 0:
+        return -math.inf
+    return math.log(length.numerator) - math.log(length.denominator) - round_down(exponent)
+
+
+def _exact_exponents(lengths: Sequence[Fraction] | Sequence[int], *, q: Fraction, scale: Fraction) -> list[Fraction]:
+    """The exponent of every gap, 0 for the best gap that is not empty."""
+    values = len(lengths) - 1
+    distances = [abs(index - q * values) for index in range(values + 1)]
+    best = min(distance for distance, length in zip(distances, lengths, strict=True) if length)
+    return [max(distance - best, Fraction(0)) / scale for distance in distances]
+
+
+def draw_weighted(*, lengths: Sequence[int], exponents: Sequence[Fraction], source: Source) -> int:
+    """An index with probability exactly proportional to length · exp(−exponent).
+
+    Theorem   inversion of a uniform real number known by its first bits: certified bounds of the cumulative weights
+              are refined, and further bits drawn, until they leave one index. Refining is rare.
+    Requires  lengths >= 0; exponents >= 0, one of them 0 where the length is not.
+    Rounds    nothing: the draw is exact.
+    """
+    live = [index for index, length in enumerate(lengths) if length]
+    bits, uniform = 128, source.bits(128)
+    while True:
+        bounds = [_weight(lengths[index], exponents[index], bits) for index in live]
+        lows = list(accumulate(low for low, _ in bounds))
+        highs = [0, *accumulate(high for _, high in bounds)]
+        least, most = uniform * lows[-1] >> bits, -(-(uniform + 1) * highs[-1] >> bits)
+        for index, before, after in zip(live, highs, lows, strict=False):
+            if before <= least and (most <= after or index == live[-1]):
+                return index
+        uniform, bits = uniform << 64 | source.bits(64), bits + 64
+
+
+def _weight(length: int, exponent: Fraction, bits: int) -> tuple[int, int]:
+    """Bounds of 2**bits · length · exp(−exponent)."""
+    low, high = (0, 1) if exponent >= bits else exp_negative_fixed(exponent, bits=bits)
+    return length * low, length * high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileMechanism:
+    """A point of the integer grid lower, …, upper whose rank among the values is close to q·n.
+
+    Values are whole numbers of grains and are clamped to the bounds. q = 0 and q = 1 give minimum and maximum.
+    """
+
+    q: Number
+    lower: int
+    upper: int
+    epsilon: Number
+    neighbours: Neighbours
+    values_per_unit: int
+
+    def __post_init__(self) -> None:
+        require_count(lower=self.lower, upper=self.upper, at_least=-LARGEST_BOUND, at_most=LARGEST_BOUND)
+        require_bounds(lower=self.lower, upper=self.upper)
+        require_epsilon(epsilon=self.epsilon)
+        quantile_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
+
+    @property
+    def scale(self) -> Fraction:
+        """The unit of the exponent, 2Δ/ε in ranks."""
+        sensitivity = quantile_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
+        return 2 * sensitivity / exact(self.epsilon)
+
+    @property
+    def event(self) -> BoundedRange:
+        """The exponential mechanism: ε-bounded range."""
+        return BoundedRange(epsilon=exact(self.epsilon))
+
+    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> int:
+        """One grid point, with probability exactly proportional to exp(−ε·|#{x < r} − q·n| / 2Δ)."""
+        lower, upper = int(self.lower), int(self.upper)
+        ordered = sorted(min(max(whole(x), lower), upper) for x in value.open())
+        edges = [lower - 1, *ordered, upper]  # the points r in (edge, next edge] have equally many values below
+        lengths = [right - left for left, right in pairwise(edges)]
+        exponents = _exact_exponents(lengths, q=exact(self.q), scale=self.scale)
+        chosen = draw_weighted(lengths=lengths, exponents=exponents, source=source)
+        return edges[chosen] + 1 + uniform_below(lengths[chosen], source=source)
+
+    def rank_error(self, *, beta: Number) -> float:
+        """How many ranks further from q·n than the best grid point the released one is, except with probability β.
+
+        Theorem   Dwork, Roth (2014), Cor 3.12:  (2Δ/ε)·(ln(number of grid points) + ln(1/β)).
+        Requires  0 < beta < 1.
+        Rounds    up.
+        """
+        require_open_unit(beta=beta)
+        points = int(self.upper) - int(self.lower) + 1
+        return round_up(self.scale * log_bounds(points / exact(beta))[1])

@@ -1,0 +1,351 @@
+"""Randomized response: each person perturbs their own answer, and the survey's bias is taken out afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Generic, TypeVar
+
+from dpsql.enclosure import exp_negative_fixed, log_bounds, sqrt_bounds
+from dpsql.errors import BadParameter, InternalError
+from dpsql.mechanisms.digits import require_in_reach
+from dpsql.privacy.events import Pure
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.rounding import exact, round_down, round_up
+from dpsql.randomness import Source, bernoulli, uniform_below
+from dpsql.require import (
+    Number,
+    require_count,
+    require_epsilon,
+    require_numbers,
+    require_open_unit,
+    require_probability,
+)
+
+Category = TypeVar("Category", bound=Hashable)
+
+HALF: Final = Fraction(1, 2)
+LARGEST_TAIL: Final = 2000
+
+
+def require_gamma(*, gamma: Number) -> None:
+    """γ is the advantage of the truth over a fair coin: 0 < γ < 1/2."""
+    require_open_unit(gamma=gamma)
+    if not gamma < HALF:
+        raise BadParameter(
+            f"gamma={gamma!r} must be below 1/2",
+            why="at 1/2 the truth is always told: no ε is large enough",
+            fix="choose a gamma inside (0, 1/2); 1/4 is the two-coin survey, ε = ln 3",
+        )
+
+
+def rr_epsilon(*, gamma: Number) -> float:
+    """ε of answering truthfully with probability 1/2 + γ.
+
+    Theorem   Warner (1965); Dwork, Roth (2014), Claim 3.5:  ε = ln((1/2 + γ) / (1/2 − γ)) = 2·artanh(2γ).
+    Requires  0 < gamma < 1/2.
+    Rounds    up.
+    """
+    require_gamma(gamma=gamma)
+    return round_up(log_bounds((HALF + exact(gamma)) / (HALF - exact(gamma)), bits=_bits(gamma))[1])
+
+
+def rr_gamma(*, epsilon: Number) -> float:
+    """The largest advantage γ that ε allows.
+
+    Theorem   the inverse of `rr_epsilon`:  γ = tanh(ε/2) / 2.
+    Requires  epsilon > 0.
+    Rounds    down, toward more noise; never to 1/2 itself.
+    """
+    gamma = kary_keep_probability(epsilon=epsilon, categories=2) - HALF
+    return min(round_down(gamma), math.nextafter(0.5, 0))
+
+
+def _bits(size: Number) -> int:
+    """Enough bits to see a number as small as `size`, and 128 more."""
+    smallness = exact(size)
+    return 128 + max(0, smallness.denominator.bit_length() - smallness.numerator.bit_length())
+
+
+def kary_keep_probability(*, epsilon: Number, categories: int) -> Fraction:
+    """The largest probability of reporting the truth that ε allows among `categories` values, as a rational.
+
+    Theorem   Kairouz, Bonawitz, Ramage (2016):  p = e^ε / (e^ε + k − 1) = 1 / (1 + (k − 1)·e^−ε).
+    Requires  epsilon > 0; categories >= 2.
+    Rounds    down, so that the ε of the coin actually tossed is at most the one stated.
+    """
+    require_epsilon(epsilon=epsilon)
+    require_count(categories=categories, at_least=2)
+    bits = _bits(epsilon) + categories.bit_length()
+    others = exp_negative_fixed(exact(epsilon), bits=bits)[1] * (categories - 1)
+    # One unit less than the floor: a visible distance, so that the ε recomputed from the coins is below the stated one.
+    return Fraction((1 << 2 * bits) // ((1 << bits) + others) - 1, 1 << bits)
+
+
+def _require_within(*, epsilon: Number, odds: Fraction) -> None:
+    """Derive, then verify: the odds of the coins about to be tossed are at most e^ε."""
+    bits = 2 * (odds.numerator.bit_length() + odds.denominator.bit_length()) + 64
+    least_odds_of_lie = Fraction(exp_negative_fixed(exact(epsilon), bits=bits)[1], 1 << bits)
+    if least_odds_of_lie * odds > 1:
+        raise InternalError(
+            "the coins of randomized response are more revealing than their ε",
+            why="their odds exceed e^ε",
+            fix="report this with the parameters; nothing was released",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponse:
+    """A bit is reported as yes with probability `yes_given_yes` or `yes_given_no`, both exact rationals.
+
+    Made by `with_gamma`, `with_epsilon` or `two_coin`. Neighbours are two answers of the same person.
+    """
+
+    yes_given_yes: Fraction
+    yes_given_no: Fraction
+
+    def __post_init__(self) -> None:
+        require_open_unit(yes_given_yes=self.yes_given_yes, yes_given_no=self.yes_given_no)
+        if not self.yes_given_yes > self.yes_given_no:
+            raise BadParameter(
+                "a true yes must be reported as yes more often than a true no",
+                why="otherwise the reports carry no information, or the opposite of it",
+                fix="choose yes_given_yes above yes_given_no",
+            )
+        object.__setattr__(self, "yes_given_yes", exact(self.yes_given_yes))
+        object.__setattr__(self, "yes_given_no", exact(self.yes_given_no))
+
+    @classmethod
+    def with_gamma(cls, *, gamma: Number) -> RandomizedResponse:
+        """The truth with probability exactly 1/2 + γ."""
+        require_gamma(gamma=gamma)
+        return cls(yes_given_yes=HALF + exact(gamma), yes_given_no=HALF - exact(gamma))
+
+    @classmethod
+    def with_epsilon(cls, *, epsilon: Number) -> RandomizedResponse:
+        """The truth as often as ε allows, rounded down to a rational probability."""
+        truth = kary_keep_probability(epsilon=epsilon, categories=2)
+        _require_within(epsilon=epsilon, odds=truth / (1 - truth))
+        return cls(yes_given_yes=truth, yes_given_no=1 - truth)
+
+    @classmethod
+    def two_coin(cls, *, truth: Number = HALF, heads: Number = HALF) -> RandomizedResponse:
+        """A first coin decides whether to tell the truth, else a second one gives the answer; fair coins: ε = ln 3."""
+        yes_given_yes, yes_given_no = two_coin_probabilities(truth=truth, heads=heads)
+        return cls(yes_given_yes=yes_given_yes, yes_given_no=yes_given_no)
+
+    @property
+    def epsilon(self) -> float:
+        """max over both reports of the logarithm of the odds, rounded up to a float."""
+        return round_up(self.event.epsilon)
+
+    @property
+    def event(self) -> Pure:
+        """One report of one person: the larger log odds of both reports, rounded up by less than 2**-128."""
+        yes = self.yes_given_yes / self.yes_given_no
+        no = (1 - self.yes_given_no) / (1 - self.yes_given_yes)
+        bits = 128 + self.yes_given_yes.denominator.bit_length() + self.yes_given_no.denominator.bit_length()
+        return Pure(epsilon=log_bounds(max(yes, no), bits=bits)[1])
+
+    def release(self, value: Exact[int] | Exact[bool], /, *, source: Source) -> int:
+        """The reported bit, 0 or 1."""
+        bit = value.open()
+        if bit not in (0, 1):
+            raise BadParameter(
+                f"the answer is a {type(bit).__name__}, not a bit",
+                why="randomized response hides a yes or a no",
+                fix="pass 0 or 1",
+            )
+        return int(bernoulli(self.yes_given_yes if bit else self.yes_given_no, source=source))
+
+
+def two_coin_probabilities(*, truth: Number, heads: Number) -> tuple[Fraction, Fraction]:
+    """(Pr[yes | yes], Pr[yes | no]) of the two-coin survey.
+
+    Theorem   Dwork, Roth (2014), Sec 3.2:  truth + (1 − truth)·heads  and  (1 − truth)·heads.
+    Requires  0 < truth < 1, 0 < heads < 1.
+    Rounds    nothing.
+    """
+    require_open_unit(truth=truth, heads=heads)
+    lie = (1 - exact(truth)) * exact(heads)
+    return exact(truth) + lie, lie
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KaryResponse(Generic[Category]):
+    """A category is kept with probability `keep`, else replaced by another one, uniformly."""
+
+    categories: Sequence[Category]
+    epsilon: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", tuple(self.categories))
+        if len(set(self.categories)) != len(self.categories):
+            raise BadParameter(
+                "a category is listed twice",
+                why="a value listed twice would be reported twice as often",
+                fix="list every category once",
+            )
+        keep = self.keep
+        _require_within(epsilon=self.epsilon, odds=keep * (len(self.categories) - 1) / (1 - keep))
+
+    @property
+    def keep(self) -> Fraction:
+        """The probability of reporting the truth, rounded down to a rational."""
+        return kary_keep_probability(epsilon=self.epsilon, categories=len(self.categories))
+
+    @property
+    def other(self) -> Fraction:
+        """The probability of reporting one particular other category."""
+        return (1 - self.keep) / (len(self.categories) - 1)
+
+    @property
+    def event(self) -> Pure:
+        """One report of one person."""
+        return Pure(epsilon=exact(self.epsilon))
+
+    def release(self, value: Exact[Category], /, *, source: Source) -> Category:
+        """The reported category."""
+        category = value.open()
+        if category not in self.categories:
+            raise BadParameter(
+                "the value is not one of the categories",
+                why="a report outside the list would name the person",
+                fix="map unlisted values to a listed category, such as 'other', at the source",
+            )
+        index = self.categories.index(category)
+        if bernoulli(self.keep, source=source):
+            return self.categories[index]  # the listed object: an equal one, 1.0 for 1, would show that it is the truth
+        drawn = uniform_below(len(self.categories) - 1, source=source)
+        return self.categories[drawn + (drawn >= index)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyMean:
+    """An unbiased share of yes, its variance given the true answers, and the radius 1/(γ√n) with its failure bound."""
+
+    estimate: float
+    variance: float
+    radius: float
+    failure: float
+
+
+def rr_mean(*, answers: Sequence[int], gamma: Number) -> SurveyMean:
+    """The de-biased mean of the reports, with its error.
+
+    Theorem   Warner (1965):  f = (mean − 1/2 + γ) / 2γ is unbiased with variance (1/4 − γ²) / (4γ²n), whatever the
+              truth; by Chebyshev |error| >= 1/(γ√n) has probability at most (1/4 − γ²) / 4 <= 1/16.
+    Requires  reports 0 or 1, at least one; 0 < gamma < 1/2.
+    Rounds    the estimate to nearest; variance, radius and failure up.
+    """
+    require_numbers(answers=answers)
+    if any(answer not in (0, 1) for answer in answers):
+        raise BadParameter(
+            "a report is not a bit",
+            why="each report is one perturbed bit",
+            fix="pass the reported bits, 0 or 1",
+        )
+    g, n = _exact_gamma(gamma), len(answers)
+    require_in_reach(gamma=gamma)
+    return SurveyMean(
+        estimate=float((Fraction(sum(map(int, answers)), n) - HALF + g) / (2 * g)),
+        variance=round_up(rr_variance(gamma=gamma, size=n)),
+        radius=round_up(sqrt_bounds(1 / (g * g * n))[1]),
+        failure=round_up((HALF * HALF - g * g) / 4),
+    )
+
+
+def _exact_gamma(gamma: Number) -> Fraction:
+    require_gamma(gamma=gamma)
+    return exact(gamma)
+
+
+def rr_variance(*, gamma: Number, size: int) -> Fraction:
+    """The variance of the de-biased mean of `size` reports, given the true answers.
+
+    Theorem   each report has variance 1/4 − γ², whichever the truth; de-biasing divides by (2γ)².
+    Requires  0 < gamma < 1/2; size >= 1.
+    Rounds    nothing.
+    """
+    g = _exact_gamma(gamma)
+    require_count(size=size)
+    return (HALF * HALF - g * g) / (4 * g * g * size)
+
+
+def rr_tail(*, gamma: Number, size: int, ones: int, radius_squared: Number) -> float:
+    """Pr[(estimate − truth)² >= radius²] when `ones` of `size` true answers are yes.
+
+    Theorem   the number of reported yes is Bin(ones, 1/2 + γ) + Bin(size − ones, 1/2 − γ), added exactly.
+    Requires  1 <= size <= 2000; 0 <= ones <= size; radius_squared >= 0.
+    Rounds    up.
+    """
+    g = _exact_gamma(gamma)
+    require_count(size=size, at_most=LARGEST_TAIL)
+    require_count(ones=ones, at_least=0, at_most=size)
+    truth, lie, whole = (HALF + g).numerator, (HALF - g).numerator, (HALF + g).denominator
+    if (HALF - g).denominator != whole:
+        raise InternalError("1/2 ± γ have different denominators", why="they add up to 1", fix="report gamma")
+    yes = [math.comb(ones, k) * truth**k * lie ** (ones - k) for k in range(ones + 1)]
+    no = [math.comb(size - ones, k) * lie**k * truth ** (size - ones - k) for k in range(size - ones + 1)]
+    limit = exact(radius_squared) * (2 * g * size) ** 2
+    mean = size * (HALF - g) + 2 * g * ones
+    outside = [total for total in range(size + 1) if (total - mean) ** 2 >= limit]
+    inside = [total for total in range(size + 1) if (total - mean) ** 2 < limit]
+    weight = sum(  # whichever has fewer terms
+        yes[k] * no[total - k]
+        for total in min(outside, inside, key=len)
+        for k in range(max(0, total - (size - ones)), min(ones, total) + 1)
+    )
+    return round_up(Fraction(weight if len(outside) <= len(inside) else whole**size - weight, whole**size))
+
+
+def rr_sample_size(*, epsilon: Number, alpha: Number, beta: Number) -> int:
+    """How many reports give an error of at most α except with probability β, by Chebyshev.
+
+    Theorem   (1/4 − γ²) / (4γ²) = e^ε / (e^ε − 1)² at γ = tanh(ε/2)/2; n >= that / (α²·β).
+    Requires  epsilon > 0; 0 < alpha < 1; 0 < beta < 1.
+    Rounds    up.
+    """
+    require_open_unit(alpha=alpha, beta=beta)
+    gamma = kary_keep_probability(epsilon=epsilon, categories=2) - HALF
+    return math.ceil(rr_variance(gamma=gamma, size=1) / (exact(alpha) ** 2 * exact(beta)))
+
+
+def kary_frequency(*, observed: Number, epsilon: Number, categories: int) -> float:
+    """The unbiased share of a category among the truths, from its share among the reports.
+
+    Theorem   Wang et al. (2017):  (observed − q) / (p − q), with p and q the probabilities of `KaryResponse`.
+    Requires  0 <= observed <= 1.
+    Rounds    to nearest. It may lie outside [0, 1]; clamping is the reader's choice.
+    """
+    require_probability(observed=observed)
+    require_epsilon(epsilon=epsilon)
+    require_in_reach(epsilon=epsilon)
+    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
+    other = (1 - keep) / (categories - 1)
+    return float((exact(observed) - other) / (keep - other))
+
+
+def kary_observed(*, share: Number, epsilon: Number, categories: int) -> float:
+    """The expected share of a category among the reports: q + share·(p − q)."""
+    require_probability(share=share)
+    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
+    other = (1 - keep) / (categories - 1)
+    return float(other + exact(share) * (keep - other))
+
+
+def kary_variance(*, share: Number, size: int, epsilon: Number, categories: int) -> Fraction:
+    """The variance of `kary_frequency` over `size` reports of which a true `share` hold the category.
+
+    Theorem   Wang et al. (2017):  (share·p(1 − p) + (1 − share)·q(1 − q)) / (size·(p − q)²).
+    Requires  0 <= share <= 1; size >= 1.
+    Rounds    nothing.
+    """
+    require_probability(share=share)
+    require_count(size=size)
+    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
+    other = (1 - keep) / (categories - 1)
+    spread = exact(share) * keep * (1 - keep) + (1 - exact(share)) * other * (1 - other)
+    return spread / (size * (keep - other) ** 2)

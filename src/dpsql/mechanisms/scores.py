@@ -1,0 +1,102 @@
+"""What every selection starts from: one exact score per candidate, and the scale its noise needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Integral
+from typing import TypeAlias
+
+from dpsql.errors import BadParameter
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.rounding import exact
+from dpsql.privacy.unit import Neighbours
+from dpsql.require import Number, require_epsilon, require_numbers, require_positive
+
+Score: TypeAlias = int | Fraction
+"""A score that decides a selection. Floats are refused: whoever rounded them has already lost the sensitivity."""
+
+MONOTONE: dict[tuple[str, Neighbours], bool] = {
+    ("counts", Neighbours.ADD_REMOVE): True,
+    ("non_negative_sums", Neighbours.ADD_REMOVE): True,
+    ("non_positive_sums", Neighbours.ADD_REMOVE): True,
+    ("general", Neighbours.ADD_REMOVE): False,
+    ("counts", Neighbours.CHANGE_ONE): False,
+    ("non_negative_sums", Neighbours.CHANGE_ONE): False,
+    ("non_positive_sums", Neighbours.CHANGE_ONE): False,
+    ("general", Neighbours.CHANGE_ONE): False,
+}
+"""Which scores move together. A newcomer can only raise counts; a replacement raises some and lowers others."""
+
+
+def scores_are_monotone(*, kind: str, neighbours: Neighbours) -> bool:
+    """Whether, between any two neighbours, all scores of this kind rise together or fall together.
+
+    Theorem   adding a unit adds contributions of one sign; replacing one adds some and takes others away.
+    Requires  kind: "counts", "non_negative_sums" or "non_positive_sums" (sums of clamped contributions of that
+              sign), or "general".
+    Rounds    nothing.
+    """
+    if not isinstance(kind, str) or not isinstance(neighbours, Neighbours) or (kind, neighbours) not in MONOTONE:
+        raise BadParameter(
+            f"no score of kind {kind!r} under {neighbours!r} is known",
+            why="half the noise is only safe where all scores are known to move together",
+            fix=f"choose one of {', '.join(sorted({name for name, _ in MONOTONE}))}, and a Neighbours value",
+        )
+    return MONOTONE[kind, neighbours]
+
+
+def selection_scale(*, sensitivity: Number, epsilon: Number, monotonic: bool) -> Fraction:
+    """The scale of the noise (or of the exponent) that makes a selection ε-DP.
+
+    Theorem   Dwork, Roth (2014), Claim 3.9 and Thm 3.10:  2·Δ/ε;  Δ/ε where all scores move in one direction
+              (McKenna, Sheldon 2020).
+    Requires  epsilon > 0; sensitivity > 0, the largest move of one score between neighbours.
+    Rounds    nothing: the scale is an exact rational.
+    """
+    require_epsilon(epsilon=epsilon)
+    require_positive(sensitivity=sensitivity)
+    require_flag(monotonic=monotonic)
+    return (1 if monotonic else 2) * exact(sensitivity) / exact(epsilon)
+
+
+def require_flag(**named: bool) -> None:
+    """Each value is True or False; a string such as "no" would count as true and halve the noise."""
+    for name, value in named.items():
+        if not isinstance(value, bool):
+            raise BadParameter(
+                f"{name}={value!r} must be True or False",
+                why=f"{name} decides how much noise is needed; nothing else stands for it",
+                fix=f"pass {name}=True or {name}=False",
+            )
+
+
+def open_scores(value: Exact[Sequence[Score]], *, count: int) -> list[Fraction]:
+    """The scores inside `value`, as exact rationals, one per candidate. Complaints name no score."""
+    scores = value.open()
+    if len(scores) != count:
+        raise BadParameter(
+            f"the scores do not match the {count} candidates",
+            why="each candidate is chosen by its own score",
+            fix="pass one score per candidate, in the candidates' order",
+        )
+    return [_rational(score) for score in scores]
+
+
+def _rational(score: object) -> Fraction:
+    if isinstance(score, bool) or not isinstance(score, (Integral, Fraction)):
+        raise BadParameter(
+            f"a score is a {type(score).__name__}; scores are ints or Fractions",
+            why="no floating point may stand between the data and a selection",
+            fix="count in integers, or in whole grains",
+        )
+    return score if isinstance(score, Fraction) else Fraction(int(score))
+
+
+def gaps_below_best(*, scores: Sequence[Number], scale: Number) -> list[Fraction]:
+    """(max − score) / scale for each score, exactly: 0 for the best, the exponent of every selection."""
+    require_numbers(scores=scores)
+    require_positive(scale=scale)
+    exactly = [exact(score) for score in scores]
+    best, unit = max(exactly), exact(scale)
+    return [(best - score) / unit for score in exactly]

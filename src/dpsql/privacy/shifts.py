@@ -1,0 +1,303 @@
+"""Noise and the same noise moved by one neighbour: the divergences of Laplace, Gaussian and geometric noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.enclosure import exp_negative_fixed, log_bounds
+from dpsql.privacy.measure import require_order
+from dpsql.privacy.rounding import exact, pad_up, round_up
+from dpsql.require import (
+    LARGEST_COUNT,
+    Number,
+    require_count,
+    require_delta,
+    require_epsilon,
+    require_finite,
+    require_non_negative,
+    require_positive,
+)
+
+_SMALLEST: Final = math.ulp(0.0)
+_EPS: Final = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceShift:
+    """Laplace noise of one scale around two centres that lie `shift` apart. All divergences are symmetric."""
+
+    shift: Number
+    scale: Number
+
+    def __post_init__(self) -> None:
+        require_finite(shift=self.shift)
+        require_positive(scale=self.scale)
+
+    def _mu(self) -> Fraction:
+        return abs(exact(self.shift)) / exact(self.scale)
+
+    def max_divergence(self) -> float:
+        """The pure ε of the Laplace mechanism: shift / scale.
+
+        Theorem   the triangle inequality in the exponent, with equality beyond either centre.
+        Requires  scale > 0.
+        Rounds    up.
+        """
+        return round_up(self._mu())
+
+    def kl(self) -> float:
+        """μ + exp(-μ) - 1 with μ = shift/scale.
+
+        Theorem   E|X - shift| - E|X| for X from the centred law is scale·(μ + exp(-μ) - 1).
+        Requires  scale > 0.
+        Rounds    up.
+        """
+        mu = self._mu()
+        return round_up(mu - 1 + _exp_minus(mu)[1])
+
+    def total_variation(self) -> float:
+        """1 - exp(-μ/2) with μ = shift/scale.
+
+        Theorem   the densities cross in the middle, half of μ from either centre.
+        Requires  scale > 0.
+        Rounds    up.
+        """
+        return self.hockey_stick(epsilon=0)
+
+    def hockey_stick(self, *, epsilon: Number) -> float:
+        """The δ of Laplace noise at ε: 1 - exp((ε - μ)/2) below μ = shift/scale, and 0 from there on.
+
+        Theorem   the loss passes ε left of shift·(1 - ε/μ)/2, where the masses are 1 - exp(-(μ-ε)/2)/2 and
+                  exp(-(μ+ε)/2)/2.
+        Requires  ε >= 0.
+        Rounds    up.
+        """
+        require_non_negative(epsilon=epsilon)
+        gap = (self._mu() - exact(epsilon)) / 2
+        return round_up(1 - _exp_minus(gap)[0]) if gap > 0 else 0.0
+
+    def approx_max_divergence(self, *, delta: Number) -> float:
+        """The ε of Laplace noise at δ: μ + 2 ln(1 - δ), at least 0.
+
+        Theorem   `hockey_stick` solved for ε.
+        Requires  0 <= δ < 1.
+        Rounds    up.
+        """
+        require_delta(delta=delta)
+        slack = exact(delta)
+        bits = 256 + slack.denominator.bit_length() - slack.numerator.bit_length()  # ln(1 - δ) is about -δ
+        saved = log_bounds(1 - slack, bits=bits)[1] if slack else Fraction(0)
+        return round_up(max(Fraction(0), self._mu() + 2 * saved))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianShift:
+    """Gaussian noise of one σ around two centres that lie `shift` apart. All divergences are symmetric."""
+
+    shift: Number
+    sigma: Number
+
+    def __post_init__(self) -> None:
+        require_finite(shift=self.shift)
+        require_positive(sigma=self.sigma)
+
+    def _mu(self) -> Fraction:
+        return abs(exact(self.shift)) / exact(self.sigma)
+
+    def max_divergence(self) -> float:
+        """Infinite for any shift: the loss grows without bound in the tail, so Gaussian noise is never pure.
+
+        Theorem   the loss μz + μ²/2 is linear in the standard normal z.
+        Requires  σ > 0.
+        Rounds    nothing.
+        """
+        return math.inf if self._mu() else 0.0
+
+    def kl(self) -> float:
+        """μ²/2 with μ = shift/σ.
+
+        Theorem   the loss is normal with mean μ²/2 and variance μ².
+        Requires  σ > 0.
+        Rounds    up.
+        """
+        return round_up(self._mu() ** 2 / 2)
+
+    def renyi(self, *, alpha: Number) -> float:
+        """α μ²/2 with μ = shift/σ.
+
+        Theorem   Mironov (2017), Prop. 7.
+        Requires  alpha > 1.
+        Rounds    up.
+        """
+        require_order(alpha=alpha)
+        return round_up(exact(alpha) * self._mu() ** 2 / 2)
+
+    def total_variation(self) -> float:
+        """erf(μ / (2√2)) with μ = shift/σ.
+
+        Theorem   the densities cross in the middle: 2Φ(μ/2) - 1.
+        Requires  σ > 0.
+        Rounds    up.
+        """
+        mu = self._mu()
+        return min(1.0, pad_up(math.erf(float(min(mu, Fraction(100))) / math.sqrt(8)), ulps=8)) if mu else 0.0
+
+    def loss_tail(self, *, epsilon: Number) -> float:
+        """Pr[L > ε] = Φ(μ/2 - ε/μ) for the privacy loss L. This is not δ; see `hockey_stick`.
+
+        Theorem   L is normal with mean μ²/2 and variance μ².
+        Requires  ε >= 0.
+        Rounds    up.
+        """
+        require_non_negative(epsilon=epsilon)
+        mu = self._mu()
+        return _tail_up(exact(epsilon) / mu - mu / 2) if mu else 0.0
+
+    def hockey_stick(self, *, epsilon: Number) -> float:
+        """The δ of Gaussian noise at ε: Φ(μ/2 - ε/μ) - exp(ε) Φ(-μ/2 - ε/μ) with μ = shift/σ.
+
+        Theorem   Balle, Wang (2018), Theorem 8.
+        Requires  ε >= 0.
+        Rounds    up: by the error bounds of erfc and exp at these arguments, which also cover the cancellation.
+        """
+        require_non_negative(epsilon=epsilon)
+        mu, loss = self._mu(), exact(epsilon)
+        if mu == 0:
+            return 0.0
+        near, far = loss / mu - mu / 2, loss / mu + mu / 2
+        first = _tail_up(near)
+        if first in (_SMALLEST, 1.0):
+            return first
+        second = _scaled_tail_down(near=near, far=far, epsilon=loss)
+        return max(_SMALLEST, min(first, pad_up(first - second, ulps=1)))
+
+    def approx_max_divergence(self, *, delta: Number) -> float:
+        """The smallest ε at which `hockey_stick` is at most δ.
+
+        Theorem   δ falls strictly with ε, so bisection finds the crossing; δ = 0 is never reached.
+        Requires  0 <= δ < 1.
+        Rounds    up: the upper end of the last interval.
+        """
+        require_delta(delta=delta)
+        limit = exact(delta)
+        if self.hockey_stick(epsilon=0) <= limit:
+            return 0.0
+        if limit < _SMALLEST:
+            return math.inf
+        low, high = 0.0, 1.0
+        while high < math.inf and self.hockey_stick(epsilon=high) > limit:
+            low, high = high, 2 * high
+        while high < math.inf and low < (middle := low + (high - low) / 2) < high:
+            low, high = (low, middle) if self.hockey_stick(epsilon=middle) <= limit else (middle, high)
+        return high
+
+
+def gaussian_kl(*, mean_p: Number, sigma_p: Number, mean_q: Number, sigma_q: Number) -> float:
+    """D(P‖Q) of two normal laws: ln(σq/σp) + (σp² + (mp - mq)²)/(2σq²) - 1/2.
+
+    Theorem   the expectation of a difference of two quadratics under P.
+    Requires  both σ above 0.
+    Rounds    up.
+    """
+    require_finite(mean_p=mean_p, mean_q=mean_q)
+    require_positive(sigma_p=sigma_p, sigma_q=sigma_q)
+    ratio = exact(sigma_p) / exact(sigma_q)
+    apart = (exact(mean_p) - exact(mean_q)) / exact(sigma_q)
+    spread = -log_bounds(ratio, bits=256)[0] if ratio != 1 else Fraction(0)
+    return round_up(max(Fraction(0), spread + (ratio**2 + apart**2 - 1) / 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeometricShift:
+    """Two-sided geometric noise, Pr[x] proportional to exp(-ε|x|), around two integers that lie `shift` apart."""
+
+    epsilon: Number
+    shift: int
+
+    def __post_init__(self) -> None:
+        require_epsilon(epsilon=self.epsilon)
+        require_count(at_least=-LARGEST_COUNT, shift=self.shift)
+
+    def max_divergence(self) -> float:
+        """ε·shift.
+
+        Theorem   the triangle inequality in the exponent, with equality beyond either centre.
+        Requires  ε > 0.
+        Rounds    up.
+        """
+        return round_up(exact(self.epsilon) * abs(self.shift))
+
+    def kl(self) -> float:
+        """ε (k - 2 (p + p² + … + p^k) / (1 + p)) with p = exp(-ε), k = shift.
+
+        Theorem   moving the centre from j to j + 1 changes E|X - centre| by 1 - 2 Pr[X > j].
+        Requires  ε > 0.
+        Rounds    up.
+        """
+        rate, k = exact(self.epsilon), abs(self.shift)
+        low, high = _exp_minus(rate)
+        power_high = _exp_minus(rate * k)[1]
+        series = low * (1 - power_high) / (1 - low)  # increasing in p but for p^k, which is bounded by itself
+        return round_up(rate * max(Fraction(0), k - 2 * series / (1 + high)))
+
+    def total_variation(self) -> float:
+        """The hockey-stick divergence at ε = 0.
+
+        Theorem   as `hockey_stick`.
+        Requires  ε > 0.
+        Rounds    up.
+        """
+        return self.hockey_stick(epsilon=0)
+
+    def hockey_stick(self, *, epsilon: Number) -> float:
+        """δ at a given ε' (named epsilon here): 1 - (p^(m+1) + exp(ε') p^(k-m)) / (1 + p), 0 from ε·k on.
+
+        Theorem   the loss is ε(k - 2x) between the centres, so it passes ε' for x <= m = ceil((k - ε'/ε)/2) - 1.
+        Requires  ε' >= 0.
+        Rounds    up.
+        """
+        require_non_negative(epsilon=epsilon)
+        rate, loss, k = exact(self.epsilon), exact(epsilon), abs(self.shift)
+        if loss >= rate * k:
+            return 0.0
+        m = math.ceil((k - loss / rate) / 2) - 1
+        below = _exp_minus(rate * (m + 1))[0] + _exp_minus(rate * (k - m) - loss)[0]
+        return round_up(1 - below / (1 + _exp_minus(rate)[1]))
+
+
+def _exp_minus(x: Fraction) -> tuple[Fraction, Fraction]:
+    """(low, high) around exp(-x), x >= 0, closer than x⁴: so 1 - exp(-x) and x - (1 - exp(-x)) keep their digits."""
+    if x == 0:
+        return Fraction(1), Fraction(1)
+    bits = 192 + 4 * max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    low, high = exp_negative_fixed(x, bits=bits)
+    return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
+
+
+def _tail_up(at: Fraction) -> float:
+    """An upper bound of Pr[N(0,1) > at] with a relative error of about (at² + 2) units in the last place."""
+    if at > 39:
+        return _SMALLEST  # the true value is below every float
+    if at < -39:
+        return 1.0
+    x = float(at)
+    return min(1.0, 0.5 * math.erfc(x / math.sqrt(2)) * (1 + (4 * x * x + 16) * _EPS) + 4 * _SMALLEST)
+
+
+def _scaled_tail_down(*, near: Fraction, far: Fraction, epsilon: Fraction) -> float:
+    """A lower bound of exp(ε) Pr[N(0,1) > far], where ε = (far² - near²)/2 and |near| <= 39."""
+    if far > 2**60:
+        return 0.0  # less than one unit in the last place of Pr[N(0,1) > near]
+    x, y = float(near), float(far)
+    if y <= 20:  # then ε <= 200
+        value = math.exp(float(epsilon)) * 0.5 * math.erfc(y / math.sqrt(2))
+        return value * (1 - (4 * y * y + 4 * float(epsilon) + 16) * _EPS)
+    # exp(ε) φ(far) = φ(near), and the asymptotic series of the tail over φ, ended after a negative term, is below it.
+    term = total = 1 / y
+    for step in range(1, 14):
+        term *= -(2 * step - 1) / (y * y)
+        total += term
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * total * (1 - (4 * x * x + 64) * _EPS)

@@ -1,0 +1,148 @@
+"""The PLD accountant against closed forms and against the other accountants. Importing the library takes seconds."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from dpsql.accounting import heterogeneous, rdp, zcdp
+from dpsql.accounting.curves import (
+    composed_laplace_delta,
+    gaussian_delta,
+    laplace_and_gaussian_delta,
+    randomized_response_delta,
+    sampled_gaussian_delta,
+)
+from dpsql.accounting.pld import delta_of, epsilon_of
+from dpsql.errors import BadParameter, MissingExtra, UnsupportedEvent
+from dpsql.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    ContinuousGaussian,
+    ContinuousLaplace,
+    DiscreteGaussian,
+    Event,
+    GaussianThreshold,
+    KeySelection,
+    PlannedBatch,
+    PoissonSampled,
+    Pure,
+)
+from dpsql.privacy.unit import Neighbours
+from dpsql.testing.accountant_kit import AccountantKit
+
+F = Fraction
+
+
+class TestPld(AccountantKit):
+    events = (
+        Pure(epsilon=F(1, 10)),
+        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(4)),
+        ContinuousLaplace(epsilon=F(1, 5)),
+        Approximate(epsilon=F(1, 3), delta=F(1, 10**6)),
+        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=3),
+        GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=1),
+        PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(1)), rate=F(1, 20)),
+    )
+    tolerance = 1e-4  # the library rounds losses to a grid, in an order of its own
+
+    def price(self, event: Event) -> float:
+        return epsilon_of(event, delta=F(1, 1000))
+
+
+def test_randomized_responses_have_their_exact_curve() -> None:
+    """C109: pure releases enter as randomized response; the grid costs at most 1e-4 per release."""
+    history = Composed((Pure(epsilon=F(1, 2)),) * 6)
+    true = randomized_response_delta(epsilon0=0.5, k=6, epsilon=1.0)
+    assert true * (1 - 1e-9) <= delta_of(history, epsilon=1) <= true + 6e-4
+
+
+def test_laplace_releases_have_their_exact_curve() -> None:
+    """C109: through the library, against the closed form."""
+    history = Composed((ContinuousLaplace(epsilon=F(1, 5)),) * 8)
+    true = composed_laplace_delta(epsilon0=0.2, k=8, epsilon=1.0)
+    assert true * (1 - 1e-9) <= delta_of(history, epsilon=1) <= true * 1.01
+
+
+def test_gaussian_releases_have_their_exact_curve() -> None:
+    """C109: through the library, against Balle and Wang."""
+    history = Composed((ContinuousGaussian(noise_multiplier=F(10)),) * 30)
+    true = gaussian_delta(sigma=10, l2=1, k=30, epsilon=2)
+    assert true * (1 - 1e-9) <= delta_of(history, epsilon=2) <= true * 1.01
+
+
+def test_a_mixture_of_noises_has_its_exact_curve() -> None:
+    """C109: one Laplace with one Gaussian."""
+    history = Composed((ContinuousLaplace(epsilon=F(1, 2)), ContinuousGaussian(noise_multiplier=F(2))))
+    true = laplace_and_gaussian_delta(laplace_epsilon0=0.5, sigma=2, l2=1, epsilon=1)
+    assert true * (1 - 1e-8) <= delta_of(history, epsilon=1) <= true * 1.01
+
+
+def test_the_sampled_gaussian_has_its_exact_curve() -> None:
+    """C109: the larger of both directions."""
+    event = PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(1)), rate=F(1, 10))
+    true = sampled_gaussian_delta(rate=0.1, sigma=1, l2=1, epsilon=0.5, neighbours=Neighbours.ADD_REMOVE).delta
+    assert true * (1 - 1e-9) <= delta_of(event, epsilon=0.5) <= true * 1.01
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_never_worse_than_the_other_theories(delta: float) -> None:
+    """C109: on one history, PLD <= RDP and PLD <= zCDP, up to the grid; and not below the exact optimum."""
+    history = Composed((Pure(epsilon=F(1, 10)), DiscreteGaussian(sigma_squared=F(100), l2_squared=F(1))) * 10)
+    best = epsilon_of(history, delta=delta)
+    assert best <= rdp.epsilon_of(history, delta=delta) + 2e-3
+    assert best <= zcdp.epsilon_of(history, delta=delta) + 2e-3
+    pure = Composed((Pure(epsilon=F(1, 10)), Pure(epsilon=F(1, 5)), Pure(epsilon=F(1, 3))))
+    exactly = heterogeneous.epsilon_of(pure, delta=delta)
+    assert exactly * (1 - 1e-6) <= epsilon_of(pure, delta=delta) <= exactly + 5e-4
+
+
+def test_other_events_enter_as_randomized_response() -> None:
+    """C109: a bounded-range selection, a planned batch and a sampled pure release, by their (ε, δ)."""
+    for event, epsilon in (
+        (BoundedRange(epsilon=F(1, 4)), 0.25),
+        (PlannedBatch(epsilon=F(1, 3), delta=F(1, 10**6), events=(Pure(epsilon=F(1, 3)),)), 1 / 3),
+        (PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)), math.log1p(0.1 * math.expm1(1))),
+    ):
+        assert 0.99 * epsilon < epsilon_of(event, delta=2e-6) <= epsilon + 1e-4
+
+
+def test_vector_noise_has_no_pair_and_is_refused() -> None:
+    for event in (
+        DiscreteGaussian(sigma_squared=F(1), l2_squared=F(2), dimensions=2),
+        GaussianThreshold(sigma_squared=F(9), delta=F(1, 1000), keys=2),
+    ):
+        with pytest.raises(UnsupportedEvent):
+            epsilon_of(Composed((event,)), delta=0.01)
+
+
+def test_what_would_not_end_is_refused() -> None:
+    with pytest.raises(BadParameter):
+        epsilon_of(KeySelection(epsilon=F(1), delta=F(1, 10**6), keys=10**9), delta=0.01)
+    with pytest.raises(BadParameter):
+        epsilon_of(Pure(epsilon=F(10**5)), delta=0.01)
+    with pytest.raises(BadParameter):
+        epsilon_of(Pure(epsilon=F(1)), delta=1e-30)
+    with pytest.raises(BadParameter):
+        epsilon_of(Approximate(epsilon=F(1), delta=F(1, 10)), delta=0.01)
+    assert delta_of(Composed(()), epsilon=1) == 0
+
+
+@pytest.fixture
+def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "dp_accounting"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    return
+
+
+@pytest.mark.usefixtures("without_library")
+def test_without_the_library_the_pip_command_is_named() -> None:
+    with pytest.raises(MissingExtra) as refusal:
+        epsilon_of(Pure(epsilon=F(1)), delta=0.01)
+    assert "pip install 'dpsql[pld]'" in refusal.value.fix

@@ -1,0 +1,213 @@
+"""Rényi curves against 60-digit closed forms and, for the sampled Gaussian, against integrals of the definition."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsql.accounting.curves import gaussian_exact_epsilon
+from dpsql.accounting.rdp import (
+    ORDERS,
+    epsilon_of,
+    gaussian_epsilon,
+    gaussian_rdp,
+    improved_epsilon,
+    laplace_rdp,
+    mironov_epsilon,
+    randomized_response_rdp,
+    rdp_at,
+    subsampled_gaussian_rdp,
+)
+from dpsql.errors import BadParameter, DpsqlError
+from dpsql.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    ContinuousGaussian,
+    ContinuousLaplace,
+    DiscreteGaussian,
+    Event,
+    GaussianThreshold,
+    KeySelection,
+    PlannedBatch,
+    PoissonSampled,
+    Pure,
+)
+from dpsql.testing.accountant_kit import AccountantKit
+
+F = Fraction
+orders = st.one_of(st.sampled_from([1.25, 2.0, 3.0, 16.0, 4096.0]), st.floats(1.01, 4000))
+
+
+def mp(value: float | Fraction) -> mpmath.mpf:
+    rational = F(value)
+    return mpmath.mpf(rational.numerator) / rational.denominator
+
+
+def just_above(got: float, true: mpmath.mpf, relative: float) -> bool:
+    return bool(true * (1 - mpmath.mpf(10) ** -40) <= got <= true * (1 + mpmath.mpf(relative)))
+
+
+class TestRdp(AccountantKit):
+    events = (
+        Pure(epsilon=F(1, 10)),
+        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(1), dimensions=5),
+        PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(2)), rate=F(1, 50)),
+        BoundedRange(epsilon=F(1, 2)),
+        Approximate(epsilon=F(1, 3), delta=F(1, 10**6)),
+        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=3),
+        GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=3),
+        ContinuousGaussian(noise_multiplier=F(10)),
+        ContinuousLaplace(epsilon=F(1, 10)),
+        PlannedBatch(epsilon=F(1, 10), delta=F(1, 10**6), events=(Pure(epsilon=F(1, 10)),)),
+        PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)),
+    )
+
+    def price(self, event: Event) -> float:
+        return epsilon_of(event, delta=F(1, 1000))
+
+
+@given(orders, st.floats(1e-15, 1e5))
+def test_mironov_proposition_6_laplace(alpha: float, epsilon: float) -> None:
+    """C109: the Rényi curve of Laplace noise, rounded up by a hair at every size."""
+    with mpmath.workdps(80):
+        a, e = mp(alpha), mp(epsilon)
+        inside = a / (2 * a - 1) * mpmath.exp((a - 1) * e) + (a - 1) / (2 * a - 1) * mpmath.exp(-a * e)
+        assert just_above(laplace_rdp(alpha=alpha, epsilon=epsilon), mpmath.log(inside) / (a - 1), 1e-12)
+
+
+@given(orders, st.floats(1e-15, 1e5))
+def test_randomized_response_curve(alpha: float, epsilon: float) -> None:
+    """C109: from the two probabilities themselves."""
+    with mpmath.workdps(80):
+        a, e = mp(alpha), mp(epsilon)
+        true = mpmath.log((mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))) / (a - 1)
+        got = randomized_response_rdp(alpha=alpha, epsilon=epsilon)
+        assert just_above(got, true, 1e-12)
+    assert laplace_rdp(alpha=alpha, epsilon=epsilon) <= got * (1 + 1e-12)
+    assert got <= min(F(epsilon), F(alpha) * F(epsilon) ** 2 / 2) * (1 + F(1, 10**12))
+
+
+@given(orders, st.floats(1e-3, 1e6), st.floats(0, 1e3))
+def test_mironov_proposition_7_gaussian(alpha: float, sigma: float, l2: float) -> None:
+    """C109: αl2²/2σ², rounded up."""
+    true = F(alpha) * F(l2) ** 2 / (2 * F(sigma) ** 2)
+    got = F(gaussian_rdp(alpha=alpha, sigma=sigma, l2=l2))
+    assert true <= got <= true * (1 + F(1, 2**52)) + F(1, 2**1074)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 120), st.floats(0.05, 100), st.floats(1e-6, 0.999))
+def test_mironov_talwar_zhang_sampled_gaussian(alpha: int, sigma: float, rate: float) -> None:
+    """C109: the sum over whole orders, at 60 digits."""
+    with mpmath.workdps(60):
+        q, s = mp(rate), mp(sigma)
+        true = mpmath.log(
+            mpmath.fsum(
+                mpmath.binomial(alpha, j) * (1 - q) ** (alpha - j) * q**j * mpmath.exp(j * (j - 1) / (2 * s * s))
+                for j in range(alpha + 1)
+            )
+        ) / (alpha - 1)
+        assert just_above(subsampled_gaussian_rdp(alpha=alpha, sigma=sigma, rate=rate), true, 1e-9)
+
+
+@pytest.mark.parametrize(("rate", "sigma"), [(0.01, 1.0), (0.3, 0.7), (0.7, 2.0)])
+@pytest.mark.parametrize("alpha", [2, 5])
+def test_both_directions_of_the_sampled_gaussian_are_covered(rate: float, sigma: float, alpha: int) -> None:
+    """C109: integrals of the definition; the mixture in front is the larger direction (rdp.md proves it)."""
+    got = subsampled_gaussian_rdp(alpha=alpha, sigma=sigma, rate=rate)
+
+    def density(x: mpmath.mpf, centre: int) -> mpmath.mpf:
+        return mpmath.exp(-((x - centre) ** 2) / (2 * mp(sigma) ** 2)) / (mp(sigma) * mpmath.sqrt(2 * mpmath.pi))
+
+    def divergence(first: str) -> mpmath.mpf:
+        def integrand(x: mpmath.mpf) -> mpmath.mpf:
+            mixed, plain = (1 - mp(rate)) * density(x, 0) + mp(rate) * density(x, 1), density(x, 0)
+            p, q = (mixed, plain) if first == "mixed" else (plain, mixed)
+            return p**alpha * q ** (1 - alpha)
+
+        reach = 12 * sigma + alpha
+        return mpmath.log(mpmath.quad(integrand, mpmath.linspace(-reach, reach, 33))) / (alpha - 1)
+
+    assert divergence("mixed") == pytest.approx(got, rel=1e-8)
+    assert divergence("plain") <= got
+
+
+@given(orders, st.floats(1e-9, 1e4), st.floats(1e-250, 0.99))
+def test_conversions_round_up(alpha: float, rdp: float, delta: float) -> None:
+    """C109: Mironov's, and the improved one, which is never above it."""
+    with mpmath.workdps(60):
+        a, r, d = mp(alpha), mp(rdp), mp(delta)
+        plain = r + mpmath.log(1 / d) / (a - 1)
+        better = r + mpmath.log((a - 1) / a) - (mpmath.log(d) + mpmath.log(a)) / (a - 1)
+        first = mironov_epsilon(alpha=alpha, rdp=rdp, delta=delta)
+        second = improved_epsilon(alpha=alpha, rdp=rdp, delta=delta)
+        assert plain <= first <= plain * (1 + mpmath.mpf(10) ** -13)
+        size = r + abs(mpmath.log((a - 1) / a)) + (abs(mpmath.log(d)) + mpmath.log(a)) / (a - 1)
+        assert max(better, 0) <= second <= max(better, 0) + size * mpmath.mpf(10) ** -13
+
+
+def test_the_best_order_of_composed_gaussians() -> None:
+    """C109: the minimum over the orders offered, above the exact curve."""
+    tried = [1.5, 2, 4, 8, 16, 32]
+    best = gaussian_epsilon(k=10, sigma=5, l2=1, delta=1e-5, orders=tried)
+    each = {order: improved_epsilon(alpha=order, rdp=F(order) * 10 / 50, delta=1e-5) for order in tried}
+    assert best.epsilon == pytest.approx(min(each.values()), rel=1e-13)
+    assert each[best.order] == min(each.values())
+    assert best.epsilon > gaussian_exact_epsilon(sigma=5, l2=1, k=10, delta=1e-5)
+
+
+def test_a_pure_history_never_costs_more_than_its_sum() -> None:
+    """C109: the order infinity is basic composition."""
+    history = Composed((Pure(epsilon=F(1, 10)),) * 3)
+    assert epsilon_of(history, delta=1e-9) <= 0.3000000000000001
+    many = Composed((Pure(epsilon=F(1, 10)),) * 400)
+    assert epsilon_of(many, delta=1e-5) < 12
+
+
+def test_the_sampled_gaussian_has_no_bound_at_broken_orders() -> None:
+    event = PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(1)), rate=F(1, 10))
+    assert rdp_at(event, order=2.5).rdp is None
+    assert rdp_at(event, order=2.0).rdp is not None
+    assert epsilon_of(event, delta=1e-5) > 0
+
+
+def test_more_delta_than_offered_is_refused() -> None:
+    with pytest.raises(BadParameter):
+        epsilon_of(Approximate(epsilon=F(1), delta=F(1, 100)), delta=F(1, 100))
+
+
+def test_the_orders_are_legal() -> None:
+    assert all(1 < order <= 4096 for order in ORDERS)
+    assert list(ORDERS) == sorted(set(ORDERS))
+
+
+anything = st.one_of(
+    st.floats(), st.integers(-2, 100), st.just(True), st.just(F(10**400)), st.just(F(1, 10**400)), st.none()
+)
+
+
+@settings(deadline=None)
+@given(anything, anything, anything)
+def test_bad_input_is_refused(first: float, second: float, third: float) -> None:
+    calls = (
+        lambda: laplace_rdp(alpha=first, epsilon=second),
+        lambda: randomized_response_rdp(alpha=first, epsilon=second),
+        lambda: gaussian_rdp(alpha=first, sigma=second, l2=third),
+        lambda: subsampled_gaussian_rdp(alpha=first, sigma=second, rate=third),  # type: ignore[arg-type]
+        lambda: mironov_epsilon(alpha=first, rdp=second, delta=third),
+        lambda: improved_epsilon(alpha=first, rdp=second, delta=third),
+        lambda: gaussian_epsilon(k=3, sigma=second, l2=1, delta=third, orders=[first]).epsilon,
+    )
+    for call in calls:
+        try:
+            value = call()
+        except DpsqlError:
+            continue
+        assert value >= 0
+        assert not math.isnan(value)

@@ -1,0 +1,155 @@
+"""The discrete Laplace law. No chance involved: probabilities are summed, not sampled."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpsql import randomness
+from dpsql.errors import DpsqlError
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, discrete_laplace
+from dpsql.testing.seeded import SeededSource
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_digits():
+    with mpmath.workdps(50):
+        yield
+
+
+scales = st.fractions(Fraction(1, 20), 50, max_denominator=1000)
+
+
+def mp(value):
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def weights(scale, reach):
+    """Probabilities of -reach..reach from the definition, normalised by their own sum."""
+    rate = 1 / mp(scale)
+    raw = {x: mpmath.exp(-rate * abs(x)) for x in range(-reach, reach + 1)}
+    total = mpmath.fsum(raw.values())
+    return {x: weight / total for x, weight in raw.items()}
+
+
+@given(scales, st.integers(-200, 200))
+def test_law_agrees_with_scipy(scale, x):
+    ours, theirs = DiscreteLaplaceLaw(scale=scale), stats.dlaplace(float(1 / scale))
+    assert ours.pmf(x) == pytest.approx(theirs.pmf(x), rel=1e-9, abs=1e-290)
+    assert ours.cdf(x) == pytest.approx(theirs.cdf(x), rel=1e-9, abs=1e-290)
+    assert ours.variance == pytest.approx(theirs.var(), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2)])
+def test_law_by_summation(scale):
+    """Probabilities, cdf, tail and variance from the definition, no closed form."""
+    law, true = DiscreteLaplaceLaw(scale=scale), weights(scale, 500)
+    assert mpmath.almosteq(mp(law.variance), mpmath.fsum(x * x * w for x, w in true.items()), rel_eps=1e-15)
+    assert law.std == pytest.approx(math.sqrt(law.variance), rel=1e-15)
+    for x in range(-12, 13):
+        assert mpmath.almosteq(mp(law.pmf(x)), true[x], rel_eps=1e-15)
+        assert mpmath.almosteq(mp(law.cdf(x)), mpmath.fsum(w for y, w in true.items() if y <= x), rel_eps=1e-15)
+    for m in range(12):
+        tail = mpmath.fsum(w for y, w in true.items() if abs(y) > m)
+        assert tail <= mp(law.tail(m)) <= tail * (1 + 3e-16)
+
+
+@given(st.fractions(Fraction(1, 10**6), 10**40, max_denominator=10**6))
+def test_variance_far_out(scale):
+    """2p/(1-p)² = 1/(2 sinh²(1/2b)), also where 1 - p loses every digit of a float."""
+    with mpmath.workdps(150):
+        true = 1 / (2 * mpmath.sinh(1 / (2 * mp(scale))) ** 2)
+    got = DiscreteLaplaceLaw(scale=scale).variance
+    assert mpmath.almosteq(mp(got), true, rel_eps=1e-15) or true < 1e-300
+
+
+@given(scales, st.integers(1, 40), st.integers(-100, 100))
+def test_log_ratio_never_exceeds_shift_over_scale(scale, shift, x):
+    """C022: the discrete law has the property of the continuous one, and attains it beyond both centres."""
+    law, bound = DiscreteLaplaceLaw(scale=scale), float(shift / scale)
+    here, there = law.pmf(x), law.pmf(x - shift)
+    if min(here, there) > 1e-290:
+        loss = abs(math.log(here) - math.log(there))
+        assert loss <= bound * (1 + 1e-12) + 1e-12
+        if not 0 < x < shift:
+            assert loss == pytest.approx(bound, rel=1e-9)
+
+
+@given(
+    st.fractions(Fraction(1, 30), 10**9, max_denominator=1000),
+    st.fractions(Fraction(1, 1000), Fraction(999_999, 10**6)),
+    st.sampled_from([1, 2, 7, 1000]),
+)
+def test_margin_is_the_smallest_that_covers(scale, confidence, outputs):
+    """Coverage of [-m, m] from the exact law, at least the confidence; of [-(m-1), m-1], below it."""
+    m = DiscreteLaplaceLaw(scale=scale).margin(confidence=confidence, outputs=outputs)
+    p = mpmath.exp(-1 / mp(scale))
+
+    def coverage(margin):
+        return (1 - 2 * p ** (margin + 1) / (1 + p)) ** outputs if margin >= 0 else mpmath.mpf(0)
+
+    assert coverage(m - 1) < mp(confidence) <= coverage(m)
+
+
+@pytest.mark.parametrize(("scale", "outputs"), [(Fraction(1, 2), 1), (Fraction(5), 1), (Fraction(5), 3)])
+def test_margin_covers_by_summation(scale, outputs):
+    """The same without any closed form: add up the probabilities until 95 % are covered."""
+    true = weights(scale, 600)
+    m = DiscreteLaplaceLaw(scale=scale).margin(confidence=Fraction(19, 20), outputs=outputs)
+    covered = [mpmath.fsum(true[x] for x in range(-reach, reach + 1)) ** outputs for reach in (m, m - 1)]
+    assert covered[1] < mpmath.mpf("0.95") <= covered[0]
+
+
+def hockey_stick(scale, shift, epsilon, reach):
+    """Σ (P(x) - e^ε P(x + shift))₊ from the definition."""
+    true, factor = weights(scale, reach), mpmath.exp(mp(epsilon))
+    zero = mpmath.mpf(0)
+    return mpmath.fsum(max(zero, w - factor * true.get(x + shift, zero)) for x, w in true.items())
+
+
+@settings(max_examples=60)
+@given(
+    st.fractions(Fraction(1, 5), 6, max_denominator=60),
+    st.integers(1, 9),
+    st.one_of(st.just(0), st.floats(0, 3), st.fractions(0, 3, max_denominator=20)),
+)
+def test_delta_is_the_hockey_stick(scale, shift, epsilon):
+    law = DiscreteLaplaceLaw(scale=scale)
+    got, true = mp(law.delta(shift=shift, epsilon=epsilon)), hockey_stick(scale, shift, epsilon, 700)
+    assert true <= got + mpmath.mpf(10) ** -40
+    assert got <= true * (1 + 3e-16) + mpmath.mpf(10) ** -40
+    assert law.delta(shift=shift, epsilon=shift / scale) == 0.0
+    smaller = [law.delta(shift=less, epsilon=epsilon) for less in range(1, shift)]
+    assert all(delta <= got * (1 + 1e-15) for delta in smaller)
+
+
+def test_delta_of_a_wide_law():
+    """Where 1 - p is 1e-30: at ε = 0 the divergence is the total variation, about shift/2·scale."""
+    law = DiscreteLaplaceLaw(scale=Fraction(10**30))
+    assert law.delta(shift=1, epsilon=0) == pytest.approx(math.tanh(0.5e-30), rel=1e-14)
+    assert law.delta(shift=1, epsilon=Fraction(1, 2 * 10**30)) == pytest.approx(0.25e-30, rel=1e-14)
+
+
+def test_draws_have_scale_l1_over_epsilon():
+    """C047: the sampler behind the mechanism, called with (ε, l1), draws at scale exactly l1/ε."""
+    ours = discrete_laplace(l1=3, epsilon=Fraction(1, 7), size=50, source=SeededSource(5))
+    theirs = randomness.discrete_laplace(scale=Fraction(21), size=50, source=SeededSource(5))
+    assert ours == list(theirs)
+    assert all(type(draw) is int for draw in ours)
+
+
+@pytest.mark.parametrize("scale", [0, -1, math.nan, math.inf, "1", None, True, 2.0**-600, Fraction(2) ** 600])
+def test_bad_scales_are_refused(scale):
+    with pytest.raises(DpsqlError):
+        DiscreteLaplaceLaw(scale=scale)
+
+
+@pytest.mark.parametrize("bad", [0, 1, -0.5, math.nan, None])
+def test_bad_confidences_are_refused(bad):
+    with pytest.raises(DpsqlError):
+        DiscreteLaplaceLaw(scale=1).margin(confidence=bad)

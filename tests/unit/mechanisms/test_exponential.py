@@ -1,0 +1,179 @@
+"""Frequencies are compared with their law by `MechanismKit`: below 10⁻⁹ false alarms per comparison."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.errors import BadParameter, DpsqlError
+from dpsql.mechanisms.exponential import (
+    ExponentialMechanism,
+    exponential_log_probabilities,
+    exponential_probabilities,
+    exponential_utility_bound,
+    require_declared_sensitivity,
+    utility_sensitivity,
+    wrong_outcome_bound,
+)
+from dpsql.privacy.events import BoundedRange
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.unit import Neighbours
+from dpsql.randomness import SYSTEM
+from dpsql.testing.kits import MechanismKit
+
+SCORES = st.lists(st.integers(-50, 50), min_size=1, max_size=8)
+EPSILONS = st.fractions(Fraction(1, 50), 8)
+
+
+class TestExponentialKit(MechanismKit):
+    """C039: the exponential mechanism obeys the laws of mechanisms."""
+
+    def mechanism(self):
+        return ExponentialMechanism(
+            candidates=["a", "b", "c"], sensitivity=1, epsilon=Fraction(1), monotonic=False, max_candidates=10
+        )
+
+    def value(self):
+        return [3, 5, 4]
+
+    def neighbour(self):
+        return [4, 4, 4]
+
+    def outputs(self):
+        return ["a", "b", "c"]
+
+    def probability(self, value, output):
+        law = exponential_probabilities(scores=value, sensitivity=1, epsilon=1, monotonic=False)
+        return law["abc".index(output)]
+
+    def bad_parameters(self):
+        yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True, None))
+        yield from ({"sensitivity": bad} for bad in (0, -1, math.nan, math.inf))
+        yield from ({"candidates": bad} for bad in ([], range(11)))
+        yield from ({"max_candidates": bad} for bad in (0, 2, -1, 1.5))
+        yield {"monotonic": "yes"}
+
+    def ill_typed(self):
+        yield [0.8675309, 1, 2]
+        yield ["0.8675309", 1, 2]
+        yield [8675309, 1]
+
+
+def test_mcsherry_talwar_two_candidates():
+    """C040: 1/(1 + e^ε) for counts 0 and 2, and 1/(1 + e^2ε) if they were monotone."""
+    for epsilon in (0.1, 1.0, 3.0):
+        low, _ = exponential_probabilities(scores=[0, 2], sensitivity=1, epsilon=epsilon, monotonic=False)
+        assert low == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-13)
+        low, _ = exponential_probabilities(scores=[0, 2], sensitivity=1, epsilon=epsilon, monotonic=True)
+        assert low == pytest.approx(1 / (1 + math.exp(2 * epsilon)), rel=1e-13)
+
+
+@given(scores=SCORES, epsilon=EPSILONS, shift=st.integers(-(10**400), 10**400))
+def test_probabilities_are_stable_under_any_shift(scores, epsilon, shift):
+    """C040: log-sum-exp; adding 10^400 to every score overflows nothing and changes nothing."""
+    arguments = {"sensitivity": 1, "epsilon": epsilon, "monotonic": False}
+    here = exponential_probabilities(scores=scores, **arguments)
+    there = exponential_probabilities(scores=[score + shift for score in scores], **arguments)
+    assert here == there
+    assert math.fsum(here) == pytest.approx(1, abs=1e-12)
+
+
+@given(scores=SCORES, epsilon=EPSILONS)
+def test_probabilities_agree_with_fifty_digits(scores, epsilon):
+    """C040."""
+    with mpmath.workdps(50):
+        weights = [mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator * s / 2) for s in scores]
+        expected = [float(w / mpmath.fsum(weights)) for w in weights]
+    got = exponential_probabilities(scores=scores, sensitivity=1, epsilon=epsilon, monotonic=False)
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_far_losers_have_probability_zero_and_a_finite_logarithm():
+    logs = exponential_log_probabilities(scores=[0, 10**6], scale=1)
+    assert logs == [-1e6, 0.0]
+
+
+def test_the_event_has_bounded_range():
+    """C039: the accountant may price ε²/8."""
+    assert TestExponentialKit().mechanism().event == BoundedRange(epsilon=Fraction(1))
+
+
+def test_a_spread_of_any_size_ends_quickly():
+    mechanism = ExponentialMechanism(candidates=range(50), sensitivity=1, epsilon=1, monotonic=False, max_candidates=50)
+    assert mechanism.release(Exact([10**300 * i for i in range(50)]), source=SYSTEM) == 49
+
+
+def test_too_many_candidates_are_refused():
+    """C043: the limit is the caller's, and stated."""
+    with pytest.raises(BadParameter, match="1000001 candidates"):
+        ExponentialMechanism(
+            candidates=range(10**6 + 1), sensitivity=1, epsilon=1, monotonic=False, max_candidates=10**6
+        )
+
+
+@given(scores=SCORES, epsilon=EPSILONS, t=st.fractions(0, 30), monotonic=st.booleans())
+def test_dwork_roth_3_11_bounds_the_exact_tail(scores, epsilon, t, monotonic):
+    """C042: the exact probability of a poor choice is at most e^−t, and the directions of rounding are kept."""
+    arguments = {"scores": scores, "sensitivity": 1, "epsilon": epsilon, "monotonic": monotonic}
+    bound = exponential_utility_bound(**arguments, t=t)
+    law = exponential_probabilities(**arguments)
+    assert math.fsum(p for s, p in zip(scores, law, strict=True) if s <= bound.threshold) <= bound.failure * (1 + 1e-12)
+    with mpmath.workdps(50):
+        scale = mpmath.mpf(1 if monotonic else 2) * epsilon.denominator / epsilon.numerator
+        exact_t = mpmath.mpf(t.numerator) / t.denominator
+        best, optima = max(scores), scores.count(max(scores))
+        truth = best - scale * (mpmath.log(mpmath.mpf(len(scores)) / optima) + exact_t)
+        corollary = best - scale * (mpmath.log(len(scores)) + exact_t)
+        assert bound.threshold <= truth + mpmath.mpf(10) ** -45
+        assert bound.corollary <= corollary + mpmath.mpf(10) ** -45
+        assert bound.threshold == pytest.approx(float(truth), rel=1e-12, abs=1e-12)
+        assert bound.failure >= mpmath.exp(-exact_t)
+        assert bound.failure == pytest.approx(float(mpmath.exp(-exact_t)), rel=1e-12)
+    assert bound.corollary <= bound.threshold
+
+
+@given(gap=st.fractions(0, 200), epsilon=EPSILONS)
+def test_dwork_roth_3_12_bounds_the_wrong_outcome(gap, epsilon):
+    """C042: two candidates, `gap` apart."""
+    t, bound = wrong_outcome_bound(gap=gap, candidates=2, sensitivity=1, epsilon=epsilon)
+    wrong, _ = exponential_probabilities(scores=[0, gap], sensitivity=1, epsilon=epsilon, monotonic=False)
+    assert wrong <= bound * (1 + 1e-12)
+    assert bound == pytest.approx(2 * math.exp(-gap * epsilon / 2), rel=1e-12)
+    assert math.exp(-t) == pytest.approx(bound, rel=1e-9)
+
+
+def test_utility_sensitivity_is_found_by_enumeration():
+    """C041: the rank score of a median moves by 1 under change-one and by 1/2 under add-remove."""
+
+    def rank(rows, point):
+        return -abs(sum(row < point for row in rows) - Fraction(len(rows), 2))
+
+    arguments = {"utility": rank, "candidates": [0, 1, 2, 3], "domain": [0, 1, 2, 3], "size": 4}
+    assert utility_sensitivity(**arguments, neighbours=Neighbours.CHANGE_ONE) == (1, False)
+    assert utility_sensitivity(**arguments, neighbours=Neighbours.ADD_REMOVE) == (Fraction(1, 2), False)
+
+
+def test_a_declared_sensitivity_that_is_too_small_is_refused():
+    """C041: counts per value; declared 1/2, or monotone under change-one, are both wrong."""
+    arguments = {
+        "utility": lambda rows, value: rows.count(value),
+        "candidates": "ab",
+        "domain": "ab",
+        "size": 3,
+    }
+    require_declared_sensitivity(declared=1, monotonic=True, neighbours=Neighbours.ADD_REMOVE, **arguments)
+    require_declared_sensitivity(declared=1, monotonic=False, neighbours=Neighbours.CHANGE_ONE, **arguments)
+    with pytest.raises(BadParameter):
+        require_declared_sensitivity(declared=0.5, monotonic=False, neighbours=Neighbours.ADD_REMOVE, **arguments)
+    with pytest.raises(BadParameter):
+        require_declared_sensitivity(declared=1, monotonic=True, neighbours=Neighbours.CHANGE_ONE, **arguments)
+
+
+@pytest.mark.parametrize("change", [{"size": 60}, {"size": 0}, {"domain": []}, {"candidates": []}])
+def test_an_enumeration_that_would_not_end_is_refused(change):
+    arguments = {"utility": lambda rows, value: 0, "candidates": "ab", "domain": range(9), "size": 2}
+    with pytest.raises(DpsqlError):
+        utility_sensitivity(**(arguments | change), neighbours=Neighbours.CHANGE_ONE)

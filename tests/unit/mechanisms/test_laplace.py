@@ -1,0 +1,292 @@
+"""Laplace: distribution, mechanism, accuracy, planning.
+
+Tests of chance are those of `MechanismKit`: each comparison fails by accident less than once in 10⁹ runs.
+"""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from dpsql.errors import BadParameter, DpsqlError, NoTheorem
+from dpsql.mechanisms.laplace import (
+    Laplace,
+    LaplaceMechanism,
+    VectorLaplaceMechanism,
+    laplace_accuracy,
+    laplace_accuracy_exact,
+    laplace_accuracy_union,
+    laplace_epsilon,
+    laplace_epsilon_for,
+    laplace_failure,
+    laplace_sample_size,
+    laplace_sample_size_rule,
+    laplace_scale,
+    laplace_tail,
+)
+from dpsql.privacy.events import Pure
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.unit import Neighbours
+from dpsql.randomness import SYSTEM
+from dpsql.testing.kits import MechanismKit
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_digits():
+    with mpmath.workdps(50):
+        yield
+
+
+sizes = st.floats(1e-9, 1e9)
+betas = st.floats(1e-12, 1 - 1e-12)
+ONE_ULP = 2.3e-16  # how far above the true value a result rounded up may lie, relatively
+
+
+def mp(value):
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def just_above(got, true):
+    return true <= mp(got) <= true * (1 + ONE_ULP)
+
+
+# ── the distribution ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.floats(1e-3, 1e3), st.floats(-1e4, 1e4))
+def test_distribution_agrees_with_scipy(scale, x):
+    """C019: pdf, cdf and tail."""
+    ours, theirs = Laplace(scale=scale), stats.laplace(scale=scale)
+    assert ours.pdf(x) == pytest.approx(theirs.pdf(x), rel=1e-11, abs=1e-300)
+    assert ours.cdf(x) == pytest.approx(theirs.cdf(x), rel=1e-11, abs=1e-300)
+    assert ours.tail(x) == pytest.approx(theirs.sf(x), rel=1e-11, abs=1e-300)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-300, 1 - 1e-16))
+def test_quantile_inverts_the_cdf(scale, q):
+    """C019: ppf, next to the median too."""
+    with mpmath.workdps(400):
+        below = mp(q)
+        true = mp(scale) * (mpmath.log(2 * below) if below <= 0.5 else -mpmath.log(2 * (1 - below)))
+        assert mpmath.almosteq(mp(Laplace(scale=scale).ppf(q)), true, rel_eps=1e-15, abs_eps=0)
+
+
+def test_variance_is_twice_the_squared_scale():
+    """C019: the notes say "variance b"; by quadrature it is 2b², and the standard deviation sqrt(2) b."""
+    law = Laplace(scale=3.0)
+    variance, _ = integrate.quad(lambda x: 2 * x * x * law.pdf(x), 0, 200)
+    assert law.variance == pytest.approx(variance, rel=1e-8) == 18.0
+    assert law.std == pytest.approx(math.sqrt(18), rel=1e-15)
+
+
+def test_values_no_float_holds():
+    assert (Laplace(scale=1).pdf(10**400), Laplace(scale=1).cdf(10**400), Laplace(scale=1).cdf(-(10**400))) == (0, 1, 0)
+
+
+@given(st.floats(0.01, 100), st.floats(-50, 50), st.floats(-10, 10))
+def test_density_ratio_is_at_most_exp_of_shift_over_scale(scale, x, shift):
+    """C022: the property every proof of the mechanism rests on: |ln f(x)/f(x + Δ)| <= |Δ|/b, at every output."""
+    law = Laplace(scale=scale)
+    if law.pdf(x) > 1e-290 and law.pdf(x + shift) > 1e-290:
+        loss = abs(math.log(law.pdf(x)) - math.log(law.pdf(x + shift)))
+        assert loss <= abs(shift) / scale + 1e-12 * (1 + abs(x) / scale + abs(shift) / scale)
+
+
+def test_density_ratio_is_attained():
+    """C022: outside the two centres the ratio is exactly exp(Δ/b): ε cannot be smaller."""
+    law = Laplace(scale=2.0)
+    assert math.log(law.pdf(5.0) / law.pdf(6.0)) == pytest.approx(0.5, rel=1e-14)
+
+
+# ── calibration ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(sizes, sizes)
+def test_scale_and_epsilon_round_up(l1, epsilon):
+    """C020: scale = l1/ε and its inverse, as exact quotients rounded up to the next float."""
+    scale = laplace_scale(l1=l1, epsilon=epsilon)
+    assert just_above(scale, mp(l1) / mp(epsilon))
+    assert just_above(laplace_epsilon(scale=scale, l1=l1), mp(l1) / mp(scale))
+    assert laplace_epsilon(scale=scale, l1=l1) <= epsilon * (1 + ONE_ULP)
+
+
+def test_a_constant_query_costs_nothing():
+    assert laplace_epsilon(scale=1.0, l1=0) == 0.0
+
+
+def test_decimals_stay_decimals():
+    assert laplace_scale(l1=1, epsilon=Fraction(1, 10)) == 10.0
+
+
+# ── accuracy ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.floats(0, 700))
+def test_tail_is_exactly_exp_minus_t(t):
+    """C023: Pr[|Y| >= t b] = exp(-t), an equality, not only a bound."""
+    with mpmath.workdps(400):
+        assert just_above(laplace_tail(t=t), mpmath.exp(-mp(t)))
+    assert laplace_tail(t=t) == pytest.approx(2 * stats.laplace.sf(t), rel=1e-12)
+
+
+@given(sizes, sizes, betas)
+def test_accuracy_and_its_inverse(l1, epsilon, beta):
+    """C024: α = (l1/ε) ln(1/β); the ε asked back reaches it."""
+    alpha = laplace_accuracy(l1=l1, epsilon=epsilon, beta=beta)
+    assert just_above(alpha, -mpmath.log(mp(beta)) * mp(l1) / mp(epsilon))
+    again = laplace_epsilon_for(l1=l1, alpha=alpha, beta=beta)
+    assert just_above(again, -mpmath.log(mp(beta)) * mp(l1) / mp(alpha))
+    assert mpmath.exp(-mp(alpha) * mp(again) / mp(l1)) <= mp(beta)
+
+
+@pytest.mark.parametrize("t", [2000, 1e30, 1e300, 10**400])
+def test_a_tail_is_never_zero(t):
+    """C023: rounded up, also where the probability is too small for any number format."""
+    assert laplace_tail(t=t) == math.ulp(0.0)
+
+
+def test_accuracy_of_the_lecture():
+    """C024: l1 = 1, ε = 0.1, β = 0.05: ln(20)/0.1."""
+    assert laplace_accuracy(l1=1, epsilon=Fraction(1, 10), beta=Fraction(1, 20)) == pytest.approx(10 * math.log(20))
+
+
+@given(sizes, sizes, betas, st.integers(1, 10**6))
+def test_sup_norm_accuracy(l1, epsilon, beta, outputs):
+    """C025: the union bound and the exact quantile of the largest of k errors; the first is never smaller."""
+    union = laplace_accuracy_union(l1=l1, epsilon=epsilon, beta=beta, outputs=outputs)
+    exactly = laplace_accuracy_exact(l1=l1, epsilon=epsilon, beta=beta, outputs=outputs)
+    scale = mp(l1) / mp(epsilon)
+    assert just_above(union, scale * mpmath.log(outputs / mp(beta)))
+    assert just_above(exactly, -scale * mpmath.log(-mpmath.expm1(mpmath.log1p(-mp(beta)) / outputs)))
+    assert exactly <= union
+
+
+@given(sizes, sizes, st.floats(1e-6, 500), st.integers(1, 10**6))
+def test_failure_of_the_largest_error(l1, epsilon, sizes_away, outputs):
+    """C025: how often the largest of k errors exceeds α."""
+    alpha = sizes_away * l1 / epsilon
+    with mpmath.workdps(300):
+        tail = mpmath.exp(-mp(alpha) * mp(epsilon) / mp(l1))
+        true = -mpmath.expm1(outputs * mpmath.log1p(-tail))
+        got = laplace_failure(l1=l1, epsilon=epsilon, alpha=alpha, outputs=outputs)
+        assert just_above(got, true) or got == 1.0
+
+
+def test_first_names_example():
+    """C025: 10 000 names, ε = 1, β = 0.05: 12.206 by the union bound, 12.1805 exactly."""
+    names = {"l1": 1, "epsilon": 1, "beta": Fraction(1, 20), "outputs": 10_000}
+    assert laplace_accuracy_union(**names) == pytest.approx(math.log(200_000))
+    assert laplace_accuracy_exact(**names) == pytest.approx(12.1805, abs=5e-5)
+
+
+def test_a_negligible_failure_is_still_above_zero():
+    assert laplace_failure(l1=1, epsilon=1, alpha=1e9, outputs=3) == math.ulp(0.0)
+
+
+# ── planning ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.floats(1e-3, 10), st.floats(1e-4, 1), betas)
+def test_sample_size_is_the_smallest(epsilon, alpha, beta):
+    """C026: with n people the mean of [0, 1] values errs by α with probability β at most; with n - 1 it does not."""
+    n = laplace_sample_size(epsilon=epsilon, alpha=alpha, beta=beta, neighbours=Neighbours.CHANGE_ONE)
+    failure = [mpmath.exp(-mp(alpha) * mp(epsilon) * size) for size in (n, n - 1)]
+    assert failure[0] <= mp(beta) < failure[1]
+
+
+def test_sample_size_rule_of_the_lecture():
+    """C026: 2/(εα) = 400 is sufficient for β = 1/4; ln 4/(εα) = 278 is exact."""
+    plan = {"epsilon": Fraction(1, 2), "alpha": Fraction(1, 100), "neighbours": Neighbours.CHANGE_ONE}
+    assert laplace_sample_size_rule(**plan) == 400
+    assert laplace_sample_size(**plan, beta=Fraction(1, 4)) == math.ceil(200 * math.log(4)) == 278
+    assert math.exp(-400 * 0.5 * 0.01) <= 0.25
+
+
+def test_sample_size_is_refused_where_the_size_is_private():
+    """C026: under add_remove the mean has sensitivity up to half the range whatever n is."""
+    with pytest.raises(NoTheorem):
+        laplace_sample_size(epsilon=1, alpha=0.1, beta=0.1, neighbours=Neighbours.ADD_REMOVE)
+    with pytest.raises(BadParameter):
+        laplace_sample_size_rule(epsilon=1, alpha=0.1, neighbours="change_one")
+
+
+# ── the mechanism ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def geometric(x, rate):
+    """Pr[x] ∝ exp(-rate |x|), from the definition: the normaliser is the sum of two geometric series."""
+    return math.exp(-rate * abs(x)) / (1 + 2 / math.expm1(rate))
+
+
+class TestLaplaceMechanism(MechanismKit):
+    """C020: Laplace mechanism, scalar: exact integer noise of scale l1/ε."""
+
+    def mechanism(self):
+        return LaplaceMechanism(l1=2, epsilon=Fraction(3, 2))
+
+    def value(self):
+        return 10
+
+    def neighbour(self):
+        return 12
+
+    def outputs(self):
+        return range(-40, 60)
+
+    def probability(self, value, output):
+        return geometric(output - value, 0.75)
+
+    def bad_parameters(self):
+        for epsilon in (0, -1, math.nan, math.inf, "1", None, True, 1e-200, Fraction(1, 2**600)):
+            yield {"epsilon": epsilon}
+        for l1 in (0, -1, 1.5, math.nan, "1", None, True, 2**600):
+            yield {"l1": l1}
+
+    def ill_typed(self):
+        return (0.8675309, "0.8675309", None)
+
+
+class TestVectorLaplaceMechanism(MechanismKit):
+    """C021: Laplace mechanism, vector: one independent noise per coordinate, one ε for all."""
+
+    def mechanism(self):
+        return VectorLaplaceMechanism(l1=3, epsilon=Fraction(3), dimensions=2)
+
+    def value(self):
+        return (5, -5)
+
+    def neighbour(self):
+        return (6, -7)
+
+    def outputs(self):
+        return [(x, y) for x in range(-15, 26) for y in range(-26, 15)]
+
+    def probability(self, value, output):
+        return math.prod(geometric(y - x, 1.0) for x, y in zip(value, output, strict=True))
+
+    def bad_parameters(self):
+        return ({"epsilon": 0}, {"l1": 0}, {"dimensions": 0}, {"dimensions": 2**60}, {"dimensions": 1.0})
+
+    def ill_typed(self):
+        return ((0.8675309, 1), (8675309,), (1, "0.8675309"))
+
+
+def test_event_carries_the_epsilon_as_written():
+    assert LaplaceMechanism(l1=1, epsilon=Fraction(1, 10)).event == Pure(epsilon=Fraction(1, 10))
+    assert LaplaceMechanism(l1=1, epsilon=0.1).event.epsilon == Fraction(0.1)
+
+
+def test_large_numbers_stay_exact():
+    """C020: no float between the value and its noise: 2**200 keeps its last digit."""
+    released = LaplaceMechanism(l1=1, epsilon=Fraction(500)).release(Exact(2**200 + 1), source=SYSTEM)
+    assert abs(released - (2**200 + 1)) <= 1  # farther with probability 2 exp(-1000)
+
+
+def test_a_vector_of_the_wrong_length_is_refused():
+    with pytest.raises(DpsqlError, match="number of coordinates"):
+        VectorLaplaceMechanism(l1=1, epsilon=Fraction(1), dimensions=3).release(Exact((1, 2)), source=SYSTEM)

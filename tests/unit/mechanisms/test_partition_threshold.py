@@ -1,0 +1,199 @@
+"""Thresholds. Frequencies are compared with their law by `MechanismKit`: below 10⁻⁹ false alarms per comparison."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.errors import BadParameter
+from dpsql.mechanisms import partition_threshold
+from dpsql.mechanisms.partition_threshold import (
+    GaussianThresholdSelection,
+    discrete_gaussian_upper_tail,
+    discrete_threshold,
+    discrete_threshold_delta,
+    gaussian_threshold,
+    laplace_threshold,
+    laplace_threshold_scale,
+    laplace_threshold_union,
+)
+from dpsql.privacy.events import GaussianThreshold
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.unit import Neighbours
+from dpsql.randomness import SYSTEM
+from dpsql.testing.kits import MechanismKit
+from dpsql.testing.paths import law_of
+
+DELTAS = st.floats(1e-200, 0.99)
+KEYS = st.integers(1, 1000)
+
+
+def failing_share(delta, keys):
+    return -mpmath.expm1(mpmath.log1p(-mpmath.mpf(delta)) / keys)
+
+
+def gaussian_pmf(sigma_squared):
+    reach = math.ceil(45 * math.sqrt(sigma_squared)) + 5
+    weights = {x: mpmath.exp(-mpmath.mpf(x * x) / (2 * mpmath.mpf(sigma_squared))) for x in range(-reach, reach + 1)}
+    total = mpmath.fsum(weights.values())
+    return {x: w / total for x, w in weights.items()}
+
+
+class TestGaussianThresholdKit(MechanismKit):
+    """C066: the Gaussian threshold obeys the laws of mechanisms."""
+
+    def mechanism(self):
+        return GaussianThresholdSelection(
+            sigma_squared=Fraction(2), delta=Fraction(1, 10), keys_per_unit=1, neighbours=Neighbours.ADD_REMOVE
+        )
+
+    def value(self):
+        return {"a": 5}
+
+    def neighbour(self):
+        return {"a": 6}
+
+    def outputs(self):
+        return [(), *((("a", n),) for n in range(3, 12))]
+
+    def probability(self, value, output):
+        pmf = gaussian_pmf(2)
+        threshold = self.mechanism().threshold
+        if output == ():
+            return float(mpmath.fsum(p for x, p in pmf.items() if value["a"] + x <= threshold))
+        ((_, count),) = output
+        return float(pmf[count - value["a"]]) if count > threshold else 0.0
+
+    def bad_parameters(self):
+        yield from ({"sigma_squared": bad} for bad in (0, -1, math.nan, math.inf, "1", True, 10**40))
+        yield from ({"delta": bad} for bad in (0, 1, -0.5, math.nan, None))
+        yield from ({"keys_per_unit": bad} for bad in (0, 1.5))
+        yield from ({"neighbours": bad} for bad in ("add_remove", None))
+
+    def ill_typed(self):
+        yield {"key": 0.8675309}
+        yield {"key": -8675309}
+
+
+@given(epsilon=st.floats(0.01, 10), delta=DELTAS, keys=KEYS, linf=st.floats(0.1, 10))
+def test_korolova_wilson_laplace_threshold(epsilon, delta, keys, linf):
+    """C066: Pr[linf + Lap(b) >= τ] is at most p, and τ is the smallest such number, up to rounding up."""
+    tau = laplace_threshold(epsilon=epsilon, delta=delta, keys=keys, linf=linf)
+    with mpmath.workdps(400):
+        b = keys * mpmath.mpf(linf) / mpmath.mpf(epsilon)
+        p = failing_share(delta, keys)
+        truth = mpmath.mpf(linf) + (-b * mpmath.log(2 * p) if p <= 0.5 else b * mpmath.log(2 * (1 - p)))
+        assert truth <= tau <= truth + abs(truth) * mpmath.mpf(10) ** -15 + b * mpmath.mpf(10) ** -25
+    assert laplace_threshold_union(epsilon=epsilon, delta=delta, keys=keys, linf=linf) >= tau
+    assert laplace_threshold_scale(epsilon=epsilon, keys=keys, linf=linf) == keys * Fraction(linf) / Fraction(epsilon)
+
+
+@given(sigma=st.floats(0.1, 100), delta=DELTAS, keys=KEYS)
+def test_the_normal_threshold(sigma, delta, keys):
+    """C066: the tail at τ − linf is at most p."""
+    tau = gaussian_threshold(sigma=sigma, delta=delta, keys=keys, linf=1)
+    with mpmath.workdps(250):
+        p = failing_share(delta, keys)
+        at = (mpmath.mpf(tau) - 1) / mpmath.mpf(sigma)
+        assert mpmath.erfc(at / mpmath.sqrt(2)) / 2 <= p
+        nearer = at - (abs(at) + 1) * mpmath.mpf(10) ** -12
+        assert mpmath.erfc(nearer / mpmath.sqrt(2)) / 2 >= p
+
+
+@pytest.mark.parametrize("sigma_squared", [Fraction(1, 9), Fraction(1), Fraction(25), Fraction(4000, 3)])
+def test_the_discrete_tail_is_the_sum_of_its_pmf(sigma_squared):
+    """C066: rounded up, by nothing that matters."""
+    with mpmath.workdps(60):
+        pmf = gaussian_pmf(mpmath.mpf(sigma_squared.numerator) / sigma_squared.denominator)
+        for start in (1, 2, 7, 40):
+            truth = mpmath.fsum(p for x, p in pmf.items() if x >= start)
+            got = discrete_gaussian_upper_tail(sigma_squared=sigma_squared, at_least=start)
+            assert truth * (1 - mpmath.mpf(10) ** -30) <= got
+            assert got <= truth * (1 + mpmath.mpf(10) ** -15) + mpmath.mpf(5e-324)
+
+
+@given(
+    sigma_squared=st.fractions(Fraction(1, 4), 400),
+    delta=st.fractions(Fraction(1, 10**12), Fraction(9, 10)),
+    keys=st.integers(1, 50),
+)
+def test_the_integer_threshold_is_the_smallest_that_keeps_delta(sigma_squared, delta, keys):
+    """C066: δ = 1 − (1 − Pr[Z >= τ])^G, from the exact pmf."""
+    tau = discrete_threshold(sigma_squared=sigma_squared, delta=delta, keys=keys)
+    assert discrete_threshold_delta(sigma_squared=sigma_squared, threshold=tau, keys=keys) <= delta * (
+        1 + Fraction(1, 10**15)
+    )
+    with mpmath.workdps(60):
+        pmf = gaussian_pmf(mpmath.mpf(sigma_squared.numerator) / sigma_squared.denominator)
+        for threshold, within in ((tau, True), (tau - 1, False)):
+            tail = mpmath.fsum(p for x, p in pmf.items() if x >= threshold)
+            failing = -mpmath.expm1(keys * mpmath.log1p(-tail))
+            kept = failing <= mpmath.mpf(delta.numerator) / delta.denominator
+            assert kept is within or (tau == 1 and not within)
+
+
+@given(sigma_squared=st.fractions(1, 100), threshold=st.integers(1, 60), keys=st.integers(1, 10**6))
+def test_the_delta_of_a_threshold_is_rounded_up(sigma_squared, threshold, keys):
+    """C066."""
+    got = discrete_threshold_delta(sigma_squared=sigma_squared, threshold=threshold, keys=keys)
+    with mpmath.workdps(420):
+        pmf = gaussian_pmf(mpmath.mpf(sigma_squared.numerator) / sigma_squared.denominator)
+        tail = mpmath.fsum(p for x, p in pmf.items() if x >= threshold)
+        truth = -mpmath.expm1(keys * mpmath.log1p(-tail))
+        assert got >= truth * (1 - mpmath.mpf(10) ** -28)
+        assert got <= truth * (1 + mpmath.mpf(10) ** -14) + mpmath.mpf(5e-324)
+
+
+def test_a_key_of_one_person_passes_with_the_stated_probability():
+    """C066: every draw of the noise; strictly above the threshold means Z >= τ."""
+    mechanism = TestGaussianThresholdKit().mechanism()
+    law, missed = law_of(
+        lambda: tuple(mechanism.release(Exact({"only": 1}), source=None)), modules=[partition_threshold]
+    )
+    assert abs(missed) < 1e-12
+    failing = discrete_threshold_delta(sigma_squared=2, threshold=mechanism.threshold, keys=1)
+    assert law[("only",)] == pytest.approx(failing, rel=1e-12)
+    assert failing <= 0.1
+
+
+def test_the_event_counts_the_keys_of_both_people_when_one_is_replaced():
+    """C066."""
+    mechanism = GaussianThresholdSelection(
+        sigma_squared=9, delta=Fraction(1, 1000), keys_per_unit=4, neighbours=Neighbours.CHANGE_ONE
+    )
+    assert mechanism.event == GaussianThreshold(sigma_squared=Fraction(9), delta=Fraction(1, 1000), keys=8)
+    assert mechanism.threshold == discrete_threshold(sigma_squared=9, delta=Fraction(1, 1000), keys=8)
+
+
+def test_empty_keys_are_never_shown_and_the_order_is_that_of_the_keys():
+    mechanism = GaussianThresholdSelection(
+        sigma_squared=1, delta=Fraction(9, 10), keys_per_unit=1, neighbours=Neighbours.ADD_REMOVE
+    )
+    assert mechanism.release(Exact(dict.fromkeys(range(200), 0)), source=SYSTEM) == {}
+    assert list(mechanism.release(Exact({"zoe": 10**6, "amy": 10**6}), source=SYSTEM)) == ["amy", "zoe"]
+
+
+def test_wide_noise_is_quick():
+    assert discrete_threshold(sigma_squared=2**60, delta=1e-10, keys=1000) == pytest.approx(2**30 * 7.349, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: laplace_threshold(epsilon=0, delta=0.1, keys=1, linf=1),
+        lambda: laplace_threshold(epsilon=1, delta=0, keys=1, linf=1),
+        lambda: laplace_threshold(epsilon=1, delta=0.1, keys=0, linf=1),
+        lambda: laplace_threshold_union(epsilon=1, delta=1, keys=1, linf=1),
+        lambda: gaussian_threshold(sigma=0, delta=0.1, keys=1, linf=1),
+        lambda: gaussian_threshold(sigma=1, delta=math.nan, keys=1, linf=1),
+        lambda: discrete_gaussian_upper_tail(sigma_squared=1, at_least=0),
+        lambda: discrete_threshold(sigma_squared=2**90, delta=0.1, keys=1),
+        lambda: discrete_threshold_delta(sigma_squared=1, threshold=0, keys=1),
+    ],
+)
+def test_bad_parameters_are_refused(call):
+    with pytest.raises(BadParameter):
+        call()

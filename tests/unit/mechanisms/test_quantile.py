@@ -1,0 +1,272 @@
+"""Quantiles. Frequencies are compared with their law by `MechanismKit`: below 10⁻⁹ false alarms per comparison."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.errors import BadParameter
+from dpsql.mechanisms import quantile
+from dpsql.mechanisms.exponential import utility_sensitivity
+from dpsql.mechanisms.quantile import (
+    QuantileMechanism,
+    draw_weighted,
+    quantile_probabilities,
+    quantile_sensitivity,
+)
+from dpsql.privacy.events import BoundedRange
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.unit import Neighbours
+from dpsql.randomness import SYSTEM
+from dpsql.testing.kits import MechanismKit, surprise
+
+QS = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
+
+
+def grid_law(data, *, q, lower, upper, scale):
+    """Point by point: exp(−|#{x < r} − q n| / scale), normalised."""
+    clamped = [min(max(x, lower), upper) for x in data]
+    distances = [abs(sum(x < r for x in clamped) - q * len(data)) for r in range(lower, upper + 1)]
+    weights = [math.exp(-(d - min(distances)) / scale) for d in distances]
+    return {r: w / math.fsum(weights) for r, w in zip(range(lower, upper + 1), weights, strict=True)}
+
+
+class TestQuantileKit(MechanismKit):
+    """C056: the quantile mechanism obeys the laws of mechanisms."""
+
+    def mechanism(self):
+        return QuantileMechanism(
+            q=Fraction(1, 2),
+            lower=0,
+            upper=6,
+            epsilon=Fraction(1),
+            neighbours=Neighbours.CHANGE_ONE,
+            values_per_unit=1,
+        )
+
+    def value(self):
+        return [1, 1, 4, 5, 99]
+
+    def neighbour(self):
+        return [1, 1, 4, 0, 99]
+
+    def outputs(self):
+        return range(7)
+
+    def probability(self, value, output):
+        return grid_law(value, q=Fraction(1, 2), lower=0, upper=6, scale=2)[output]
+
+    def bad_parameters(self):
+        yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
+        yield from ({"q": bad} for bad in (-0.1, 1.1, math.nan, None))
+        yield from ({"lower": bad} for bad in (6, 7, 0.5, -(2**63)))
+        yield from ({"upper": bad} for bad in (0, -1, math.inf))
+        yield from ({"values_per_unit": bad} for bad in (0, 1.5))
+        yield from ({"neighbours": bad} for bad in ("add_remove", None))
+
+    def ill_typed(self):
+        yield [0.8675309]
+        yield ["0.8675309"]
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("q", QS)
+def test_smith_2011_sensitivity_of_the_rank(q, neighbours):
+    """C056: brute force over all small databases; attained on four values."""
+    largest, _ = utility_sensitivity(
+        utility=lambda rows, point: -abs(sum(row < point for row in rows) - q * len(rows)),
+        candidates=range(5),
+        domain=range(4),
+        size=4,
+        neighbours=neighbours,
+    )
+    declared = quantile_sensitivity(q=q, neighbours=neighbours, values_per_unit=1)
+    assert largest <= declared
+    assert largest >= Fraction(95, 100) * declared
+    assert quantile_sensitivity(q=q, neighbours=neighbours, values_per_unit=3) == 3 * declared
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("q", QS)
+def test_all_neighbours_on_a_small_grid_are_within_epsilon(q, neighbours):
+    """C056: every pair of databases of up to four values on five points, by the law of the release."""
+    epsilon = Fraction(2)
+    mechanism = QuantileMechanism(q=q, lower=0, upper=4, epsilon=epsilon, neighbours=neighbours, values_per_unit=1)
+    worst = 0.0
+    for size in range(4):
+        for rest in itertools.combinations_with_replacement(range(5), size):
+            group = [(*rest, x) for x in range(5)]
+            if neighbours is Neighbours.ADD_REMOVE:
+                group = [rest, *group]
+            laws = [grid_law(d, q=q, lower=0, upper=4, scale=float(mechanism.scale)) for d in group]
+            pairs = (
+                itertools.product(laws[:1], laws[1:])
+                if neighbours is Neighbours.ADD_REMOVE
+                else itertools.combinations(laws, 2)
+            )
+            for one, other in pairs:
+                worst = max(worst, *(abs(math.log(one[r] / other[r])) for r in one))
+    assert worst <= float(epsilon) * (1 + 1e-12)
+
+
+@given(
+    data=st.lists(st.floats(-3, 13), max_size=12),
+    q=st.floats(0, 1),
+    epsilon=st.floats(0.01, 20),
+    sensitivity=st.floats(0.25, 2),
+)
+def test_the_continuous_law_agrees_with_fifty_digits(data, q, epsilon, sensitivity):
+    """C056: length times exp(−ε |i − q n| / 2Δ), mean of the midpoints."""
+    law = quantile_probabilities(data=data, lower=0, upper=10, q=q, epsilon=epsilon, sensitivity=sensitivity)
+    with mpmath.workdps(50):
+        edges = [0.0, *sorted(min(max(x, 0.0), 10.0) for x in data), 10.0]
+        weights = [
+            mpmath.mpf(b - a if a else b)
+            * mpmath.exp(-mpmath.mpf(epsilon) * abs(i - mpmath.mpf(q) * len(data)) / (2 * mpmath.mpf(sensitivity)))
+            for i, (a, b) in enumerate(itertools.pairwise(map(mpmath.mpf, edges)))
+        ]
+        total = mpmath.fsum(weights)
+        mean = mpmath.fsum(
+            w * (mpmath.mpf(a) + b) / 2 for w, (a, b) in zip(weights, itertools.pairwise(edges), strict=True)
+        )
+        assert list(law.intervals) == pytest.approx([float(w / total) for w in weights], rel=1e-9, abs=1e-12)
+        assert law.mean == pytest.approx(float(mean / total), rel=1e-9)
+
+
+def test_values_outside_the_bounds_are_clamped_and_ties_have_no_length():
+    law = quantile_probabilities(data=[-5, 0, 99], lower=0, upper=5, q=0.5, epsilon=1, sensitivity=1)
+    assert law.intervals == (0.0, 0.0, 1.0, 0.0)
+    assert law.mean == 2.5
+
+
+def test_lengths_beyond_floating_point_do_not_divide_by_zero():
+    law = quantile_probabilities(
+        data=[0, 5e-324] + [0] * 3000 + [5e-324] * 3000,
+        lower=-1e150,
+        upper=1e150,
+        q=0.5,
+        epsilon=1000,
+        sensitivity=1,
+    )
+    assert math.fsum(law.intervals) == pytest.approx(1)
+
+
+@given(
+    data=st.lists(st.integers(-3, 9), max_size=8),
+    q=st.sampled_from(QS),
+    epsilon=st.fractions(Fraction(1, 10), 4),
+)
+def test_a_release_draws_from_the_law_of_the_points(data, q, epsilon):
+    """C056: the runs and exponents that `release` draws from, expanded to points, and the point each choice gives."""
+    mechanism = QuantileMechanism(
+        q=q, lower=-1, upper=6, epsilon=epsilon, neighbours=Neighbours.CHANGE_ONE, values_per_unit=1
+    )
+    asked = {}
+
+    def first_run(*, lengths, exponents, source):
+        asked.update(lengths=lengths, exponents=exponents)
+        return asked["run"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quantile, "draw_weighted", first_run)
+        patch.setattr(quantile, "uniform_below", lambda bound, *, source: bound - 1)
+        points = []
+        for asked["run"] in range(len(data) + 1):
+            points.append(mechanism.release(Exact(data), source=None))
+    weights = [math.exp(-g) for n, g in zip(asked["lengths"], asked["exponents"], strict=True) for _ in range(n)]
+    got = {r: w / math.fsum(weights) for r, w in zip(range(-1, 7), weights, strict=True)}
+    assert got == pytest.approx(grid_law(data, q=q, lower=-1, upper=6, scale=float(2 / epsilon)), rel=1e-9)
+    ends = itertools.accumulate(asked["lengths"], initial=-2)
+    assert points == list(ends)[1:]
+
+
+def test_a_weighted_draw_follows_its_weights():
+    """False alarm below 10⁻⁹ per comparison."""
+    lengths, exponents = [3, 0, 1, 7], [Fraction(1), Fraction(0), Fraction(0), Fraction(5, 2)]
+    weights = [n * math.exp(-g) if n else 0 for n, g in zip(lengths, exponents, strict=True)]
+    draws = 4000
+    seen = [draw_weighted(lengths=lengths, exponents=exponents, source=SYSTEM) for _ in range(draws)]
+    assert 1 not in seen
+    for i in (0, 2, 3):
+        assert surprise(hits=seen.count(i), draws=draws, probability=weights[i] / sum(weights)) > 1e-9
+
+
+class ScriptedSource:
+    """Gives the bits of a fixed number, then of another: to walk the path on which a draw must be refined."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def bits(self, count):
+        return self.answers.pop(0)
+
+
+def test_a_weighted_draw_that_the_first_bits_leave_open_is_refined():
+    """Bits next to the border between two weights: the bounds of exp leave both open until 64 more bits are drawn."""
+    equal = {"lengths": [1, 1], "exponents": [Fraction(0), Fraction(0)]}
+    assert draw_weighted(**equal, source=ScriptedSource(2**127 - 3)) == 0
+    assert draw_weighted(**equal, source=ScriptedSource(2**127 + 2)) == 1
+    third = {"lengths": [1, 1], "exponents": [Fraction(0), Fraction(1)]}
+    with mpmath.workdps(80):
+        border = int(mpmath.floor(mpmath.mpf(2) ** 128 / (1 + mpmath.exp(-1))))
+    low = ScriptedSource(border, 0)
+    high = ScriptedSource(border, 2**64 - 1)
+    assert draw_weighted(**third, source=low) == 0
+    assert draw_weighted(**third, source=high) == 1
+    assert low.answers == high.answers == []
+
+
+def test_minimum_maximum_and_empty_data():
+    """C056: q = 0 and q = 1; no values at all give a uniform point."""
+    common = {"lower": 0, "upper": 100, "epsilon": 10**6, "neighbours": Neighbours.CHANGE_ONE, "values_per_unit": 1}
+    # #{x < r} = 0 for every r up to the smallest value, and n for every r beyond the largest.
+    assert QuantileMechanism(q=0, **common).release(Exact([40, 60]), source=SYSTEM) <= 40
+    assert QuantileMechanism(q=1, **common).release(Exact([40, 60]), source=SYSTEM) > 60
+    assert 0 <= QuantileMechanism(q=0.5, **common).release(Exact([]), source=SYSTEM) <= 100
+
+
+def test_concentrated_data_on_a_fine_grid_is_quick():
+    mechanism = QuantileMechanism(
+        q=0.5, lower=0, upper=2**40, epsilon=1, neighbours=Neighbours.ADD_REMOVE, values_per_unit=1
+    )
+    # The best points are the grid's 1 in 2^40: rejection from the grid would take a lifetime.
+    assert mechanism.release(Exact([12345] * 500 + [12346] * 500), source=SYSTEM) == 12346
+
+
+@given(beta=st.floats(1e-9, 0.99), epsilon=st.floats(0.01, 10))
+def test_the_rank_error_is_rounded_up(beta, epsilon):
+    """C056."""
+    mechanism = QuantileMechanism(
+        q=0.5, lower=0, upper=999, epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE, values_per_unit=1
+    )
+    with mpmath.workdps(50):
+        truth = mpmath.log(1000 / mpmath.mpf(beta)) / mpmath.mpf(epsilon)
+        assert truth <= mechanism.rank_error(beta=beta) <= truth * (1 + mpmath.mpf(10) ** -14)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.05])
+@pytest.mark.parametrize("data", [[1, 1, 4, 5, 6], [3] * 7, [0, 6]])
+def test_the_rank_error_holds_by_the_law(data, beta):
+    """C056."""
+    mechanism = TestQuantileKit().mechanism()
+    law = grid_law(data, q=Fraction(1, 2), lower=0, upper=6, scale=2)
+    distance = {r: abs(sum(x < r for x in data) - len(data) / 2) for r in law}
+    best, error = min(distance.values()), mechanism.rank_error(beta=beta)
+    assert math.fsum(p for r, p in law.items() if distance[r] - best >= error) <= beta
+
+
+def test_it_is_charged_as_a_bounded_range():
+    assert TestQuantileKit().mechanism().event == BoundedRange(epsilon=Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "change", [{"lower": 10}, {"q": 2}, {"epsilon": 0}, {"sensitivity": 0}, {"data": [math.nan]}, {"upper": math.inf}]
+)
+def test_bad_input_of_the_law_is_refused(change):
+    good = {"data": [1, 2], "lower": 0, "upper": 10, "q": 0.5, "epsilon": 1, "sensitivity": 1}
+    with pytest.raises(BadParameter):
+        quantile_probabilities(**(good | change))

@@ -1,0 +1,302 @@
+"""Surveys. Frequencies are compared with their law by `MechanismKit`: below 10⁻⁹ false alarms per comparison."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpsql.audit.errata_selection import notes_survey_mean_expected
+from dpsql.errors import BadParameter
+from dpsql.mechanisms import randomized_response
+from dpsql.mechanisms.randomized_response import (
+    KaryResponse,
+    RandomizedResponse,
+    kary_frequency,
+    kary_keep_probability,
+    kary_observed,
+    kary_variance,
+    rr_epsilon,
+    rr_gamma,
+    rr_mean,
+    rr_sample_size,
+    rr_tail,
+    rr_variance,
+    two_coin_probabilities,
+)
+from dpsql.privacy.exact import Exact
+from dpsql.randomness import SYSTEM
+from dpsql.testing.kits import MechanismKit
+from dpsql.testing.paths import law_of
+
+GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
+EPSILONS = st.floats(1e-9, 60)
+
+
+class TestRandomizedResponseKit(MechanismKit):
+    """C034: randomized response obeys the laws of mechanisms."""
+
+    def mechanism(self):
+        return RandomizedResponse.with_gamma(gamma=Fraction(1, 10))
+
+    def value(self):
+        return 1
+
+    def neighbour(self):
+        return 0
+
+    def outputs(self):
+        return [0, 1]
+
+    def probability(self, value, output):
+        return 0.6 if value == output else 0.4
+
+    def bad_parameters(self):
+        yield from ({"yes_given_yes": bad} for bad in (0, 1, -1, math.nan, Fraction(1, 4), "3/4"))
+        yield from ({"yes_given_no": bad} for bad in (0, 1, math.inf, Fraction(3, 4)))
+
+    def ill_typed(self):
+        yield 0.8675309
+        yield "0.8675309"
+        yield [8675309]
+
+
+class TestKaryResponseKit(MechanismKit):
+    """C038: k-ary randomized response obeys the laws of mechanisms."""
+
+    def mechanism(self):
+        return KaryResponse(categories=["x", "y", "z"], epsilon=Fraction(1))
+
+    def value(self):
+        return "x"
+
+    def neighbour(self):
+        return "z"
+
+    def outputs(self):
+        return ["x", "y", "z"]
+
+    def probability(self, value, output):
+        return (math.e if value == output else 1) / (math.e + 2)
+
+    def bad_parameters(self):
+        yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
+        yield from ({"categories": bad} for bad in ([], ["x"], ["x", "x"]))
+
+    def ill_typed(self):
+        yield "0.8675309"
+        yield 0.8675309
+
+
+@given(gamma=GAMMAS)
+def test_warner_epsilon_of_gamma(gamma):
+    """C035: ε = ln((1/2 + γ)/(1/2 − γ)) = 2 artanh(2γ), never below."""
+    got = rr_epsilon(gamma=gamma)
+    with mpmath.workdps(60):
+        truth = 2 * mpmath.atanh(2 * mpmath.mpf(gamma.numerator) / gamma.denominator)
+        assert truth <= got <= truth * (1 + mpmath.mpf(2) ** -52)
+
+
+@given(epsilon=st.floats(1e-300, 700))
+def test_warner_gamma_of_epsilon(epsilon):
+    """C035: γ = tanh(ε/2)/2, never above, and the way back never exceeds ε."""
+    gamma = rr_gamma(epsilon=epsilon)
+    with mpmath.workdps(400):
+        truth = mpmath.tanh(mpmath.mpf(epsilon) / 2) / 2
+        assert gamma <= truth
+        assert gamma >= truth * (1 - mpmath.mpf(2) ** -51)
+    assert 0 < gamma < 0.5
+
+
+def test_epsilon_is_not_the_order_of_gamma_but_twice_artanh():
+    """C035: the notes say O(γ); at γ = 1/4 it is ln 3, at 0.4 already 2.2."""
+    assert rr_epsilon(gamma=Fraction(1, 4)) == pytest.approx(math.log(3), rel=1e-15)
+    assert rr_epsilon(gamma=Fraction(2, 5)) == pytest.approx(math.log(9), rel=1e-15)
+
+
+@given(epsilon=EPSILONS, categories=st.integers(2, 12))
+def test_the_coins_tossed_are_within_epsilon_and_close_to_it(epsilon, categories):
+    """C034 C038: exact enumeration, all pairs of values and all reports; the largest ratio is e^ε, from below.
+
+    Randomized response is tight everywhere: the ratio of truth to lie is the same for every report."""
+    response = KaryResponse(categories=range(categories), epsilon=epsilon)
+    assert response.keep + (categories - 1) * response.other == 1
+    odds = response.keep / response.other
+    with mpmath.workdps(80):
+        truth = mpmath.exp(mpmath.mpf(epsilon))
+        worst = mpmath.mpf(odds.numerator) / odds.denominator
+        assert worst <= truth
+        assert mpmath.log(worst) >= mpmath.mpf(epsilon) * (1 - mpmath.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 3.0, 40.0, 1e6, 1e300])
+def test_the_code_has_the_law_of_the_theorem(epsilon):
+    """C034 C038: every path of the code, all pairs of values, both mechanisms."""
+    binary = RandomizedResponse.with_epsilon(epsilon=epsilon)
+    kary = KaryResponse(categories="xyz", epsilon=epsilon)
+    for mechanism, values in ((binary, (0, 1)), (kary, "xyz")):
+        laws = {
+            value: law_of(lambda v=value, m=mechanism: m.release(Exact(v), source=None), modules=[randomized_response])[
+                0
+            ]
+            for value in values
+        }
+        for one, other in itertools.product(values, repeat=2):
+            for report in values:
+                p, q = laws[one].get(report, 0), laws[other].get(report, 0)
+                assert p <= math.exp(min(epsilon, 700)) * q * (1 + 1e-12) or p < 1e-300
+        if epsilon <= 3:
+            first, second = values[0], values[1]
+            loss = math.log(laws[first][first] / laws[second][first])
+            assert loss == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_gamma_is_used_exactly_as_given():
+    """C034: 0.1 as a Fraction is a tenth, as a float the binary number next to it."""
+    response = RandomizedResponse.with_gamma(gamma=Fraction(1, 10))
+    assert (response.yes_given_yes, response.yes_given_no) == (Fraction(3, 5), Fraction(2, 5))
+    assert RandomizedResponse.with_gamma(gamma=0.1).yes_given_yes == Fraction(1, 2) + Fraction(0.1)
+
+
+@given(epsilon=st.one_of(st.fractions(Fraction(1, 10**9), 100), st.floats(1e-300, 1e3)))
+def test_the_event_of_a_stated_epsilon_is_never_above_it(epsilon):
+    """C034: the event states the ε of the coins, rounded up; the coins were rounded down first."""
+    event = RandomizedResponse.with_epsilon(epsilon=epsilon).event
+    assert event.epsilon <= Fraction(epsilon)
+    assert event.epsilon >= min(Fraction(epsilon), 40) * (1 - Fraction(1, 10**18))
+
+
+def test_two_fair_coins_cost_ln_3():
+    """C037: Dwork and Roth's Claim 3.5."""
+    response = RandomizedResponse.two_coin()
+    assert (response.yes_given_yes, response.yes_given_no) == (Fraction(3, 4), Fraction(1, 4))
+    assert response.epsilon == pytest.approx(math.log(3), rel=1e-15)
+    assert response.epsilon >= math.log(3)
+
+
+@given(truth=st.fractions(Fraction(1, 50), Fraction(49, 50)), heads=st.fractions(Fraction(1, 50), Fraction(49, 50)))
+def test_unfair_coins_cost_the_worse_of_both_reports(truth, heads):
+    """C037: the second coin's bias makes one report more telling than the other; the larger ratio counts."""
+    yes, no = two_coin_probabilities(truth=truth, heads=heads)
+    ratio = max(yes / no, (1 - no) / (1 - yes))
+    epsilon = RandomizedResponse.two_coin(truth=truth, heads=heads).epsilon
+    with mpmath.workdps(60):
+        exact = mpmath.log(mpmath.mpf(ratio.numerator) / ratio.denominator)
+        assert exact <= epsilon <= exact * (1 + mpmath.mpf(2) ** -52)
+
+
+@given(gamma=GAMMAS, size=st.integers(1, 12), data=st.data())
+def test_the_debiased_mean_is_unbiased_with_the_stated_variance(gamma, size, data):
+    """C036: exactly, by the law of the number of reported yes."""
+    ones = data.draw(st.integers(0, size))
+    law = reported(gamma, size, ones)
+    estimates = [(Fraction(k, size) - Fraction(1, 2) + gamma) / (2 * gamma) for k in range(size + 1)]
+    mean = sum(p * e for p, e in zip(law, estimates, strict=True))
+    variance = sum(p * (e - mean) ** 2 for p, e in zip(law, estimates, strict=True))
+    assert mean == Fraction(ones, size)
+    assert variance == rr_variance(gamma=gamma, size=size)
+
+
+def reported(gamma, size, ones):
+    """The exact law of the number of reported yes, one person at a time."""
+    law = [Fraction(1)]
+    for person in range(size):
+        p = Fraction(1, 2) + (gamma if person < ones else -gamma)
+        law = [(law[k] if k < len(law) else 0) * (1 - p) + (law[k - 1] if k else 0) * p for k in range(len(law) + 1)]
+    return law
+
+
+def test_the_plain_mean_is_biased():
+    """C036: the notes' estimate; a share of 0.3 looks like 0.4."""
+    assert notes_survey_mean_expected(share=Fraction(3, 10), gamma=Fraction(1, 4)) == 0.4
+
+
+@given(gamma=GAMMAS, answers=st.lists(st.integers(0, 1), min_size=1, max_size=50))
+def test_rr_mean_states_its_error(gamma, answers):
+    """C036: estimate, variance, radius 1/(γ√n) and its Chebyshev failure, at most 1/16."""
+    got = rr_mean(answers=answers, gamma=gamma)
+    n = len(answers)
+    assert got.estimate == pytest.approx(float((Fraction(sum(answers), n) - Fraction(1, 2) + gamma) / (2 * gamma)))
+    assert Fraction(got.variance) >= rr_variance(gamma=gamma, size=n)
+    assert got.radius**2 >= (1 / (gamma**2 * n)) * (1 - Fraction(1, 10**15))
+    assert got.radius == pytest.approx(1 / (float(gamma) * math.sqrt(n)), rel=1e-12)
+    assert got.failure >= Fraction(got.variance) / Fraction(got.radius) ** 2 * (1 - Fraction(1, 10**12))
+    assert got.failure <= 1 / 16
+
+
+@given(gamma=st.fractions(Fraction(1, 100), Fraction(49, 100)), size=st.integers(1, 25), data=st.data())
+def test_the_exact_tail_agrees_with_one_person_at_a_time(gamma, size, data):
+    """C036: and Chebyshev bounds it."""
+    ones = data.draw(st.integers(0, size))
+    radius = data.draw(st.fractions(Fraction(1, 100), 3))
+    law = reported(gamma, size, ones)
+    truth = sum(
+        p
+        for k, p in enumerate(law)
+        if abs((Fraction(k, size) - Fraction(1, 2) + gamma) / (2 * gamma) - Fraction(ones, size)) >= radius
+    )
+    got = rr_tail(gamma=gamma, size=size, ones=ones, radius_squared=radius**2)
+    assert truth <= got
+    assert got == pytest.approx(float(truth), rel=1e-14, abs=1e-300)
+    assert truth <= rr_variance(gamma=gamma, size=size) / radius**2
+
+
+def test_the_exact_tail_agrees_with_scipy_for_a_survey_of_a_thousand():
+    """C036: all true answers no: the reports are one binomial."""
+    got = rr_tail(gamma=Fraction(1, 4), size=1000, ones=0, radius_squared=Fraction(1, 100))
+    # |k − 250| >= 50
+    expected = stats.binom.cdf(200, 1000, 0.25) + stats.binom.sf(299, 1000, 0.25)
+    assert got == pytest.approx(expected, rel=1e-9)
+
+
+@given(epsilon=st.floats(0.01, 5), alpha=st.floats(0.01, 0.9), beta=st.floats(0.01, 0.9))
+def test_the_sample_size_is_the_smallest_that_chebyshev_allows(epsilon, alpha, beta):
+    """C036: n = 1/(4 sinh²(ε/2) α² β), rounded up."""
+    n = rr_sample_size(epsilon=epsilon, alpha=alpha, beta=beta)
+    with mpmath.workdps(50):
+        least = 1 / (4 * mpmath.sinh(mpmath.mpf(epsilon) / 2) ** 2 * mpmath.mpf(alpha) ** 2 * mpmath.mpf(beta))
+        assert least <= n <= least * (1 + mpmath.mpf(10) ** -20) + 1
+
+
+@given(epsilon=EPSILONS, categories=st.integers(2, 9), hits=st.integers(0, 20))
+def test_kary_estimates_are_unbiased_with_the_stated_variance(epsilon, categories, hits):
+    """C038: (obs − q)/(p − q); exact mean, and Wang et al.'s variance in its other algebraic form."""
+    size, keep = 20, kary_keep_probability(epsilon=epsilon, categories=categories)
+    other, share = (1 - keep) / (categories - 1), Fraction(hits, 20)
+    observed = other + share * (keep - other)
+    assert kary_observed(share=share, epsilon=epsilon, categories=categories) == float(observed)
+    assert kary_frequency(observed=observed, epsilon=epsilon, categories=categories) == pytest.approx(
+        float(share), abs=1e-12
+    )
+    wang = other * (1 - other) / (size * (keep - other) ** 2) + share * (1 - keep - other) / (size * (keep - other))
+    assert kary_variance(share=share, size=size, epsilon=epsilon, categories=categories) == wang
+
+
+@pytest.mark.parametrize("gamma", [0, Fraction(1, 2), -0.1, 0.7, math.nan, math.inf, "1/4", True])
+def test_a_gamma_outside_its_range_is_refused(gamma):
+    """C034."""
+    for function in (rr_epsilon, RandomizedResponse.with_gamma):
+        with pytest.raises(BadParameter):
+            function(gamma=gamma)
+
+
+@pytest.mark.parametrize("answers", [[], [2], [0.5], ["yes"], [None]])
+def test_reports_that_are_not_bits_are_refused(answers):
+    with pytest.raises(BadParameter):
+        rr_mean(answers=answers, gamma=0.25)
+
+
+def test_a_tail_that_would_not_end_is_refused():
+    with pytest.raises(BadParameter):
+        rr_tail(gamma=0.25, size=10**6, ones=5, radius_squared=1)
+
+
+def test_a_kept_category_is_the_listed_object():
+    """C038: an equal value of another type (1.0 for 1, True for 1) would show that the report is the truth."""
+    response = KaryResponse(categories=[1, 2], epsilon=50)
+    reports = {type(response.release(Exact(value), source=SYSTEM)) for value in (1.0, True) for _ in range(20)}
+    assert reports == {int}

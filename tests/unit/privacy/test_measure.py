@@ -1,0 +1,150 @@
+"""The (ε, δ) type, its words, and currencies that cannot be mixed."""
+
+import math
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.errors import BadParameter, DpsqlError, MixedCurrencies
+from dpsql.privacy.measure import RDP, ZCDP, PrivacyParams, PureDP, posterior_bound, require_order
+
+BAD = [-1, -1e-300, math.nan, math.inf, -math.inf, True, "1", None, Decimal("NaN")]
+
+
+class TestPrivacyParams:
+    """C001: the (ε, δ) parameter type."""
+
+    def test_it_holds_both_and_says_whether_it_is_pure(self):
+        assert PrivacyParams(epsilon=0.5).pure
+        assert PrivacyParams(epsilon=0.5, delta=0.0) == PrivacyParams(epsilon=0.5)
+        assert not PrivacyParams(epsilon=0.5, delta=1e-300).pure
+        assert PrivacyParams(epsilon=0).epsilon == 0
+
+    @pytest.mark.parametrize("bad", BAD)
+    def test_bad_numbers_are_refused(self, bad):
+        with pytest.raises(BadParameter, match="epsilon="):
+            PrivacyParams(epsilon=bad, delta=0.0)
+        with pytest.raises(BadParameter, match="delta="):
+            PrivacyParams(epsilon=1.0, delta=bad)
+
+    def test_delta_one_promises_nothing(self):
+        with pytest.raises(BadParameter):
+            PrivacyParams(epsilon=1.0, delta=1.0)
+
+    def test_it_is_frozen_and_keyword_only(self):
+        params = PrivacyParams(epsilon=1.0)
+        with pytest.raises(FrozenInstanceError):
+            params.epsilon = 9.0  # type: ignore[misc]
+        with pytest.raises(TypeError):
+            PrivacyParams(1.0, 0.0)  # type: ignore[misc]
+
+
+class TestExplain:
+    """C012: pure and approximate privacy explained to a newcomer."""
+
+    def test_the_odds_sentence_has_the_right_number(self):
+        assert "at worst 75 % sure" in PrivacyParams(epsilon=math.log(3)).explain()
+        assert "at worst 52.5 % sure" in PrivacyParams(epsilon=0.1).explain()
+        assert "50-50 stays 50-50" in PrivacyParams(epsilon=0).explain()
+
+    def test_a_pure_promise_says_that_there_is_no_exception(self):
+        text = PrivacyParams(epsilon=1).explain()
+        assert "pure differential privacy" in text
+        assert "no exception" in text
+        assert "far below" not in text
+
+    def test_an_approximate_promise_says_what_delta_is_and_is_not(self):
+        text = PrivacyParams(epsilon=1, delta=1e-6).explain()
+        assert "approximate differential privacy" in text
+        assert "1e-06" in text
+        assert "not the probability that the loss passes ε" in text
+        assert "printing every row with probability δ is allowed" in text
+        assert "far below one over the number of people" in text
+
+    @given(epsilon=st.floats(0, 1e308), delta=st.floats(0, 1, exclude_max=True))
+    def test_every_promise_can_be_explained(self, epsilon, delta):
+        assert PrivacyParams(epsilon=epsilon, delta=delta).explain()
+
+
+@given(epsilon=st.one_of(st.floats(0, 800), st.fractions(0, 50)))
+def test_bayes_posterior_bound_rounds_up(epsilon):
+    """C012: 50-50 becomes exp(ε) / (1 + exp(ε)) at most."""
+    bound = posterior_bound(epsilon=epsilon)
+    with mpmath.workdps(400):
+        x = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
+        true = 1 / (1 + mpmath.exp(-x))
+        assert true <= bound <= true * (1 + mpmath.mpf("1e-15"))
+
+
+def test_posterior_bound_of_an_enormous_epsilon_is_one():
+    assert posterior_bound(epsilon=10**400) == 1.0
+    with pytest.raises(BadParameter):
+        posterior_bound(epsilon=-1)
+
+
+CURRENCIES = [
+    lambda x: PureDP(epsilon=x),
+    lambda x: ZCDP(rho=x),
+    lambda x: RDP(alpha=2, epsilon=x),
+    lambda x: RDP(alpha=3, epsilon=x),
+]
+AMOUNTS = st.fractions(min_value=0, max_value=10)
+
+
+@pytest.mark.parametrize("make", CURRENCIES)
+@given(a=AMOUNTS, b=AMOUNTS)
+def test_losses_of_one_currency_are_added_and_ordered_exactly(make, a, b):
+    assert make(a) + make(b) == make(a + b)
+    assert (make(a) < make(b)) == (a < b)
+    assert (make(a) <= make(b)) == (a <= b)
+    assert (make(a) > make(b)) == (a > b)
+    assert (make(a) == make(b)) == (a == b)
+    assert hash(make(a)) == hash(make(a))
+
+
+def test_a_tenth_ten_times_is_one():
+    assert sum([PureDP(epsilon=Decimal("0.1"))] * 9, PureDP(epsilon=Decimal("0.1"))) == PureDP(epsilon=1)
+
+
+@pytest.mark.parametrize("first", range(len(CURRENCIES)))
+@pytest.mark.parametrize("second", range(len(CURRENCIES)))
+@pytest.mark.parametrize(
+    "operation",
+    [lambda a, b: a + b, lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a == b, lambda a, b: a != b],
+)
+def test_currencies_are_never_mixed(first, second, operation):
+    if first == second:
+        return
+    with pytest.raises(MixedCurrencies) as caught:
+        operation(CURRENCIES[first](1), CURRENCIES[second](1))
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, DpsqlError)
+
+
+@pytest.mark.parametrize("make", CURRENCIES)
+@pytest.mark.parametrize("number", [1, 1.0, Fraction(1)])
+def test_a_bare_number_is_not_a_loss(make, number):
+    with pytest.raises(MixedCurrencies):
+        make(1) + number
+    with pytest.raises(MixedCurrencies):
+        _ = make(1) == number
+
+
+@pytest.mark.parametrize("make", CURRENCIES)
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_losses_are_refused(make, bad):
+    with pytest.raises(BadParameter):
+        make(bad)
+
+
+@pytest.mark.parametrize("bad", [1, 0, 0.5, -2, math.nan, math.inf, True, "2"])
+def test_orders_are_above_one(bad):
+    with pytest.raises(BadParameter):
+        require_order(alpha=bad)
+    with pytest.raises(BadParameter):
+        RDP(alpha=bad, epsilon=1)

@@ -1,0 +1,69 @@
+"""The protected entity is named, keyed and complete."""
+
+import pytest
+
+from dpsql.errors import BadParameter
+from dpsql.privacy.unit import Neighbours, PrivacyUnit, Unit, require_neighbours
+
+PERSON = {"entity": "patient", "table": "visits", "columns": ("country", "patient_id"), "unit": Unit.PERSON}
+
+
+def test_the_two_relations_are_distinct_and_named():
+    """C002, C003: add/remove and change-one are the two neighbour relations."""
+    assert [relation.value for relation in Neighbours] == ["add_remove", "change_one"]
+    assert Neighbours("add_remove") is Neighbours.ADD_REMOVE
+    assert Neighbours.ADD_REMOVE is not Neighbours.CHANGE_ONE
+
+
+@pytest.mark.parametrize("bad", ["add_remove", None, True, 1, Unit.ROW])
+def test_a_relation_is_stated_as_such(bad):
+    with pytest.raises(BadParameter):
+        require_neighbours(bad)
+
+
+def test_a_person_is_found_by_one_or_more_columns():
+    """C005: the protected entity and its key columns."""
+    unit = PrivacyUnit(**PERSON, group_size=4)
+    assert unit.columns == ("country", "patient_id")
+    assert unit.describe() == (
+        "all rows of one patient, found by country and patient_id of visits, are protected;"
+        " the promise is also stated for groups of 4"
+    )
+
+
+def test_a_row_is_its_own_entity():
+    """C005: the protected entity may be one row."""
+    unit = PrivacyUnit(entity="reading", table="sensors", columns=(), unit=Unit.ROW)
+    assert unit.describe() == "each row of sensors (one reading) is protected by itself"
+    assert unit.group_size == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"entity": ""},
+        {"entity": "  "},
+        {"table": ""},
+        {"table": None},
+        {"columns": ()},
+        {"columns": ("",)},
+        {"columns": ("id", "id")},
+        {"columns": "id"},
+        {"columns": ["id"]},
+        {"columns": (1,)},
+        {"unit": Unit.ROW},
+        {"unit": "person"},
+        {"unit": None},
+        {"group_size": 0},
+        {"group_size": 1.0},
+        {"group_size": True},
+    ],
+)
+def test_an_incomplete_or_contradictory_unit_is_refused(change):
+    with pytest.raises(BadParameter):
+        PrivacyUnit(**{**PERSON, **change})
+
+
+def test_the_unit_of_protection_has_no_default():
+    with pytest.raises(TypeError):
+        PrivacyUnit(entity="patient", table="visits", columns=("id",))  # type: ignore[call-arg]

@@ -1,0 +1,75 @@
+"""Every error is in one tree, says what, why and how, and survives pickling."""
+
+import inspect
+import json
+import pickle
+import re
+
+import pytest
+
+from dpsql import errors
+from dpsql.errors import BadParameter, DpsqlError, MixedCurrencies, NotRandomised, Refused, Unbounded
+
+KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, DpsqlError)]
+
+
+def example(kind: type[DpsqlError]) -> DpsqlError:
+    return kind("something happened", why="because", fix="do this", try_sql="SELECT 1", at=(3, 7))
+
+
+def test_the_tree_at_the_top_of_the_file_is_the_tree():
+    drawn = re.findall(r"^[│ ├└─]*(\w+) +(DP\d{3})  ", errors.__doc__, re.M)
+    assert dict(drawn) == {kind.__name__: kind.code for kind in KINDS if kind is not DpsqlError}
+
+
+def test_codes_are_distinct():
+    codes = [kind.code for kind in KINDS]
+    assert len(set(codes)) == len(codes) == 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_message_has_code_what_why_fix_and_try(kind):
+    assert str(example(kind)).splitlines() == [
+        f"{kind.code}  something happened",
+        "  Why   because",
+        "  Fix   do this",
+        "  Try   SELECT 1",
+    ]
+    assert "Try" not in str(kind("something happened", why="because", fix="do this"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_has_one_shape(kind):
+    shape = example(kind).as_json()
+    assert json.loads(json.dumps(shape)) == {
+        "code": kind.code,
+        "title": "something happened",
+        "where": [3, 7],
+        "why": "because",
+        "fix": "do this",
+        "try": "SELECT 1",
+        "docs": f"errors#{kind.code}",
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pickling_keeps_everything(kind):
+    error = example(kind)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert copy.as_json() == error.as_json()
+    assert str(copy) == str(error)
+
+
+def test_why_and_fix_cannot_be_left_out():
+    with pytest.raises(TypeError):
+        DpsqlError("something happened")  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        DpsqlError("something happened", "because", "do this")  # type: ignore[misc]
+
+
+def test_errors_are_caught_as_what_python_programmers_expect():
+    assert issubclass(BadParameter, ValueError)
+    assert issubclass(MixedCurrencies, TypeError)
+    assert issubclass(Unbounded, Refused)
+    assert issubclass(NotRandomised, Refused)
