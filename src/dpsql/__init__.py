@@ -1,8 +1,8 @@
 """dpsql: differentially private SQL. This release holds the theory; the packages are its chapters.
 
-    dpsql.privacy       what is promised            dpsql.mechanisms   how a value is released
-    dpsql.sensitivity   how far one person reaches  dpsql.accounting   what a history costs
-    dpsql.randomness    exact noise                 dpsql.local        noise added by each person
+dpsql.privacy       what is promised            dpsql.mechanisms   how a value is released
+dpsql.sensitivity   how far one person reaches  dpsql.accounting   what a history costs
+dpsql.randomness    exact noise                 dpsql.local        noise added by each person
 """
 
 from dpsql.errors import BadParameter, DpsqlError, Refused

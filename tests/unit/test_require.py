@@ -129,7 +129,9 @@ def test_a_number_too_long_to_print_is_refused_like_any_other(value):
     assert refusal_of(require.require_bounds, lower=value, upper=value) is not None
 
 
-@pytest.mark.parametrize("values", ["12", {1, 2}, {1: 2}, (x for x in (1, 2)), 12, None], ids=str)
+@pytest.mark.parametrize(
+    "values", ["12", {1, 2}, {1: 2}, (x for x in (1, 2)), 12, None], ids=lambda v: type(v).__name__
+)
 def test_what_is_not_a_list_is_no_list_of_numbers(values):
     assert refusal_of(require.require_numbers, scores=values) is not None
 
