@@ -99,6 +99,17 @@ def above_threshold_accuracy(*, epsilon: Number, queries: int, beta: Number) -> 
     return round_up(8 * log_bounds(2 * queries / exact(beta))[1] / exact(epsilon))
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One answer of a stream: whether the query is above, and the noisy value that was bought with a positive one.
+
+    Two fields, because a noisy value of 0 or 1 must not be taken for False or True.
+    """
+
+    above: bool
+    value: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseVector:
     """A calibrated stream: at most `positives` answers above `threshold`, then no more answers at all.
@@ -163,9 +174,9 @@ class SparseVector:
         """A new stream with its own noisy threshold. Charge `event` once, before this call, for all of it."""
         return SparseVectorRun(self, source)
 
-    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[bool | int, ...]:
+    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[Comparison, ...]:
         """The answers to a list of queries, up to and including the last positive one that is paid for."""
-        run, answers = self.start(source=source), list[bool | int]()
+        run, answers = self.start(source=source), list[Comparison]()
         for query in value.open():
             if run.left == 0:
                 break
@@ -189,12 +200,12 @@ class SparseVectorRun:
         """How many positive answers can still be given."""
         return self._left
 
-    def ask(self, query: Exact[int], /) -> bool | int:
-        """False if the noisy query is below the noisy threshold, else True or a fresh noisy value."""
+    def ask(self, query: Exact[int], /) -> Comparison:
+        """Whether the noisy query reaches the noisy threshold; where it does and a value was bought, with fresh noise."""
         with self._lock:  # two threads must not both take the last positive
             return self._answer(query)
 
-    def _answer(self, query: Exact[int]) -> bool | int:
+    def _answer(self, query: Exact[int]) -> Comparison:
         if self._left == 0:
             raise BudgetExhausted(
                 f"all {self._mechanism.positives} positive answers have been given",
@@ -203,10 +214,10 @@ class SparseVectorRun:
             )
         value = whole(query.open())
         if value + self._noise(self._mechanism.scales.query_scale) < self._noisy_threshold.open():
-            return False
+            return Comparison(above=False)
         self._left -= 1
         scale = self._mechanism.numeric_scale
-        return True if scale is None else value + self._noise(scale)
+        return Comparison(above=True, value=None if scale is None else value + self._noise(scale))
 
     def _noise(self, scale: Fraction) -> int:
         return int(discrete_laplace(scale=scale, size=1, source=self._source)[0])

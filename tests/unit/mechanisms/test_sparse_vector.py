@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.mechanisms import sparse_vector
 from dpsql.mechanisms.sparse_vector import (
+    Comparison,
     SparseVector,
     above_threshold_accuracy,
     first_above_probabilities,
@@ -137,11 +138,17 @@ def test_long_streams_come_close_to_epsilon():
     assert 0.95 <= math.log(one.at[-1] / other.at[-1]) <= 1
 
 
+def verdicts(answers):
+    return tuple(answer.above for answer in answers)
+
+
 def test_the_code_has_the_discrete_law():
     """C046: every draw of threshold and query noise."""
     mechanism = SparseVector(**(EXAMPLE | {"epsilon": Fraction(16), "positives": 2, "threshold": 1}))
     queries = [1, 0, 1]
-    law, missed = law_of(lambda: mechanism.release(Exact(queries), source=None), modules=[sparse_vector], floor=1e-8)
+    law, missed = law_of(
+        lambda: verdicts(mechanism.release(Exact(queries), source=None)), modules=[sparse_vector], floor=1e-8
+    )
     scales = mechanism.scales
     expected = discrete_law(
         queries, threshold=1, positives=2, threshold_scale=scales.threshold_scale, query_scale=scales.query_scale
@@ -158,19 +165,20 @@ def test_a_positive_answer_carries_fresh_noise_when_it_is_bought():
     assert mechanism.numeric_scale == Fraction(1, 2)
     law, missed = law_of(lambda: mechanism.release(Exact([3]), source=None), modules=[sparse_vector], floor=1e-8)
     q = math.exp(-2)
+    assert {answers[0].above for answers in law if answers[0].value is not None} == {True}
     for value in range(1, 6):
         expected = (1 - q) / (1 + q) * q ** abs(value - 3)
-        assert -1e-9 <= expected - law[(value,)] <= missed + 1e-9
+        assert -1e-9 <= expected - law[(Comparison(above=True, value=value),)] <= missed + 1e-9
     assert missed < 1e-4
 
 
 def test_it_refuses_after_the_last_positive():
     """C046: c positives, then nothing."""
     run = SparseVector(**(EXAMPLE | {"positives": 2, "epsilon": 100})).start(source=SYSTEM)
-    assert run.ask(Exact(-(10**6))) is False
-    assert run.ask(Exact(10**6)) is True
+    assert run.ask(Exact(-(10**6))) == Comparison(above=False)
+    assert run.ask(Exact(10**6)) == Comparison(above=True)
     assert run.left == 1
-    assert run.ask(Exact(10**6)) is True
+    assert run.ask(Exact(10**6)) == Comparison(above=True)
     for query in (10**6, -(10**6)):
         with pytest.raises(BudgetExhausted):
             run.ask(Exact(query))
@@ -178,7 +186,7 @@ def test_it_refuses_after_the_last_positive():
 
 def test_a_release_ends_with_its_last_positive():
     mechanism = SparseVector(**(EXAMPLE | {"epsilon": 100}))
-    assert mechanism.release(Exact([-(10**6), 10**6, 10**6]), source=SYSTEM) == (False, True)
+    assert verdicts(mechanism.release(Exact([-(10**6), 10**6, 10**6]), source=SYSTEM)) == (False, True)
 
 
 def test_a_refused_query_costs_no_positive():
@@ -193,7 +201,7 @@ def test_threads_cannot_take_more_positives_than_there_are():
 
     def ask(_):
         try:
-            return run.ask(Exact(10**9))
+            return run.ask(Exact(10**9)).above
         except BudgetExhausted:
             return None
 
