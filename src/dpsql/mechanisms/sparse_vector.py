@@ -201,7 +201,7 @@ class SparseVectorRun:
         return self._left
 
     def ask(self, query: Exact[int], /) -> Comparison:
-        """Whether the noisy query reaches the noisy threshold, and if so the value that was bought, with fresh noise."""
+        """Whether the noisy query reaches the noisy threshold, and the value bought with a positive answer."""
         with self._lock:  # two threads must not both take the last positive
             return self._answer(query)
 
