@@ -74,10 +74,12 @@ class TestSparseVectorKit(MechanismKit):
         return [2, 1, 4]
 
     def outputs(self):
-        return [(True,), (False, True), (False, False, True), (False, False, False)]
+        transcripts = [(True,), (False, True), (False, False, True), (False, False, False)]
+        return [tuple(map(Comparison, transcript)) for transcript in transcripts]
 
     def probability(self, value, output):
-        return discrete_law(value, threshold=2, positives=1, threshold_scale=1, query_scale=2)[output]
+        law = discrete_law(value, threshold=2, positives=1, threshold_scale=1, query_scale=2)
+        return law[verdicts(output)]
 
     def bad_parameters(self):
         yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
