@@ -46,6 +46,10 @@ LARGEST_COUNT: Final = 100_000
 LARGEST_LOSS: Final = 2000.0
 """Grid points grow with the total ε; beyond, memory does."""
 
+SMALLEST_NOISE: Final = 1e-3
+_LARGEST_NOISE: Final[Mapping[str, float]] = {"laplace": 1e6, "gaussian": 1e6, "discrete_gaussian": 1e4}
+"""Less noise than the first leaves no privacy to account for; more than the second makes the grids endless."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
@@ -126,9 +130,8 @@ def _(event: GaussianThreshold) -> list[_Pair]:
 
 
 def _discrete_gaussian(sigma_squared: Fraction, l2_squared: Fraction) -> _Pair:
-    distance = math.isqrt(int(l2_squared))  # integers at most this far apart
-    if distance < 1:
-        distance = 1
+    distance = max(1, math.isqrt(int(l2_squared)))  # integers at most this far apart
+    require_within(lowest=1, highest=10_000, distance=distance)
     sigma = math.sqrt(round_down(sigma_squared)) * (1 - 2.0**-51)
     return _Pair("discrete_gaussian", (sigma, float(distance)))
 
@@ -204,6 +207,9 @@ def _grouped(event: Event) -> Counter[_Pair]:
 
 def _composed(counts: Counter[_Pair]) -> Any:
     library = _library()
+    for pair in counts:
+        if pair.kind in _LARGEST_NOISE:
+            require_within(lowest=SMALLEST_NOISE, highest=_LARGEST_NOISE[pair.kind], noise=pair.numbers[0])
     reach = math.fsum(count * _reach(pair) for pair, count in counts.items())
     require_within(lowest=0, highest=LARGEST_LOSS, largest_loss=reach)
     total = None

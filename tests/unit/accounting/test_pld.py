@@ -18,7 +18,7 @@ from dpsql.accounting.curves import (
     sampled_gaussian_delta,
 )
 from dpsql.accounting.pld import delta_of, epsilon_of
-from dpsql.errors import BadParameter, MissingExtra, UnsupportedEvent
+from dpsql.errors import BadParameter, DpsqlError, MissingExtra, UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
     BoundedRange,
@@ -131,6 +131,21 @@ def test_what_would_not_end_is_refused() -> None:
     with pytest.raises(BadParameter):
         epsilon_of(Approximate(epsilon=F(1), delta=F(1, 10)), delta=0.01)
     assert delta_of(Composed(()), epsilon=1) == 0
+
+
+@pytest.mark.parametrize("size", [F(1, 10**400), F(1, 10**9), F(10**9), F(10**400)])
+def test_extreme_noise_is_refused_or_priced(size: Fraction) -> None:
+    for event in (
+        Pure(epsilon=size),
+        ContinuousLaplace(epsilon=size),
+        ContinuousGaussian(noise_multiplier=size),
+        DiscreteGaussian(sigma_squared=size, l2_squared=F(1)),
+        DiscreteGaussian(sigma_squared=F(1), l2_squared=size),
+    ):
+        try:
+            assert 0 <= epsilon_of(event, delta=1e-6) < 100
+        except DpsqlError:
+            continue
 
 
 @pytest.fixture
