@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from dpsql.mechanisms.laplace import LaplaceMechanism
+from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.measure import posterior_bound
 from dpsql.randomness import SYSTEM, Source

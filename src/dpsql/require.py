@@ -7,7 +7,7 @@ caller wrote it. Nothing is ever clamped into range: a wrong privacy parameter i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
@@ -66,82 +66,77 @@ def require_finite(**named: Number) -> None:
         _finite(name, value, "a finite number")
 
 
+def _each(named: Mapping[str, Number], *, must: str, holds: Callable[[Number], bool], why: str, fix: str) -> None:
+    for name, value in named.items():
+        _finite(name, value, must)
+        if not holds(value):
+            raise _refuse(name, value, must, why, fix.format(name=name))
+
+
 def require_positive(**named: Number) -> None:
     """Each value is a finite number above 0."""
-    for name, value in named.items():
-        _finite(name, value, "a finite number above 0")
-        if not value > 0:
-            raise _refuse(
-                name,
-                value,
-                "a finite number above 0",
-                "at 0 or below there is no mechanism with this guarantee",
-                f"choose a {name} above 0",
-            )
+    _each(
+        named,
+        must="a finite number above 0",
+        holds=lambda value: value > 0,
+        why="at 0 or below there is no mechanism with this guarantee",
+        fix="choose a {name} above 0",
+    )
 
 
 def require_non_negative(**named: Number) -> None:
     """Each value is a finite number, 0 or above."""
-    for name, value in named.items():
-        _finite(name, value, "a finite number, 0 or above")
-        if not value >= 0:
-            raise _refuse(
-                name,
-                value,
-                "a finite number, 0 or above",
-                "it measures a size",
-                f"choose a {name} of at least 0",
-            )
+    _each(
+        named,
+        must="a finite number, 0 or above",
+        holds=lambda value: value >= 0,
+        why="it measures a size",
+        fix="choose a {name} of at least 0",
+    )
 
 
 def require_epsilon(**named: Number) -> None:
     """Each value is a privacy loss that can be bought: finite and above 0."""
-    for name, value in named.items():
-        _finite(name, value, "a finite number above 0")
-        if not value > 0:
-            raise _refuse(
-                name,
-                value,
-                "a finite number above 0",
-                "ε = 0 means the answer may not depend on the data at all, and a negative ε means nothing",
-                "choose ε above 0; 0.1 to 1 per question is usual",
-            )
+    _each(
+        named,
+        must="a finite number above 0",
+        holds=lambda value: value > 0,
+        why="ε = 0 means the answer may not depend on the data at all, and a negative ε means nothing",
+        fix="choose ε above 0; 0.1 to 1 per question is usual",
+    )
 
 
 def require_delta(**named: Number) -> None:
-    """Each value is a failure probability with 0 <= δ < 1."""
-    for name, value in named.items():
-        _finite(name, value, "in [0, 1)")
-        if not 0 <= value < 1:
-            raise _refuse(
-                name,
-                value,
-                "in [0, 1)",
-                "δ is the chance that the promise fails for somebody; at 1 nothing is promised",
-                "choose δ far below one over the number of people, or 0 for a pure promise",
-            )
+    """Each value is the slack δ of a promise, 0 <= δ < 1."""
+    _each(
+        named,
+        must="in [0, 1)",
+        holds=lambda value: 0 <= value < 1,
+        why="δ is slack added to every probability; at 1 nothing is promised",
+        fix="choose δ far below one over the number of people, or 0 for a pure promise",
+    )
 
 
 def require_open_unit(**named: Number) -> None:
     """Each value lies strictly between 0 and 1."""
-    for name, value in named.items():
-        _finite(name, value, "strictly between 0 and 1")
-        if not 0 < value < 1:
-            raise _refuse(
-                name,
-                value,
-                "strictly between 0 and 1",
-                "at 0 and 1 the bound is infinite or says nothing",
-                f"choose a {name} inside (0, 1)",
-            )
+    _each(
+        named,
+        must="strictly between 0 and 1",
+        holds=lambda value: 0 < value < 1,
+        why="at 0 and 1 the bound is infinite or says nothing",
+        fix="choose a {name} inside (0, 1)",
+    )
 
 
 def require_probability(**named: Number) -> None:
     """Each value lies in [0, 1]."""
-    for name, value in named.items():
-        _finite(name, value, "in [0, 1]")
-        if not 0 <= value <= 1:
-            raise _refuse(name, value, "in [0, 1]", "it is a probability", f"choose a {name} between 0 and 1")
+    _each(
+        named,
+        must="in [0, 1]",
+        holds=lambda value: 0 <= value <= 1,
+        why="it is a probability",
+        fix="choose a {name} between 0 and 1",
+    )
 
 
 def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) -> None:
@@ -157,6 +152,19 @@ def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: i
                 must,
                 f"outside this range {name} has no meaning here, or the exact computation would not end",
                 f"choose a {name} inside the range",
+            )
+
+
+def require_flag(**named: bool) -> None:
+    """Each value is True or False; a string such as "no" would count as true."""
+    for name, value in named.items():
+        if not isinstance(value, bool):
+            raise _refuse(
+                name,
+                value,
+                "True or False",
+                "it decides how much noise is needed, and nothing else stands for it",
+                f"pass {name}=True only where it is known to hold",
             )
 
 

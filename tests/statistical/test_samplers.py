@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import opendp.prelude as dp
 import pytest
 from judge import ALPHA, objections
 from laws import GaussianLaw, LaplaceLaw
@@ -88,7 +89,6 @@ def two_sample(one: np.ndarray, other: np.ndarray, edges: np.ndarray) -> float:
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_agreement_with_opendp(kind, scale):
     """OpenDP's samplers, an independent implementation, draw from the same law."""
-    dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     size = 40_000
     if kind == "laplace":

@@ -139,3 +139,11 @@ def test_what_is_not_a_list_is_no_list_of_numbers(values):
 def test_an_array_is_a_list_of_numbers():
     assert refusal_of(require.require_numbers, scores=np.array([1.0, 2.0])) is None
     assert refusal_of(require.require_numbers, scores=np.array([1.0, math.nan])) is not None
+
+
+@pytest.mark.parametrize("value", ["no", "", 0, 1, None, math.nan])
+def test_a_flag_is_true_or_false_and_nothing_else(value):
+    require.require_flag(some_name=True, other=False)
+    refusal = refusal_of(require.require_flag, some_name=value)
+    assert refusal is not None
+    assert "some_name=" in refusal.what

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.errors import BadParameter, NoTheorem
@@ -117,9 +117,7 @@ class _Reader:
             else:
                 relation = self.source()
             self.expect(")")
-            if self.take("AS") or self.is_alias():
-                self.next()  # a derived table's name; its columns keep those of their tables
-            return relation
+            return _renamed(relation, self.next()) if self.take("AS") or self.is_alias() else relation
         name = self.next()
         alias = self.next() if self.take("AS") or self.is_alias() else None
         if name not in self.tables:
@@ -158,6 +156,8 @@ class _Reader:
     def is_single_name(self) -> bool:
         """ON key, short for USING(key)."""
         following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else _END
+        if self.peek() == "(":
+            return False
         return following in (_END, "(", ")", ",") or following.upper() in _CLAUSES - {"AND"}
 
     def conditions(self) -> list[list[str]]:
@@ -231,6 +231,16 @@ class _Reader:
             raise _unreadable(f"expected {word!r}, found {self.peek()!r}")
 
 
+def _renamed(relation: Relation, name: str) -> Relation:
+    """A derived table under its own name. Columns drawn from several tables keep the names of those."""
+    match relation:
+        case Table():
+            return replace(relation, alias=name)
+        case Select():
+            return replace(relation, relation=_renamed(relation.relation, name))
+    return relation
+
+
 def _find(name: str, relation: Relation) -> Attribute | None:
     """The column called `name` or `table.name`. Merged by USING, it may have several homes: all occur equally often."""
     table, _, column = name.rpartition(".")
@@ -250,6 +260,8 @@ def _shared(name: str, left: Relation, right: Relation) -> tuple[Attribute, Attr
 
 def _equality(words: list[str], left: Relation, right: Relation) -> tuple[Attribute, Attribute] | None:
     """The two sides of `a = b`, left side first, or None where the condition does not link the two relations."""
+    while words[:1] == ["("] and words[-1] == ")":
+        words = words[1:-1]
     if len(words) != 3 or words[1] != "=":
         return None
     for one, other in ((words[0], words[2]), (words[2], words[0])):

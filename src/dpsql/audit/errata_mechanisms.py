@@ -6,8 +6,8 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.mechanisms.digits import decimal, working
 from dpsql.mechanisms.normal import standard_tail_quantile
+from dpsql.privacy.digits import decimal, working
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_epsilon, require_open_unit, require_positive
 

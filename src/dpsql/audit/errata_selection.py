@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpsql.mechanisms.randomized_response import require_gamma
+from dpsql.mechanisms.randomized_response import require_advantage
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_epsilon, require_numbers, require_probability
 
@@ -28,5 +28,5 @@ def notes_survey_mean(*, answers: Sequence[int]) -> float:
 def notes_survey_mean_expected(*, share: Number, gamma: Number) -> float:
     """What the plain mean is on average when a true `share` says yes: 1/2 − γ + 2γ·share, not the share."""
     require_probability(share=share)
-    require_gamma(gamma=gamma)
+    require_advantage(gamma=gamma)
     return float(Fraction(1, 2) - exact(gamma) + 2 * exact(gamma) * exact(share))

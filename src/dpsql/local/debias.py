@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from dpsql.enclosure import log_bounds, sqrt_bounds
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.digits import require_in_reach
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
+from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.require import Number, require_count, require_numbers, require_open_unit
 

@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from dpsql.errors import BadParameter, InternalError
+from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import VectorDiscreteGaussianMechanism, sigma_squared_for_rho
 from dpsql.mechanisms.grain import RESOLUTION, Grain, power_of_two_below
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import SYSTEM, Source
 from dpsql.require import Number, require_count, require_positive
 
@@ -113,12 +113,5 @@ def _clipped_sum(
 
 def _distance(neighbours: Neighbours) -> int:
     """How many clip norms one unit moves the sum: it leaves, or leaves and comes back as another."""
-    if neighbours is Neighbours.ADD_REMOVE:
-        return 1
-    if neighbours is Neighbours.CHANGE_ONE:
-        return 2
-    raise BadParameter(
-        f"neighbours={neighbours!r} must be a neighbour relation",
-        why="the distance between two sums depends on it",
-        fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-    )
+    require_neighbours(neighbours)
+    return 1 if neighbours is Neighbours.ADD_REMOVE else 2

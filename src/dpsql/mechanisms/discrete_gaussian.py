@@ -9,20 +9,19 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpsql import randomness
-from dpsql.mechanisms.digits import (
+from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, upper_tail, weight
+from dpsql.mechanisms.normal import standard_tail_quantile
+from dpsql.mechanisms.search import smallest_integer
+from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.privacy import events
+from dpsql.privacy.digits import (
     DIGITS,
-    decimal,
     digits_of,
     float_above,
     require_in_reach,
     share_of_failure,
     working,
 )
-from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, tail_ratio
-from dpsql.mechanisms.normal import standard_tail_quantile
-from dpsql.mechanisms.search import smallest_integer
-from dpsql.mechanisms.whole import whole, whole_vector
-from dpsql.privacy import events
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.randomness import Source
@@ -96,13 +95,13 @@ class DiscreteGaussianLaw:
         """Pr[X = x]."""
         _require_integer(x=x)
         with working():
-            return float(self._weight(x) / gaussian_sum(self.sigma_squared))
+            return float(weight(x, self.sigma_squared) / gaussian_sum(self.sigma_squared))
 
     def cdf(self, x: int) -> float:
         """Pr[X <= x]."""
         _require_integer(x=x)
         with working():
-            return float(self._from(-x) if x < 0 else 1 - self._from(x + 1))
+            return float(upper_tail(-x, self.sigma_squared) if x < 0 else 1 - upper_tail(x + 1, self.sigma_squared))
 
     def tail(self, m: int) -> float:
         """Pr[|X| > m].
@@ -113,7 +112,7 @@ class DiscreteGaussianLaw:
         """
         _require_integer(at_least=0, m=m)
         with working():
-            return min(1.0, float_above(2 * self._from(m + 1)))
+            return min(1.0, float_above(2 * upper_tail(m + 1, self.sigma_squared)))
 
     def margin(self, *, confidence: Number, outputs: int = 1) -> int:
         """The smallest m such that `outputs` independent draws all lie in [-m, m] with at least this probability.
@@ -130,15 +129,7 @@ class DiscreteGaussianLaw:
         guess = int(Fraction(quantile) * math.isqrt(math.ceil(self.sigma_squared)))
         with working(DIGITS + wide):
             limit = share * (1 - Decimal(10) ** -(30 + wide))  # one step of m changes the tail by more
-            return smallest_integer(lambda m: 2 * self._from(m + 1) <= limit, guess=guess)
-
-    def _weight(self, x: int) -> Decimal:
-        return decimal(-x * x / (2 * self.sigma_squared)).exp()
-
-    def _from(self, start: int) -> Decimal:
-        """Pr[X >= start], for start >= 1."""
-        weight = self._weight(start)
-        return weight * tail_ratio(start, self.sigma_squared) / gaussian_sum(self.sigma_squared) if weight else weight
+            return smallest_integer(lambda m: 2 * upper_tail(m + 1, self.sigma_squared) <= limit, guess=guess)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.mechanisms.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working
-from dpsql.mechanisms.lattice import gaussian_sum, is_short, tail_excess, tail_ratio
+from dpsql.mechanisms.lattice import gaussian_sum, is_short, tail_excess, tail_ratio, weight
 from dpsql.mechanisms.search import smallest_float
+from dpsql.privacy.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_non_negative, require_open_unit, require_positive
 
@@ -88,7 +88,7 @@ def _term_by_term(start: int, offset: Fraction, shift: int, sigma_squared: Fract
     least = shift * (offset or Fraction(1)) / sigma_squared
     with working(DIGITS + digits_of(1 / least)):
         excess = tail_excess(start, offset=offset, shift=shift, sigma_squared=sigma_squared)
-        return _weight(start, sigma_squared) * excess / gaussian_sum(sigma_squared)
+        return weight(start, sigma_squared) * excess / gaussian_sum(sigma_squared)
 
 
 def _by_difference(start: int, offset: Fraction, shift: int, sigma_squared: Fraction) -> Decimal:
@@ -97,17 +97,13 @@ def _by_difference(start: int, offset: Fraction, shift: int, sigma_squared: Frac
     lost = digits_of((end * end / sigma_squared + 3) * (1 + sigma_squared / shift))
     with working(DIGITS + lost):
         moved = decimal(-shift * offset / sigma_squared).exp() * tail_ratio(end, sigma_squared)
-        return _weight(start, sigma_squared) * (tail_ratio(start, sigma_squared) - moved) / gaussian_sum(sigma_squared)
+        return weight(start, sigma_squared) * (tail_ratio(start, sigma_squared) - moved) / gaussian_sum(sigma_squared)
 
 
 def _below_zero(start: int, offset: Fraction, shift: int, sigma_squared: Fraction) -> Decimal:
     """The sum from a negative start is the whole less the sum from 1 - start; δ is at least Pr[0](1 - exp(-Δ/σ²))."""
     with working(DIGITS + 2 * digits_of(sigma_squared)):
         whole = gaussian_sum(sigma_squared)
-        missing = _weight(1 - start, sigma_squared) * tail_ratio(1 - start, sigma_squared)
+        missing = weight(1 - start, sigma_squared) * tail_ratio(1 - start, sigma_squared)
         moved = decimal(-shift * offset / sigma_squared).exp() * tail_ratio(start + shift, sigma_squared)
-        return (whole - missing - _weight(start, sigma_squared) * moved) / whole
-
-
-def _weight(x: int, sigma_squared: Fraction) -> Decimal:
-    return decimal(-x * x / (2 * sigma_squared)).exp()
+        return (whole - missing - weight(start, sigma_squared) * moved) / whole

@@ -1,14 +1,16 @@
-"""The discrete Laplace law on the integers: Pr[x] ∝ exp(-|x|/scale), what it costs, and its exact margins."""
+"""The discrete Laplace law and mechanism: exact integer noise, Pr[x] ∝ exp(-|x|/scale), what it costs, its margins."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from dpsql import randomness
-from dpsql.mechanisms.digits import (
+from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.privacy.digits import (
     DIGITS,
     MARGIN,
     decimal,
@@ -18,13 +20,15 @@ from dpsql.mechanisms.digits import (
     share_of_failure,
     working,
 )
+from dpsql.privacy.events import Pure
+from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
+from dpsql.privacy.shifts import GeometricShift
 from dpsql.randomness import Source
 from dpsql.require import (
     Number,
     require_count,
     require_epsilon,
-    require_non_negative,
     require_open_unit,
     require_positive,
 )
@@ -123,16 +127,7 @@ class DiscreteLaplaceLaw:
         Rounds    up.
         """
         require_count(at_most=2**400, shift=shift)
-        require_non_negative(epsilon=epsilon)
-        gap = shift / self.scale - exact(epsilon)
-        if gap <= 0:
-            return 0.0
-        c = math.floor((exact(epsilon) * self.scale - shift) / 2) + 1
-        # δ >= Pr[0] - exp(ε) Pr[shift] >= about min(gap, 1)/(4·scale): what cancels below is bought back in digits
-        with working(self._digits() + digits_of(1 / gap)):
-            p = self._power(1)
-            moved = decimal(exact(epsilon) - (c + shift) / self.scale).exp()
-            return min(1.0, float_above((1 + p - self._power(1 - c) - moved) / (1 + p)))
+        return GeometricShift(epsilon=1 / self.scale, shift=shift).hockey_stick(epsilon=epsilon)
 
     def _power(self, exponent: int) -> Decimal:
         """p^exponent."""
@@ -141,6 +136,77 @@ class DiscreteLaplaceLaw:
     def _digits(self) -> int:
         """Enough to take 1 - p from 1, twice."""
         return DIGITS + 2 * digits_of(self.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceMechanism:
+    """Discrete Laplace noise of scale l1/ε on a whole number: ε-DP, with nothing rounded.
+
+    Theorem   docs/theorems/discrete_laplace.md.
+    Requires  l1 a whole number >= 1: how far one unit moves the released integer, in its own grains.
+    """
+
+    l1: int
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _checked_epsilon(l1=self.l1, epsilon=self.epsilon))
+
+    @property
+    def law(self) -> DiscreteLaplaceLaw:
+        """The exact law of the noise: its variance, tails and margins."""
+        return DiscreteLaplaceLaw(scale=self.l1 / self.epsilon)
+
+    @property
+    def event(self) -> Pure:
+        """ε-DP."""
+        return Pure(epsilon=self.epsilon)
+
+    def release(self, value: Exact[int], /, *, source: Source) -> int:
+        """The value plus one draw of noise."""
+        (noise,) = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=1, source=source)
+        return whole(value.open()) + noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorLaplaceMechanism:
+    """Independent discrete Laplace noise of scale l1/ε on every coordinate of an integer vector: ε-DP as a whole.
+
+    Theorem   docs/theorems/discrete_laplace.md.
+    Requires  l1 a whole number >= 1: the L1 distance by which one unit moves the vector. The number of
+              coordinates is public.
+    """
+
+    l1: int
+    epsilon: Fraction
+    dimensions: int
+
+    def __post_init__(self) -> None:
+        require_count(dimensions=self.dimensions)
+        object.__setattr__(self, "epsilon", _checked_epsilon(l1=self.l1, epsilon=self.epsilon))
+
+    @property
+    def law(self) -> DiscreteLaplaceLaw:
+        """The exact law of the noise on one coordinate; `law.margin(outputs=dimensions)` covers all at once."""
+        return DiscreteLaplaceLaw(scale=self.l1 / self.epsilon)
+
+    @property
+    def event(self) -> Pure:
+        """ε-DP, once for the whole vector."""
+        return Pure(epsilon=self.epsilon)
+
+    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[int, ...]:
+        """The vector plus one draw of noise per coordinate."""
+        values = whole_vector(value.open(), dimensions=self.dimensions)
+        noises = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=self.dimensions, source=source)
+        return tuple(exact_value + noise for exact_value, noise in zip(values, noises, strict=True))
+
+
+def _checked_epsilon(*, l1: int, epsilon: Number) -> Fraction:
+    require_count(at_most=2**400, l1=l1)
+    require_epsilon(epsilon=epsilon)
+    require_in_reach(epsilon=epsilon, scale=l1 / exact(epsilon))
+    return exact(epsilon)
 
 
 def _require_integer(*, at_least: int = -(2**400), **named: int) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.grain import column_grain
-from dpsql.mechanisms.laplace import LaplaceMechanism
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours

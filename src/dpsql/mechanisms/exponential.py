@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from typing import Final, Generic, TypeVar
+from typing import TypeVar
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
-from dpsql.errors import BadParameter
-from dpsql.mechanisms.scores import Score, gaps_below_best, open_scores, require_flag, selection_scale
+from dpsql.mechanisms.scores import Score, Selection, gaps_below_best, open_scores, selection_scale
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import Source, bernoulli_exp, uniform_below
-from dpsql.require import Number, require_count, require_non_negative, require_positive
+from dpsql.require import Number, require_count, require_non_negative
 
 Candidate = TypeVar("Candidate")
-Row = TypeVar("Row")
-
-LARGEST_DOMAIN: Final = 200_000
 
 
 def exponential_log_probabilities(*, scores: Sequence[Number], scale: Number) -> list[float]:
@@ -65,29 +59,8 @@ def draw_exponential(gaps: Sequence[Fraction], *, source: Source) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMechanism(Generic[Candidate]):
-    """Chooses one of a finite list of public candidates, by scores of which none moves more than `sensitivity`.
-
-    The list and its order are public and fixed before the data is read. `max_candidates` is the caller's limit on
-    its length: accuracy falls with ln(length) and the draw takes time proportional to it.
-    """
-
-    candidates: Sequence[Candidate]
-    sensitivity: Number
-    epsilon: Number
-    monotonic: bool
-    max_candidates: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", tuple(self.candidates))
-        require_count(max_candidates=self.max_candidates)
-        require_candidates(len(self.candidates), at_most=self.max_candidates)
-        selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
-
-    @property
-    def scale(self) -> Fraction:
-        """The unit of the exponent: 2Δ/ε, or Δ/ε for monotone scores."""
-        return selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
+class ExponentialMechanism(Selection[Candidate]):
+    """Chooses each candidate with probability proportional to exp(score / scale)."""
 
     @property
     def event(self) -> BoundedRange:
@@ -98,16 +71,6 @@ class ExponentialMechanism(Generic[Candidate]):
         """One candidate, with exactly the probabilities of the theorem."""
         scores = open_scores(value, count=len(self.candidates))
         return self.candidates[draw_exponential(gaps_below_best(scores=scores, scale=self.scale), source=source)]
-
-
-def require_candidates(count: int, *, at_most: int) -> None:
-    """A list of candidates is neither empty nor longer than the caller's own limit."""
-    if not 1 <= count <= at_most:
-        raise BadParameter(
-            f"{count} candidates; from 1 to {at_most} can be chosen from",
-            why="with none there is nothing to choose, with too many the choice is close to random and slow",
-            fix="shorten the list, make it coarser, or raise the limit knowingly",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,92 +118,3 @@ def wrong_outcome_bound(*, gap: Number, candidates: int, sensitivity: Number, ep
     t = exponent - log_bounds(Fraction(candidates))[1]
     bound = candidates * Fraction(exp_negative_fixed(min(exponent, Fraction(800)), bits=1400)[1], 1 << 1400)
     return round_down(t), round_up(bound)
-
-
-Utility = Callable[[tuple[Row, ...], Candidate], Number]
-
-
-def utility_movements(
-    *,
-    utility: Utility[Row, Candidate],
-    candidates: Sequence[Candidate],
-    domain: Sequence[Row],
-    size: int,
-    neighbours: Neighbours,
-) -> Iterator[tuple[Fraction, ...]]:
-    """For every pair of neighbouring databases over a small domain, how far each candidate's score moves.
-
-    Databases are multisets; under add_remove they have up to `size` rows and one more, under change_one exactly `size`.
-    """
-    require_count(size=size, at_most=64)
-    databases = math.comb(len(domain) + size, size)
-    if not domain or not candidates or databases * len(domain) ** 2 * size > LARGEST_DOMAIN:
-        raise BadParameter(
-            "the domain is empty or too large to be enumerated",
-            why="every pair of neighbours is visited",
-            fix="check the score on a handful of values and rows",
-        )
-
-    def scores(rows: tuple[Row, ...]) -> list[Fraction]:
-        return [exact(utility(rows, candidate)) for candidate in candidates]
-
-    def moved(before: list[Fraction], after: list[Fraction]) -> tuple[Fraction, ...]:
-        return tuple(new - old for old, new in zip(before, after, strict=True))
-
-    lengths = range(size + 1) if neighbours is Neighbours.ADD_REMOVE else [size - 1]
-    for length in lengths:
-        for rest in combinations_with_replacement(domain, length):
-            with_one = [scores((*rest, row)) for row in domain]
-            if neighbours is Neighbours.ADD_REMOVE:
-                without = scores(rest)
-                yield from (moved(without, after) for after in with_one)
-            else:
-                yield from (moved(before, after) for before in with_one for after in with_one)
-
-
-def utility_sensitivity(
-    *,
-    utility: Utility[Row, Candidate],
-    candidates: Sequence[Candidate],
-    domain: Sequence[Row],
-    size: int,
-    neighbours: Neighbours,
-) -> tuple[Fraction, bool]:
-    """(Δ, monotone) of a score function on every small database over `domain`: what a declared Δ must not be below.
-
-    Theorem   Dwork, Roth (2014), Def 3.4:  Δ = max over candidates and neighbours of |u(D, r) − u(D', r)|.
-    Requires  a domain and a size small enough to be enumerated. A larger database may move more: the value refutes
-              a declaration that is too small, it proves one only for this domain and size.
-    Rounds    nothing.
-    """
-    largest, together = Fraction(0), True
-    for movement in utility_movements(
-        utility=utility, candidates=candidates, domain=domain, size=size, neighbours=neighbours
-    ):
-        largest = max(largest, *map(abs, movement))
-        together = together and (min(movement) >= 0 or max(movement) <= 0)
-    return largest, together
-
-
-def require_declared_sensitivity(
-    *,
-    declared: Number,
-    monotonic: bool,
-    utility: Utility[Row, Candidate],
-    candidates: Sequence[Candidate],
-    domain: Sequence[Row],
-    size: int,
-    neighbours: Neighbours,
-) -> None:
-    """Refuses a declared sensitivity, or a claim to be monotone, that some small pair of neighbours contradicts."""
-    require_positive(declared=declared)
-    require_flag(monotonic=monotonic)
-    largest, together = utility_sensitivity(
-        utility=utility, candidates=candidates, domain=domain, size=size, neighbours=neighbours
-    )
-    if largest > exact(declared) or (monotonic and not together):
-        raise BadParameter(
-            f"the declared sensitivity {declared!r} (monotonic={monotonic}) does not hold",
-            why=f"two neighbouring databases move a score by {largest}; all move together: {together}",
-            fix="declare the largest move of any score under your neighbour relation",
-        )

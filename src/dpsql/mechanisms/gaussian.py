@@ -6,27 +6,21 @@ A library for planning and comparison. What is released carries discrete Gaussia
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
-from typing import Final
 
 from dpsql.errors import NoTheorem
-from dpsql.mechanisms.digits import (
-    DIGITS,
+from dpsql.mechanisms.search import smallest_float
+from dpsql.privacy.digits import (
     MARGIN,
-    NEGLIGIBLE,
     decimal,
-    digits_of,
     float_above,
     log_of_inverse,
-    mills_ratio,
-    normal_density,
     normal_tail,
     require_in_reach,
     working,
 )
-from dpsql.mechanisms.search import smallest_float
 from dpsql.privacy.rounding import exact, round_up
+from dpsql.privacy.shifts import GaussianShift
 from dpsql.require import (
     Number,
     require_epsilon,
@@ -34,9 +28,6 @@ from dpsql.require import (
     require_open_unit,
     require_positive,
 )
-
-_FAR: Final = 40
-"""Pr[N > 40] is below the smallest float."""
 
 
 def gaussian_sigma_classic(*, l2: Number, epsilon: Number, delta: Number) -> float:
@@ -72,7 +63,7 @@ def gaussian_delta(*, l2: Number, sigma: Number, epsilon: Number) -> float:
     require_positive(l2=l2, sigma=sigma)
     require_non_negative(epsilon=epsilon)
     require_in_reach(l2=l2, sigma=sigma, epsilon=epsilon)
-    return _delta_above(ratio=exact(l2) / exact(sigma), epsilon=exact(epsilon))
+    return GaussianShift(shift=l2, sigma=sigma).hockey_stick(epsilon=epsilon)
 
 
 def gaussian_epsilon(*, l2: Number, sigma: Number, delta: Number) -> float:
@@ -85,8 +76,8 @@ def gaussian_epsilon(*, l2: Number, sigma: Number, delta: Number) -> float:
     require_positive(l2=l2, sigma=sigma)
     require_open_unit(delta=delta)
     require_in_reach(l2=l2, sigma=sigma)
-    ratio, allowed = exact(l2) / exact(sigma), exact(delta)
-    return smallest_float(lambda epsilon: _delta_above(ratio=ratio, epsilon=Fraction(epsilon)) <= allowed)
+    noise, allowed = GaussianShift(shift=l2, sigma=sigma), exact(delta)
+    return smallest_float(lambda epsilon: noise.hockey_stick(epsilon=epsilon) <= allowed)
 
 
 def gaussian_sigma(*, l2: Number, epsilon: Number, delta: Number) -> float:
@@ -100,12 +91,12 @@ def gaussian_sigma(*, l2: Number, epsilon: Number, delta: Number) -> float:
     require_non_negative(epsilon=epsilon)
     require_open_unit(delta=delta)
     require_in_reach(l2=l2, epsilon=epsilon, delta=delta)
-    size, cost, allowed = exact(l2), exact(epsilon), exact(delta)
+    allowed = exact(delta)
 
     def enough(sigma: float) -> bool:
-        return sigma > 0 and _delta_above(ratio=size / Fraction(sigma), epsilon=cost) <= allowed
+        return sigma > 0 and GaussianShift(shift=l2, sigma=sigma).hockey_stick(epsilon=epsilon) <= allowed
 
-    return smallest_float(enough, start=float(size))
+    return smallest_float(enough, start=float(l2))
 
 
 def gaussian_accuracy(*, sigma: Number, beta: Number) -> float:
@@ -141,24 +132,3 @@ def _outside_above(x: Fraction) -> Fraction:
     """Pr[|N| > x] of a standard normal, rounded up."""
     with working():
         return min(Fraction(1), 2 * Fraction(normal_tail(decimal(x))) * (1 + MARGIN))
-
-
-def _delta_above(*, ratio: Fraction, epsilon: Fraction) -> float:
-    """δ(ε) for ratio = l2/σ, rounded up.
-
-    With u = ε/ratio - ratio/2 and v = u + ratio one has exp(ε) φ(v) = φ(u), so δ = Pr[N > u] - φ(u) m(v), where m
-    is the ratio Pr[N > x]/φ(x): no large exponential appears. For u >= 0 this is φ(u) (m(u) - m(v)); since
-    |m'(x)| >= 1/(x² + 3), at least ratio/(v² + 3) is left of m(u) <= 1.26, which says how many digits cancel.
-    """
-    u = epsilon / ratio - ratio / 2
-    if u > _FAR:
-        return math.ulp(0.0)
-    v = u + ratio
-    with working(DIGITS + digits_of((v * v + 3) / min(ratio, Fraction(1)))):
-        start, end = decimal(u), decimal(v)
-        density = normal_density(start)
-        if u >= 0:
-            return min(1.0, float_above(density * (mills_ratio(start) - mills_ratio(end))))
-        if density.adjusted() < -NEGLIGIBLE:
-            return 1.0
-        return min(1.0, float_above(1 - density * (mills_ratio(-start) + mills_ratio(end))))

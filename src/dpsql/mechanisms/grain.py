@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.digits import require_in_reach
+from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.rounding import exact
-from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import Number, require_bounds, require_positive
 
 RESOLUTION: Final = 20
@@ -113,15 +113,10 @@ class Grain:
         Requires  every_unit_contributes only where a missing value still counts as something between the bounds.
         Rounds    nothing.
         """
+        require_neighbours(neighbours)
         if neighbours is Neighbours.ADD_REMOVE:
             return max(abs(self.low), abs(self.high))
-        if neighbours is Neighbours.CHANGE_ONE:
-            return self.high - self.low if every_unit_contributes else max(self.high, 0) - min(self.low, 0)
-        raise BadParameter(
-            f"neighbours={neighbours!r} must be a neighbour relation",
-            why="the sensitivity of a sum depends on it",
-            fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-        )
+        return self.high - self.low if every_unit_contributes else max(self.high, 0) - min(self.low, 0)
 
 
 def _nearest(ratio: Fraction | tuple[int, int], size: Fraction) -> int:

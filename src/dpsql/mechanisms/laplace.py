@@ -1,17 +1,17 @@
-"""The Laplace distribution and mechanism: calibrate, say what it costs, release, and how accurate it is.
+"""Continuous Laplace noise: the distribution, its calibration, its accuracy, and how many people it needs.
 
-Formulas for the continuous law plan and compare; what is released carries exact integer noise (`DiscreteLaplaceLaw`).
+A library for planning and comparison. What is released carries exact integer noise
+(`dpsql.mechanisms.discrete_laplace`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.errors import BadParameter, NoTheorem
-from dpsql.mechanisms.digits import (
+from dpsql.errors import NoTheorem
+from dpsql.privacy.digits import (
     DIGITS,
     MARGIN,
     decimal,
@@ -22,13 +22,8 @@ from dpsql.mechanisms.digits import (
     share_of_failure,
     working,
 )
-from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, discrete_laplace
-from dpsql.mechanisms.whole import whole, whole_vector
-from dpsql.privacy.events import Pure
-from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.privacy.unit import Neighbours
-from dpsql.randomness import Source
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import (
     Number,
     require_count,
@@ -221,77 +216,6 @@ def laplace_sample_size_rule(*, epsilon: Number, alpha: Number, neighbours: Neig
     return math.ceil(2 / _mean_error(epsilon=epsilon, alpha=alpha, neighbours=neighbours))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceMechanism:
-    """Discrete Laplace noise of scale l1/ε on a whole number: ε-DP, with nothing rounded.
-
-    Theorem   docs/theorems/discrete_laplace.md.
-    Requires  l1 a whole number >= 1: how far one unit moves the released integer, in its own grains.
-    """
-
-    l1: int
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", _checked_epsilon(l1=self.l1, epsilon=self.epsilon))
-
-    @property
-    def law(self) -> DiscreteLaplaceLaw:
-        """The exact law of the noise: its variance, tails and margins."""
-        return DiscreteLaplaceLaw(scale=self.l1 / self.epsilon)
-
-    @property
-    def event(self) -> Pure:
-        """ε-DP."""
-        return Pure(epsilon=self.epsilon)
-
-    def release(self, value: Exact[int], /, *, source: Source) -> int:
-        """The value plus one draw of noise."""
-        (noise,) = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=1, source=source)
-        return whole(value.open()) + noise
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorLaplaceMechanism:
-    """Independent discrete Laplace noise of scale l1/ε on every coordinate of an integer vector: ε-DP as a whole.
-
-    Theorem   docs/theorems/discrete_laplace.md.
-    Requires  l1 a whole number >= 1: the L1 distance by which one unit moves the vector. The number of
-              coordinates is public.
-    """
-
-    l1: int
-    epsilon: Fraction
-    dimensions: int
-
-    def __post_init__(self) -> None:
-        require_count(dimensions=self.dimensions)
-        object.__setattr__(self, "epsilon", _checked_epsilon(l1=self.l1, epsilon=self.epsilon))
-
-    @property
-    def law(self) -> DiscreteLaplaceLaw:
-        """The exact law of the noise on one coordinate; `law.margin(outputs=dimensions)` covers all at once."""
-        return DiscreteLaplaceLaw(scale=self.l1 / self.epsilon)
-
-    @property
-    def event(self) -> Pure:
-        """ε-DP, once for the whole vector."""
-        return Pure(epsilon=self.epsilon)
-
-    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[int, ...]:
-        """The vector plus one draw of noise per coordinate."""
-        values = whole_vector(value.open(), dimensions=self.dimensions)
-        noises = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=self.dimensions, source=source)
-        return tuple(exact_value + noise for exact_value, noise in zip(values, noises, strict=True))
-
-
-def _checked_epsilon(*, l1: int, epsilon: Number) -> Fraction:
-    require_count(at_most=2**400, l1=l1)
-    require_epsilon(epsilon=epsilon)
-    require_in_reach(epsilon=epsilon, scale=l1 / exact(epsilon))
-    return exact(epsilon)
-
-
 def _scale(*, l1: Number, epsilon: Number) -> Fraction:
     require_positive(l1=l1)
     require_epsilon(epsilon=epsilon)
@@ -304,12 +228,7 @@ def _mean_error(*, epsilon: Number, alpha: Number, neighbours: Neighbours) -> Fr
     require_epsilon(epsilon=epsilon)
     require_positive(alpha=alpha)
     require_in_reach(epsilon=epsilon, alpha=alpha)
-    if not isinstance(neighbours, Neighbours):
-        raise BadParameter(
-            f"neighbours={neighbours!r} must be a neighbour relation",
-            why="the sensitivity of a mean depends on it",
-            fix="pass Neighbours.CHANGE_ONE",
-        )
+    require_neighbours(neighbours)
     if neighbours is not Neighbours.CHANGE_ONE:
         raise NoTheorem(
             "the size of a sample is not public under add_remove",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import comb, factorial
 from typing import Final
 
-from dpsql.mechanisms.digits import HALF, decimal, mills_ratio, pi
+from dpsql.privacy.digits import HALF, decimal, mills_ratio, pi
 
 _TERMS: Final = 30  # of the Euler-Maclaurin series
 _SMALL: Final = 36**2  # below this σ², or from σ²/4 on, a tail has some hundred terms that matter
@@ -58,6 +58,22 @@ def _series(rate: Decimal, *, power: int) -> Decimal:
         total += term
         if term == 0 or term.adjusted() < total.adjusted() - digits:
             return total
+
+
+def weight(x: int, sigma_squared: Fraction) -> Decimal:
+    """exp(-x²/2σ²)."""
+    return decimal(-x * x / (2 * sigma_squared)).exp()
+
+
+def upper_tail(start: int, sigma_squared: Fraction) -> Decimal:
+    """Pr[X >= start] of the discrete Gaussian.
+
+    Theorem   `weight` times `tail_ratio` over `gaussian_sum`.
+    Requires  start >= 0.
+    Rounds    to nearest, to the digits of the current block less six.
+    """
+    first = weight(start, sigma_squared)
+    return first * tail_ratio(start, sigma_squared) / gaussian_sum(sigma_squared) if first else first
 
 
 def is_short(start: int, sigma_squared: Fraction) -> bool:

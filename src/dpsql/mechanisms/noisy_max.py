@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.exponential import draw_exponential, exponential_log_probabilities, require_candidates
+from dpsql.mechanisms.exponential import draw_exponential, exponential_log_probabilities
 from dpsql.mechanisms.permute_and_flip import LARGEST_LAW, draw_permute_and_flip, permute_and_flip_probabilities
-from dpsql.mechanisms.quadrature import Floats, gauss_legendre, panels
-from dpsql.mechanisms.scores import Score, gaps_below_best, open_scores, selection_scale
+from dpsql.mechanisms.quadrature import Floats, gauss_legendre, log_laplace, panels
+from dpsql.mechanisms.scores import Score, Selection, gaps_below_best, open_scores, require_candidates
 from dpsql.privacy.events import BoundedRange, Event, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down
@@ -41,14 +41,9 @@ def laplace_noisy_max_probabilities(*, scores: Sequence[Number], scale: Number) 
     at = -np.minimum([round_down(gap) for gap in gaps], UNDERFLOW)
     far = REACH + math.log(len(gaps))
     x, weights = panels(breaks=map(float, at), left=float(at.min()) - far, right=far, width=1.0)
-    below = [_log_laplace_cdf(x - one) for one in at]
+    below = [log_laplace(x - one)[0] for one in at]
     everyone = np.sum(below, axis=0)
     return [float(weights @ np.exp(everyone - mine - np.abs(x - one)) / 2) for one, mine in zip(at, below, strict=True)]
-
-
-def _log_laplace_cdf(x: Floats) -> Floats:
-    tail = np.exp(-np.abs(x)) / 2
-    return np.where(x < 0, np.minimum(x, 0) - math.log(2), np.log1p(-np.where(x < 0, 0.5, tail)))
 
 
 def discrete_noisy_max_probabilities(*, scores: Sequence[int], scale: Number) -> list[float]:
@@ -165,31 +160,18 @@ def noisy_max_probabilities(*, scores: Sequence[Number], scale: Number, noise: s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMax(Generic[Candidate]):
+class NoisyMax(Selection[Candidate]):
     """Chooses the public candidate whose score is largest after noise.
 
     laplace: whole-number scores, discrete Laplace noise, ties to a random order. gumbel and exponential: drawn by
     their exact equivalents, the exponential mechanism and permute-and-flip, on whole or rational scores.
     """
 
-    candidates: Sequence[Candidate]
-    sensitivity: Number
-    epsilon: Number
-    monotonic: bool
     noise: str
-    max_candidates: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", tuple(self.candidates))
-        require_count(max_candidates=self.max_candidates)
-        require_candidates(len(self.candidates), at_most=self.max_candidates)
-        selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
+        Selection.__post_init__(self)
         _noise(self.noise)
-
-    @property
-    def scale(self) -> Fraction:
-        """2Δ/ε, or Δ/ε for monotone scores, whichever the noise."""
-        return selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
 
     @property
     def event(self) -> Event:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.mechanisms.digits import require_in_reach
+from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.require import require_finite, require_open_unit, require_positive
 
@@ -38,7 +38,7 @@ class Normal:
         return self.sigma * self.sigma
 
     def pdf(self, x: float) -> float:
-        """The density exp(-(x - mean)²/2σ²) / (σ sqrt(2π)). The notes divide by σ² where σ belongs."""
+        """The density exp(-(x - mean)²/2σ²) / (σ sqrt(2π))."""
         return standard_density(self._standard(x)) / self.sigma
 
     def cdf(self, x: float) -> float:

@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.digits import DIGITS, MARGIN, NEGLIGIBLE, decimal, float_above, share_of_failure, working
-from dpsql.mechanisms.lattice import gaussian_sum, tail_ratio
+from dpsql.mechanisms.lattice import upper_tail
 from dpsql.mechanisms.normal import standard_tail_quantile
 from dpsql.mechanisms.partitions import changed_keys, number_of_people, released_order, split_delta
+from dpsql.mechanisms.search import smallest_integer
+from dpsql.privacy.digits import DIGITS, MARGIN, NEGLIGIBLE, decimal, digits_of, float_above, share_of_failure, working
 from dpsql.privacy.events import GaussianThreshold
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
@@ -63,9 +64,9 @@ def laplace_threshold_union(*, epsilon: Number, delta: Number, keys: int, linf: 
     """
     scale = laplace_threshold_scale(epsilon=epsilon, keys=keys, linf=linf)
     require_open_unit(delta=delta)
-    with working():
-        share = decimal(exact(delta) / keys)
-    return _laplace_quantile(share, scale=scale, linf=exact(linf))
+    share = exact(delta) / keys
+    with working(DIGITS + digits_of(1 / (1 - share))):  # as close to 1 as δ is, for one key
+        return _laplace_quantile(decimal(share), scale=scale, linf=exact(linf))
 
 
 def _laplace_quantile(probability: Decimal, *, scale: Fraction, linf: Fraction) -> float:
@@ -87,15 +88,6 @@ def gaussian_threshold(*, sigma: Number, delta: Number, keys: int, linf: Number)
     return round_up(exact(linf) + exact(sigma) * (quantile + (abs(quantile) + 1) * QUANTILE_ERROR))
 
 
-def _tail(sigma_squared: Fraction, start: int) -> Decimal:
-    """Pr[Z >= start] of the discrete Gaussian, start >= 1, to sixty digits."""
-    return (
-        decimal(-start * start / (2 * sigma_squared)).exp()
-        * tail_ratio(start, sigma_squared)
-        / gaussian_sum(sigma_squared)
-    )
-
-
 def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> float:
     """Pr[Z >= at_least] for Pr[Z = x] proportional to exp(−x² / 2σ²) on the integers.
 
@@ -106,7 +98,7 @@ def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> flo
     variance = _checked_variance(sigma_squared)
     require_count(at_least=1, at_most=2**62, start=at_least)
     with working():
-        return float_above(_tail(variance, int(at_least)))
+        return float_above(upper_tail(int(at_least), variance))
 
 
 def _checked_variance(sigma_squared: Number) -> Fraction:
@@ -133,7 +125,7 @@ def discrete_threshold_delta(*, sigma_squared: Number, threshold: int, keys: int
     require_count(threshold=threshold, at_most=2**62)
     require_count(keys=keys)
     with working():
-        tail = _tail(variance, int(threshold))
+        tail = upper_tail(int(threshold), variance)
     if tail.adjusted() < -2 * NEGLIGIBLE:
         tail = Decimal(1).scaleb(-2 * NEGLIGIBLE)  # larger, and still far below the smallest float
     with working(DIGITS - tail.adjusted()):
@@ -157,18 +149,11 @@ def discrete_threshold(*, sigma_squared: Number, delta: Number, keys: int) -> in
 def _smallest_threshold(variance: Fraction, delta: Fraction, keys: int) -> int:
     allowed = Fraction(share_of_failure(beta=delta, outputs=keys)) * (1 - MARGIN)
 
-    def enough(threshold: int) -> bool:
+    def enough(below: int) -> bool:
         with working():
-            return Fraction(_tail(variance, threshold)) * (1 + MARGIN) <= allowed
+            return Fraction(upper_tail(below + 1, variance)) * (1 + MARGIN) <= allowed
 
-    high = 1
-    while not enough(high):
-        high *= 2
-    low = high // 2  # 0, or not enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return smallest_integer(enough, guess=0) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,12 @@ from typing import Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.digits import float_below, share_of_failure
 from dpsql.mechanisms.whole import whole
+from dpsql.privacy.digits import float_below, share_of_failure
 from dpsql.privacy.events import KeySelection
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
-from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import Source, bernoulli
 from dpsql.require import Number, require_count, require_epsilon, require_open_unit
 
@@ -36,12 +36,7 @@ def changed_keys(*, keys_per_unit: int, neighbours: Neighbours) -> int:
     Rounds    nothing.
     """
     require_count(keys_per_unit=keys_per_unit)
-    if not isinstance(neighbours, Neighbours):
-        raise BadParameter(
-            f"neighbours={neighbours!r} is not a neighbour relation",
-            why="replacing a person changes twice as many keys as removing one",
-            fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-        )
+    require_neighbours(neighbours)
     return keys_per_unit * (2 if neighbours is Neighbours.CHANGE_ONE else 1)
 
 

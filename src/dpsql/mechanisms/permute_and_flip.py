@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
-from dpsql.mechanisms.exponential import require_candidates
 from dpsql.mechanisms.quadrature import gauss_legendre
-from dpsql.mechanisms.scores import Score, gaps_below_best, open_scores, selection_scale
+from dpsql.mechanisms.scores import Score, Selection, gaps_below_best, open_scores, require_candidates
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down
 from dpsql.randomness import Source, bernoulli_exp, shuffled
-from dpsql.require import Number, require_count
+from dpsql.require import Number
 
 Candidate = TypeVar("Candidate")
 
@@ -57,25 +56,8 @@ def draw_permute_and_flip(gaps: Sequence[Fraction], *, source: Source) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip(Generic[Candidate]):
+class PermuteAndFlip(Selection[Candidate]):
     """Chooses one of a finite list of public candidates; never worse in expectation than the exponential mechanism."""
-
-    candidates: Sequence[Candidate]
-    sensitivity: Number
-    epsilon: Number
-    monotonic: bool
-    max_candidates: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", tuple(self.candidates))
-        require_count(max_candidates=self.max_candidates)
-        require_candidates(len(self.candidates), at_most=self.max_candidates)
-        selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
-
-    @property
-    def scale(self) -> Fraction:
-        """The unit of the exponent: 2Δ/ε, or Δ/ε for monotone scores."""
-        return selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
 
     @property
     def event(self) -> Pure:

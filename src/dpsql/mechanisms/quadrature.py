@@ -1,4 +1,4 @@
-"""Integrals of functions that are smooth between known breaks, for the laws the audit compares with."""
+"""Integrals of functions that are smooth between known breaks, such as products of Laplace laws, for the audit."""
 
 from __future__ import annotations
 
@@ -48,3 +48,10 @@ def panels(*, breaks: Iterable[float], left: float, right: float, width: float) 
     widths = np.diff(cuts)
     points = cuts[:-1, None] + widths[:, None] * nodes
     return points.ravel(), (widths[:, None] * weights).ravel()
+
+
+def log_laplace(x: Floats) -> tuple[Floats, Floats]:
+    """(ln Pr[L < x], ln Pr[L >= x]) of the Laplace law of scale 1."""
+    small = -np.abs(x) - math.log(2)
+    large = np.log1p(-np.exp(small))
+    return np.where(x < 0, small, large), np.where(x < 0, large, small)

@@ -10,13 +10,12 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
-from dpsql.errors import BadParameter
-from dpsql.mechanisms.digits import require_in_reach
 from dpsql.mechanisms.whole import whole
+from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import Source, uniform_below
 from dpsql.require import (
     Number,
@@ -32,7 +31,7 @@ from dpsql.require import (
 LARGEST_BOUND: Final = 2**62
 
 
-def quantile_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: int) -> Fraction:
+def rank_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: int) -> Fraction:
     """How far one unit moves the utility −|#{x < r} − q·n| of any point r.
 
     Theorem   Smith (2011). A value that arrives moves #{x < r} − q·n by 1 − q or −q; one that is replaced by at
@@ -42,14 +41,9 @@ def quantile_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: 
     """
     require_probability(q=q)
     require_count(values_per_unit=values_per_unit)
-    steps = {Neighbours.ADD_REMOVE: max(exact(q), 1 - exact(q)), Neighbours.CHANGE_ONE: Fraction(1)}
-    if not isinstance(neighbours, Neighbours):
-        raise BadParameter(
-            f"neighbours={neighbours!r} is not a neighbour relation",
-            why="the sensitivity of a rank depends on it",
-            fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-        )
-    return values_per_unit * steps[neighbours]
+    require_neighbours(neighbours)
+    step = max(exact(q), 1 - exact(q)) if neighbours is Neighbours.ADD_REMOVE else Fraction(1)
+    return values_per_unit * step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +143,12 @@ class QuantileMechanism:
         require_count(lower=self.lower, upper=self.upper, at_least=-LARGEST_BOUND, at_most=LARGEST_BOUND)
         require_bounds(lower=self.lower, upper=self.upper)
         require_epsilon(epsilon=self.epsilon)
-        quantile_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
+        rank_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
 
     @property
     def scale(self) -> Fraction:
         """The unit of the exponent, 2Δ/ε in ranks."""
-        sensitivity = quantile_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
+        sensitivity = rank_sensitivity(q=self.q, neighbours=self.neighbours, values_per_unit=self.values_per_unit)
         return 2 * sensitivity / exact(self.epsilon)
 
     @property

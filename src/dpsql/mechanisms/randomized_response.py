@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds, sqrt_bounds
 from dpsql.errors import BadParameter, InternalError
-from dpsql.mechanisms.digits import require_in_reach
+from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down, round_up
@@ -30,7 +30,7 @@ HALF: Final = Fraction(1, 2)
 LARGEST_TAIL: Final = 2000
 
 
-def require_gamma(*, gamma: Number) -> None:
+def require_advantage(*, gamma: Number) -> None:
     """γ is the advantage of the truth over a fair coin: 0 < γ < 1/2."""
     require_open_unit(gamma=gamma)
     if not gamma < HALF:
@@ -48,7 +48,7 @@ def rr_epsilon(*, gamma: Number) -> float:
     Requires  0 < gamma < 1/2.
     Rounds    up.
     """
-    require_gamma(gamma=gamma)
+    require_advantage(gamma=gamma)
     return round_up(log_bounds((HALF + exact(gamma)) / (HALF - exact(gamma)), bits=_bits(gamma))[1])
 
 
@@ -120,7 +120,7 @@ class RandomizedResponse:
     @classmethod
     def with_gamma(cls, *, gamma: Number) -> RandomizedResponse:
         """The truth with probability exactly 1/2 + γ."""
-        require_gamma(gamma=gamma)
+        require_advantage(gamma=gamma)
         return cls(yes_given_yes=HALF + exact(gamma), yes_given_no=HALF - exact(gamma))
 
     @classmethod
@@ -258,7 +258,7 @@ def rr_mean(*, answers: Sequence[int], gamma: Number) -> SurveyMean:
 
 
 def _exact_gamma(gamma: Number) -> Fraction:
-    require_gamma(gamma=gamma)
+    require_advantage(gamma=gamma)
     return exact(gamma)
 
 

@@ -70,7 +70,7 @@ _CHOICE: Mapping[str, Any] = {
 
 MECHANISMS: Mapping[str, Entry] = {
     "laplace": Entry(
-        where="dpsql.mechanisms.laplace:LaplaceMechanism",
+        where="dpsql.mechanisms.discrete_laplace:LaplaceMechanism",
         door="dpsql.mechanisms.dp_sum:dp_sum",
         event=events.Pure,
         theorem="discrete_laplace",
@@ -79,7 +79,7 @@ MECHANISMS: Mapping[str, Entry] = {
         example={"l1": 1, "epsilon": Fraction(1, 2)},
     ),
     "vector_laplace": Entry(
-        where="dpsql.mechanisms.laplace:VectorLaplaceMechanism",
+        where="dpsql.mechanisms.discrete_laplace:VectorLaplaceMechanism",
         event=events.Pure,
         theorem="discrete_laplace",
         releases="a vector of whole numbers",

@@ -1,17 +1,20 @@
-"""What every selection starts from: one exact score per candidate, and the scale its noise needs."""
+"""What every selection starts from: public candidates, one exact score for each, and the scale its noise needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.require import Number, require_epsilon, require_numbers, require_positive
+from dpsql.require import Number, require_count, require_epsilon, require_flag, require_numbers, require_positive
+
+Candidate = TypeVar("Candidate")
 
 Score: TypeAlias = int | Fraction
 """A score that decides a selection. Floats are refused: whoever rounded them has already lost the sensitivity."""
@@ -60,15 +63,40 @@ def selection_scale(*, sensitivity: Number, epsilon: Number, monotonic: bool) ->
     return (1 if monotonic else 2) * exact(sensitivity) / exact(epsilon)
 
 
-def require_flag(**named: bool) -> None:
-    """Each value is True or False; a string such as "no" would count as true and halve the noise."""
-    for name, value in named.items():
-        if not isinstance(value, bool):
-            raise BadParameter(
-                f"{name}={value!r} must be True or False",
-                why=f"{name} decides how much noise is needed; nothing else stands for it",
-                fix=f"pass {name}=True or {name}=False",
-            )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection(Generic[Candidate]):
+    """What every selection is calibrated with: public candidates, and scores of which none moves over `sensitivity`.
+
+    The list and its order are public and fixed before the data is read. `max_candidates` is the caller's limit on
+    its length: accuracy falls with ln(length) and the draw takes time proportional to it.
+    """
+
+    candidates: Sequence[Candidate]
+    sensitivity: Number
+    epsilon: Number
+    monotonic: bool
+    max_candidates: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", tuple(self.candidates))
+        require_count(max_candidates=self.max_candidates)
+        require_candidates(len(self.candidates), at_most=self.max_candidates)
+        selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
+
+    @property
+    def scale(self) -> Fraction:
+        """Of the noise, or of the exponent: 2Δ/ε, or Δ/ε for monotone scores."""
+        return selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
+
+
+def require_candidates(count: int, *, at_most: int) -> None:
+    """A list of candidates is neither empty nor longer than the caller's own limit."""
+    if not 1 <= count <= at_most:
+        raise BadParameter(
+            f"{count} candidates; from 1 to {at_most} can be chosen from",
+            why="with none there is nothing to choose, with too many the choice is close to random and slow",
+            fix="shorten the list, make it coarser, or raise the limit knowingly",
+        )
 
 
 def open_scores(value: Exact[Sequence[Score]], *, count: int) -> list[Fraction]:

@@ -17,8 +17,7 @@ import numpy as np
 
 from dpsql.enclosure import log_bounds
 from dpsql.errors import BadParameter, BudgetExhausted
-from dpsql.mechanisms.quadrature import Floats, panels
-from dpsql.mechanisms.scores import require_flag
+from dpsql.mechanisms.quadrature import log_laplace, panels
 from dpsql.mechanisms.whole import whole
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
@@ -28,6 +27,7 @@ from dpsql.require import (
     Number,
     require_count,
     require_epsilon,
+    require_flag,
     require_non_negative,
     require_numbers,
     require_open_unit,
@@ -264,14 +264,7 @@ def first_above_probabilities(
     log_density = -np.abs(z) - math.log(2)
     first = list[float]()
     for one in at:
-        below, above = _log_laplace((z - one) / ratio)
+        below, above = log_laplace((z - one) / ratio)
         first.append(float(weights @ np.exp(log_density + above)))
         log_density = log_density + below
     return FirstAbove(at=tuple(first), none=float(weights @ np.exp(log_density)))
-
-
-def _log_laplace(x: Floats) -> tuple[Floats, Floats]:
-    """(ln Pr[L < x], ln Pr[L >= x]) of the Laplace law of scale 1."""
-    small = -np.abs(x) - math.log(2)
-    large = np.log1p(-np.exp(small))
-    return np.where(x < 0, small, large), np.where(x < 0, large, small)

@@ -50,8 +50,3 @@ def pad_up(value: float, *, ulps: int) -> float:
     50-digit evaluation, in the direction promised.
     """
     return value + ulps * math.ulp(value) if math.isfinite(value) else value
-
-
-def pad_down(value: float, *, ulps: int) -> float:
-    """`value` moved down by `ulps` units in the last place. See `pad_up`."""
-    return value - ulps * math.ulp(value) if math.isfinite(value) else value

@@ -8,10 +8,19 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
+from dpsql.privacy.digits import (
+    DIGITS,
+    decimal,
+    digits_of,
+    float_above,
+    mills_ratio,
+    normal_density,
+    normal_tail,
+    working,
+)
 from dpsql.privacy.measure import require_order
-from dpsql.privacy.rounding import exact, pad_up, round_up
+from dpsql.privacy.rounding import exact, round_up
 from dpsql.require import (
-    LARGEST_COUNT,
     Number,
     require_count,
     require_delta,
@@ -22,7 +31,9 @@ from dpsql.require import (
 )
 
 _SMALLEST: Final = math.ulp(0.0)
-_EPS: Final = 2.0**-53
+_LARGEST_SHIFT: Final = 2**400
+_FAR: Final = 40
+"""Pr[N > 40] of a standard normal is below the smallest float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,12 +149,11 @@ class GaussianShift:
     def total_variation(self) -> float:
         """erf(μ / (2√2)) with μ = shift/σ.
 
-        Theorem   the densities cross in the middle: 2Φ(μ/2) - 1.
+        Theorem   the densities cross in the middle: 2Φ(μ/2) - 1, the hockey-stick divergence at ε = 0.
         Requires  σ > 0.
         Rounds    up.
         """
-        mu = self._mu()
-        return min(1.0, pad_up(math.erf(float(min(mu, Fraction(100))) / math.sqrt(8)), ulps=8)) if mu else 0.0
+        return self.hockey_stick(epsilon=0)
 
     def loss_tail(self, *, epsilon: Number) -> float:
         """Pr[L > ε] = Φ(μ/2 - ε/μ) for the privacy loss L. This is not δ; see `hockey_stick`.
@@ -154,25 +164,18 @@ class GaussianShift:
         """
         require_non_negative(epsilon=epsilon)
         mu = self._mu()
-        return _tail_up(exact(epsilon) / mu - mu / 2) if mu else 0.0
+        return _tail_above(exact(epsilon) / mu - mu / 2) if mu else 0.0
 
     def hockey_stick(self, *, epsilon: Number) -> float:
         """The δ of Gaussian noise at ε: Φ(μ/2 - ε/μ) - exp(ε) Φ(-μ/2 - ε/μ) with μ = shift/σ.
 
-        Theorem   Balle, Wang (2018), Theorem 8.
+        Theorem   Balle, Wang (2018), Theorem 8 (docs/theorems/gaussian_analytic.md).
         Requires  ε >= 0.
-        Rounds    up: by the error bounds of erfc and exp at these arguments, which also cover the cancellation.
+        Rounds    up.
         """
         require_non_negative(epsilon=epsilon)
-        mu, loss = self._mu(), exact(epsilon)
-        if mu == 0:
-            return 0.0
-        near, far = loss / mu - mu / 2, loss / mu + mu / 2
-        first = _tail_up(near)
-        if first in (_SMALLEST, 1.0):
-            return first
-        second = _scaled_tail_down(near=near, far=far, epsilon=loss)
-        return max(_SMALLEST, min(first, pad_up(first - second, ulps=1)))
+        mu = self._mu()
+        return _gaussian_delta_above(mu=mu, epsilon=exact(epsilon)) if mu else 0.0
 
     def approx_max_divergence(self, *, delta: Number) -> float:
         """The smallest ε at which `hockey_stick` is at most δ.
@@ -219,7 +222,7 @@ class GeometricShift:
 
     def __post_init__(self) -> None:
         require_epsilon(epsilon=self.epsilon)
-        require_count(at_least=-LARGEST_COUNT, shift=self.shift)
+        require_count(at_least=-_LARGEST_SHIFT, at_most=_LARGEST_SHIFT, shift=self.shift)
 
     def max_divergence(self) -> float:
         """ε·shift.
@@ -264,8 +267,10 @@ class GeometricShift:
         if loss >= rate * k:
             return 0.0
         m = math.ceil((k - loss / rate) / 2) - 1
-        below = _exp_minus(rate * (m + 1))[0] + _exp_minus(rate * (k - m) - loss)[0]
-        return round_up(1 - below / (1 + _exp_minus(rate)[1]))
+        # δ >= Pr[0] - exp(ε') Pr[k], about min(gap, 1)·rate/4: what cancels below is bought back in digits
+        with working(DIGITS + 2 * digits_of(1 / rate) + digits_of(1 / (rate * k - loss))):
+            p, near, far = (decimal(-x).exp() for x in (rate, rate * (m + 1), rate * (k - m) - loss))
+            return min(1.0, float_above((1 + p - near - far) / (1 + p)))
 
 
 def _exp_minus(x: Fraction) -> tuple[Fraction, Fraction]:
@@ -277,27 +282,28 @@ def _exp_minus(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
 
 
-def _tail_up(at: Fraction) -> float:
-    """An upper bound of Pr[N(0,1) > at] with a relative error of about (at² + 2) units in the last place."""
-    if at > 39:
-        return _SMALLEST  # the true value is below every float
-    if at < -39:
-        return 1.0
-    x = float(at)
-    return min(1.0, 0.5 * math.erfc(x / math.sqrt(2)) * (1 + (4 * x * x + 16) * _EPS) + 4 * _SMALLEST)
+def _tail_above(at: Fraction) -> float:
+    """Pr[N > at] of a standard normal N, rounded up."""
+    if abs(at) > _FAR:
+        return _SMALLEST if at > 0 else 1.0
+    with working():
+        return min(1.0, float_above(normal_tail(decimal(at))))
 
 
-def _scaled_tail_down(*, near: Fraction, far: Fraction, epsilon: Fraction) -> float:
-    """A lower bound of exp(ε) Pr[N(0,1) > far], where ε = (far² - near²)/2 and |near| <= 39."""
-    if far > 2**60:
-        return 0.0  # less than one unit in the last place of Pr[N(0,1) > near]
-    x, y = float(near), float(far)
-    if y <= 20:  # then ε <= 200
-        value = math.exp(float(epsilon)) * 0.5 * math.erfc(y / math.sqrt(2))
-        return value * (1 - (4 * y * y + 4 * float(epsilon) + 16) * _EPS)
-    # exp(ε) φ(far) = φ(near), and the asymptotic series of the tail over φ, ended after a negative term, is below it.
-    term = total = 1 / y
-    for step in range(1, 14):
-        term *= -(2 * step - 1) / (y * y)
-        total += term
-    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi) * total * (1 - (4 * x * x + 64) * _EPS)
+def _gaussian_delta_above(*, mu: Fraction, epsilon: Fraction) -> float:
+    """δ(ε) of Gaussian noise for μ > 0, rounded up.
+
+    With u = ε/μ - μ/2 and v = u + μ one has exp(ε) φ(v) = φ(u), so δ = Pr[N > u] - φ(u) m(v), where m is the ratio
+    Pr[N > x]/φ(x): no large exponential appears. For u >= 0 this is φ(u) (m(u) - m(v)); since |m'(x)| >= 1/(x² + 3),
+    at least μ/(v² + 3) is left of m(u) <= 1.26, which says how many digits cancel.
+    """
+    u = epsilon / mu - mu / 2
+    if abs(u) > _FAR:
+        return _SMALLEST if u > 0 else 1.0
+    v = u + mu
+    with working(DIGITS + digits_of((v * v + 3) / min(mu, Fraction(1)))):
+        start, end = decimal(u), decimal(v)
+        density = normal_density(start)
+        if u >= 0:
+            return min(1.0, float_above(density * (mills_ratio(start) - mills_ratio(end))))
+        return min(1.0, float_above(1 - density * (mills_ratio(-start) + mills_ratio(end))))

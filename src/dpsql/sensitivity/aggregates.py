@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_count, require_probability
+from dpsql.require import Number, require_count, require_flag, require_probability
 from dpsql.sensitivity.column import Column
 
 Row: TypeAlias = Number | None
@@ -227,17 +227,6 @@ def contributing(rows: Sequence[Row], *, every: bool) -> list[Number]:
             fix="say every_unit_contributes=False, or enforce NOT NULL",
         )
     return values
-
-
-def require_flag(**named: bool) -> None:
-    """Each value is True or False."""
-    for name, value in named.items():
-        if not isinstance(value, bool):
-            raise BadParameter(
-                f"{name}={value!r} must be True or False",
-                why="the sensitivity depends on it",
-                fix=f"pass {name}=True only where the system enforces it",
-            )
 
 
 def require_column(column: object) -> None:

@@ -15,11 +15,14 @@ from typing import Any, Final, TypeAlias
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import require_count
+from dpsql.require import Number, require_count, require_flag, require_positive
 from dpsql.sensitivity.global_ import Sensitivity
 
 Function: TypeAlias = Callable[[tuple[Any, ...]], Any]
 """From rows to a number or a sequence of numbers; the order of the rows must not matter."""
+
+Utility: TypeAlias = Callable[[tuple[Any, ...], Any], Any]
+"""The score of a candidate on the rows."""
 
 Vector: TypeAlias = tuple[Fraction, ...]
 Norm: TypeAlias = Callable[[Vector], Fraction]
@@ -93,7 +96,7 @@ def brute_force_local(
 
 
 def utility_sensitivity(
-    utility: Callable[[tuple[Any, ...], Any], Any],
+    utility: Utility,
     *,
     candidates: Sequence[Any],
     domain: Sequence[Any],
@@ -106,12 +109,65 @@ def utility_sensitivity(
     Requires  at least one candidate; otherwise as `largest_move`.
     Rounds    nothing.
     """
-    require_count(candidates=len(candidates))
-
-    def scores(rows: tuple[Any, ...]) -> list[Any]:
-        return [utility(rows, candidate) for candidate in candidates]
-
+    scores = _scores(utility, candidates)
     return largest_move(scores, domain=domain, sizes=sizes, neighbours=neighbours, norm=linf_norm)
+
+
+def utility_is_monotonic(
+    utility: Utility,
+    *,
+    candidates: Sequence[Any],
+    domain: Sequence[Any],
+    sizes: Sequence[int],
+    neighbours: Neighbours,
+) -> bool:
+    """Whether, between any two neighbours over a small domain, all scores rise together or fall together.
+
+    Theorem   definition (McKenna, Sheldon 2020): it halves the noise of a selection.
+    Requires  as `utility_sensitivity`.
+    Rounds    nothing.
+    """
+    moves = _moves(_scores(utility, candidates), domain=domain, sizes=sizes, neighbours=neighbours)
+    return all(min(move) >= 0 or max(move) <= 0 for move in moves)
+
+
+def require_declared_utility(
+    utility: Utility,
+    *,
+    sensitivity: Number,
+    monotonic: bool,
+    candidates: Sequence[Any],
+    domain: Sequence[Any],
+    sizes: Sequence[int],
+    neighbours: Neighbours,
+) -> None:
+    """Refuses a declared Δu, or a claim to be monotonic, that some pair of small databases contradicts.
+
+    Theorem   one counterexample suffices. Passing proves the declaration for this domain and these sizes only.
+    Requires  sensitivity > 0; otherwise as `utility_sensitivity`.
+    Rounds    nothing.
+    """
+    require_positive(sensitivity=sensitivity)
+    require_flag(monotonic=monotonic)
+    asked: dict[str, Any] = {"candidates": candidates, "domain": domain, "sizes": sizes, "neighbours": neighbours}
+    if utility_sensitivity(utility, **asked) > exact(sensitivity):
+        raise BadParameter(
+            f"the declared sensitivity {sensitivity} of the scores does not hold",
+            why=f"two {neighbours.value} neighbours over this domain move a score further",
+            fix="declare the largest move of any score under your neighbour relation",
+        )
+    if monotonic and not utility_is_monotonic(utility, **asked):
+        raise BadParameter(
+            "the scores are not monotonic",
+            why=f"between two {neighbours.value} neighbours over this domain one score rises and another falls",
+            fix="pass monotonic=False: twice the noise is needed",
+        )
+
+
+def _scores(utility: Utility, candidates: Sequence[Any]) -> Function:
+    """The scores of all candidates as one vector."""
+    require_count(candidates=len(candidates))
+    return lambda rows: [utility(rows, candidate) for candidate in candidates]
 
 
 def require_declared_sensitivity(

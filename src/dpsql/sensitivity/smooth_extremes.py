@@ -19,7 +19,7 @@ from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import Number
 from dpsql.sensitivity.smooth import SmoothBound, require_beta
 from dpsql.sensitivity.smooth_search import best_window
-from dpsql.sensitivity.smooth_values import Column, Places, Values, column
+from dpsql.sensitivity.smooth_values import Places, SortedColumn, Values, sorted_column
 
 Windows: TypeAlias = tuple[Places, Places, Places]  # low, high, distance
 
@@ -90,7 +90,7 @@ def minimum_sensitivities(
     Requires  at least one value inside [lower, upper].
     Rounds    nothing.
     """
-    return _sensitivities(minimum_windows, column(values, lower=lower, upper=upper), neighbours)
+    return _sensitivities(minimum_windows, sorted_column(values, lower=lower, upper=upper), neighbours)
 
 
 def maximum_sensitivities(
@@ -102,7 +102,7 @@ def maximum_sensitivities(
     Requires  at least one value inside [lower, upper].
     Rounds    nothing.
     """
-    return _sensitivities(maximum_windows, column(values, lower=lower, upper=upper), neighbours)
+    return _sensitivities(maximum_windows, sorted_column(values, lower=lower, upper=upper), neighbours)
 
 
 def range_sensitivities(
@@ -114,7 +114,7 @@ def range_sensitivities(
     Requires  at least one value inside [lower, upper], two under change-one.
     Rounds    nothing.
     """
-    return _sensitivities(range_windows, column(values, lower=lower, upper=upper), neighbours)
+    return _sensitivities(range_windows, sorted_column(values, lower=lower, upper=upper), neighbours)
 
 
 def minimum_smooth_sensitivity(
@@ -127,7 +127,7 @@ def minimum_smooth_sensitivity(
     Rounds    up: to the next double or, where many windows tie, by a relative 2**-42 at most; never below the
               constant (upper - lower)·2**-800.
     """
-    return _smooth(minimum_windows, column(values, lower=lower, upper=upper), neighbours, beta)
+    return _smooth(minimum_windows, sorted_column(values, lower=lower, upper=upper), neighbours, beta)
 
 
 def maximum_smooth_sensitivity(
@@ -139,7 +139,7 @@ def maximum_smooth_sensitivity(
     Requires  1 to 2**26 values inside [lower, upper]; 0 <= β <= 64.
     Rounds    as `minimum_smooth_sensitivity`.
     """
-    return _smooth(maximum_windows, column(values, lower=lower, upper=upper), neighbours, beta)
+    return _smooth(maximum_windows, sorted_column(values, lower=lower, upper=upper), neighbours, beta)
 
 
 def range_smooth_sensitivity(
@@ -151,10 +151,12 @@ def range_smooth_sensitivity(
     Requires  1 to 2**26 values inside [lower, upper], at least 2 under change-one; 0 <= β <= 64.
     Rounds    as `minimum_smooth_sensitivity`.
     """
-    return _smooth(range_windows, column(values, lower=lower, upper=upper), neighbours, beta)
+    return _smooth(range_windows, sorted_column(values, lower=lower, upper=upper), neighbours, beta)
 
 
-def _sensitivities(windows: Callable[..., Windows], ordered: Column, neighbours: Neighbours) -> tuple[Fraction, ...]:
+def _sensitivities(
+    windows: Callable[..., Windows], ordered: SortedColumn, neighbours: Neighbours
+) -> tuple[Fraction, ...]:
     low, high, distance = windows(size=ordered.size, neighbours=neighbours)
     largest = [Fraction(0)] * (int(distance.max()) + 1)
     for i, j, k in zip(low.tolist(), high.tolist(), distance.tolist(), strict=True):
@@ -162,7 +164,9 @@ def _sensitivities(windows: Callable[..., Windows], ordered: Column, neighbours:
     return tuple(accumulate(largest, max))
 
 
-def _smooth(windows: Callable[..., Windows], ordered: Column, neighbours: Neighbours, beta: Number) -> SmoothBound:
+def _smooth(
+    windows: Callable[..., Windows], ordered: SortedColumn, neighbours: Neighbours, beta: Number
+) -> SmoothBound:
     require_beta(beta=beta)
     low, high, distance = windows(size=ordered.size, neighbours=neighbours)
     return best_window(ordered, low=low, high=high, distance=distance, beta=exact(beta))

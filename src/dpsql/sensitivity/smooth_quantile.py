@@ -6,7 +6,6 @@ for even n. Under add/remove the empty table, which has no quantile, is nobody's
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -18,6 +17,7 @@ from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import Number, require_count, require_open_unit
+from dpsql.sensitivity import aggregates
 from dpsql.sensitivity.smooth import SmoothBound, require_beta
 from dpsql.sensitivity.smooth_search import (
     MOST_ROWS,
@@ -28,7 +28,7 @@ from dpsql.sensitivity.smooth_search import (
     padded,
     weights,
 )
-from dpsql.sensitivity.smooth_values import MOST_VALUES, Column, Places, Values, column
+from dpsql.sensitivity.smooth_values import MOST_VALUES, Places, SortedColumn, Values, sorted_column
 
 MOST_LISTED: Final = 2000
 """A^(k) for all k takes n² steps; the smooth sensitivity itself does not need the list."""
@@ -40,13 +40,13 @@ _FIRST_REACH: Final = 64
 def quantile_rank(*, quantile: Number, size: int) -> int:
     """The rank, counted from 1, of the q-quantile of `size` values: max(1, ceil(q·n)).
 
-    Theorem   the inverse of the empirical distribution function; at q = 1/2 the lower median, sorted[(n - 1) // 2].
+    Theorem   `dpsql.sensitivity.aggregates.rank`.
     Requires  0 < q < 1, 1 <= size <= 2**26.
     Rounds    nothing.
     """
     require_open_unit(quantile=quantile)
     require_count(size=size, at_most=MOST_VALUES)
-    return max(1, math.ceil(exact(quantile) * size))
+    return aggregates.rank(q=quantile, rows=size)
 
 
 def quantile_sensitivities(
@@ -60,7 +60,7 @@ def quantile_sensitivities(
     Rounds    nothing.
     """
     require_neighbours(neighbours)
-    ordered = column(values, lower=lower, upper=upper)
+    ordered = sorted_column(values, lower=lower, upper=upper)
     size = ordered.size
     if size > MOST_LISTED:
         raise _too_many(f"a list of sensitivities is made for at most {MOST_LISTED} values")
@@ -99,7 +99,7 @@ def quantile_smooth_sensitivity(
     require_beta(beta=beta)
     require_open_unit(quantile=quantile)
     q, rate = exact(quantile), exact(beta)
-    ordered = column(values, lower=lower, upper=upper)
+    ordered = sorted_column(values, lower=lower, upper=upper)
     if neighbours is Neighbours.CHANGE_ONE:
         return best_around(ordered, rank=quantile_rank(quantile=q, size=ordered.size), beta=rate)
     if q == Fraction(1, 2):
@@ -169,7 +169,7 @@ class RemovalCosts:
         return found
 
 
-def _best_by_removal(ordered: Column, *, quantile: Fraction, beta: Fraction) -> SmoothBound:
+def _best_by_removal(ordered: SortedColumn, *, quantile: Fraction, beta: Fraction) -> SmoothBound:
     """Windows within a reach K that doubles until exp(-βK)·(upper - lower) is below a value found."""
     size, reach = ordered.size, min(_FIRST_REACH, ordered.size + 1)
     rank = quantile_rank(quantile=quantile, size=size)
@@ -199,7 +199,9 @@ def _best_by_removal(ordered: Column, *, quantile: Fraction, beta: Fraction) -> 
     return padded(decided, by=2 * PRODUCT_ERROR) if crowded else decided
 
 
-def _window_values(ordered: Column, costs: RemovalCosts, row: int, scale: Doubles) -> tuple[Doubles, Places, Places]:
+def _window_values(
+    ordered: SortedColumn, costs: RemovalCosts, row: int, scale: Doubles
+) -> tuple[Doubles, Places, Places]:
     """Weighted gaps, upper ends and distances of the windows above the `row` lowest values, within reach."""
     distance = costs.row(row)
     high = ordered.size + 1 - np.arange(costs.first_above, costs.first_above + len(distance))

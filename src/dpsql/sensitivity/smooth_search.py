@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsql.privacy.rounding import round_up
 from dpsql.sensitivity.smooth import SMALLEST_BOUND, SmoothBound, largest_weighted
-from dpsql.sensitivity.smooth_values import MOST_VALUES, Column, Places
+from dpsql.sensitivity.smooth_values import MOST_VALUES, Places, SortedColumn
 
 PRODUCT_ERROR: Final = 2.0**-47
 """Relative error of comparing two weighted gaps in doubles: each is off by at most 15 · 2**-53."""
@@ -50,7 +50,7 @@ def weights(distances: Places, *, beta: Fraction) -> Doubles:
     return large
 
 
-def best_window(column: Column, *, low: Places, high: Places, distance: Places, beta: Fraction) -> SmoothBound:
+def best_window(column: SortedColumn, *, low: Places, high: Places, distance: Places, beta: Fraction) -> SmoothBound:
     """The largest exp(-β·distance)·(x_high - x_low) of the windows listed.
 
     Theorem   a window below the best by more than the error of both cannot be the best.
@@ -78,7 +78,7 @@ def best_window(column: Column, *, low: Places, high: Places, distance: Places, 
     return _at_least_floor(column, padded(decided, by=2 * PRODUCT_ERROR) if crowded else decided)
 
 
-def best_around(column: Column, *, rank: int, beta: Fraction) -> SmoothBound:
+def best_around(column: SortedColumn, *, rank: int, beta: Fraction) -> SmoothBound:
     """The largest exp(-β(j-i-1))·(x_j - x_i) over all 0 <= i <= rank <= j <= n+1, i < j.
 
     Theorem   docs/theorems/smooth_median.md, Theorem 3: the best j does not fall as i rises, so that halving the
@@ -107,8 +107,8 @@ def best_around(column: Column, *, rank: int, beta: Fraction) -> SmoothBound:
     return _at_least_floor(column, padded(decided, by=2 * SEARCH_ERROR)) if crowded else decided
 
 
-def _first_guess(column: Column, *, rank: int, beta: Fraction) -> tuple[float, int]:
-    """A value that is attained, scaled as `Column.gaps`, and how far from the rank a better window can end.
+def _first_guess(column: SortedColumn, *, rank: int, beta: Fraction) -> tuple[float, int]:
+    """A value that is attained, scaled as `SortedColumn.gaps`, and how far from the rank a better window can end.
 
     The guess is at least half the best: x_j - x_i splits at the rank into two gaps with larger weights. A window of
     distance k is worth at most exp(-βk)·(upper - lower), so the far ones are left out unseen.
@@ -135,7 +135,7 @@ def _farthest(beta: Fraction) -> int:
     return MOST_VALUES + 1 if beta * (MOST_VALUES + 1) <= 563 else math.ceil(563 / beta)
 
 
-def _row_maxima(column: Column, low: NDArray[Any], high: NDArray[Any], outward: Doubles) -> Doubles:
+def _row_maxima(column: SortedColumn, low: NDArray[Any], high: NDArray[Any], outward: Doubles) -> Doubles:
     """max over j of (high_j - low_i) · outward_j for every i, level by level: rows halfway between known rows."""
     count, last = len(low), len(high) - 1
     size = 1 << count.bit_length()
@@ -159,7 +159,7 @@ def _row_maxima(column: Column, low: NDArray[Any], high: NDArray[Any], outward: 
 
 
 def _segment_maxima(
-    column: Column, low: NDArray[Any], high: NDArray[Any], outward: Doubles, first: Places, final: Places
+    column: SortedColumn, low: NDArray[Any], high: NDArray[Any], outward: Doubles, first: Places, final: Places
 ) -> tuple[Doubles, Places]:
     """For each row its maximum over the columns first … final, and the first column that attains it."""
     lengths = final - first + 1
@@ -173,7 +173,7 @@ def _segment_maxima(
     return tops, places[attained[np.searchsorted(attained, offsets)]]
 
 
-def _near_best(column: Column, row: int, high: Places, outward: Doubles) -> Places:
+def _near_best(column: SortedColumn, row: int, high: Places, outward: Doubles) -> Places:
     """The ends j of the windows of one row that may be its best."""
     with np.errstate(under="ignore"):
         found = column.gaps(np.full(len(high), row), high) * outward
@@ -187,11 +187,11 @@ def padded(decided: SmoothBound, *, by: float) -> SmoothBound:
     return SmoothBound(bound=bound, distance=decided.distance)
 
 
-def _floor(column: Column, *, distance: int) -> SmoothBound:
+def _floor(column: SortedColumn, *, distance: int) -> SmoothBound:
     bound = round_up(max(column.width * Fraction(FLOOR), SMALLEST_BOUND))
     return SmoothBound(bound=bound, distance=distance)
 
 
-def _at_least_floor(column: Column, decided: SmoothBound) -> SmoothBound:
+def _at_least_floor(column: SortedColumn, decided: SmoothBound) -> SmoothBound:
     floor = _floor(column, distance=decided.distance)
     return floor if floor.bound > decided.bound else decided

@@ -27,14 +27,14 @@ _MOST_MIXED: Final = 10**6
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Column:
+class SortedColumn:
     """x_0 = lower, x_1 <= … <= x_n, x_{n+1} = upper, all multiples of `unit`. It has no printed form."""
 
     x: NDArray[Any]
     unit: Fraction
 
     def __repr__(self) -> str:
-        return "Column(hidden)"
+        return "SortedColumn(hidden)"
 
     @property
     def size(self) -> int:
@@ -68,7 +68,7 @@ class Column:
         return [above * (common // below) for above, below in ratios], Fraction(1, common)
 
 
-def column(values: Values, *, lower: Number, upper: Number) -> Column:
+def sorted_column(values: Values, *, lower: Number, upper: Number) -> SortedColumn:
     """The values sorted between their bounds, as 64-bit integers or doubles without any rounding.
 
     Requires  at least one value, all finite and inside [lower, upper]; lower < upper.
@@ -91,7 +91,7 @@ def column(values: Values, *, lower: Number, upper: Number) -> Column:
             why="the theorems hold for values between lower and upper; NaN and infinities are never between",
             fix="clamp the values to the bounds first",
         )
-    return Column(inside, unit)
+    return SortedColumn(inside, unit)
 
 
 def _represented(values: Values, lower: Fraction, upper: Fraction) -> tuple[NDArray[Any], Fraction]:

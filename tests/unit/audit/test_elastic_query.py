@@ -53,6 +53,15 @@ TABLES = {
         ("SELECT COUNT(*) FROM partsupp WHERE b AND suppkey IN (SELECT suppkey FROM supplier)", [80, 90, 105], 1),
         ("SELECT COUNT(*) FROM orders JOIN cities USING(cid)", [7, 7, 7], 1),
         ("SELECT COUNT(*) FROM (SELECT cid, COUNT(*) FROM orders GROUP BY cid) x", [2, 2, 2], 0),
+        ("SELECT COUNT(*) FROM orders AS o JOIN recs AS r ON (o.cid = r.cid);", [250, 260, 275], 1),
+        ("SELECT COUNT(*) FROM orders JOIN recs ON ((orders.cid=recs.cid)) AND p", [250, 260, 275], 1),
+        ("SELECT COUNT(*) FROM (SELECT cid FROM orders WHERE p) o JOIN recs r ON o.cid=r.cid", [250, 260, 275], 1),
+        ("SELECT COUNT(*) FROM orders JOIN (SELECT * FROM recs) AS s ON orders.cid=s.cid", [250, 260, 275], 1),
+        (
+            "SELECT COUNT(*) FROM (SELECT * FROM orders) a JOIN (SELECT * FROM orders WHERE p) b ON a.cid=b.cid",
+            [201, 221, 251],
+            1,
+        ),
     ],
 )
 def test_questions_are_read(text, at_0_10_25, joins):
@@ -74,6 +83,8 @@ def test_questions_are_read(text, at_0_10_25, joins):
         "SELECT COUNT(*) FROM recs JOIN products",
         "SELECT COUNT(*) FROM orders JOIN recs ON orders.cid < recs.cid",
         "SELECT COUNT(*) FROM orders, recs WHERE p",
+        "SELECT COUNT(*) FROM orders JOIN recs ON (orders.cid=recs.cid OR p)",
+        "SELECT COUNT(*) FROM orders JOIN recs ON (orders.cid=recs.cid) OR (p=q)",
         "SELECT COUNT(*) FROM orders JOIN orders ON orders.cid=orders.cid",
         "SELECT COUNT(*) FROM orders WHERE EXISTS (SELECT cid FROM recs)",
         "SELECT COUNT(*) FROM orders WHERE a OR cid IN (SELECT cid FROM recs)",

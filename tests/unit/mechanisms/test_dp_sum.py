@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError
+from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.dp_sum import DpSum, dp_sum
-from dpsql.mechanisms.laplace import LaplaceMechanism
 from dpsql.privacy.unit import Neighbours
 from dpsql.testing.seeded import SeededSource
 

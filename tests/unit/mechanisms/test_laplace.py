@@ -1,7 +1,4 @@
-"""Laplace: distribution, mechanism, accuracy, planning.
-
-Tests of chance are those of `MechanismKit`: each comparison fails by accident less than once in 10⁹ runs.
-"""
+"""Laplace: distribution, calibration, accuracy, planning. No chance involved."""
 
 import math
 from fractions import Fraction
@@ -12,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dpsql.errors import BadParameter, DpsqlError, NoTheorem
+from dpsql.errors import BadParameter, NoTheorem
 from dpsql.mechanisms.laplace import (
     Laplace,
-    LaplaceMechanism,
-    VectorLaplaceMechanism,
     laplace_accuracy,
     laplace_accuracy_exact,
     laplace_accuracy_union,
@@ -28,11 +23,7 @@ from dpsql.mechanisms.laplace import (
     laplace_scale,
     laplace_tail,
 )
-from dpsql.privacy.events import Pure
-from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -213,80 +204,3 @@ def test_sample_size_is_refused_where_the_size_is_private():
         laplace_sample_size(epsilon=1, alpha=0.1, beta=0.1, neighbours=Neighbours.ADD_REMOVE)
     with pytest.raises(BadParameter):
         laplace_sample_size_rule(epsilon=1, alpha=0.1, neighbours="change_one")
-
-
-# ── the mechanism ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def geometric(x, rate):
-    """Pr[x] ∝ exp(-rate |x|), from the definition: the normaliser is the sum of two geometric series."""
-    return math.exp(-rate * abs(x)) / (1 + 2 / math.expm1(rate))
-
-
-class TestLaplaceMechanism(MechanismKit):
-    """C020: Laplace mechanism, scalar: exact integer noise of scale l1/ε."""
-
-    def mechanism(self):
-        return LaplaceMechanism(l1=2, epsilon=Fraction(3, 2))
-
-    def value(self):
-        return 10
-
-    def neighbour(self):
-        return 12
-
-    def outputs(self):
-        return range(-40, 60)
-
-    def probability(self, value, output):
-        return geometric(output - value, 0.75)
-
-    def bad_parameters(self):
-        for epsilon in (0, -1, math.nan, math.inf, "1", None, True, 1e-200, Fraction(1, 2**600)):
-            yield {"epsilon": epsilon}
-        for l1 in (0, -1, 1.5, math.nan, "1", None, True, 2**600):
-            yield {"l1": l1}
-
-    def ill_typed(self):
-        return (0.8675309, "0.8675309", None)
-
-
-class TestVectorLaplaceMechanism(MechanismKit):
-    """C021: Laplace mechanism, vector: one independent noise per coordinate, one ε for all."""
-
-    def mechanism(self):
-        return VectorLaplaceMechanism(l1=3, epsilon=Fraction(3), dimensions=2)
-
-    def value(self):
-        return (5, -5)
-
-    def neighbour(self):
-        return (6, -7)
-
-    def outputs(self):
-        return [(x, y) for x in range(-15, 26) for y in range(-26, 15)]
-
-    def probability(self, value, output):
-        return math.prod(geometric(y - x, 1.0) for x, y in zip(value, output, strict=True))
-
-    def bad_parameters(self):
-        return ({"epsilon": 0}, {"l1": 0}, {"dimensions": 0}, {"dimensions": 2**60}, {"dimensions": 1.0})
-
-    def ill_typed(self):
-        return ((0.8675309, 1), (8675309,), (1, "0.8675309"))
-
-
-def test_event_carries_the_epsilon_as_written():
-    assert LaplaceMechanism(l1=1, epsilon=Fraction(1, 10)).event == Pure(epsilon=Fraction(1, 10))
-    assert LaplaceMechanism(l1=1, epsilon=0.1).event.epsilon == Fraction(0.1)
-
-
-def test_large_numbers_stay_exact():
-    """C020: no float between the value and its noise: 2**200 keeps its last digit."""
-    released = LaplaceMechanism(l1=1, epsilon=Fraction(500)).release(Exact(2**200 + 1), source=SYSTEM)
-    assert abs(released - (2**200 + 1)) <= 1  # farther with probability 2 exp(-1000)
-
-
-def test_a_vector_of_the_wrong_length_is_refused():
-    with pytest.raises(DpsqlError, match="number of coordinates"):
-        VectorLaplaceMechanism(l1=1, epsilon=Fraction(1), dimensions=3).release(Exact((1, 2)), source=SYSTEM)

@@ -5,8 +5,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpsql.mechanisms.digits import working
 from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, is_short, tail_excess, tail_ratio
+from dpsql.privacy.digits import working
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -91,6 +91,14 @@ def test_korolova_wilson_laplace_threshold(epsilon, delta, keys, linf):
     assert laplace_threshold_scale(epsilon=epsilon, keys=keys, linf=linf) == keys * Fraction(linf) / Fraction(epsilon)
 
 
+@pytest.mark.parametrize("threshold", [laplace_threshold, laplace_threshold_union])
+@pytest.mark.parametrize("digits", [20, 70, 300])
+def test_the_laplace_threshold_of_a_delta_next_to_one(threshold, digits):
+    """C066: δ = 1 − 10⁻ⁿ is no float; τ = 1 + ln(2·10⁻ⁿ) all the same."""
+    tau = threshold(epsilon=1, delta=1 - Fraction(1, 10**digits), keys=1, linf=1)
+    assert tau == pytest.approx(1 + math.log(2) - digits * math.log(10), rel=1e-14)
+
+
 @given(sigma=st.floats(0.1, 100), delta=DELTAS, keys=KEYS)
 def test_the_normal_threshold(sigma, delta, keys):
     """C066: the tail at τ − linf is at most p."""

@@ -4,10 +4,10 @@ from fractions import Fraction
 import pytest
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.exponential import utility_sensitivity
 from dpsql.mechanisms.scores import gaps_below_best, open_scores, scores_are_monotone, selection_scale
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity.brute_force import utility_is_monotonic
 
 SIGNS = {"counts": (0, 1), "non_negative_sums": (0, 2), "non_positive_sums": (0, -2), "general": (-1, 1)}
 
@@ -17,11 +17,11 @@ SIGNS = {"counts": (0, 1), "non_negative_sums": (0, 2), "non_positive_sums": (0,
 def test_what_is_called_monotone_is_monotone(kind, neighbours):
     """C044: rows contribute a vector to the scores; all neighbours are enumerated."""
     rows = list(itertools.product(SIGNS[kind], repeat=2))
-    _, together = utility_sensitivity(
-        utility=lambda database, candidate: sum(row[candidate] for row in database),
+    together = utility_is_monotonic(
+        lambda database, candidate: sum(row[candidate] for row in database),
         candidates=[0, 1],
         domain=rows,
-        size=2,
+        sizes=range(4) if neighbours is Neighbours.ADD_REMOVE else [2],
         neighbours=neighbours,
     )
     assert scores_are_monotone(kind=kind, neighbours=neighbours) is together

@@ -65,7 +65,7 @@ CALLS = [
     (randomized_response.kary_frequency, {"observed": 0.5, "epsilon": 0.5, "categories": 3}),
     (randomized_response.kary_observed, {"share": 0.5, "epsilon": 0.5, "categories": 3}),
     (randomized_response.kary_variance, {"share": 0.5, "size": 9, "epsilon": 0.5, "categories": 3}),
-    (quantile.quantile_sensitivity, {"q": 0.5, "neighbours": Neighbours.ADD_REMOVE, "values_per_unit": 2}),
+    (quantile.rank_sensitivity, {"q": 0.5, "neighbours": Neighbours.ADD_REMOVE, "values_per_unit": 2}),
     (
         quantile.quantile_probabilities,
         {"data": [1, 2], "lower": 0, "upper": 5, "q": 0.5, "epsilon": 0.5, "sensitivity": 1},

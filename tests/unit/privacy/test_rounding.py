@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
-from dpsql.privacy.rounding import exact, pad_down, pad_up, round_down, round_up
+from dpsql.privacy.rounding import exact, pad_up, round_down, round_up
 
 RATIONALS = st.one_of(
     st.fractions(),
@@ -65,11 +65,9 @@ def test_exact_refuses_what_is_not_a_finite_number(value):
     value=st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300), ulps=st.integers(1, 64)
 )
 def test_padding_moves_by_the_units_stated(value, ulps):
-    up, down = pad_up(value, ulps=ulps), pad_down(value, ulps=ulps)
-    assert Fraction(up) >= Fraction(value) + (ulps - 1) * Fraction(math.ulp(value))
-    assert Fraction(down) <= Fraction(value) - (ulps - 1) * Fraction(math.ulp(value))
+    assert Fraction(pad_up(value, ulps=ulps)) >= Fraction(value) + (ulps - 1) * Fraction(math.ulp(value))
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
 def test_infinity_needs_no_padding(value):
-    assert pad_up(value, ulps=3) == pad_down(value, ulps=3) == value
+    assert pad_up(value, ulps=3) == value

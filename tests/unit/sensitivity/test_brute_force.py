@@ -20,6 +20,8 @@ from dpsql.sensitivity.brute_force import (
     largest_move,
     linf_norm,
     require_declared_sensitivity,
+    require_declared_utility,
+    utility_is_monotonic,
     utility_sensitivity,
 )
 from dpsql.sensitivity.global_ import Sensitivity
@@ -116,6 +118,26 @@ def test_utility_sensitivity_of_a_quantile(neighbours, expected):
 
     scores = {"candidates": range(5), "domain": range(4), "sizes": range(5), "neighbours": neighbours}
     assert utility_sensitivity(utility, **scores) == expected
+    assert not utility_is_monotonic(utility, **scores)
+
+
+def test_a_declared_utility_that_is_too_good_is_refused():
+    """C041: counts per value; declared 1/2, or monotonic under change-one, are both wrong."""
+
+    def count(rows, value):
+        return rows.count(value)
+
+    small = {"candidates": "ab", "domain": "ab", "sizes": range(5)}
+    require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=ADD_REMOVE, **small)
+    require_declared_utility(count, sensitivity=1, monotonic=False, neighbours=CHANGE_ONE, **small)
+    with pytest.raises(BadParameter, match="does not hold"):
+        require_declared_utility(count, sensitivity=0.5, monotonic=False, neighbours=ADD_REMOVE, **small)
+    with pytest.raises(BadParameter, match="not monotonic"):
+        require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=CHANGE_ONE, **small)
+    for change in ({"sensitivity": 0}, {"sensitivity": math.nan}, {"monotonic": "yes"}, {"candidates": ""}):
+        arguments = {"sensitivity": 1, "monotonic": False, "neighbours": CHANGE_ONE} | small | change
+        with pytest.raises(BadParameter):
+            require_declared_utility(count, **arguments)
 
 
 def test_declared_utility_sensitivity_is_checked():
@@ -175,6 +197,7 @@ def test_enumerations_that_are_empty_or_endless_are_refused(change):
         lambda: largest_move(sum, norm=l1_norm, **arguments),
         lambda: require_declared_sensitivity(sum, declared=Sensitivity.scalar(100), **arguments),
         lambda: utility_sensitivity(lambda rows, candidate: 0, candidates="A", **arguments),
+        lambda: utility_is_monotonic(lambda rows, candidate: 0, candidates="A", **arguments),
     ):
         with pytest.raises(BadParameter):
             call()

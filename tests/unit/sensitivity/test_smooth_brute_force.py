@@ -83,12 +83,13 @@ STATISTICS = {
 } | {f"q={q}": (rank_of(q), quantile_sensitivities, quantile_smooth_sensitivity, {"quantile": q}) for q in QUANTILES}
 
 
-@pytest.mark.parametrize("name", STATISTICS)
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+# The range of one value is always 0: nothing to enumerate.
+CASES = [(name, size) for name in STATISTICS for size in range(1, 6) if (name, size) != ("range", 1)]
+
+
+@pytest.mark.parametrize(("name", "size"), CASES)
 def test_sensitivities_at_distance_change_one(name: str, size: int) -> None:
     """C077, C078: A^(k) of every database of up to 5 rows over 4 values equals the enumeration, for all k."""
-    if name == "range" and size == 1:
-        pytest.skip("the range of one value is constant")
     statistic, sensitivities, _, extra = STATISTICS[name]
     domain = range(4)
     enumeration = Enumeration(statistic, domain, CHANGE)

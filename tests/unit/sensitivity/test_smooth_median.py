@@ -32,7 +32,7 @@ from dpsql.sensitivity.smooth_quantile import (
     quantile_sensitivities,
     quantile_smooth_sensitivity,
 )
-from dpsql.sensitivity.smooth_values import column
+from dpsql.sensitivity.smooth_values import sorted_column
 
 CHANGE, ADD = Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE
 RELATIONS = st.sampled_from([CHANGE, ADD])
@@ -254,4 +254,4 @@ def test_refuses_or_answers(
 
 def test_column_has_no_printed_form() -> None:
     """Rows are private."""
-    assert repr(column([1, 2], lower=0, upper=3)) == "Column(hidden)"
+    assert repr(sorted_column([1, 2], lower=0, upper=3)) == "SortedColumn(hidden)"

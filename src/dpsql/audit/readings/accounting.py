@@ -50,6 +50,7 @@ from dpsql.accounting.zcdp import (
     optimal_epsilon as zcdp_optimal_epsilon,
 )
 from dpsql.audit.errata_accounting import parallel_by_position, per_query_without_two
+from dpsql.audit.readings.words import relation
 from dpsql.audit.vectors import Outputs, reading
 from dpsql.errors import BadParameter
 from dpsql.privacy.divergence import subsample_release_params
@@ -97,12 +98,12 @@ def parallel(epsilons: Sequence[float]) -> Outputs:
 def parallel_by_place(
     query: str, neighbours: str, epsilons: Sequence[float], lower: float = 0, upper: float = 1
 ) -> Outputs:
-    relation = Neighbours(neighbours)
+    among = relation(neighbours)
     return {
         "parts_changed_by_inserting_first_row": parts_touched(
-            parts=len(epsilons), neighbours=relation, partition=Partition.BY_POSITION
+            parts=len(epsilons), neighbours=among, partition=Partition.BY_POSITION
         ),
-        "epsilon_guarantee_is": _parallel(epsilons, relation, Partition.BY_POSITION),
+        "epsilon_guarantee_is": _parallel(epsilons, among, Partition.BY_POSITION),
         "not_max": parallel_by_position(epsilons=epsilons),
     }
 
@@ -279,7 +280,7 @@ def loss_of_sampled_gaussian(
     q: float, sigma: float, epsilon: float, neighbours: str = "add_remove", sensitivity_l2: float = 1.0
 ) -> Outputs:
     found = sampled_gaussian_delta(
-        rate=q, sigma=sigma, l2=sensitivity_l2, epsilon=epsilon, neighbours=Neighbours(neighbours)
+        rate=q, sigma=sigma, l2=sensitivity_l2, epsilon=epsilon, neighbours=relation(neighbours)
     )
     return {"delta_remove": found.remove, "delta_add": found.add, "delta": found.delta}
 
@@ -302,7 +303,7 @@ def tight_example(q: float, epsilon0: float) -> Outputs:
 
 @reading("subsampling")
 def released_subsample(n: int, m: int, epsilon: float, neighbours: str = "change_one") -> Outputs:
-    Neighbours(neighbours)  # the same δ under both relations and at every ε
+    relation(neighbours)  # the same δ under both relations and at every ε
     delta = subsample_release_params(rate=Fraction(m, n)).delta
     return {"delta": delta, "pure_dp": delta == 0}
 

@@ -17,6 +17,7 @@ from dpsql.audit.errata_elastic import (
     smoothing_capped_at_rows,
     stability_of_a_unique_key_join,
 )
+from dpsql.audit.readings.words import relation
 from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.smooth_noise import smooth_beta, smooth_laplace_scale
@@ -65,13 +66,13 @@ def question(
 ) -> dict[str, Any]:
     same = re.match(r"same as (\w+)", query)
     asked = read_query(NAMED.get(same[1], query) if same else query, tables, public=public)
-    relation = _relation(neighbours)
+    among = relation(neighbours)
     beta = smooth_beta(epsilon=epsilon, delta=delta, dimensions=1)
-    at = _elastic_at(asked, relation)
+    at = _elastic_at(asked, among)
     if isinstance(max_k, int):
         size, distance = smoothing_capped_at_rows(at, beta=beta, rows=max_k)
     else:
-        smooth = smooth_elastic(asked, beta=beta, neighbours=relation)
+        smooth = smooth_elastic(asked, beta=beta, neighbours=among)
         size, distance = float(smooth.bound), smooth.distance
     return {
         "S_hat_k": [at(distance) for distance in k],
@@ -115,7 +116,7 @@ def brute_force_join(
     r_keys: Keys, s_keys: Keys, domain: Keys, query: str, neighbours: str, beta: float
 ) -> dict[str, Any]:
     rows = len(r_keys) + len(s_keys)
-    at = _elastic_at(_two_tables(r_keys, s_keys), _relation(neighbours))
+    at = _elastic_at(_two_tables(r_keys, s_keys), relation(neighbours))
     true = _local_within((Counter(r_keys), Counter(s_keys)), domain, _joined, distances=rows)
     elastic = [at(k) for k in range(rows + 1)]
     return {
@@ -132,7 +133,7 @@ def brute_force_join(
 def brute_force_self_join(keys: Keys, domain: Keys, query: str, neighbours: str) -> dict[str, Any]:
     copies = [_table("t", largest_frequency(keys), alias=alias) for alias in ("t1", "t2")]
     asked = Count(Join(copies[0], copies[1], ((Attribute("t1", "key"), Attribute("t2", "key")),)))
-    at = _elastic_at(asked, _relation(neighbours))
+    at = _elastic_at(asked, relation(neighbours))
     true = _local_within((Counter(keys),), domain, _paired, distances=len(keys))
     return {
         "count": _paired((Counter(keys),)),
@@ -174,7 +175,7 @@ def unique_key(orders_cid: Keys, customers_cid: Keys, query: str, neighbours: st
     ]
     return {
         "local_sensitivity": max(moves),
-        "elastic_with_mf_unique_1": stability(join, distance=0, neighbours=_relation(neighbours)),
+        "elastic_with_mf_unique_1": stability(join, distance=0, neighbours=relation(neighbours)),
         "uber_uniqueness_optimisation_unsafe": stability_of_a_unique_key_join(),
     }
 
@@ -224,12 +225,6 @@ def user_level(
 
 def _elastic_at(query: Query, neighbours: Neighbours) -> Callable[[int], int]:
     return lambda distance: elastic_sensitivity(query, distance=distance, neighbours=neighbours)
-
-
-def _relation(words: str) -> Neighbours:
-    """The relation a vector names in words; the elastic sensitivity of the literature changes one row."""
-    text = words.lower().replace("_", " ").replace("-", " ")
-    return Neighbours.ADD_REMOVE if text.startswith(("add", "remove", "unbounded")) else Neighbours.CHANGE_ONE
 
 
 def _table(name: str, frequency: int, *, alias: str | None = None) -> Table:

@@ -174,10 +174,11 @@ def group_of_k(epsilon: float, delta: float, k: int) -> Outputs:
 def gaussian_group(sigma: float, k: int, epsilon: float, l2: float = 1.0) -> Outputs:
     share = as_written(epsilon) / k
     alone = gaussian_group_delta(sigma=sigma, l2=l2, size=1, epsilon=share)
-    name = f"{float(share):g}".replace(".", "p")
+    generic = group_delta(epsilon=share, delta=alone, size=k)
+    spellings = {f"{float(share):g}", repr(float(share)), *(f"{float(share):.{places}f}" for places in range(1, 5))}
     return {
         "exact_delta": gaussian_group_delta(sigma=sigma, l2=l2, size=k, epsilon=epsilon),
-        f"generic_from_eps_{name}": group_delta(epsilon=share, delta=alone, size=k),
+        **{f"generic_from_eps_{spelling.replace('.', 'p')}": generic for spelling in spellings},
     }
 
 

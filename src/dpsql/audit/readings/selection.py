@@ -85,8 +85,10 @@ def privacy_ratio(
 
 @reading("exponential_mechanism")
 def wrong_outcome(count_A: float, count_B: float, epsilon: float) -> Outputs:
-    t, bound = wrong_outcome_bound(gap=count_B - count_A, candidates=2, sensitivity=1, epsilon=epsilon)
-    chosen = exponential_probabilities(scores=[count_A, count_B], sensitivity=1, epsilon=epsilon, monotonic=False)
+    """The wrong outcome is the one with fewer votes."""
+    fewer, more = sorted((count_A, count_B))
+    t, bound = wrong_outcome_bound(gap=more - fewer, candidates=2, sensitivity=1, epsilon=epsilon)
+    chosen = exponential_probabilities(scores=[fewer, more], sensitivity=1, epsilon=epsilon, monotonic=False)
     return {"prob_wrong_exact": chosen[0], "bound": bound, "t": t}
 
 

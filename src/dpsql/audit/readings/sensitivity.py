@@ -7,6 +7,7 @@ from math import inf
 from typing import Any, Final
 
 from dpsql.audit.errata_local import rows_with_one_zero_less
+from dpsql.audit.readings.words import relation
 from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.privacy.rounding import exact
@@ -151,7 +152,7 @@ def inside_the_domain(
     return {
         "f": value,
         (query if q is None else "quantile"): value,
-        "local_sensitivity": local_sensitivity(aggregate, data, neighbours=Neighbours(neighbours)),
+        "local_sensitivity": local_sensitivity(aggregate, data, neighbours=relation(neighbours)),
     }
 
 
@@ -165,20 +166,20 @@ def outside_the_domain(
     q: Number | None = None,
 ) -> dict[str, Any]:
     """What a row outside the declared range does if it is kept, and if it is clamped."""
-    relation, column = Neighbours(neighbours), _column(lower, upper)
+    among, column = relation(neighbours), _column(lower, upper)
     rows = [exact(value) for value in data]
     wide = _column(min(column.lower, *rows), max(column.upper, *rows))
     kept, clamped = _aggregate(query, q, wide), _aggregate(query, q, column)
     moved = brute_force_local(
-        kept.value, rows, domain=breakpoints(column, rows), neighbours=relation, smallest=kept.smallest
+        kept.value, rows, domain=breakpoints(column, rows), neighbours=among, smallest=kept.smallest
     )
     meant = rows_with_one_zero_less(rows, column=column)
     return {
         "f_unclamped": kept.value(rows),
         "ls_if_row_kept_unclamped": moved.l1,
         "f_after_clamping": clamped.value(rows),
-        "local_sensitivity_after_clamping": local_sensitivity(clamped, rows, neighbours=relation),
-        "seed_claims": local_sensitivity(clamped, meant, neighbours=relation),
+        "local_sensitivity_after_clamping": local_sensitivity(clamped, rows, neighbours=among),
+        "seed_claims": local_sensitivity(clamped, meant, neighbours=among),
     }
 
 

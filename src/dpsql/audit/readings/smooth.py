@@ -13,6 +13,7 @@ from dpsql.audit.errata_smooth import (
     median_windows_two_arguments,
     median_windows_up_to_k,
 )
+from dpsql.audit.readings.words import relation
 from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours
@@ -36,6 +37,7 @@ LISTED: Final[dict[str, Callable[..., Sizes]]] = {
     "min": minimum_sensitivities,
     "max": maximum_sensitivities,
     "range": range_sensitivities,
+    "max-min": range_sensitivities,
     "quantile": quantile_sensitivities,
 }
 SMOOTH: Final[dict[str, Callable[..., SmoothBound]]] = {
@@ -43,6 +45,7 @@ SMOOTH: Final[dict[str, Callable[..., SmoothBound]]] = {
     "min": minimum_smooth_sensitivity,
     "max": maximum_smooth_sensitivity,
     "range": range_smooth_sensitivity,
+    "max-min": range_smooth_sensitivity,
     "quantile": quantile_smooth_sensitivity,
 }
 SHOWN: Final = 6
@@ -57,11 +60,11 @@ def at_distances(
     k: Sequence[int],
     query: str = "median",
     neighbours: str = "change_one",
-    quantile: float | None = None,
+    q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
 ) -> dict[str, Any]:
-    listed = _listed(query, data, lower, upper, Neighbours(neighbours), quantile)
+    listed = _listed(query, data, lower, upper, relation(neighbours), q)
     return {"A_k": [float(listed[min(distance, len(listed) - 1)]) for distance in k]}
 
 
@@ -73,21 +76,21 @@ def column_statistic(
     beta: float,
     query: str = "median",
     neighbours: str = "change_one",
-    quantile: float | None = None,
+    q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
     k: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    relation = Neighbours(neighbours)
-    listed = _listed(query, data, lower, upper, relation, quantile)
-    found = SMOOTH[query](data, lower=lower, upper=upper, beta=beta, neighbours=relation, **_which(query, quantile))
-    shown = k if k is not None else range(len(data) + 1 if relation is Neighbours.CHANGE_ONE else SHOWN + 1)
+    among = relation(neighbours)
+    listed = _listed(query, data, lower, upper, among, q)
+    found = SMOOTH[query](data, lower=lower, upper=upper, beta=beta, neighbours=among, **_which(query, q))
+    shown = k if k is not None else range(len(data) + 1 if among is Neighbours.CHANGE_ONE else SHOWN + 1)
     outputs: dict[str, Any] = {
         "A_k": [float(listed[min(distance, len(listed) - 1)]) for distance in shown],
         "smooth_sensitivity": found.bound,
         "argmax_k": found.distance,
     }
-    if query == "median" and relation is Neighbours.CHANGE_ONE:
+    if query == "median" and among is Neighbours.CHANGE_ONE:
         short = median_windows_up_to_k(data, lower=lower, upper=upper)
         wide = median_windows_two_arguments(data, lower=lower, upper=upper)
         outputs["seed_t0_to_k_formula_A_k_underestimates"] = [float(size) for size in short]
@@ -103,11 +106,11 @@ def column_statistic_to_the_end(
     beta: float,
     neighbours: str,
     query: str = "median",
-    quantile: float | None = None,
+    q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
 ) -> dict[str, Any]:
-    listed = _listed(query, data, lower, upper, Neighbours(neighbours), quantile)
+    listed = _listed(query, data, lower, upper, relation(neighbours), q)
     found = smooth_sensitivity(listed, beta=beta)
     return {
         "A_k": [float(size) for size in listed],
@@ -123,22 +126,22 @@ def over_all_databases(
     beta: float,
     query: str = "median",
     neighbours: str = "change_one",
-    quantile: float | None = None,
+    q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
 ) -> dict[str, Any]:
-    relation, bounds = Neighbours(neighbours), {"lower": min(domain), "upper": max(domain)}
-    which = _which(query, quantile)
+    among, bounds = relation(neighbours), {"lower": min(domain), "upper": max(domain)}
+    which = _which(query, q)
 
     def bound(rows: Rows) -> float:
-        return SMOOTH[query](rows, beta=beta, neighbours=relation, **bounds, **which).bound
+        return SMOOTH[query](rows, beta=beta, neighbours=among, **bounds, **which).bound
 
     def local(rows: Rows) -> Fraction:
-        return LISTED[query](rows, neighbours=relation, **bounds, **which)[0]
+        return LISTED[query](rows, neighbours=among, **bounds, **which)[0]
 
-    every = list(databases(domain=domain, size=n, neighbours=relation))
+    every = list(databases(domain=domain, size=n, neighbours=among))
     return {
-        "max_ln_ratio_S_over_neighbours": largest_log_ratio(bound, domain=domain, size=n, neighbours=relation),
+        "max_ln_ratio_S_over_neighbours": largest_log_ratio(bound, domain=domain, size=n, neighbours=among),
         "max_ln_S_over_LS": max(log_ratio(bound(rows), local(rows)) for rows in every),
         "seed_condition_S_le_ebeta_LS_holds": all(
             is_near_local_sensitivity(bound=bound(rows), local_sensitivity=local(rows), factor=math.exp(beta))
@@ -204,19 +207,17 @@ def _compared(
     }
 
 
-def _which(query: str, quantile: float | None) -> dict[str, float]:
+def _which(query: str, q: float | None) -> dict[str, float]:
     if query not in SMOOTH:
         raise BadParameter(
             f"query={query!r} has no smooth sensitivity here", why="no theorem is known", fix=f"one of {list(SMOOTH)}"
         )
-    return {} if quantile is None else {"quantile": quantile}
+    return {} if q is None else {"quantile": q}
 
 
-def _listed(
-    query: str, data: Sequence[float], lower: float, upper: float, relation: Neighbours, quantile: float | None
-) -> Sizes:
-    which = _which(query, quantile)
-    return LISTED[query](data, lower=lower, upper=upper, neighbours=relation, **which)
+def _listed(query: str, data: Sequence[float], lower: float, upper: float, among: Neighbours, q: float | None) -> Sizes:
+    which = _which(query, q)
+    return LISTED[query](data, lower=lower, upper=upper, neighbours=among, **which)
 
 
 def _graph(name: str | Sequence[Sequence[int]], edges: int) -> Graph:

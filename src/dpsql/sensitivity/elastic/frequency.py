@@ -8,7 +8,7 @@ from functools import singledispatch
 
 from dpsql.errors import BadParameter, NoTheorem
 from dpsql.privacy.exact import Exact
-from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import require_count
 from dpsql.sensitivity.elastic.algebra import (
     Attribute,
@@ -122,12 +122,7 @@ def _(relation: Count | GroupedCount, attribute: Attribute, *, distance: int, ne
 def require_distance(*, distance: int, neighbours: Neighbours) -> None:
     """A whole number of changed rows, and a stated neighbour relation."""
     require_count(at_least=0, distance=distance)
-    if not isinstance(neighbours, Neighbours):
-        raise BadParameter(
-            f"neighbours={neighbours!r} must be a Neighbours",
-            why="constants differ by a factor of two between the relations",
-            fix="pass Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-        )
+    require_neighbours(neighbours)
 
 
 def _public_rows(table: Table, neighbours: Neighbours) -> int:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms import digits
+from dpsql.privacy import digits
 
 
 @pytest.fixture(autouse=True, scope="module")
