@@ -9,23 +9,33 @@ from typing import Final
 
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.grain import column_grain
+from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM, Source
-from dpsql.require import Number
+from dpsql.require import Number, require_epsilon
 
 CONFIDENCE: Final = Fraction(95, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DpSum:
-    """A released sum: `value` is within `margin` of the sum of the clamped values with 95 % probability."""
+    """A released sum: `value` is within `margin` of the bounded sum with 95 % probability.
+
+    The bounded sum is that of the values after clamping and rounding to the grain; each rounding moves it by at most
+    half a grain, 2**-21 of the range (1/2 if the values were declared whole).
+    """
 
     value: float
     margin: float
     epsilon: Fraction
     neighbours: Neighbours
+
+    @property
+    def event(self) -> Pure:
+        """What the release cost, for the books."""
+        return Pure(epsilon=self.epsilon)
 
 
 def dp_sum(
@@ -51,6 +61,7 @@ def dp_sum(
     Requires  bounds, ε > 0 and the neighbour relation, all chosen without looking at the values. Each call spends ε.
     Rounds    values to the grain, at least 2**20 to the range (1 if `whole`); the margin up.
     """
+    require_epsilon(epsilon=epsilon)
     grain = column_grain(lower=lower, upper=upper, whole=whole)
     l1 = grain.sum_sensitivity(neighbours=neighbours, every_unit_contributes=every_unit_contributes)
     mechanism = LaplaceMechanism(l1=l1, epsilon=exact(epsilon))

@@ -82,6 +82,7 @@ class ElasticLaplace:
         """The counts with noise, in the order given."""
         measured = value.open()
         question = cast(Query, with_frequencies(self.query, measured.frequencies))
-        bound = smooth_elastic(question, beta=self.noise.beta, neighbours=self.neighbours).bound
-        released = self.noise.release(Exact(Smoothed(values=measured.counts, bound=bound)), source=source)
+        beta = self.noise.beta
+        bound = smooth_elastic(question, beta=beta, neighbours=self.neighbours).bound
+        released = self.noise.release(Exact(Smoothed(values=measured.counts, bound=bound, beta=beta)), source=source)
         return tuple(map(int, released))

@@ -264,7 +264,13 @@ def execute(
 ) -> Output:
     """One release, paid first: `charge` gets the event and raises if it cannot be paid; then, and only then, one draw.
 
-    Requires  a `charge` that either records the whole event or raises.
+    Requires  a `charge` that either records the whole event or raises. One that returns a value, as an account
+              does that is itself a value, has recorded nothing: that is refused, and nothing is released.
     """
-    charge(mechanism.event)
+    if charge(mechanism.event) is not None:
+        raise BadParameter(
+            "charge returned a value instead of recording the event",
+            why="the value would be thrown away and the release would be free, again and again",
+            fix="keep it yourself, then release: account = account.charged(mechanism.event)",
+        )
     return mechanism.release(value, source=source)

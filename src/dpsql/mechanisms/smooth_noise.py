@@ -25,7 +25,14 @@ from dpsql.privacy.events import Approximate, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down
 from dpsql.randomness import Source, discrete_laplace
-from dpsql.require import Number, require_count, require_epsilon, require_open_unit, require_positive
+from dpsql.require import (
+    Number,
+    require_count,
+    require_epsilon,
+    require_non_negative,
+    require_open_unit,
+    require_positive,
+)
 
 SLACK: Final = Fraction(1, 2**40)
 """How much the logarithm of the scale may move beyond β: the rounding of S (2**-42, relative) and of the scale."""
@@ -118,11 +125,13 @@ def rounded_laplace(*, scale: Fraction, size: int, source: Source) -> list[int]:
 class Smoothed:
     """Exact values and the smooth bound S of their joint L1 sensitivity, all in grains. None of it may be printed.
 
-    S must be β-smooth for the mechanism's β, and may be rounded up by a relative 2**-42 at most.
+    `beta` says how smooth S is: S(D) <= exp(beta)·S(D') for all neighbours, after a rounding up by a relative 2**-42 at
+    most. A mechanism refuses a bound that is less smooth than it needs.
     """
 
     values: tuple[int, ...]
     bound: Fraction
+    beta: Number
 
     def __repr__(self) -> str:
         return "Smoothed(hidden)"
@@ -162,7 +171,7 @@ class SmoothLaplace:
 
     def release(self, value: Exact[Smoothed], /, *, source: Source) -> tuple[Fraction, ...]:
         """The values with independent noise, as multiples of the grain."""
-        smoothed = value.open()
+        smoothed = _opened(value, beta=self.beta)
         values = whole_vector(smoothed.values, dimensions=self.dimensions)
         scale = smooth_laplace_scale(bound=smoothed.bound, epsilon=self.epsilon)
         noise = rounded_laplace(scale=scale, size=self.dimensions, source=source)
@@ -203,7 +212,7 @@ class SmoothCauchy:
 
     def release(self, value: Exact[Smoothed], /, *, source: Source) -> tuple[Fraction, ...]:
         """The value with noise, as a multiple of the grain."""
-        smoothed = value.open()
+        smoothed = _opened(value, beta=self.beta)
         (exact_value,) = whole_vector(smoothed.values, dimensions=1)
         scale = smooth_cauchy_scale(bound=smoothed.bound, epsilon=self.epsilon, gamma=self.gamma)
         noise = rounded_heavy_tail(gamma=exact(self.gamma), scale=scale, source=source)
@@ -235,6 +244,25 @@ def smooth_laplace_delta(*, epsilon: Number, beta: Number, dimensions: int) -> F
 def _require_loss(*, epsilon: Number, delta: Number) -> None:
     require_epsilon(epsilon=epsilon)
     require_open_unit(delta=delta)
+
+
+def _opened(value: Exact[Smoothed], *, beta: float) -> Smoothed:
+    """What the mechanism may see, if its bound is smooth enough. Both numbers in the message are public parameters."""
+    smoothed = value.open() if isinstance(value, Exact) else None
+    if not isinstance(smoothed, Smoothed):
+        raise BadParameter(
+            "a smooth release takes Exact(Smoothed(values=…, bound=…, beta=…))",
+            why="values and the bound of their sensitivity are both private, and how smooth the bound is decides",
+            fix="wrap values in grains, S in grains and the β it was computed with",
+        )
+    require_non_negative(beta=smoothed.beta)
+    if smoothed.beta > beta:
+        raise BadParameter(
+            f"the bound is smooth to {float(smoothed.beta):.6g} only, and this noise needs {beta:.6g}",
+            why="a bound that changes faster between neighbours shows in the width of the noise",
+            fix="compute the bound with the mechanism's own beta",
+        )
+    return smoothed
 
 
 def _positive(bound: Number) -> Fraction:

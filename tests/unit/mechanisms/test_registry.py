@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from dpsql import mechanisms
+from dpsql.accounting.account import Account
 from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.mechanism import Mechanism
 from dpsql.mechanisms.permute_and_flip import PermuteAndFlip
 from dpsql.mechanisms.registry import MECHANISMS, execute, find
@@ -108,3 +110,11 @@ def test_the_example_of_the_guide_runs():
     exec(compile(code, "docs/guide/mechanisms.md", "exec"), scope)
     assert scope["choice"] in ("salad", "noodles", "rice")
     assert scope["spent"] == [scope["favourite"].event]
+
+
+def test_a_charge_that_only_returns_a_value_is_refused():
+    """C048: an account that is a value records nothing by being asked; the release would be free for ever."""
+    account = Account.opened(epsilon=1, delta=0, delta_prime=0)
+    mechanism = LaplaceMechanism(l1=1, epsilon=Fraction(1, 2))
+    with pytest.raises(BadParameter):
+        execute(mechanism, Exact(3), charge=account.charged, source=SYSTEM)

@@ -152,7 +152,7 @@ def test_smooth_laplace_releases_multiples_of_the_grain():
     """C081: noise of scale 2S/ε in grains, independent per number; mean absolute deviation as the law says."""
     grain = Fraction(1, 1024)
     mechanism = SmoothLaplace(epsilon=1, delta=1e-6, dimensions=400, grain=grain)
-    value = Exact(Smoothed(values=(1000,) * 400, bound=Fraction(5)))
+    value = Exact(Smoothed(values=(1000,) * 400, bound=Fraction(5), beta=0))
     released = mechanism.release(value, source=SeededSource(5))
     assert len(released) == 400
     assert all((number / grain).denominator == 1 for number in released)
@@ -199,7 +199,7 @@ def test_smooth_cauchy_as_drawn_is_pure(gamma, epsilon):
 def test_smooth_cauchy_releases_multiples_of_the_grain():
     """C080: the median deviation of Cauchy noise is its scale, 6S/ε; 300 draws."""
     mechanism = SmoothCauchy(epsilon=1, gamma=2, grain=Fraction(1, 8))
-    value, source = Exact(Smoothed(values=(50,), bound=Fraction(10))), SeededSource(9)
+    value, source = Exact(Smoothed(values=(50,), bound=Fraction(10), beta=0)), SeededSource(9)
     released = [mechanism.release(value, source=source)[0] for _ in range(300)]
     assert all((number * 8).denominator == 1 for number in released)
     inside = sum(abs(number * 8 - 50) <= 60 for number in released)
@@ -210,14 +210,14 @@ def test_smooth_cauchy_releases_multiples_of_the_grain():
 @pytest.mark.parametrize(
     "smoothed",
     [
-        Smoothed(values=(4711,), bound=Fraction(0)),
-        Smoothed(values=(4711,), bound=Fraction(-4711)),
-        Smoothed(values=(4711,), bound=float("nan")),
-        Smoothed(values=(4711,), bound=float("inf")),
-        Smoothed(values=(4711,), bound=None),
-        Smoothed(values=(4711, 4711), bound=Fraction(1)),
-        Smoothed(values=(), bound=Fraction(1)),
-        Smoothed(values=(4711.5,), bound=Fraction(1)),
+        Smoothed(values=(4711,), bound=Fraction(0), beta=0),
+        Smoothed(values=(4711,), bound=Fraction(-4711), beta=0),
+        Smoothed(values=(4711,), bound=float("nan"), beta=0),
+        Smoothed(values=(4711,), bound=float("inf"), beta=0),
+        Smoothed(values=(4711,), bound=None, beta=0),
+        Smoothed(values=(4711, 4711), bound=Fraction(1), beta=0),
+        Smoothed(values=(), bound=Fraction(1), beta=0),
+        Smoothed(values=(4711.5,), bound=Fraction(1), beta=0),
     ],
 )
 def test_what_cannot_be_released_is_refused_without_telling(mechanism, smoothed):
@@ -228,6 +228,23 @@ def test_what_cannot_be_released_is_refused_without_telling(mechanism, smoothed)
     with pytest.raises(BadParameter) as caught:
         ready.release(Exact(smoothed), source=SeededSource(1))
     assert "4711" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [SmoothLaplace(epsilon=1, delta=1e-6, dimensions=1, grain=ONE), SmoothCauchy(epsilon=1, gamma=2, grain=ONE)],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_a_bound_that_is_not_smooth_enough_is_refused(mechanism):
+    """C080, C081: the β of the bound travels with it; a wrong one would be a scale that tells neighbours apart."""
+    smooth = Smoothed(values=(7,), bound=Fraction(1), beta=mechanism.beta)
+    assert len(mechanism.release(Exact(smooth), source=SeededSource(1))) == 1
+    for beta in (mechanism.beta * 1.001, 5, float("nan"), None, -1):
+        with pytest.raises(BadParameter):
+            mechanism.release(Exact(Smoothed(values=(7,), bound=Fraction(1), beta=beta)), source=SeededSource(1))
+    for naked in (smooth, Exact(5), 5):
+        with pytest.raises(BadParameter):
+            mechanism.release(naked, source=SeededSource(1))
 
 
 ANY = st.one_of(st.floats(), st.integers(), st.sampled_from([None, "1", True, Fraction(1, 3), 10**400]))
