@@ -2,7 +2,6 @@
 
 DpsqlError                      what happened, why it matters, how to fix it, a stable code
 ├── BadParameter   DP410        a number, bound or list outside its range (also a ValueError)
-├── MixedCurrencies DP411       privacy losses of different kinds added or compared (also a TypeError)
 ├── Refused        DP300        a question that has no private answer as asked
 │   ├── Unbounded     DP102     a value without limits: one person could move the answer by any amount
 │   ├── NotRandomised DP310     a release that would print a function of the data without noise
@@ -63,10 +62,6 @@ def _rebuild(
 
 class BadParameter(DpsqlError, ValueError):
     code = "DP410"
-
-
-class MixedCurrencies(DpsqlError, TypeError):
-    code = "DP411"
 
 
 class Refused(DpsqlError):

@@ -1,16 +1,17 @@
 """The vocabulary of preconditions. Every public function states its own with these, by keyword.
 
-A check refuses NaN, infinities, booleans and anything that is not a number, and names the parameter as the
-caller wrote it. Nothing is ever clamped into range: a wrong privacy parameter is a question, not a rounding error.
+A check refuses NaN, infinities, booleans and anything that is not an int, float, Fraction or Decimal, and names the
+parameter as the caller wrote it. numpy's own integers are refused too: they wrap around in silence, and a wrapped
+sensitivity is a broken promise. Nothing is ever clamped into range: a wrong privacy parameter is a question, not a
+rounding error.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
-from numbers import Integral, Real
 from typing import Final, TypeAlias
 
 from dpsql.errors import BadParameter
@@ -21,21 +22,25 @@ Number: TypeAlias = int | float | Fraction | Decimal
 LARGEST_COUNT: Final = 2**53
 """No list, table or repetition is longer; counts up to here are exact in every representation we use."""
 
+_LONG: Final = 10**20
+_SHORT: Final = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
 
 def _refuse(name: str, value: object, must: str, why: str, fix: str) -> BadParameter:
-    return BadParameter(f"{name}={_shown(value)} must be {must}", why=why, fix=fix)
+    return BadParameter(f"{name}={shown(value)} must be {must}", why=why, fix=fix)
 
 
-def _shown(value: object) -> str:
-    """How a message quotes a value; Python declines to print integers of more than 4 300 digits."""
-    try:
-        return repr(value)
-    except ValueError:
-        return f"<a {type(value).__name__} too long to print>"
+def shown(value: object) -> str:
+    """How a message quotes a value: as the caller wrote it, but a Fraction or a very long int as a short decimal."""
+    if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
+        short = _SHORT.divide(Decimal(value.numerator), Decimal(value.denominator))
+        near = float(short)
+        return f"{near:g}" if math.isfinite(near) and (near or not short) else str(short.normalize(_SHORT))
+    return repr(value)
 
 
 def _finite(name: str, value: object, must: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
         raise _refuse(
             name,
             value,
@@ -43,7 +48,9 @@ def _finite(name: str, value: object, must: str) -> None:
             f"{name} is a number in the theorem; a {type(value).__name__} has no place in it",
             f"pass {name} as an int, float, Fraction or Decimal",
         )
-    finite = value.is_finite() if isinstance(value, Decimal) else _is_finite(value)
+    finite = (
+        value.is_finite() if isinstance(value, Decimal) else isinstance(value, (int, Fraction)) or math.isfinite(value)
+    )
     if not finite:
         raise _refuse(
             name,
@@ -52,12 +59,6 @@ def _finite(name: str, value: object, must: str) -> None:
             "NaN and infinities pass through formulas silently and void the promise",
             f"pass a finite {name}",
         )
-
-
-def _is_finite(value: Real) -> bool:
-    if isinstance(value, (int, Integral, Fraction)):
-        return True  # also where float() would overflow
-    return math.isfinite(value)
 
 
 def require_finite(**named: Number) -> None:
@@ -142,9 +143,9 @@ def require_probability(**named: Number) -> None:
 def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) -> None:
     """Each value is a whole number in [at_least, at_most]."""
     for name, value in named.items():
-        must = f"a whole number from {at_least} to {at_most}"
-        if isinstance(value, bool) or not isinstance(value, (int, Integral)):
-            raise _refuse(name, value, must, f"{name} counts something", f"pass {name} as an int")
+        must = f"a whole number from {_limit(at_least)} to {_limit(at_most)}"
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _refuse(name, value, must, f"{name} is a whole number here", f"pass {name} as an int")
         if not at_least <= value <= at_most:
             raise _refuse(
                 name,
@@ -153,6 +154,12 @@ def require_count(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: i
                 f"outside this range {name} has no meaning here, or the exact computation would not end",
                 f"choose a {name} inside the range",
             )
+
+
+def _limit(limit: int) -> str:
+    """A limit as it is read: large powers of two as such, other numbers in digits."""
+    size, sign = abs(limit), "-" if limit < 0 else ""
+    return f"{sign}2**{size.bit_length() - 1}" if size >= 2**32 and size.bit_count() == 1 else str(limit)
 
 
 def require_flag(**named: bool) -> None:
@@ -174,7 +181,7 @@ def require_bounds(*, lower: Number, upper: Number) -> None:
     _finite("upper", upper, "a finite number")
     if not lower < upper:
         raise BadParameter(
-            f"bounds lower={_shown(lower)}, upper={_shown(upper)} must satisfy lower < upper",
+            f"bounds lower={shown(lower)}, upper={shown(upper)} must satisfy lower < upper",
             why="reversed bounds clamp every value to the wrong end, equal bounds leave nothing to learn",
             fix="state the smallest value first, then the largest",
         )

@@ -147,3 +147,50 @@ def test_a_flag_is_true_or_false_and_nothing_else(value):
     refusal = refusal_of(require.require_flag, some_name=value)
     assert refusal is not None
     assert "some_name=" in refusal.what
+
+
+@pytest.mark.parametrize(
+    "value", [np.int8(100), np.uint8(3), np.int64(2**53 + 1), np.float32(0.5), np.longdouble("0.5")]
+)
+def test_numbers_that_wrap_or_round_in_silence_are_refused(value):
+    """100 · 100 is 16 in an 8-bit integer; a price computed with it would be a refund."""
+    for check in (require.require_positive, require.require_count, require.require_finite, require.require_epsilon):
+        with pytest.raises(BadParameter):
+            check(value=value)
+    require.require_positive(value=np.float64(0.5))  # a float in every respect
+
+
+@pytest.mark.parametrize(
+    ("limit", "shown"), [(2**400, "2**400"), (-(2**400), "-2**400"), (2**53, "2**53"), (1024, "1024"), (0, "0")]
+)
+def test_limits_are_shown_as_they_are_read(limit, shown):
+    with pytest.raises(BadParameter) as refusal:
+        require.require_count(at_least=limit - 1, at_most=limit, l1=limit + 1)
+    assert refusal.value.what.endswith(f" to {shown}")
+
+
+def test_a_float_is_told_that_a_whole_number_is_meant():
+    with pytest.raises(BadParameter) as refusal:
+        require.require_count(at_most=2**400, l1=1.0)
+    assert refusal.value.what == "l1=1.0 must be a whole number from 1 to 2**400"
+    assert "whole number here" in refusal.value.why
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.1, "0.1"),
+        (Fraction(1, 3), "0.333333"),
+        (Fraction(0), "0"),
+        (Fraction(5, 10**7), "5e-07"),
+        (Decimal("0.10"), "Decimal('0.10')"),
+        (10**6, "1000000"),
+        (10**40, "1e+40"),
+        (Fraction(-(10**5000)), "-1E+5000"),
+        (Fraction(1, 10**5000), "1E-5000"),
+        ("x", "'x'"),
+        (True, "True"),
+    ],
+)
+def test_messages_quote_values_short(value, text):
+    assert require.shown(value) == text

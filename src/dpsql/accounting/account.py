@@ -10,23 +10,29 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.limits import priced_epsilon, shown
+from dpsql.accounting.limits import priced_epsilon
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.accounting.zcdp import largest_rho
 from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_delta
+from dpsql.require import Number, require_delta, require_non_negative, shown
 
 _LARGEST_DENOMINATOR_BITS: Final = 8192
 _COARSE_BITS: Final = 4096
+_FIX: Final = "ask for less accuracy, or have the owner of the data open a new promise"
+_FIX_OF_FLOATS: Final = (
+    'write Fraction(1, 10) or Decimal("0.1") where you wrote 0.1: the float is a little more than a tenth; or ask for '
+    "a little less"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """A promise (ε, δ), the part δ' of δ that is reserved for ever, the limit ρ* this buys, and what was spent.
 
-    Invariant: Σδ <= δ − δ'  and  (Σε <= ε  or  Σρ <= ρ*). `Account.opened` is the way in.
+    Invariant: Σδ <= δ − δ'  and  (Σε <= ε  or  Σρ <= ρ*). `Account.opened` is the way in; an account rebuilt from
+    its fields is refused where its ρ* is more than a theorem certifies.
     """
 
     epsilon: Fraction
@@ -35,6 +41,46 @@ class Account:
     rho: Fraction
     """ρ*: the largest ρ whose zCDP conversion at δ' is at most ε; 0 where δ' = 0."""
     spent: Triple = FREE
+    granted_from: Fraction | None = None
+    """Of a grant: the ε of the account it belongs to, whose exchange rate ρ*/ε it has. None for an account."""
+
+    def __post_init__(self) -> None:
+        require_delta(delta=self.delta, delta_prime=self.delta_prime)
+        require_non_negative(rho=self.rho)
+        for name in ("delta", "delta_prime", "rho"):
+            object.__setattr__(self, name, exact(getattr(self, name)))
+        object.__setattr__(self, "epsilon", priced_epsilon(epsilon=self.epsilon))
+        if self.granted_from is not None:
+            object.__setattr__(self, "granted_from", priced_epsilon(granted_from=self.granted_from))
+        self._require_reserve_within_delta()
+        self._require_grant_within_account()
+        self._require_certified_rho()
+
+    def _require_reserve_within_delta(self) -> None:
+        if self.delta_prime > self.delta:
+            raise BadParameter(
+                f"delta_prime={shown(self.delta_prime)} is above delta={shown(self.delta)}",
+                why="δ' is the part of δ kept back for the zCDP branch",
+                fix="choose δ' between 0 and δ; half of δ is usual",
+            )
+
+    def _require_grant_within_account(self) -> None:
+        if self.epsilon > self._promise:
+            raise _too_large_a_grant(self.epsilon, self._promise)
+
+    def _require_certified_rho(self) -> None:
+        whole = largest_rho(epsilon=self._promise, delta=self.delta_prime).rho if self.delta_prime else Fraction(0)
+        if self.rho > whole * self.epsilon / self._promise:
+            raise BadParameter(
+                f"rho={shown(self.rho)} is more than (ε, δ') allow",
+                why="spending it would break the (ε, δ) promise of the account",
+                fix="open accounts with Account.opened and grants with grant, which compute ρ*",
+            )
+
+    @property
+    def _promise(self) -> Fraction:
+        """The ε for which ρ* is certified: the account's own, or that of the account a grant belongs to."""
+        return self.epsilon if self.granted_from is None else self.granted_from
 
     @classmethod
     def opened(cls, *, epsilon: Number, delta: Number, delta_prime: Number) -> Account:
@@ -46,23 +92,22 @@ class Account:
         """
         size = priced_epsilon(epsilon=epsilon)
         require_delta(delta=delta, delta_prime=delta_prime)
-        whole, reserved = exact(delta), exact(delta_prime)
-        if reserved > whole:
-            raise BadParameter(
-                f"delta_prime={shown(reserved)} is above delta={shown(whole)}",
-                why="δ' is the part of δ kept back for the zCDP branch",
-                fix="choose δ' between 0 and δ; half of δ is usual",
-            )
+        reserved = exact(delta_prime)
         limit = largest_rho(epsilon=size, delta=reserved).rho if reserved else Fraction(0)
-        return cls(epsilon=size, delta=whole, delta_prime=reserved, rho=limit)
+        return cls(epsilon=size, delta=exact(delta), delta_prime=reserved, rho=limit)
 
     def grant(self, *, epsilon: Number) -> Account:
         """A spending limit under this account: its own ε, the same δ, δ' and exchange rate ρ*/ε.
 
         Not a promise of its own. A charge must be admitted by the grant and by the account it belongs to.
+
+        Requires  0 < ε <= the ε of the account.
+        Rounds    nothing.
         """
         size = priced_epsilon(epsilon=epsilon)
-        return replace(self, epsilon=size, rho=self.rho_for(epsilon=size), spent=FREE)
+        if size > self.epsilon:
+            raise _too_large_a_grant(size, self.epsilon)
+        return replace(self, epsilon=size, rho=self.rho_for(epsilon=size), spent=FREE, granted_from=self._promise)
 
     def rho_for(self, *, epsilon: Number) -> Fraction:
         """The ρ that costs the same share of this account as ε does: ρ*·ε/ε_total, exactly."""
@@ -84,12 +129,13 @@ class Account:
         Requires  as `admits`.
         Rounds    totals up, and only where their denominators pass 8192 bits.
         """
-        after = _bounded(self.spent + triple(event))
+        price = triple(event)
+        after = _bounded(self.spent + price)
         if not self._holds(after):
             raise BudgetExhausted(
                 "the account cannot pay for this release",
-                why=self._shortfall(after),
-                fix="ask for less accuracy, or have the owner of the data open a new promise",
+                why=self._shortfall(after, asked=price),
+                fix=_FIX_OF_FLOATS if self._almost_fits(after) else _FIX,
             )
         return replace(self, spent=after)
 
@@ -102,12 +148,31 @@ class Account:
     def _concentrated(self, total: Triple) -> bool:
         return self.delta_prime > 0 and total.rho is not None and total.rho <= self.rho
 
-    def _shortfall(self, total: Triple) -> str:
-        if total.delta > self.delta - self.delta_prime:
-            return "the δ of all releases would add up to more than δ − δ'"
+    def _shortfall(self, total: Triple, *, asked: Triple) -> str:
+        free = self.delta - self.delta_prime
+        if total.delta > free:
+            return (
+                "the δ of all releases would add up to more than δ − δ': "
+                f"δ = {shown(asked.delta)} is asked, {shown(max(Fraction(0), free - self.spent.delta))} is left"
+            )
         if not self.delta_prime and total.epsilon is None:
             return "Gaussian noise has no finite ε, and without a δ' the account has no zCDP branch"
-        return "the loss of all releases would pass ε, counted in ε and counted in ρ"
+        pure = f"ε = {_shown(asked.epsilon)} is asked, {_left(self.epsilon, self.spent.epsilon)} is left"
+        if not self.delta_prime:
+            return f"the loss of all releases would pass ε: {pure}"
+        return (
+            f"the loss of all releases would pass ε, counted in ε and counted in ρ: {pure}; "
+            f"ρ = {_shown(asked.rho)} is asked, {_left(self.rho, self.spent.rho)} is left"
+        )
+
+    def _almost_fits(self, total: Triple) -> bool:
+        """True where less than a billionth is missing: what floats such as 0.1 add to the numbers they stand for."""
+        barely = 1 + Fraction(1, 10**9)
+        return (
+            total.epsilon is not None
+            and total.epsilon <= self.epsilon * barely
+            and total.delta <= (self.delta - self.delta_prime) * barely
+        )
 
     @property
     def pure_branch_open(self) -> bool:
@@ -126,6 +191,22 @@ class Account:
         if self.concentrated_branch_open and self.spent.rho is not None and self.rho:
             shares.append(self.spent.rho / self.rho)
         return self.epsilon * min(shares, default=Fraction(1))
+
+
+def _too_large_a_grant(epsilon: Fraction, limit: Fraction) -> BadParameter:
+    return BadParameter(
+        f"a grant of epsilon={shown(epsilon)} under an account of {shown(limit)}",
+        why="a grant is a spending limit under the account; a larger one would never limit anything",
+        fix="grant at most the ε of the account",
+    )
+
+
+def _shown(value: Fraction | None) -> str:
+    return "an infinite amount" if value is None else shown(value)
+
+
+def _left(limit: Fraction, spent: Fraction | None) -> str:
+    return shown(Fraction(0) if spent is None else max(Fraction(0), limit - spent))
 
 
 def _bounded(total: Triple) -> Triple:

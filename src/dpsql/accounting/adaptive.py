@@ -14,7 +14,7 @@ from typing import Final
 from dpsql.accounting.advanced import total_drift
 from dpsql.accounting.basic import delta_too_small, survival
 from dpsql.accounting.limits import counted, priced_epsilon, priced_lists, slack
-from dpsql.accounting.spend import spends
+from dpsql.accounting.spend import spends, total
 from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_up
@@ -106,10 +106,11 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     parts = spends(event)
     if not parts:
         return 0.0
-    spare = exact(delta) - sum((part.delta for part in parts), Fraction(0))
+    whole = total(parts)
+    spare = exact(delta) - whole.delta
     if spare < 0:
         raise delta_too_small(delta)
     if not spare:
-        return round_up(sum((part.epsilon for part in parts), Fraction(0)))
+        return round_up(whole.epsilon)
     epsilons = Counter(part.epsilon for part in parts)
     return _minimum(epsilons, Counter(part.delta for part in parts), slack(slack_delta=spare)).epsilon

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.basic import delta_too_small
+from dpsql.accounting.basic import slack_after
 from dpsql.accounting.calibrate import largest_within
-from dpsql.accounting.limits import SMALLEST_EPSILON, counted, priced_epsilon, require_within, shown, slack
-from dpsql.accounting.spend import spends
+from dpsql.accounting.limits import SMALLEST_EPSILON, counted, priced_epsilon, require_within, slack
+from dpsql.accounting.spend import spends, total
 from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.require import Number, require_delta, require_numbers, require_open_unit
+from dpsql.require import Number, require_delta, require_numbers, require_open_unit, shown
 
 _BITS: Final = 96
 LARGEST_DR_EPSILON: Final = 700
@@ -106,9 +106,7 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     parts = spends(event)
     if not parts:
         return 0.0
-    left = exact(delta) - sum((part.delta for part in parts), Fraction(0))
-    if left <= 0:
-        raise delta_too_small(delta)
+    left = slack_after(total(parts).delta, delta=delta)
     return round_up(_tight(Counter(part.epsilon for part in parts), slack(delta=left)))
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.limits import counted, priced_epsilon, priced_lists, shown
-from dpsql.accounting.spend import spends
+from dpsql.accounting.limits import counted, priced_epsilon, priced_lists
+from dpsql.accounting.spend import spends, total
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.require import Number, require_delta
+from dpsql.require import Number, require_delta, shown
 
 _BITS: Final = 256
 
@@ -81,10 +81,18 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     Rounds    up to a float.
     """
     require_delta(delta=delta)
-    parts = spends(event)
-    if sum((part.delta for part in parts), Fraction(0)) > exact(delta):
+    whole = total(spends(event))
+    if whole.delta > exact(delta):
         raise delta_too_small(delta)
-    return round_up(sum((part.epsilon for part in parts), Fraction(0)))
+    return round_up(whole.epsilon)
+
+
+def slack_after(spent: Fraction, *, delta: Number) -> Fraction:
+    """δ − Σδ: what the releases leave of a total δ for a theorem that needs slack. Refused where that is nothing."""
+    left = exact(delta) - spent
+    if left <= 0:
+        raise delta_too_small(delta)
+    return left
 
 
 def delta_too_small(delta: Number) -> BadParameter:

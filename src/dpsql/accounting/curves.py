@@ -11,31 +11,29 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-import numpy as np
-
-from dpsql.accounting.calibrate import smallest_within
 from dpsql.accounting.limits import asked_epsilon, counted, priced_epsilon, require_within, slack
 from dpsql.accounting.optimal import optimal_delta
-from dpsql.enclosure import exp_bounds, log_bounds
+from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
 from dpsql.errors import Refused
-from dpsql.privacy.rounding import exact, round_down, round_up
+from dpsql.privacy.digits import DIGITS, decimal, float_above, normal_tail, working
+from dpsql.privacy.rounding import exact, round_up
+from dpsql.privacy.shifts import GaussianShift, LaplaceShift
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import Number
 
-_UNIT: Final = 2.0**-52
-_ROOT_HALF: Final = math.sqrt(0.5)
 LARGEST_LAPLACE_K: Final = 100
+_SMALLEST: Final = Decimal("1e-300")
 
 
 def laplace_delta(*, epsilon0: Number, epsilon: Number) -> float:
     """The smallest δ at ε of one Laplace release of scale l1/ε₀: 1 − e^{(ε−ε₀)/2}, and 0 from ε₀ on.
 
-    Theorem   Pr[x <= t] of the two centres, at the t where the densities have ratio e^ε.
+    Theorem   `LaplaceShift.hockey_stick` at the shift ε₀.
     Requires  ε₀ > 0, ε >= 0.
     Rounds    up.
     """
-    gap = asked_epsilon(epsilon=epsilon) - priced_epsilon(epsilon0=epsilon0)
-    return 0.0 if gap >= 0 else min(1.0, -math.expm1(round_down(gap / 2)) * (1 + 4 * _UNIT))
+    size, asked = priced_epsilon(epsilon0=epsilon0), asked_epsilon(epsilon=epsilon)
+    return LaplaceShift(shift=size, scale=1).hockey_stick(epsilon=asked)
 
 
 def composed_laplace_delta(*, epsilon0: Number, k: int, epsilon: Number) -> float:
@@ -111,59 +109,30 @@ def randomized_response_delta(*, epsilon0: Number, k: int, epsilon: Number) -> f
 def gaussian_delta(*, sigma: Number, l2: Number, k: int, epsilon: Number) -> float:
     """The smallest δ at ε of k Gaussian releases.
 
-    Theorem   Balle, Wang (2018), Thm. 8, at μ = sqrt(k) l2/σ: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
-    Requires  k >= 1, and μ between 2**-40 and 2**20.
+    Theorem   k releases are one of distance sqrt(k) l2: `GaussianShift.hockey_stick` at μ = sqrt(k) l2/σ.
+    Requires  k >= 1, ε >= 0, and μ between 2**-40 and 2**20.
     Rounds    up.
     """
-    return _gaussian_delta(_mu(sigma, l2, k), round_down(asked_epsilon(epsilon=epsilon)))
+    return _gaussian(sigma=sigma, l2=l2, k=k).hockey_stick(epsilon=asked_epsilon(epsilon=epsilon))
 
 
 def gaussian_exact_epsilon(*, sigma: Number, l2: Number, k: int, delta: Number) -> float:
     """The smallest ε at δ of k Gaussian releases.
 
-    Theorem   `gaussian_delta`, which falls with ε.
-    Requires  as `gaussian_delta`; δ >= 1e-250.
+    Theorem   `gaussian_delta`, which falls with ε, solved by `GaussianShift.approx_max_divergence`.
+    Requires  k >= 1, 0 < δ < 1, and μ between 2**-40 and 2**20.
     Rounds    up.
     """
-    mu, failure = _mu(sigma, l2, k), round_down(slack(delta=delta))
-    require_within(lowest=1e-250, highest=1, delta=delta)
-    # δ(ε) <= e^{−t²/2} at ε = μ²/2 + tμ, so this ε is large enough.
-    high = mu * mu / 2 + mu * (math.sqrt(-2 * math.log(failure)) + 1)
-    return smallest_within(lambda x: _gaussian_delta(mu, x), limit=failure, low=0.0, high=high)
+    return _gaussian(sigma=sigma, l2=l2, k=k).approx_max_divergence(delta=slack(delta=delta))
 
 
-def _mu(sigma: Number, l2: Number, k: int) -> float:
+def _gaussian(*, sigma: Number, l2: Number, k: int) -> GaussianShift:
+    """Noise of σ = 1 and a shift of at least sqrt(k) l2/σ: δ grows with the shift."""
     k = counted(k=k)
     require_within(lowest=Fraction(1, 2**60), highest=2**60, sigma=sigma, l2=l2)
-    mu = math.sqrt(k) * round_up(exact(l2) / exact(sigma)) * (1 + 2 * _UNIT)
-    require_within(lowest=2.0**-40, highest=2.0**20, mu=mu)
-    return mu
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    m, e = Fraction(mu), Fraction(epsilon)
-    near = float((2 * e - m * m) / (2 * m)) * _ROOT_HALF  # one rounding: for a large ε the two parts nearly cancel
-    far = float((2 * e + m * m) / (2 * m)) * _ROOT_HALF
-    if far < 6:
-        first, second = math.erfc(near) / 2, math.exp(epsilon) * math.erfc(far) / 2
-        value, error = first - second, (first + second) * (16 + 8 * far * far)
-    elif near < 6:
-        # e^ε Φ(−far) = e^{−near²} erfcx(far) / 2: neither overflows nor loses digits, whatever ε.
-        first, second = math.erfc(near) / 2, math.exp(-near * near) * _scaled_erfc(far) / 2
-        value, error = first - second, (first + second) * (16 + 8 * near * near)
-    else:
-        common, first, second = math.exp(-near * near) / 2, _scaled_erfc(near), _scaled_erfc(far)
-        value = common * (first - second)
-        error = value * (16 + 8 * near * near) + common * (first + second) * 16
-    return min(1.0, max(0.0, value) + error * _UNIT + 5e-308)
-
-
-def _scaled_erfc(x: float) -> float:
-    """e^{x²} erfc(x) for x >= 6, by its continued fraction, to a few units in the last place."""
-    fraction = x
-    for n in range(60, 0, -1):
-        fraction = x + n / 2 / fraction
-    return 1 / (fraction * math.sqrt(math.pi))
+    mu = sqrt_bounds(k * (exact(l2) / exact(sigma)) ** 2, bits=128)[1]
+    require_within(lowest=Fraction(1, 2**40), highest=2**20, mu=mu)
+    return GaussianShift(shift=mu, sigma=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,43 +165,46 @@ def sampled_gaussian_delta(
         )
     require_within(lowest=Fraction(1, 2**60), highest=1 - Fraction(1, 2**60), rate=rate)
     require_within(lowest=0, highest=700, epsilon=epsilon)
-    mu, q, asked = _mu(sigma, l2, 1), exact(rate), exact(epsilon)
+    noise, q, asked = _gaussian(sigma=sigma, l2=l2, k=1), exact(rate), exact(epsilon)
     low, high = exp_bounds(asked, bits=128)
-    inner = log_bounds(1 + (low - 1) / q, bits=128)[0]
-    remove = round_up(q) * _gaussian_delta(mu, max(0.0, round_down(inner))) * (1 + 4 * _UNIT)
-    ratio = (1 / low - 1 + q) / q  # an upper bound of r, and r δ_G(ln(1/r)) grows with r
-    add = 0.0
+    inner = max(Fraction(0), log_bounds(1 + (low - 1) / q, bits=128)[0])
+    remove = q * exact(noise.hockey_stick(epsilon=inner))
+    ratio = min(Fraction(1), (1 / low - 1 + q) / q)  # an upper bound of r, and r δ_G(ln(1/r)) grows with r
+    add = Fraction(0)
     if ratio > 0:
-        inner = log_bounds(1 / min(Fraction(1), ratio), bits=128)[0]
-        add = round_up(high * q * ratio) * _gaussian_delta(mu, max(0.0, round_down(inner))) * (1 + 4 * _UNIT)
-    return SampledDelta(remove=min(1.0, remove), add=min(1.0, add))
+        inner = max(Fraction(0), log_bounds(1 / ratio, bits=128)[0])
+        add = high * q * ratio * exact(noise.hockey_stick(epsilon=inner))
+    return SampledDelta(remove=round_up(remove), add=min(1.0, round_up(add)))
 
 
 def laplace_and_gaussian_delta(*, laplace_epsilon0: Number, sigma: Number, l2: Number, epsilon: Number) -> float:
     """The smallest δ at ε of one Laplace release of ε₀ together with one Gaussian release.
 
     Theorem   δ(ε) = E[δ_G(ε − L)] over the Laplace loss L: an atom 1/2 at ε₀, an atom e^{−ε₀}/2 at −ε₀, and the
-              density e^{(ℓ − ε₀)/2}/4 between; the integral by Gauss-Legendre on panels half as wide as μ.
+              density e^{(ℓ − ε₀)/2}/4 between. The integral in closed form: docs/theorems/pld.md.
     Requires  0 < ε₀ <= 64, 0 <= ε <= 1000, and μ = l2/σ between 2**-6 and 2**10.
-    Rounds    up, by at most one part in 10**9.
+    Rounds    up; values below 1e-300 to 1e-300.
     """
-    size, asked = float(priced_epsilon(epsilon0=laplace_epsilon0)), float(asked_epsilon(epsilon=epsilon))
+    size, asked = priced_epsilon(epsilon0=laplace_epsilon0), asked_epsilon(epsilon=epsilon)
     require_within(lowest=0, highest=64, laplace_epsilon0=laplace_epsilon0)
     require_within(lowest=0, highest=1000, epsilon=epsilon)
-    mu = _mu(sigma, l2, 1)
-    require_within(lowest=2.0**-6, highest=2.0**10, mu=mu)
-    value = _signed_gaussian(mu, asked - size) / 2 + math.exp(-size) / 2 * _signed_gaussian(mu, asked + size)
-    panels = math.ceil(2 * size / min(mu / 2, 1.0))
-    nodes, weights = np.polynomial.legendre.leggauss(20)
-    half = size / panels
-    points = (-size + half * (2 * np.arange(panels) + 1))[:, None] + half * nodes
-    terms = [_signed_gaussian(mu, asked - x) * math.exp((x - size) / 2) for x in points.ravel().tolist()]
-    value += math.fsum(np.array(terms) * np.tile(weights, panels)) * half / 4
-    return min(1.0, value * (1 + 1e-9) + 1e-300)
+    shift = exact(_gaussian(sigma=sigma, l2=l2, k=1).shift)
+    require_within(lowest=Fraction(1, 2**6), highest=2**10, mu=shift)
+    # No term below is larger than 4, and a δ under 1e-300 is not looked at: so many digits may cancel.
+    with working(DIGITS + 310):
+        mu, near, far = decimal(shift), decimal(asked - size), decimal(asked + size)
+        atoms = (_signed_gaussian(mu, near) + decimal(-size).exp() * _signed_gaussian(mu, far)) / 2
+        between = (near / 2).exp() * (_antiderivative(mu, far) - _antiderivative(mu, near)) / 4
+        return min(1.0, float_above(max(atoms + between, _SMALLEST)))
 
 
-def _signed_gaussian(mu: float, epsilon: float) -> float:
-    """δ_G at any ε: for a negative one, δ(ε) = 1 − e^ε + e^ε δ(−ε)."""
-    if epsilon >= 0:
-        return _gaussian_delta(mu, epsilon)
-    return -math.expm1(epsilon) + math.exp(epsilon) * _gaussian_delta(mu, -epsilon)
+def _signed_gaussian(mu: Decimal, epsilon: Decimal) -> Decimal:
+    """δ_G(x) = Pr[N > x/μ − μ/2] − e^x Pr[N > x/μ + μ/2] at any real x = `epsilon`, to the digits of the block."""
+    return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(epsilon / mu + mu / 2)
+
+
+def _antiderivative(mu: Decimal, x: Decimal) -> Decimal:
+    """A function of x with the derivative e^{−x/2} δ_G(x)."""
+    growing, falling = (x / 2).exp(), (-x / 2).exp()
+    middle = 2 * (-mu * mu / 8).exp() * normal_tail(x / mu)
+    return 2 * (middle - falling * normal_tail(x / mu - mu / 2) - growing * normal_tail(x / mu + mu / 2))

@@ -5,14 +5,15 @@ Each is a frozen value with `admits(event)` and `charged(event)`. `Account` join
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol, Self
 
-from dpsql.accounting.basic import delta_too_small
-from dpsql.accounting.limits import priced_epsilon, slack
-from dpsql.accounting.rdp import RdpPrice, rdp_at
-from dpsql.accounting.spend import spends
+from dpsql.accounting.basic import slack_after
+from dpsql.accounting.limits import priced_epsilon, require_within, slack
+from dpsql.accounting.rdp import LARGEST_ORDER, NOTHING, SMALLEST_ORDER, RdpPrice, rdp_at
+from dpsql.accounting.spend import Spend, spends, total
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.accounting.zcdp import approximate_zcdp
 from dpsql.enclosure import log_bounds, sqrt_bounds
@@ -57,11 +58,8 @@ class BasicFilter:
         object.__setattr__(self, "delta", exact(self.delta))
 
     def _after(self, event: Event) -> tuple[Fraction, Fraction]:
-        parts = spends(event)
-        return (
-            self.spent[0] + sum((part.epsilon for part in parts), Fraction(0)),
-            self.spent[1] + sum((part.delta for part in parts), Fraction(0)),
-        )
+        whole = total(spends(event))
+        return self.spent[0] + whole.epsilon, self.spent[1] + whole.delta
 
     def admits(self, event: Event) -> bool:
         epsilon, delta = self._after(event)
@@ -107,16 +105,17 @@ class RdpFilter:
     """Σ r_i(α) <= rdp at one order α fixed in advance, and Σδ <= δ.
 
     Theorem   Feldman, Zrnic (2021), Thm. 3.1. One order only: choosing the order after the answers is not covered.
-    Requires  events with a Rényi curve; α > 1.
+    Requires  events with a Rényi curve; 1 + 2**-10 <= α <= 4096.
     Rounds    r_i up.
     """
 
     order: float
     rdp: Fraction
     delta: Fraction
-    spent: RdpPrice = field(default=RdpPrice(rdp=Fraction(0), delta=Fraction(0)))
+    spent: RdpPrice = NOTHING
 
     def __post_init__(self) -> None:
+        require_within(lowest=SMALLEST_ORDER, highest=LARGEST_ORDER, order=self.order)
         require_non_negative(rdp=self.rdp)
         require_delta(delta=self.delta)
         object.__setattr__(self, "rdp", exact(self.rdp))
@@ -158,10 +157,7 @@ class AdvancedFilter:
 
     def _after(self, event: Event) -> tuple[Fraction, Fraction]:
         parts = spends(event)
-        return (
-            self.squares + sum((part.epsilon**2 for part in parts), Fraction(0)),
-            self.deltas + sum((part.delta for part in parts), Fraction(0)),
-        )
+        return self.squares + _squares(parts), self.deltas + total(parts).delta
 
     def admits(self, event: Event) -> bool:
         squares, deltas = self._after(event)
@@ -176,6 +172,11 @@ class AdvancedFilter:
         return replace(self, squares=squares, deltas=deltas)
 
 
+def _squares(parts: Iterable[Spend]) -> Fraction:
+    """Σε²."""
+    return sum((part.epsilon**2 for part in parts), Fraction(0))
+
+
 def epsilon_of(event: Event, *, delta: Number) -> float:
     """The smallest ε of an `AdvancedFilter` that would have admitted this history, with δ' = δ − Σδ.
 
@@ -187,9 +188,7 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     parts = spends(event)
     if not parts:
         return 0.0
-    left = exact(delta) - sum((part.delta for part in parts), Fraction(0))
-    if left <= 0:
-        raise delta_too_small(delta)
-    squares = sum((part.epsilon**2 for part in parts), Fraction(0))
+    left = slack_after(total(parts).delta, delta=delta)
+    squares = _squares(parts)
     log = log_bounds(1 / left, bits=128)[1]
     return round_up(squares / 2 + sqrt_bounds(2 * log * squares, bits=128)[1])

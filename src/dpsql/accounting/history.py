@@ -10,11 +10,22 @@ from dpsql.privacy.events import Composed, Event
 LONGEST_HISTORY: Final = 1_000_000
 
 
+def require_event(event: object) -> None:
+    """What is to be priced is one event."""
+    if not isinstance(event, Event):
+        raise BadParameter(
+            f"a {type(event).__name__} stands where an event belongs",
+            why="a history is one event; several releases are one event too, once they are composed",
+            fix="pass Composed(tuple of events), from dpsql.privacy.events",
+        )
+
+
 def releases(event: Event) -> list[Event]:
     """The releases inside nested compositions, in order.
 
     Compositions may share parts and nest deeply; a million releases is the limit, so that none of that hangs.
     """
+    require_event(event)
     found: list[Event] = []
     waiting, seen = [event], 0
     while waiting:

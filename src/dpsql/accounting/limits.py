@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.errors import BadParameter
-from dpsql.privacy.rounding import exact, round_up
+from dpsql.privacy.rounding import exact
 from dpsql.require import (
     LARGEST_COUNT,
     Number,
@@ -19,6 +19,7 @@ from dpsql.require import (
     require_epsilon,
     require_finite,
     require_open_unit,
+    shown,
 )
 
 SMALLEST_EPSILON: Final = Fraction(1, 2**60)
@@ -33,22 +34,17 @@ def require_within(*, lowest: Number, highest: Number, **named: Number) -> None:
         require_finite(**{name: value})
         if not exact(lowest) <= exact(value) <= exact(highest):
             raise BadParameter(
-                f"{name} must be between {shown(lowest)} and {shown(highest)}",
+                f"{name} must be between {shown(exact(lowest))} and {shown(exact(highest))}",
                 why="outside this range the bound is trivial, or its arithmetic would overflow or not end",
                 fix=f"choose a {name} inside the range",
             )
 
 
-def shown(value: Number) -> str:
-    """A number for a message, short, and also where Python declines to print all its digits."""
-    return f"{min(round_up(exact(value)), 1e300):.6g}"
-
-
 def counted(*, at_least: int = 1, at_most: int = LARGEST_COUNT, **named: int) -> int:
-    """The one whole number given, checked, as a Python int: numpy's overflow."""
+    """The one whole number given, checked."""
     ((name, value),) = named.items()
     require_count(at_least=at_least, at_most=at_most, **{name: value})
-    return int(value)
+    return value
 
 
 def priced_epsilon(**named: Number) -> Fraction:

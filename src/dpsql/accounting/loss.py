@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.limits import asked_epsilon
-from dpsql.enclosure import exp_bounds
-from dpsql.errors import BadParameter
-from dpsql.privacy.rounding import exact, round_up
-from dpsql.require import Number, require_count, require_non_negative
+from dpsql.privacy.pmf import paired, ratio_below
+from dpsql.privacy.rounding import round_up
+from dpsql.require import Number, require_count
 
 LARGEST_SUPPORT: Final = 100_000
 
@@ -33,15 +31,15 @@ class PrivacyLoss:
         """The loss of two probability mass functions over the same outcomes.
 
         Theorem   definition; outcomes of equal ratio are one value of the loss.
-        Requires  non-negative masses that add up to 1, to within 2**-40 for floats.
-        Rounds    nothing; masses are rescaled to add up to exactly 1.
+        Requires  at most 100 000 outcomes; masses as `paired` reads them: exact ones add up to 1, floats to 1e-9.
+        Rounds    nothing; floats are rescaled to add up to exactly 1.
         """
-        first, second = _normalised("p", p), _normalised("q", q)
+        require_count(outcomes_of_p=len(p), outcomes_of_q=len(q), at_most=LARGEST_SUPPORT)
+        pair = paired(p, q)
         masses: dict[Fraction | None, Fraction] = defaultdict(Fraction)
-        for outcome, mass in first.items():
-            if mass:
-                other = second.get(outcome, Fraction(0))
-                masses[mass / other if other else None] += mass
+        for first, second in zip(pair.p, pair.q, strict=True):
+            if first:
+                masses[Fraction(first, second) if second else None] += Fraction(first, pair.total)
         return cls(dict(masses))
 
     def pmf(self) -> dict[float, float]:
@@ -83,14 +81,10 @@ class PrivacyLoss:
         """The smallest δ with P(S) <= e^ε Q(S) + δ for every event S.
 
         Theorem   δ(ε) = E[(1 − e^{ε−L})₊] = Σ_y (P(y) − e^ε Q(y))₊; Pr[L > ε] is larger.
-        Requires  0 <= ε <= 700.
+        Requires  ε >= 0.
         Rounds    up.
         """
-        asked = asked_epsilon(epsilon=epsilon)
-        require_non_negative(epsilon=epsilon)
-        if asked > 700:
-            asked = Fraction(700)  # δ never rises with ε
-        low = exp_bounds(asked, bits=96)[0]
+        low = ratio_below(epsilon)
         total = Fraction(0)
         for ratio, mass in self.masses.items():
             if ratio is None:
@@ -98,26 +92,6 @@ class PrivacyLoss:
             elif ratio > low:
                 total += mass * (1 - low / ratio)
         return round_up(min(Fraction(1), total))
-
-
-def _normalised(name: str, masses: Mapping[Hashable, Number]) -> dict[Hashable, Fraction]:
-    if not masses or len(masses) > LARGEST_SUPPORT:
-        raise BadParameter(
-            f"{name} has {len(masses)} outcomes, needs 1 to {LARGEST_SUPPORT}",
-            why="a probability mass function lists its outcomes",
-            fix="pass a mapping from outcome to probability",
-        )
-    for outcome, mass in masses.items():
-        require_non_negative(**{f"{name}[{outcome!r}]": mass})
-    numbers = {outcome: exact(mass) for outcome, mass in masses.items()}
-    total = sum(numbers.values(), Fraction(0))
-    if abs(total - 1) > Fraction(1, 2**40):
-        raise BadParameter(
-            f"the probabilities of {name} add up to {float(total):.12g}",
-            why="a probability mass function adds up to 1",
-            fix="pass all outcomes, or Fractions",
-        )
-    return {outcome: mass / total for outcome, mass in numbers.items()}
 
 
 def _log(ratio: Fraction) -> float:

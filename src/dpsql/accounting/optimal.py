@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dpsql.accounting.basic import survival
 from dpsql.accounting.calibrate import smallest_within
-from dpsql.accounting.limits import asked_epsilon, counted, priced_epsilon, shown, slack
+from dpsql.accounting.limits import asked_epsilon, counted, priced_epsilon, slack
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.require import Number, require_delta
+from dpsql.require import Number, require_delta, shown
 
 LARGEST_K: Final = 1_000_000
 """Beyond, use zCDP: its price is within a percent or two of optimal there."""

@@ -1,7 +1,8 @@
 """Privacy loss distributions: the numerically optimal price of a planned batch, through the library dp-accounting.
 
 The library rounds every loss up to a grid ("pessimistic"), so its ε is an upper bound up to the rounding of a
-floating-point convolution (about 1e-15 in δ). It is imported on first use: that takes some seconds.
+floating-point convolution. That rounding grows with the number of releases; `_slack` allows several times what was
+measured against exact sums. It is imported on first use: that takes some seconds.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from functools import singledispatch
 from importlib import import_module
 from typing import Any, Final
 
-from dpsql.accounting.history import releases
-from dpsql.accounting.limits import require_within, shown
+from dpsql.accounting.history import releases, require_event
+from dpsql.accounting.limits import require_within
 from dpsql.accounting.spend import spends
 from dpsql.errors import BadParameter, MissingExtra, UnsupportedEvent
 from dpsql.privacy.events import (
@@ -34,13 +35,16 @@ from dpsql.privacy.events import (
     Pure,
 )
 from dpsql.privacy.rounding import round_down, round_up
-from dpsql.require import Number, require_open_unit
+from dpsql.require import Number, require_open_unit, shown
 
 GRID: Final = 1e-4
 """Losses are rounded up to multiples of it: at most 1e-4 of ε too much per release."""
 
+SLACK_PER_RELEASE: Final = 1e-16
+"""The convolution loses up to 2e-17 of δ per release, measured against exact sums up to 100 000 releases."""
+
 SMALLEST_DELTA: Final = 1e-12
-"""Below, the rounding of the convolution could matter."""
+"""Below this, or below ten times the slack, the rounding of the convolution could matter."""
 
 LARGEST_COUNT: Final = 100_000
 LARGEST_LOSS: Final = 2000.0
@@ -69,6 +73,7 @@ def pairs(event: Event) -> list[_Pair]:
     Requires  a known event. Vector Gaussian noise on integers has no known single pair: price it by zCDP.
     Rounds    ε, δ and sensitivities up, noise down.
     """
+    require_event(event)
     raise UnsupportedEvent(
         f"no dominating pair is known for {type(event).__name__}",
         why="a loss distribution needs the worst pair of output laws",
@@ -156,8 +161,8 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     """The ε of a planned batch at δ, by composing privacy loss distributions.
 
     Theorem   Kairouz, Oh, Viswanath (2015); Zhu, Dong, Wang (2022): dominating pairs compose. Not a filter.
-    Requires  δ >= 1e-12, at most 100 000 releases, and the extra [pld] installed.
-    Rounds    up, to a grid of losses.
+    Requires  δ >= 1e-12 and 1e-15 per release, at most 100 000 releases, and the extra [pld] installed.
+    Rounds    up, to a grid of losses; the slack of the convolution is taken from δ.
     """
     return _library_epsilon(_grouped(event), delta)
 
@@ -167,21 +172,27 @@ def delta_of(event: Event, *, epsilon: Number) -> float:
 
     Theorem   as `epsilon_of`.
     Requires  ε >= 0, at most 100 000 releases, and the extra [pld] installed.
-    Rounds    up; 1e-14 is added for the convolution.
+    Rounds    up; the slack of the convolution is added.
     """
     require_within(lowest=0, highest=LARGEST_LOSS, epsilon=epsilon)
     counts = _grouped(event)
     if not counts:
         return 0.0
-    return min(1.0, float(_composed(counts).get_delta_for_epsilon(float(epsilon))) + 1e-14)
+    least = max(0.0, float(_composed(counts).get_delta_for_epsilon(float(epsilon))))
+    return min(1.0, least + 2 * _slack(counts))
+
+
+def _slack(counts: Counter[_Pair]) -> float:
+    """How much of δ the convolution of these pairs may lose to rounding."""
+    return SLACK_PER_RELEASE * (sum(counts.values()) + len(counts))
 
 
 def _library_epsilon(counts: Counter[_Pair], delta: Number) -> float:
     require_open_unit(delta=delta)
-    require_within(lowest=SMALLEST_DELTA, highest=1, delta=delta)
+    require_within(lowest=max(SMALLEST_DELTA, 10 * _slack(counts)), highest=1, delta=delta)
     if not counts:
         return 0.0
-    epsilon = float(_composed(counts).get_epsilon_for_delta(float(delta) * (1 - 1e-9)))
+    epsilon = float(_composed(counts).get_epsilon_for_delta(float(delta) * (1 - 1e-9) - _slack(counts)))
     if math.isinf(epsilon):
         raise BadParameter(
             f"delta={shown(delta)} does not cover the δ of the events",

@@ -10,10 +10,10 @@ from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Final
 
-from dpsql.accounting.basic import delta_too_small
-from dpsql.accounting.history import releases
+from dpsql.accounting.basic import slack_after
+from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON, counted, priced_epsilon, require_within, slack
-from dpsql.accounting.spend import spends
+from dpsql.accounting.spend import spends, total
 from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
@@ -58,7 +58,7 @@ def laplace_rdp(*, alpha: Number, epsilon: Number) -> float:
     """The Rényi divergence of order α of Laplace noise of scale l1/ε.
 
     Theorem   Mironov (2017), Prop. 6: ln(α/(2α−1) e^{(α−1)ε} + (α−1)/(2α−1) e^{−αε}) / (α − 1).
-    Requires  1 < α <= 4096, ε > 0.
+    Requires  1 + 2**-10 <= α <= 4096, ε > 0.
     Rounds    up.
     """
     order, size = _order(alpha), round_up(priced_epsilon(epsilon=epsilon))
@@ -85,7 +85,7 @@ def randomized_response_rdp(*, alpha: Number, epsilon: Number) -> float:
     """The Rényi divergence of order α of binary randomized response: the largest of any ε-DP release.
 
     Theorem   ln(cosh((α − ½)ε) / cosh(ε/2)) / (α − 1), the same as ln((e^{αε} + e^{(1−α)ε})/(1 + e^ε))/(α − 1).
-    Requires  1 < α <= 4096, ε > 0.
+    Requires  1 + 2**-10 <= α <= 4096, ε > 0.
     Rounds    up.
     """
     order, size = _order(alpha), round_up(priced_epsilon(epsilon=epsilon))
@@ -100,7 +100,7 @@ def gaussian_rdp(*, alpha: Number, sigma: Number, l2: Number) -> float:
     """The Rényi divergence of order α of Gaussian noise: α l2²/2σ².
 
     Theorem   Mironov (2017), Prop. 7; Canonne, Kamath, Steinke (2020), Thm. 14 for the discrete Gaussian.
-    Requires  1 < α <= 4096, σ > 0, l2 >= 0.
+    Requires  1 + 2**-10 <= α <= 4096, σ > 0, l2 >= 0.
     Rounds    up.
     """
     _order(alpha)
@@ -146,7 +146,7 @@ def mironov_epsilon(*, alpha: Number, rdp: Number, delta: Number) -> float:
     """An ε with (ε, δ)-DP from Rényi divergence `rdp` at order α: rdp + ln(1/δ)/(α − 1).
 
     Theorem   Mironov (2017), Prop. 3.
-    Requires  1 < α <= 4096, rdp >= 0, 0 < δ < 1.
+    Requires  1 + 2**-10 <= α <= 4096, rdp >= 0, 0 < δ < 1.
     Rounds    up.
     """
     order, log = _order(alpha), -math.log(float(slack(delta=delta)))
@@ -157,7 +157,7 @@ def improved_epsilon(*, alpha: Number, rdp: Number, delta: Number) -> float:
     """The best ε that one Rényi divergence gives: rdp + ln((α − 1)/α) − (ln δ + ln α)/(α − 1), and at least 0.
 
     Theorem   Balle, Barthe, Gaboardi, Hsu, Sato (2020), Thm. 21; Canonne, Kamath, Steinke (2020), Prop. 12.
-    Requires  1 < α <= 4096, rdp >= 0, 0 < δ < 1.
+    Requires  1 + 2**-10 <= α <= 4096, rdp >= 0, 0 < δ < 1.
     Rounds    up.
     """
     order, log = _order(alpha), math.log(float(slack(delta=delta)))
@@ -223,9 +223,10 @@ def rdp_at(event: Event, *, order: float) -> RdpPrice:
     """The Rényi divergence of an event at one order.
 
     Theorem   docs/theorems/rdp.md, one line per event.
-    Requires  1 < order <= 4096.
+    Requires  1 + 2**-10 <= order <= 4096.
     Rounds    up.
     """
+    require_event(event)
     raise UnsupportedEvent(
         f"no Rényi curve is known for {type(event).__name__}",
         why="an event without a theorem has no known price",
@@ -237,7 +238,12 @@ def _pure_rdp(epsilon: Fraction, order: float) -> Fraction:
     """Randomized response, the worst ε-DP release; far out of its range the simple bounds ε and αε²/2."""
     if SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         return exact(randomized_response_rdp(alpha=order, epsilon=epsilon))
-    return min(epsilon, exact(order) * epsilon**2 / 2)
+    return min(epsilon, exact(_order(order)) * epsilon**2 / 2)
+
+
+def _gaussian_price(rho: Fraction, order: float, *, delta: Fraction = Fraction(0)) -> RdpPrice:
+    """Gaussian noise of ρ: a straight line ρα."""
+    return RdpPrice(rdp=rho * exact(_order(order)), delta=delta)
 
 
 @rdp_at.register
@@ -268,17 +274,17 @@ def _(event: ContinuousLaplace, *, order: float) -> RdpPrice:
 
 @rdp_at.register
 def _(event: ContinuousGaussian, *, order: float) -> RdpPrice:
-    return RdpPrice(rdp=exact(order) / (2 * event.noise_multiplier**2), delta=Fraction(0))
+    return _gaussian_price(1 / (2 * event.noise_multiplier**2), order)
 
 
 @rdp_at.register
 def _(event: DiscreteGaussian, *, order: float) -> RdpPrice:
-    return RdpPrice(rdp=exact(order) * event.l2_squared / (2 * event.sigma_squared), delta=Fraction(0))
+    return _gaussian_price(event.l2_squared / (2 * event.sigma_squared), order)
 
 
 @rdp_at.register
 def _(event: GaussianThreshold, *, order: float) -> RdpPrice:
-    return RdpPrice(rdp=exact(order) * event.keys / (2 * event.sigma_squared), delta=event.delta)
+    return _gaussian_price(event.keys / (2 * event.sigma_squared), order, delta=event.delta)
 
 
 @rdp_at.register
@@ -305,7 +311,7 @@ def _(event: PoissonSampled, *, order: float) -> RdpPrice:
     parts = spends(event)
     return RdpPrice(
         rdp=sum((_pure_rdp(part.epsilon, order) for part in parts), Fraction(0)),
-        delta=sum((part.delta for part in parts), Fraction(0)),
+        delta=total(parts).delta,
     )
 
 
@@ -323,9 +329,7 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     price = prices[ORDERS[0]]
     if price == NOTHING:
         return 0.0
-    left = exact(delta) - price.delta
-    if left <= 0:
-        raise delta_too_small(delta)
+    left = slack_after(price.delta, delta=delta)
     candidates = [
         improved_epsilon(alpha=order, rdp=price.rdp, delta=left)
         for order, price in prices.items()
@@ -336,6 +340,6 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
 
 def _sure_epsilon(event: Event) -> list[float]:
     try:
-        return [round_up(sum((part.epsilon for part in spends(event)), Fraction(0)))]
+        return [round_up(total(spends(event)).epsilon)]
     except UnsupportedEvent:
         return []

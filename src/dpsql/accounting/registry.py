@@ -53,6 +53,6 @@ def accountant(name: str) -> Accountant:
     except (KeyError, TypeError):
         raise BadParameter(
             f"no accountant called {name!r}",
-            why=f"known accountants: {', '.join(sorted(ACCOUNTANTS))}",
-            fix="check the spelling, or add one to accounting/registry.py",
+            why="every accountant is a theorem of its own, chosen by its name",
+            fix=f"choose one of {', '.join(sorted(ACCOUNTANTS))}",
         ) from None

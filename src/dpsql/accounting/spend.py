@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 
-from dpsql.accounting.history import releases
+from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.subsampling import Scheme, amplify
 from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import (
@@ -31,6 +32,14 @@ class Spend:
     delta: Fraction
 
 
+def total(parts: Iterable[Spend]) -> Spend:
+    """Σε and Σδ, exactly."""
+    epsilon = delta = Fraction(0)
+    for part in parts:
+        epsilon, delta = epsilon + part.epsilon, delta + part.delta
+    return Spend(epsilon=epsilon, delta=delta)
+
+
 @singledispatch
 def spends(event: Event) -> list[Spend]:
     """The (ε_i, δ_i) of the releases inside an event, one entry per release.
@@ -39,6 +48,7 @@ def spends(event: Event) -> list[Spend]:
     Requires  events with a finite ε: Gaussian noise has none.
     Rounds    nothing, except the amplified ε and δ: up.
     """
+    require_event(event)
     raise UnsupportedEvent(
         f"{type(event).__name__} has no finite ε that this accountant could add up",
         why="basic, advanced and optimal composition read (ε, δ) pairs; Gaussian noise is only described by ρ",
@@ -53,18 +63,10 @@ def _(event: Pure | BoundedRange | ContinuousLaplace) -> list[Spend]:
     return [Spend(epsilon=event.epsilon, delta=Fraction(0))]
 
 
-@spends.register
-def _(event: Approximate) -> list[Spend]:
-    return [Spend(epsilon=event.epsilon, delta=event.delta)]
-
-
-@spends.register
-def _(event: KeySelection) -> list[Spend]:
-    return [Spend(epsilon=event.epsilon, delta=event.delta)]
-
-
-@spends.register
-def _(event: PlannedBatch) -> list[Spend]:
+@spends.register(Approximate)
+@spends.register(KeySelection)
+@spends.register(PlannedBatch)
+def _(event: Approximate | KeySelection | PlannedBatch) -> list[Spend]:
     return [Spend(epsilon=event.epsilon, delta=event.delta)]
 
 
@@ -75,10 +77,8 @@ def _(event: Composed) -> list[Spend]:
 
 @spends.register
 def _(event: PoissonSampled) -> list[Spend]:
-    inside = spends(event.event)
-    epsilon = sum((part.epsilon for part in inside), Fraction(0))
-    if not epsilon:
+    inside = total(spends(event.event))
+    if not inside.epsilon:
         return []
-    delta = sum((part.delta for part in inside), Fraction(0))
-    amplified = amplify(epsilon=epsilon, delta=delta, rate=event.rate, scheme=Scheme.POISSON)
+    amplified = amplify(epsilon=inside.epsilon, delta=inside.delta, rate=event.rate, scheme=Scheme.POISSON)
     return [Spend(epsilon=exact(amplified.epsilon), delta=exact(amplified.delta))]

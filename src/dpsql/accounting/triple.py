@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 
-from dpsql.accounting.history import releases
+from dpsql.accounting.history import releases, require_event
 from dpsql.errors import BadParameter, UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
@@ -61,6 +61,7 @@ def triple(event: Event) -> Triple:
               prices a release. Sampled events are not in it: nothing in dpsql releases from a sample.
     Rounds    nothing: Fractions.
     """
+    require_event(event)
     raise UnsupportedEvent(
         f"no price in (ε, δ, ρ) is known for {type(event).__name__}",
         why="an event without a theorem has no known price, so it cannot be charged",

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Final
 
-from dpsql.accounting.basic import delta_too_small
+from dpsql.accounting.basic import slack_after
 from dpsql.accounting.history import releases
 from dpsql.accounting.limits import LONGEST_LIST, priced_epsilon, require_within, slack
 from dpsql.accounting.triple import FREE, Triple, triple
@@ -227,10 +227,7 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
             why="an infinite ρ has no exchange into (ε, δ)",
             fix="use the basic accountant",
         )
-    left = exact(delta) - price.delta
-    if left <= 0:
-        raise delta_too_small(delta)
-    return optimal_epsilon(rho=price.rho, delta=left)
+    return optimal_epsilon(rho=price.rho, delta=slack_after(price.delta, delta=delta))
 
 
 def _rho(rho: Number) -> Fraction:

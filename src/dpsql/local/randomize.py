@@ -21,7 +21,7 @@ def randomize_bits(bits: Iterable[int], *, response: RandomizedResponse, source:
     """Each bit perturbed on its own; one report per person, in the order given.
 
     Theorem   Warner (1965): each report is ε-DP in its own bit, with the ε of `response`.
-    Requires  0 or 1, one value per person.
+    Requires  one value per person. A value that is no bit counts as the nearer one, no number as 0.
     Rounds    nothing: the coins are exact.
     """
     return [response.release(Exact(bit), source=source) for bit in bits]
@@ -33,7 +33,7 @@ def randomize_categories(
     """Each category perturbed on its own; one report per person, in the order given.
 
     Theorem   Kairouz, Bonawitz, Ramage (2016): each report is ε-DP in its own value.
-    Requires  listed categories, one value per person.
+    Requires  one value per person. Whoever holds no listed category reports a uniform one.
     Rounds    nothing: the coins are exact.
     """
     return [response.release(Exact(value), source=source) for value in values]

@@ -20,6 +20,7 @@ from dpsql.randomness import SYSTEM, Source
 from dpsql.require import Number, require_count, require_positive
 
 CONFIDENCE: Final = Fraction(95, 100)
+LARGEST_DIMENSION: Final = 10**7
 _FACTOR_BITS: Final = 64  # of the factor a long vector is multiplied with
 _COORDINATE: Final = 2**40  # a coordinate beyond this many norms is cut there before the vector is clipped
 
@@ -58,7 +59,7 @@ def clip_to_l2(coordinates: Sequence[int], *, radius: int) -> list[int]:
 
 
 def clip_and_noise(
-    vectors: Iterable[Sequence[object]],
+    vectors: Iterable[object],
     *,
     dimensions: int,
     clip: Number,
@@ -76,7 +77,7 @@ def clip_and_noise(
     Requires  dimensions, clip > 0, rho > 0 and the neighbour relation, all chosen without looking at the vectors.
     Rounds    coordinates to the grain, at least 2**20 to the norm; the norm down; the margin up.
     """
-    require_count(dimensions=dimensions)
+    require_count(at_most=LARGEST_DIMENSION, dimensions=dimensions)
     require_positive(clip=clip, rho=rho)
     limit = exact(clip)
     grain_size = power_of_two_below(limit / 2**RESOLUTION)
@@ -98,14 +99,14 @@ def clip_and_noise(
     )
 
 
-def _clipped_sum(
-    vectors: Iterable[Sequence[object]], *, grain_size: Fraction, radius: int, dimensions: int
-) -> Sequence[int]:
+def _clipped_sum(vectors: Iterable[object], *, grain_size: Fraction, radius: int, dimensions: int) -> Sequence[int]:
     widest = _COORDINATE * radius * grain_size
     grain = Grain(lower=-widest, upper=widest, size=grain_size)
     total = [0] * dimensions
     for vector in vectors:
-        if isinstance(vector, (Sequence, np.ndarray)) and len(vector) == dimensions:
+        if isinstance(vector, np.ndarray) and vector.ndim == 1:
+            vector = list(vector)
+        if isinstance(vector, (list, tuple)) and len(vector) == dimensions:
             coordinates = [grain.to_grains(coordinate) or 0 for coordinate in vector]
             total = [sum(pair) for pair in zip(total, clip_to_l2(coordinates, radius=radius), strict=True)]
     return total

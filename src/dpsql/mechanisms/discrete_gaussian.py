@@ -10,9 +10,10 @@ from fractions import Fraction
 
 from dpsql import randomness
 from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, upper_tail, weight
+from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.normal import standard_tail_quantile
 from dpsql.mechanisms.search import smallest_integer
-from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.mechanisms.whole import LARGEST_ROOT, require_whole, whole, whole_vector
 from dpsql.privacy import events
 from dpsql.privacy.digits import (
     DIGITS,
@@ -50,7 +51,7 @@ def sigma_squared_for_rho(*, rho: Number, l2_squared: Number) -> Fraction:
     return exact(l2_squared) / (2 * exact(rho))
 
 
-def discrete_gaussian(*, sigma_squared: Number, size: int, source: Source) -> list[int]:
+def gaussian_noise(*, sigma_squared: Number, size: int, source: Source) -> list[int]:
     """`size` independent draws with Pr[x] ∝ exp(-x²/2σ²).
 
     Theorem   docs/theorems/discrete_gaussian.md.
@@ -93,13 +94,13 @@ class DiscreteGaussianLaw:
 
     def pmf(self, x: int) -> float:
         """Pr[X = x]."""
-        _require_integer(x=x)
+        require_whole(x=x)
         with working():
             return float(weight(x, self.sigma_squared) / gaussian_sum(self.sigma_squared))
 
     def cdf(self, x: int) -> float:
         """Pr[X <= x]."""
-        _require_integer(x=x)
+        require_whole(x=x)
         with working():
             return float(upper_tail(-x, self.sigma_squared) if x < 0 else 1 - upper_tail(x + 1, self.sigma_squared))
 
@@ -110,7 +111,7 @@ class DiscreteGaussianLaw:
         Requires  m >= 0.
         Rounds    up.
         """
-        _require_integer(at_least=0, m=m)
+        require_whole(at_least=0, m=m)
         with working():
             return min(1.0, float_above(2 * upper_tail(m + 1, self.sigma_squared)))
 
@@ -144,7 +145,7 @@ class DiscreteGaussianMechanism:
     l2: int
 
     def __post_init__(self) -> None:
-        require_count(at_most=2**200, l2=self.l2)
+        require_count(at_most=LARGEST_ROOT, l2=self.l2)
         object.__setattr__(self, "sigma_squared", self.law.sigma_squared)
 
     @property
@@ -159,8 +160,8 @@ class DiscreteGaussianMechanism:
 
     def release(self, value: Exact[int], /, *, source: Source) -> int:
         """The value plus one draw of noise."""
-        (noise,) = discrete_gaussian(sigma_squared=self.sigma_squared, size=1, source=source)
-        return whole(value.open()) + noise
+        (noise,) = gaussian_noise(sigma_squared=self.sigma_squared, size=1, source=source)
+        return whole(opened(value)) + noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +179,7 @@ class VectorDiscreteGaussianMechanism:
 
     def __post_init__(self) -> None:
         require_count(dimensions=self.dimensions)
-        require_count(at_most=2**400, l2_squared=self.l2_squared)
+        require_whole(at_least=1, l2_squared=self.l2_squared)
         object.__setattr__(self, "sigma_squared", self.law.sigma_squared)
 
     @property
@@ -195,10 +196,6 @@ class VectorDiscreteGaussianMechanism:
 
     def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[int, ...]:
         """The vector plus one draw of noise per coordinate."""
-        values = whole_vector(value.open(), dimensions=self.dimensions)
-        noises = discrete_gaussian(sigma_squared=self.sigma_squared, size=self.dimensions, source=source)
+        values = whole_vector(opened(value), dimensions=self.dimensions)
+        noises = gaussian_noise(sigma_squared=self.sigma_squared, size=self.dimensions, source=source)
         return tuple(exact_value + noise for exact_value, noise in zip(values, noises, strict=True))
-
-
-def _require_integer(*, at_least: int = -(2**400), **named: int) -> None:
-    require_count(at_least=at_least, at_most=2**400, **named)

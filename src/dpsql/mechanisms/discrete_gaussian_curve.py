@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpsql.mechanisms.lattice import gaussian_sum, is_short, tail_excess, tail_ratio, weight
 from dpsql.mechanisms.search import smallest_float
+from dpsql.mechanisms.whole import LARGEST_ROOT
 from dpsql.privacy.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_non_negative, require_open_unit, require_positive
@@ -22,7 +23,7 @@ def discrete_gaussian_delta(*, sigma_squared: Number, shift: int, epsilon: Numbe
     Rounds    up.
     """
     require_positive(sigma_squared=sigma_squared)
-    require_count(at_most=2**200, shift=shift)
+    require_count(at_most=LARGEST_ROOT, shift=shift)
     require_non_negative(epsilon=epsilon)
     require_in_reach(sigma_squared=sigma_squared, epsilon=epsilon)
     return _delta_above(sigma_squared=exact(sigma_squared), shift=shift, epsilon=exact(epsilon))
@@ -36,7 +37,7 @@ def discrete_gaussian_epsilon(*, sigma_squared: Number, shift: int, delta: Numbe
     Rounds    up.
     """
     require_positive(sigma_squared=sigma_squared)
-    require_count(at_most=2**200, shift=shift)
+    require_count(at_most=LARGEST_ROOT, shift=shift)
     require_open_unit(delta=delta)
     require_in_reach(sigma_squared=sigma_squared)
     spread, allowed = exact(sigma_squared), exact(delta)
@@ -55,7 +56,7 @@ def discrete_gaussian_sigma_squared(*, shift: int, epsilon: Number, delta: Numbe
     Requires  shift a whole number >= 1, ε >= 0, 0 < δ < 1.
     Rounds    up, toward more noise.
     """
-    require_count(at_most=2**200, shift=shift)
+    require_count(at_most=LARGEST_ROOT, shift=shift)
     require_non_negative(epsilon=epsilon)
     require_open_unit(delta=delta)
     require_in_reach(epsilon=epsilon, delta=delta)

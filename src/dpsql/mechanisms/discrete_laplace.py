@@ -9,7 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpsql import randomness
-from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.whole import require_whole, whole, whole_vector
 from dpsql.privacy.digits import (
     DIGITS,
     MARGIN,
@@ -34,14 +35,14 @@ from dpsql.require import (
 )
 
 
-def discrete_laplace(*, l1: int, epsilon: Number, size: int, source: Source) -> list[int]:
+def laplace_noise(*, l1: int, epsilon: Number, size: int, source: Source) -> list[int]:
     """`size` independent draws of the noise that makes an integer query of L1 sensitivity `l1` ε-DP.
 
     Theorem   docs/theorems/discrete_laplace.md: Pr[x] ∝ exp(-|x| ε / l1).
     Requires  l1 a whole number >= 1, ε > 0, size >= 0.
     Rounds    nothing: the draws are exact and the scale l1/ε is a rational number.
     """
-    require_count(at_most=2**400, l1=l1)
+    require_whole(at_least=1, l1=l1)
     require_epsilon(epsilon=epsilon)
     require_in_reach(epsilon=epsilon)
     draws = randomness.discrete_laplace(scale=l1 / exact(epsilon), size=size, source=source)
@@ -79,14 +80,14 @@ class DiscreteLaplaceLaw:
 
     def pmf(self, x: int) -> float:
         """Pr[X = x]."""
-        _require_integer(x=x)
+        require_whole(x=x)
         with working(self._digits()):
             p = self._power(1)
             return float((1 - p) / (1 + p) * self._power(abs(x)))
 
     def cdf(self, x: int) -> float:
         """Pr[X <= x]: p^-x / (1+p) below 0, 1 - p^(x+1) / (1+p) from 0 on."""
-        _require_integer(x=x)
+        require_whole(x=x)
         with working(self._digits()):
             tail = self._power(-x if x < 0 else x + 1) / (1 + self._power(1))
             return float(tail if x < 0 else 1 - tail)
@@ -98,7 +99,7 @@ class DiscreteLaplaceLaw:
         Requires  m >= 0.
         Rounds    up.
         """
-        _require_integer(at_least=0, m=m)
+        require_whole(at_least=0, m=m)
         with working(self._digits()):
             return min(1.0, float_above(2 * self._power(m + 1) / (1 + self._power(1))))
 
@@ -126,7 +127,7 @@ class DiscreteLaplaceLaw:
         Requires  shift a whole number >= 1, ε >= 0.
         Rounds    up.
         """
-        require_count(at_most=2**400, shift=shift)
+        require_whole(at_least=1, shift=shift)
         return GeometricShift(epsilon=1 / self.scale, shift=shift).hockey_stick(epsilon=epsilon)
 
     def _power(self, exponent: int) -> Decimal:
@@ -164,8 +165,8 @@ class LaplaceMechanism:
 
     def release(self, value: Exact[int], /, *, source: Source) -> int:
         """The value plus one draw of noise."""
-        (noise,) = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=1, source=source)
-        return whole(value.open()) + noise
+        (noise,) = laplace_noise(l1=self.l1, epsilon=self.epsilon, size=1, source=source)
+        return whole(opened(value)) + noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,17 +198,13 @@ class VectorLaplaceMechanism:
 
     def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[int, ...]:
         """The vector plus one draw of noise per coordinate."""
-        values = whole_vector(value.open(), dimensions=self.dimensions)
-        noises = discrete_laplace(l1=self.l1, epsilon=self.epsilon, size=self.dimensions, source=source)
+        values = whole_vector(opened(value), dimensions=self.dimensions)
+        noises = laplace_noise(l1=self.l1, epsilon=self.epsilon, size=self.dimensions, source=source)
         return tuple(exact_value + noise for exact_value, noise in zip(values, noises, strict=True))
 
 
 def _checked_epsilon(*, l1: int, epsilon: Number) -> Fraction:
-    require_count(at_most=2**400, l1=l1)
+    require_whole(at_least=1, l1=l1)
     require_epsilon(epsilon=epsilon)
     require_in_reach(epsilon=epsilon, scale=l1 / exact(epsilon))
     return exact(epsilon)
-
-
-def _require_integer(*, at_least: int = -(2**400), **named: int) -> None:
-    require_count(at_least=at_least, at_most=2**400, **named)

@@ -130,12 +130,18 @@ def _nearest(ratio: Fraction | tuple[int, int], size: Fraction) -> int:
 def _real(value: object) -> tuple[int, int] | None:
     """A finite real number as numerator and denominator, None for everything else."""
     if isinstance(value, np.generic):
-        value = value.item()
+        # A date is no number although numpy would turn it into one; a long double has no Python form but a Fraction.
+        dated = isinstance(value, (np.datetime64, np.timedelta64))
+        value = None if dated else _long_double(value) if isinstance(value, np.longdouble) else value.item()
     if isinstance(value, float):
         return value.as_integer_ratio() if math.isfinite(value) else None
     if isinstance(value, Decimal):
         return _decimal_ratio(value) if value.is_finite() else None
     return (int(value.numerator), int(value.denominator)) if isinstance(value, Rational) else None
+
+
+def _long_double(value: np.longdouble) -> Fraction | None:
+    return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else None
 
 
 def _decimal_ratio(value: Decimal) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Exact draws from the law with density ∝ 1 / (1 + |z|^γ), scaled and rounded to whole numbers.
+"""The law with density ∝ 1 / (1 + |z|^γ): its shape, and exact draws from it, scaled and rounded to whole numbers.
 
 A uniform number is revealed bit by bit and compared with certified bounds of the tail probability, so each draw is
 the rounding of a real number with exactly this law: nothing is truncated and nothing is a float.
@@ -13,16 +13,42 @@ from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
+from dpsql.privacy.rounding import exact
 from dpsql.randomness import Source
-from dpsql.require import require_positive
+from dpsql.randomness.uniform import LazyUniform
+from dpsql.require import Number, require_positive
 
-SMALLEST_GAMMA: Final = Fraction(5, 4)
-LARGEST_GAMMA: Final = Fraction(64)
-_FIRST_BITS: Final = 64
+LARGEST_GAMMA: Final = 10**6
+SMALLEST_DRAWN: Final = Fraction(5, 4)
+LARGEST_DRAWN: Final = Fraction(64)
 _GUARD: Final = 16
 
 Interval = tuple[int, int]
 """(low, high) around a real number times 2**bits."""
+
+
+def heavy_tail_normaliser(*, gamma: Number) -> float:
+    """The integral of 1 / (1 + |z|^γ) over the line: (2π/γ) / sin(π/γ).
+
+    Theorem   Euler's reflection formula for the Beta function B(1/γ, 1 - 1/γ).
+    Requires  γ > 1.
+    Rounds    to nearest, within a few units in the last place; for display, no release uses it.
+    """
+    require_gamma(gamma=gamma)
+    angle = math.pi / float(gamma)
+    return 2 * angle / math.sin(angle)
+
+
+def heavy_tail_variance_is_finite(*, gamma: Number) -> bool:
+    """Whether the law with density ∝ 1 / (1 + |z|^γ) has a variance: z² / z^γ must be integrable, γ > 3."""
+    require_gamma(gamma=gamma)
+    return exact(gamma) > 3
+
+
+def log_density(z: float, *, gamma: float) -> float:
+    """ln 1/(1 + |z|^γ), without overflow."""
+    size = abs(z)
+    return -math.log1p(size**gamma) if size <= 1 else -(gamma * math.log(size) + math.log1p(size**-gamma))
 
 
 def rounded_heavy_tail(*, gamma: Fraction, scale: Fraction, source: Source) -> int:
@@ -35,10 +61,11 @@ def rounded_heavy_tail(*, gamma: Fraction, scale: Fraction, source: Source) -> i
     """
     require_supported_gamma(gamma=gamma)
     require_positive(scale=scale)
-    uniform = _Uniform(source)
+    uniform = LazyUniform(source)
 
     def reaches(size: int) -> bool:
-        return size == 0 or uniform.is_below_tail(Fraction(2 * size - 1, 2) / scale, gamma=gamma)
+        z = Fraction(2 * size - 1, 2) / scale
+        return size == 0 or uniform.is_below(lambda bits: tail_fixed(z, gamma=gamma, bits=bits))
 
     high = 1
     while reaches(high):
@@ -48,26 +75,6 @@ def rounded_heavy_tail(*, gamma: Fraction, scale: Fraction, source: Source) -> i
         middle = (low + high) // 2
         low, high = (middle, high) if reaches(middle) else (low, middle)
     return -low if source.bits(1) else low
-
-
-class _Uniform:
-    """A uniform real number in [0, 1), known to as many bits as were needed so far."""
-
-    __slots__ = ("_bits", "_known", "_source")
-
-    def __init__(self, source: Source) -> None:
-        self._source, self._bits, self._known = source, _FIRST_BITS, source.bits(_FIRST_BITS)
-
-    def is_below_tail(self, z: Fraction, *, gamma: Fraction) -> bool:
-        """Whether u < Pr[|Z| >= z]; equality has probability 0 and keeps asking for bits."""
-        while True:
-            low, high = tail_fixed(z, gamma=gamma, bits=self._bits)
-            if self._known + 1 <= low:
-                return True
-            if self._known >= high:
-                return False
-            self._known = self._known << _FIRST_BITS | self._source.bits(_FIRST_BITS)
-            self._bits += _FIRST_BITS
 
 
 def tail_fixed(z: Fraction, *, gamma: Fraction, bits: int) -> Interval:
@@ -142,9 +149,20 @@ def _power(y: Fraction, exponent: Fraction, work: int) -> Interval:
 def require_supported_gamma(*, gamma: Fraction) -> None:
     """An exponent whose draws end soon: nearer to 1 the law has hardly any centre, above 64 it is a box."""
     require_positive(gamma=gamma)
-    if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+    if not SMALLEST_DRAWN <= gamma <= LARGEST_DRAWN:
         raise BadParameter(
-            f"gamma={gamma!r} must lie between {SMALLEST_GAMMA} and {LARGEST_GAMMA}",
+            f"gamma={gamma!r} must lie between {SMALLEST_DRAWN} and {LARGEST_DRAWN}",
             why="nearer to 1 typical draws have thousands of digits, and above 64 the scale 2(γ+1)S/ε only grows",
+            fix="choose γ = 2 (Cauchy) or γ = 4 (finite variance)",
+        )
+
+
+def require_gamma(*, gamma: Number) -> None:
+    """The exponent of a Cauchy-type law is a number above 1, up to a million."""
+    require_positive(gamma=gamma)
+    if not 1 < exact(gamma) <= LARGEST_GAMMA:
+        raise BadParameter(
+            f"gamma={gamma!r} must be above 1 and at most {LARGEST_GAMMA}",
+            why="1 / (1 + |z|^γ) has no finite integral for γ <= 1, and for a huge γ it is a box",
             fix="choose γ = 2 (Cauchy) or γ = 4 (finite variance)",
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
+from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import Source
 
+T = TypeVar("T")
 Input = TypeVar("Input")
 Output = TypeVar("Output", covariant=True)
 
@@ -26,3 +28,14 @@ class Mechanism(Protocol[Input, Output]):
     def release(self, value: Exact[Input], /, *, source: Source) -> Output:
         """One draw: the only way from an exact value to a number somebody may see."""
         ...
+
+
+def opened(value: Exact[T], /) -> T:
+    """The value inside; every release opens its argument here, so that a naked one is refused and not shown."""
+    if not isinstance(value, Exact):
+        raise BadParameter(
+            f"a release takes an Exact, not a {type(value).__name__}",
+            why="exact values travel wrapped, so that no log line, message or debugger can print them",
+            fix="wrap it: Exact(value), with from dpsql.privacy.exact import Exact",
+        )
+    return value.open()

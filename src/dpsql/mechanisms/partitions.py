@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
+from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import whole
 from dpsql.privacy.digits import float_below, share_of_failure
 from dpsql.privacy.events import KeySelection
@@ -173,7 +174,7 @@ class PartitionSelection(Generic[Key]):
         table = _keep_table(*_checked(*self.per_key))
         kept = [
             key
-            for key, people in value.open().items()
+            for key, people in opened(value).items()
             if bernoulli(table.probability(number_of_people(people)), source=source)
         ]
         return released_order(kept)

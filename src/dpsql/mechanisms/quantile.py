@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Any, Final
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
-from dpsql.mechanisms.whole import whole
+from dpsql.mechanisms.grain import column_grain
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.whole import require_listed
 from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import Source, uniform_below
+from dpsql.randomness.uniform import LazyUniform
 from dpsql.require import (
     Number,
     require_bounds,
@@ -34,8 +37,8 @@ LARGEST_BOUND: Final = 2**62
 def rank_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: int) -> Fraction:
     """How far one unit moves the utility −|#{x < r} − q·n| of any point r.
 
-    Theorem   Smith (2011). A value that arrives moves #{x < r} − q·n by 1 − q or −q; one that is replaced by at
-              most 1. A unit with several values moves it by as many such steps.
+    Theorem   Smith (2011). A value that arrives moves #{x < r} − q·n by 1 − q or −q; one that is replaced, or
+              becomes no value, by at most 1. A unit with several values moves it by as many such steps.
     Requires  0 <= q <= 1; values_per_unit >= 1.
     Rounds    nothing.
     """
@@ -107,8 +110,8 @@ def draw_weighted(*, lengths: Sequence[int], exponents: Sequence[Fraction], sour
     Rounds    nothing: the draw is exact.
     """
     live = [index for index, length in enumerate(lengths) if length]
-    bits, uniform = 128, source.bits(128)
-    while True:
+
+    def only_one(uniform: int, bits: int) -> int | None:
         bounds = [_weight(lengths[index], exponents[index], bits) for index in live]
         lows = list(accumulate(low for low, _ in bounds))
         highs = [0, *accumulate(high for _, high in bounds)]
@@ -116,7 +119,9 @@ def draw_weighted(*, lengths: Sequence[int], exponents: Sequence[Fraction], sour
         for index, before, after in zip(live, highs, lows, strict=False):
             if before <= least and (most <= after or index == live[-1]):
                 return index
-        uniform, bits = uniform << 64 | source.bits(64), bits + 64
+        return None
+
+    return LazyUniform(source, bits=128).decided(only_one)
 
 
 def _weight(length: int, exponent: Fraction, bits: int) -> tuple[int, int]:
@@ -129,7 +134,10 @@ def _weight(length: int, exponent: Fraction, bits: int) -> tuple[int, int]:
 class QuantileMechanism:
     """A point of the integer grid lower, …, upper whose rank among the values is close to q·n.
 
-    Values are whole numbers of grains and are clamped to the bounds. q = 0 and q = 1 give minimum and maximum.
+    Values are whole numbers of grains: others are rounded, and all are clamped to the bounds. What is missing (None,
+    NaN, ±infinity, not a number) is no value and is skipped; no row is an error, for an error that depends on a row
+    would be an answer about it. q = 0 and q = 1 stand for minimum and maximum: the answer then falls anywhere
+    between the last value and the bound.
     """
 
     q: Number
@@ -156,11 +164,13 @@ class QuantileMechanism:
         """The exponential mechanism: ε-bounded range."""
         return BoundedRange(epsilon=exact(self.epsilon))
 
-    def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> int:
+    def release(self, value: Exact[Sequence[Any]], /, *, source: Source) -> int:
         """One grid point, with probability exactly proportional to exp(−ε·|#{x < r} − q·n| / 2Δ)."""
-        lower, upper = int(self.lower), int(self.upper)
-        ordered = sorted(min(max(whole(x), lower), upper) for x in value.open())
-        edges = [lower - 1, *ordered, upper]  # the points r in (edge, next edge] have equally many values below
+        rows = opened(value)
+        require_listed(rows, name="the rows")
+        grid = column_grain(lower=int(self.lower), upper=int(self.upper), whole=True)
+        ordered = sorted(x for x in map(grid.to_grains, rows) if x is not None)
+        edges = [grid.low - 1, *ordered, grid.high]  # points r in (edge, next edge] have equally many values below
         lengths = [right - left for left, right in pairwise(edges)]
         exponents = _exact_exponents(lengths, q=exact(self.q), scale=self.scale)
         chosen = draw_weighted(lengths=lengths, exponents=exponents, source=source)

@@ -6,10 +6,13 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds, sqrt_bounds
 from dpsql.errors import BadParameter, InternalError
+from dpsql.mechanisms.grain import column_grain
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.whole import listed_once
 from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
@@ -27,6 +30,7 @@ from dpsql.require import (
 Category = TypeVar("Category", bound=Hashable)
 
 HALF: Final = Fraction(1, 2)
+_BIT: Final = column_grain(lower=0, upper=1, whole=True)
 LARGEST_TAIL: Final = 2000
 
 
@@ -82,6 +86,12 @@ def kary_keep_probability(*, epsilon: Number, categories: int) -> Fraction:
     others = exp_negative_fixed(exact(epsilon), bits=bits)[1] * (categories - 1)
     # One unit less than the floor: a visible distance, so that the ε recomputed from the coins is below the stated one.
     return Fraction((1 << 2 * bits) // ((1 << bits) + others) - 1, 1 << bits)
+
+
+def _keep_and_other(*, epsilon: Number, categories: int) -> tuple[Fraction, Fraction]:
+    """(p, q): the probabilities of reporting the truth, and one particular other category."""
+    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
+    return keep, (1 - keep) / (categories - 1)
 
 
 def _require_within(*, epsilon: Number, odds: Fraction) -> None:
@@ -149,16 +159,10 @@ class RandomizedResponse:
         bits = 128 + self.yes_given_yes.denominator.bit_length() + self.yes_given_no.denominator.bit_length()
         return Pure(epsilon=log_bounds(max(yes, no), bits=bits)[1])
 
-    def release(self, value: Exact[int] | Exact[bool], /, *, source: Source) -> int:
-        """The reported bit, 0 or 1."""
-        bit = value.open()
-        if bit not in (0, 1):
-            raise BadParameter(
-                f"the answer is a {type(bit).__name__}, not a bit",
-                why="randomized response hides a yes or a no",
-                fix="pass 0 or 1",
-            )
-        return int(bernoulli(self.yes_given_yes if bit else self.yes_given_no, source=source))
+    def release(self, value: Exact[Any], /, *, source: Source) -> int:
+        """The reported bit, 0 or 1. Other numbers count as the nearer bit, no number as a no: no answer is an error."""
+        yes = _BIT.to_grains(opened(value))
+        return int(bernoulli(self.yes_given_yes if yes else self.yes_given_no, source=source))
 
 
 def two_coin_probabilities(*, truth: Number, heads: Number) -> tuple[Fraction, Fraction]:
@@ -175,21 +179,18 @@ def two_coin_probabilities(*, truth: Number, heads: Number) -> tuple[Fraction, F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KaryResponse(Generic[Category]):
-    """A category is kept with probability `keep`, else replaced by another one, uniformly."""
+    """A category is kept with probability `keep`, else replaced by another one, uniformly.
+
+    Whoever holds no listed category reports a uniform one, which adds the same to every share: map such values to a
+    category of their own, such as 'other', before, if they are to be counted.
+    """
 
     categories: Sequence[Category]
     epsilon: Number
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", tuple(self.categories))
-        if len(set(self.categories)) != len(self.categories):
-            raise BadParameter(
-                "a category is listed twice",
-                why="a value listed twice would be reported twice as often",
-                fix="list every category once",
-            )
-        keep = self.keep
-        _require_within(epsilon=self.epsilon, odds=keep * (len(self.categories) - 1) / (1 - keep))
+        object.__setattr__(self, "categories", listed_once(self.categories, name="categories"))
+        _require_within(epsilon=self.epsilon, odds=self.keep / self.other)
 
     @property
     def keep(self) -> Fraction:
@@ -199,7 +200,7 @@ class KaryResponse(Generic[Category]):
     @property
     def other(self) -> Fraction:
         """The probability of reporting one particular other category."""
-        return (1 - self.keep) / (len(self.categories) - 1)
+        return _keep_and_other(epsilon=self.epsilon, categories=len(self.categories))[1]
 
     @property
     def event(self) -> Pure:
@@ -207,19 +208,20 @@ class KaryResponse(Generic[Category]):
         return Pure(epsilon=exact(self.epsilon))
 
     def release(self, value: Exact[Category], /, *, source: Source) -> Category:
-        """The reported category."""
-        category = value.open()
-        if category not in self.categories:
-            raise BadParameter(
-                "the value is not one of the categories",
-                why="a report outside the list would name the person",
-                fix="map unlisted values to a listed category, such as 'other', at the source",
-            )
-        index = self.categories.index(category)
+        """The reported category. A value that is not listed is no error, which would be an answer about it."""
+        index = self._place(opened(value))
+        if index is None:
+            return self.categories[uniform_below(len(self.categories), source=source)]
         if bernoulli(self.keep, source=source):
             return self.categories[index]  # the listed object: an equal one, 1.0 for 1, would show that it is the truth
         drawn = uniform_below(len(self.categories) - 1, source=source)
         return self.categories[drawn + (drawn >= index)]
+
+    def _place(self, category: Category) -> int | None:
+        try:
+            return self.categories.index(category)
+        except (ValueError, TypeError, ArithmeticError):  # the last two from values that refuse to be compared
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,16 +325,19 @@ def kary_frequency(*, observed: Number, epsilon: Number, categories: int) -> flo
     require_probability(observed=observed)
     require_epsilon(epsilon=epsilon)
     require_in_reach(epsilon=epsilon)
-    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
-    other = (1 - keep) / (categories - 1)
+    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
     return float((exact(observed) - other) / (keep - other))
 
 
 def kary_observed(*, share: Number, epsilon: Number, categories: int) -> float:
-    """The expected share of a category among the reports: q + share·(p − q)."""
+    """The expected share of a category among the reports, from its share among the truths.
+
+    Theorem   Wang et al. (2017):  q + share·(p − q), with p and q the probabilities of `KaryResponse`.
+    Requires  0 <= share <= 1; epsilon > 0; categories >= 2.
+    Rounds    to nearest.
+    """
     require_probability(share=share)
-    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
-    other = (1 - keep) / (categories - 1)
+    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
     return float(other + exact(share) * (keep - other))
 
 
@@ -345,7 +350,6 @@ def kary_variance(*, share: Number, size: int, epsilon: Number, categories: int)
     """
     require_probability(share=share)
     require_count(size=size)
-    keep = kary_keep_probability(epsilon=epsilon, categories=categories)
-    other = (1 - keep) / (categories - 1)
+    keep, other = _keep_and_other(epsilon=epsilon, categories=categories)
     spread = exact(share) * keep * (1 - keep) + (1 - exact(share)) * other * (1 - other)
     return spread / (size * (keep - other) ** 2)

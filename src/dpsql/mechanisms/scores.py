@@ -9,6 +9,8 @@ from numbers import Integral
 from typing import Generic, TypeAlias, TypeVar
 
 from dpsql.errors import BadParameter
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.whole import listed_once, require_listed
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
@@ -78,7 +80,7 @@ class Selection(Generic[Candidate]):
     max_candidates: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", tuple(self.candidates))
+        object.__setattr__(self, "candidates", listed_once(self.candidates, name="candidates"))
         require_count(max_candidates=self.max_candidates)
         require_candidates(len(self.candidates), at_most=self.max_candidates)
         selection_scale(sensitivity=self.sensitivity, epsilon=self.epsilon, monotonic=self.monotonic)
@@ -101,7 +103,8 @@ def require_candidates(count: int, *, at_most: int) -> None:
 
 def open_scores(value: Exact[Sequence[Score]], *, count: int) -> list[Fraction]:
     """The scores inside `value`, as exact rationals, one per candidate. Complaints name no score."""
-    scores = value.open()
+    scores = opened(value)
+    require_listed(scores, name="the scores")
     if len(scores) != count:
         raise BadParameter(
             f"the scores do not match the {count} candidates",

@@ -14,12 +14,15 @@ from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
+from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser as heavy_tail_normaliser
+from dpsql.mechanisms.heavy_tail import heavy_tail_variance_is_finite as heavy_tail_variance_is_finite
+from dpsql.mechanisms.heavy_tail import log_density
+from dpsql.mechanisms.heavy_tail import require_gamma as require_gamma
 from dpsql.privacy.rounding import exact, round_down
 from dpsql.require import Number, require_count, require_epsilon, require_positive
 
 _BITS: Final = 192
 _TINY: Final = 4096  # exp(-4096) < 2**-5900: below every δ
-LARGEST_GAMMA: Final = 10**6
 LARGEST_DIMENSION: Final = 10**5
 
 
@@ -156,24 +159,6 @@ def _rounded(x: Fraction, side: int) -> Fraction:
     return Fraction(math.floor(scaled) if side < 0 else math.ceil(scaled), 1 << 256)
 
 
-def heavy_tail_normaliser(*, gamma: Number) -> float:
-    """The integral of 1 / (1 + |z|^γ) over the line: (2π/γ) / sin(π/γ).
-
-    Theorem   Euler's reflection formula for the Beta function B(1/γ, 1 - 1/γ).
-    Requires  γ > 1.
-    Rounds    to nearest, within a few units in the last place; for display, no release uses it.
-    """
-    require_gamma(gamma=gamma)
-    angle = math.pi / float(gamma)
-    return 2 * angle / math.sin(angle)
-
-
-def heavy_tail_variance_is_finite(*, gamma: Number) -> bool:
-    """Whether the law with density ∝ 1 / (1 + |z|^γ) has a variance: z² / z^γ must be integrable, γ > 3."""
-    require_gamma(gamma=gamma)
-    return exact(gamma) > 3
-
-
 def cauchy_loss_bound(*, epsilon: Number, gamma: Number, slack: Number) -> Fraction:
     """A proven upper bound of the privacy loss of smooth Cauchy-type noise at scale 2(γ+1)S/ε.
 
@@ -207,20 +192,3 @@ def cauchy_worst_loss_found(*, epsilon: Number, gamma: Number, points: int) -> f
         wide = log_density(z * math.exp(-alpha), gamma=power) - alpha
         worst = max(worst, abs(narrow - wide))
     return worst
-
-
-def log_density(z: float, *, gamma: float) -> float:
-    """ln 1/(1 + |z|^γ), without overflow."""
-    size = abs(z)
-    return -math.log1p(size**gamma) if size <= 1 else -(gamma * math.log(size) + math.log1p(size**-gamma))
-
-
-def require_gamma(*, gamma: Number) -> None:
-    """The exponent of a Cauchy-type law is a number above 1, up to a million."""
-    require_positive(gamma=gamma)
-    if not 1 < exact(gamma) <= LARGEST_GAMMA:
-        raise BadParameter(
-            f"gamma={gamma!r} must be above 1 and at most {LARGEST_GAMMA}",
-            why="1 / (1 + |z|^γ) has no finite integral for γ <= 1, and for a huge γ it is a box",
-            fix="choose γ = 2 (Cauchy) or γ = 4 (finite variance)",
-        )

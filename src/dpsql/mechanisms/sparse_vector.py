@@ -17,6 +17,7 @@ import numpy as np
 
 from dpsql.enclosure import log_bounds
 from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.quadrature import log_laplace, panels
 from dpsql.mechanisms.whole import whole
 from dpsql.privacy.events import Pure
@@ -177,7 +178,7 @@ class SparseVector:
     def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[Comparison, ...]:
         """The answers to a list of queries, up to and including the last positive one that is paid for."""
         run, answers = self.start(source=source), list[Comparison]()
-        for query in value.open():
+        for query in opened(value):
             if run.left == 0:
                 break
             answers.append(run.ask(Exact(query)))
@@ -212,8 +213,8 @@ class SparseVectorRun:
                 why="each further positive answer would cost privacy nobody has paid for",
                 fix="start a new stream, and charge it",
             )
-        value = whole(query.open())
-        if value + self._noise(self._mechanism.scales.query_scale) < self._noisy_threshold.open():
+        value = whole(opened(query))
+        if value + self._noise(self._mechanism.scales.query_scale) < opened(self._noisy_threshold):
             return Comparison(above=False)
         self._left -= 1
         scale = self._mechanism.numeric_scale

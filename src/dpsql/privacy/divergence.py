@@ -1,5 +1,8 @@
 """How far apart two output laws are, and what that says about privacy.
 
+A divergence has a direction, from P to Q: `max_divergence`, `hockey_stick` and `approx_max_divergence`. A promise holds
+in both, so what an audit of two laws reports is the larger of the two: `audit_pure`, `audit_delta`, `audit_epsilon`.
+
 Laws are given as probabilities of outcomes (`Masses`). Arithmetic is exact on rationals; exp and log enter through
 certified enclosures, so "up" below is a fact about the numbers passed in, not a hope.
 """
@@ -133,7 +136,7 @@ def loss_tail(p: Masses, q: Masses, *, epsilon: Number) -> float:
 
 
 def audit_pure(p: Masses, q: Masses) -> float:
-    """The smallest ε for which these two output laws are ε-indistinguishable, in both directions.
+    """The smallest ε for which these two output laws are ε-indistinguishable: `max_divergence`, the larger direction.
 
     Theorem   pure DP holds for all events iff it holds for all outcomes (docs/theorems/pointwise_is_setwise.md).
     Requires  discrete laws over the same outcomes.
@@ -157,7 +160,7 @@ def audit_delta(p: Masses, q: Masses, *, epsilon: Number) -> float:
 def audit_epsilon(p: Masses, q: Masses, *, delta: Number) -> float:
     """The smallest ε for which these two output laws are (ε, δ)-indistinguishable, in both directions.
 
-    Theorem   `approx_max_divergence`, both ways.
+    Theorem   the larger `approx_max_divergence` of the two directions: (ε, δ) is asked of every ordered pair.
     Requires  0 <= δ < 1.
     Rounds    up.
     """

@@ -7,13 +7,25 @@ mechanism as tightly as a known theorem does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.require import require_count, require_delta, require_epsilon, require_open_unit, require_positive
+
+_CHECKS: Mapping[str, Callable[..., None]] = {
+    "epsilon": require_epsilon,
+    "delta": require_delta,
+    "noise_multiplier": require_positive,
+    "sigma_squared": require_positive,
+    "l2_squared": require_positive,
+    "rate": require_open_unit,
+    "dimensions": require_count,
+    "keys": require_count,
+}
+"""What a parameter of this name must be, in whichever event it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +34,11 @@ class Event:
 
     def __post_init__(self) -> None:
         for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in _CHECKS:
+                _CHECKS[field.name](**{field.name: value})
             if field.type == "Fraction":
-                object.__setattr__(self, field.name, exact(getattr(self, field.name)))
+                object.__setattr__(self, field.name, exact(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +51,12 @@ class Pure(Event):
 
     epsilon: Fraction
 
-    def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
-        Event.__post_init__(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinuousLaplace(Event):
     """Laplace noise of scale l1/ε on the real line: ε-DP, with a tighter Rényi curve than `Pure`."""
 
     epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
-        Event.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +65,12 @@ class BoundedRange(Event):
 
     epsilon: Fraction
 
-    def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
-        Event.__post_init__(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinuousGaussian(Event):
     """Gaussian noise on the real line with σ = noise_multiplier · l2. Library only: it never prices a release."""
 
     noise_multiplier: Fraction
-
-    def __post_init__(self) -> None:
-        require_positive(noise_multiplier=self.noise_multiplier)
-        Event.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +81,6 @@ class DiscreteGaussian(Event):
     l2_squared: Fraction
     dimensions: int = 1
 
-    def __post_init__(self) -> None:
-        require_positive(sigma_squared=self.sigma_squared, l2_squared=self.l2_squared)
-        require_count(dimensions=self.dimensions)
-        Event.__post_init__(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approximate(Event):
@@ -94,11 +88,6 @@ class Approximate(Event):
 
     epsilon: Fraction
     delta: Fraction
-
-    def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
-        require_delta(delta=self.delta)
-        Event.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +99,7 @@ class KeySelection(Event):
     keys: int
 
     def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
         require_open_unit(delta=self.delta)
-        require_count(keys=self.keys)
         Event.__post_init__(self)
 
 
@@ -125,9 +112,7 @@ class GaussianThreshold(Event):
     keys: int
 
     def __post_init__(self) -> None:
-        require_positive(sigma_squared=self.sigma_squared)
         require_open_unit(delta=self.delta)
-        require_count(keys=self.keys)
         Event.__post_init__(self)
 
 
@@ -152,7 +137,6 @@ class PoissonSampled(Event):
 
     def __post_init__(self) -> None:
         _described((self.event,))
-        require_open_unit(rate=self.rate)
         Event.__post_init__(self)
 
 
@@ -175,7 +159,5 @@ class PlannedBatch(Event):
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        require_epsilon(epsilon=self.epsilon)
-        require_delta(delta=self.delta)
         object.__setattr__(self, "events", _described(self.events))
         Event.__post_init__(self)

@@ -18,6 +18,8 @@ class Exact(Generic[T]):
     _value: T
 
     def __init__(self, value: T) -> None:
+        if hasattr(self, "_value"):
+            raise TypeError("an exact value cannot be changed")
         object.__setattr__(self, "_value", value)
 
     def open(self) -> T:
@@ -42,6 +44,9 @@ class Exact(Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> NoReturn:
+        raise TypeError("an exact value cannot be pickled")
+
+    def __getstate__(self) -> NoReturn:
         raise TypeError("an exact value cannot be pickled")
 
     def __copy__(self) -> NoReturn:

@@ -1,15 +1,11 @@
-"""The currencies of privacy loss: what a promise is worth, in numbers and in words."""
+"""What an (ε, δ) promise is worth, in numbers and in words."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import total_ordering
-from typing import Self
 
-from dpsql.errors import BadParameter, MixedCurrencies
-from dpsql.privacy.rounding import exact
+from dpsql.errors import BadParameter
 from dpsql.require import Number, require_delta, require_finite, require_non_negative
 
 
@@ -90,97 +86,3 @@ def require_order(*, alpha: Number) -> None:
             why="order 1 is the Kullback-Leibler divergence, and orders below bound no privacy loss",
             fix="choose an order above 1; 2 to 64 are usual",
         )
-
-
-@total_ordering
-@dataclass(frozen=True, slots=True, eq=False)
-class Loss:
-    """An amount of privacy loss in one currency: ordered, added, never mixed with another currency."""
-
-    def _amount(self) -> Fraction:
-        raise NotImplementedError  # pragma: no cover - every currency says where its amount is
-
-    def _currency(self) -> str:
-        return type(self).__name__
-
-    def _with(self, amount: Fraction) -> Self:
-        raise NotImplementedError  # pragma: no cover
-
-    def _amount_of(self, other: object) -> Fraction:
-        if not isinstance(other, Loss) or other._currency() != self._currency():
-            theirs = other._currency() if isinstance(other, Loss) else type(other).__name__
-            raise MixedCurrencies(
-                f"{self._currency()} cannot be added to or compared with {theirs}",
-                why="the numbers measure different things; their sum or order means nothing",
-                fix="convert both to the same currency with a theorem of dpsql.accounting first",
-            )
-        return other._amount()
-
-    def __add__(self, other: Loss) -> Self:
-        return self._with(self._amount() + self._amount_of(other))
-
-    def __lt__(self, other: Loss) -> bool:
-        return self._amount() < self._amount_of(other)
-
-    def __eq__(self, other: object) -> bool:
-        return self._amount() == self._amount_of(other)
-
-    def __hash__(self) -> int:
-        return hash((self._currency(), self._amount()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PureDP(Loss):
-    """ε of pure differential privacy. Adds up under composition (Dwork, Roth 2014, Thm 3.14)."""
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        require_non_negative(epsilon=self.epsilon)
-        object.__setattr__(self, "epsilon", exact(self.epsilon))
-
-    def _amount(self) -> Fraction:
-        return self.epsilon
-
-    def _with(self, amount: Fraction) -> Self:
-        return type(self)(epsilon=amount)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ZCDP(Loss):
-    """ρ of zero-concentrated differential privacy. Adds up under composition (Bun, Steinke 2016, Lemma 1.7)."""
-
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        require_non_negative(rho=self.rho)
-        object.__setattr__(self, "rho", exact(self.rho))
-
-    def _amount(self) -> Fraction:
-        return self.rho
-
-    def _with(self, amount: Fraction) -> Self:
-        return type(self)(rho=amount)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RDP(Loss):
-    """ε of Rényi differential privacy of order alpha. Adds up at equal order (Mironov 2017, Prop. 1)."""
-
-    alpha: Fraction
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        require_order(alpha=self.alpha)
-        require_non_negative(epsilon=self.epsilon)
-        object.__setattr__(self, "alpha", exact(self.alpha))
-        object.__setattr__(self, "epsilon", exact(self.epsilon))
-
-    def _amount(self) -> Fraction:
-        return self.epsilon
-
-    def _currency(self) -> str:
-        return f"RDP of order {self.alpha}"
-
-    def _with(self, amount: Fraction) -> Self:
-        return type(self)(alpha=self.alpha, epsilon=amount)

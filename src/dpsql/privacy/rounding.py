@@ -26,7 +26,7 @@ def exact(value: Number) -> Fraction:
             why=f"beyond 10**±{_LONGEST_DECIMAL} it has too many digits to compute with",
             fix="measure in other units",
         )
-    return Fraction(value) if isinstance(value, (int, float, Decimal, Fraction)) else Fraction(float(value))
+    return Fraction(value)
 
 
 def round_up(value: Fraction) -> float:

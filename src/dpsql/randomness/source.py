@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-_POOL: Final = 1 << 12
+from dpsql.errors import BadParameter
 
 
 class Source(Protocol):
@@ -24,31 +23,21 @@ class Source(Protocol):
         ...
 
 
-class OsSource(threading.local):
-    """The operating system's generator. Small requests are served from a pool that no fork or thread shares.
+class OsSource:
+    """The operating system's generator, asked anew for every request.
 
-    Two threads, or a parent and a child process, that read the same pool would draw the same noise, and the
-    difference of their two answers would be exact. So each thread has its own pool, which belongs to one process.
+    Nothing is kept between requests: bits held back could be handed out twice, to a thread, a forked child or a
+    signal handler, and the difference of two answers with the same noise would be exact.
     """
 
-    def __init__(self) -> None:
-        self._pool = b""
-        self._at = 0
-        self._pid = -1
+    __slots__ = ()
 
     def words(self, count: int) -> NDArray[np.uint64]:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
     def bits(self, count: int) -> int:
         size = (count + 7) >> 3
-        if size > _POOL:
-            return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
-        end = self._at + size
-        if end > len(self._pool) or self._pid != os.getpid():
-            self._pool, self._pid, end = os.urandom(_POOL), os.getpid(), size
-            self._at = 0
-        chunk, self._at = self._pool[self._at : end], end
-        return int.from_bytes(chunk, "little") >> (8 * size - count)
+        return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
 
 
 SYSTEM: Final = OsSource()
@@ -60,6 +49,12 @@ def uniform_below(bound: int, *, source: Source) -> int:
 
     Requires  bound >= 1.
     """
+    if bound < 1:
+        raise BadParameter(
+            "uniform_below needs a bound of at least 1",
+            why="there is no integer to choose from",
+            fix="check the list or the denominator where it enters",
+        )
     count = (bound - 1).bit_length()
     while True:
         value = source.bits(count)

@@ -10,8 +10,9 @@ from typing import Final
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_bounds, require_count, require_numbers
+from dpsql.require import Number, require_bounds, require_count
 from dpsql.sensitivity.smooth import SmoothBound, require_beta, smooth_sensitivity
+from dpsql.sensitivity.smooth_values import private_number
 
 MOST_EDGES: Final = 1000
 """One maximum flow is computed per edge; a thousand take about a quarter of a minute."""
@@ -103,8 +104,7 @@ def _exact_weights(graph: Graph, weights: Sequence[Number]) -> list[Fraction]:
             why="each edge has one weight",
             fix="pass the weights in the order of the edges",
         )
-    require_numbers(weights=weights)
-    return [exact(weight) for weight in weights]
+    return [private_number(weight) for weight in weights]
 
 
 def _by_weight(sizes: Sequence[Fraction]) -> list[int]:

@@ -128,7 +128,7 @@ def _on_a_grid(values: Values, lower: Fraction, upper: Fraction) -> tuple[NDArra
     """Mixed numbers (Decimal, Fraction, large integers): doubles if all are, else multiples of one unit."""
     if len(values) > _MOST_MIXED:
         raise _no_column(f"more than {_MOST_MIXED} numbers of mixed types")
-    numbers = [lower, *(_number(value) for value in values), upper]
+    numbers = [lower, *(private_number(value) for value in values), upper]
     if all(_double(number) for number in numbers):
         return np.array([float(number) for number in numbers]), Fraction(1)
     common = 1
@@ -142,7 +142,8 @@ def _on_a_grid(values: Values, lower: Fraction, upper: Fraction) -> tuple[NDArra
     return np.array(counts, dtype=np.int64), Fraction(1, common)
 
 
-def _number(value: Any) -> Fraction:
+def private_number(value: Any) -> Fraction:
+    """The value as an exact rational, or a refusal that does not quote it."""
     if isinstance(value, np.generic):
         value = value.item()
     try:

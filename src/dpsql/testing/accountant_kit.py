@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
 from dpsql.errors import UnsupportedEvent
-from dpsql.privacy.events import Composed, Event, Pure
+from dpsql.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    ContinuousGaussian,
+    ContinuousLaplace,
+    DiscreteGaussian,
+    Event,
+    GaussianThreshold,
+    KeySelection,
+    PlannedBatch,
+    PoissonSampled,
+    Pure,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Mystery(Event):
     """An event no accountant has a theorem for."""
+
+
+PARAMETERS: Final[Mapping[type[Event], Mapping[str, Any]]] = MappingProxyType(
+    {
+        Pure: {"epsilon": 0.1},
+        DiscreteGaussian: {"sigma_squared": 100, "l2_squared": 1, "dimensions": 5},
+        PoissonSampled: {"event": ContinuousGaussian(noise_multiplier=Fraction(2)), "rate": 0.02},
+        BoundedRange: {"epsilon": 0.5},
+        Approximate: {"epsilon": 0.3, "delta": 1e-6},
+        KeySelection: {"epsilon": 0.5, "delta": 1e-6, "keys": 3},
+        GaussianThreshold: {"sigma_squared": 100, "delta": 1e-6, "keys": 3},
+        ContinuousGaussian: {"noise_multiplier": 10},
+        ContinuousLaplace: {"epsilon": 0.1},
+        PlannedBatch: {"epsilon": 0.2, "delta": 1e-6, "events": (Pure(epsilon=Fraction(1, 10)),) * 2},
+    }
+)
+"""For every kind of release, parameters as a caller writes them."""
+
+
+def one_of_each(*, without: Collection[type[Event]] = ()) -> tuple[Event, ...]:
+    """One event of every kind, except the kinds an accountant has no theorem for."""
+    return tuple(kind(**numbers) for kind, numbers in PARAMETERS.items() if kind not in without)
 
 
 class AccountantKit:

@@ -11,18 +11,21 @@ import dataclasses
 import math
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 from dpsql.errors import DpsqlError
 from dpsql.mechanisms.mechanism import Mechanism
+from dpsql.privacy import events
 from dpsql.privacy.events import Event
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
 from dpsql.testing.seeded import SeededSource
 
 FALSE_ALARM: Final = 1e-9
+SLACK: Final = 1e-9  # the rounding of the probabilities a test states
+ORDERS: Final = (1.5, 2.0, 3.0, 8.0)
 SECRET: Final = "0.8675309"  # the digits of a value that must appear in no message
 
 
@@ -73,6 +76,10 @@ class MechanismKit:
         """Inputs that are refused and hold `SECRET`'s digits, which the message must not repeat."""
         return ()
 
+    def strange_rows(self) -> Iterable[Any]:
+        """Inputs read from rows of which some hold no value of the right kind: released like any other."""
+        return ()
+
     def test_the_event_is_an_event_and_does_not_change(self) -> None:
         mechanism = self.mechanism()
         before = mechanism.event
@@ -116,9 +123,19 @@ class MechanismKit:
             assert message, "an input of the wrong type was released"
             assert SECRET not in message
 
-    def _refusal(self, value: Any) -> str:
+    def test_no_row_is_an_error(self) -> None:
+        for value in self.strange_rows():
+            assert not self._refusal(value), "an error that depends on a row is an answer about it"
+
+    def test_a_naked_value_is_refused(self) -> None:
+        for value in (self.value(), 8675309, None):
+            message = self._refusal(value, wrap=lambda naked: naked)
+            assert "Exact(value)" in message, "a value that was not wrapped in Exact was released"
+            assert "8675309" not in message
+
+    def _refusal(self, value: Any, *, wrap: Callable[[Any], Any] = Exact) -> str:
         try:
-            self.mechanism().release(Exact(value), source=SYSTEM)
+            self.mechanism().release(wrap(value), source=SYSTEM)
         except DpsqlError as error:
             return f"{error} {error.as_json()}"
         return ""
@@ -136,15 +153,55 @@ class MechanismKit:
             assert chance > FALSE_ALARM, f"{output!r} came {seen[output]} times in {self.draws}"
 
     def test_the_law_keeps_the_promise_of_the_event(self) -> None:
+        """On the outputs named, which can only make a divergence smaller: a failure is a broken promise."""
         event = self.mechanism().event
-        epsilon = getattr(event, "epsilon", None)
-        if not isinstance(epsilon, Fraction):
-            return  # a promise that is not an (ε, δ): its accountant has its own kit
-        delta = float(getattr(event, "delta", 0))
-        factor = math.exp(epsilon)
+        assert type(event) in PROMISES, f"no law says what {type(event).__name__} promises"
         for one, other in ((self.value(), self.neighbour()), (self.neighbour(), self.value())):
-            excess = [self.probability(one, y) - factor * self.probability(other, y) for y in self.outputs()]
-            assert math.fsum(max(part, 0.0) for part in excess) <= delta + 1e-9
+            PROMISES[type(event)](
+                event, [(self.probability(one, y), self.probability(other, y)) for y in self.outputs()]
+            )
+
+
+Chances = Sequence[tuple[float, float]]
+"""The probability of each output under a database and under its neighbour."""
+
+
+def _keeps_epsilon_delta(event: Any, chances: Chances) -> None:
+    factor = math.exp(event.epsilon)
+    excess = math.fsum(max(p - factor * q, 0.0) for p, q in chances)
+    assert excess <= float(getattr(event, "delta", 0)) + SLACK
+
+
+def _keeps_bounded_range(event: Any, chances: Chances) -> None:
+    losses = [math.log(p / q) for p, q in chances]
+    assert max(losses) - min(losses) <= float(event.epsilon) + SLACK
+
+
+def _keeps_rho(rho: Fraction, delta: Fraction, chances: Chances) -> None:
+    """Outputs that are impossible for the neighbour come with probability δ at most, and without the outputs
+    impossible for either the Rényi divergence is at most αρ. Of discrete Gaussians it is αρ exactly at order 2."""
+    apart = math.fsum(p for p, q in chances if q == 0)
+    assert apart <= float(delta) + SLACK
+    others = math.fsum(q for p, q in chances if p == 0)
+    shared = [(math.log(p / (1 - apart)), math.log(q / (1 - others))) for p, q in chances if p > 0 and q > 0]
+    for order in ORDERS:
+        moment = math.fsum(math.exp(order * p + (1 - order) * q) for p, q in shared)
+        assert moment <= math.exp((order - 1) * order * rho) * (1 + SLACK), f"at order {order}"
+
+
+PROMISES: Final[Mapping[type[Event], Callable[[Any, Chances], None]]] = {
+    events.Pure: _keeps_epsilon_delta,
+    events.BoundedRange: _keeps_bounded_range,
+    events.Approximate: _keeps_epsilon_delta,
+    events.KeySelection: _keeps_epsilon_delta,
+    events.DiscreteGaussian: lambda event, chances: _keeps_rho(
+        event.l2_squared / (2 * event.sigma_squared), Fraction(0), chances
+    ),
+    events.GaussianThreshold: lambda event, chances: _keeps_rho(
+        event.keys / (2 * event.sigma_squared), event.delta, chances
+    ),
+}
+"""What each event promises about the two laws of a pair of neighbours."""
 
 
 def _hashable(output: Any) -> Hashable:

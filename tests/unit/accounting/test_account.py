@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -139,8 +139,9 @@ def test_branches_do_not_add_up_across_paths() -> None:
     assert 0.02 < found <= float(account.delta) + 1e-12
 
 
-def test_a_wrong_limit_is_caught_by_the_search() -> None:
+def test_a_wrong_limit_is_caught_by_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """C100: the search can fail: with four times ρ* an analyst breaks the promise."""
+    monkeypatch.setattr(Account, "__post_init__", lambda self: None)  # which would refuse the wrong limit
     account = Account(epsilon=F(1, 2), delta=F(1, 50), delta_prime=F(1, 50), rho=F(0))
     right = largest_rho(epsilon=F(1, 2), delta=F(1, 50)).rho
     step = pure(F(1, 4))
@@ -186,8 +187,11 @@ def test_without_a_reserve_there_is_no_gaussian() -> None:
 
 
 def test_a_limit_without_a_reserve_is_void() -> None:
-    """C110: whoever rebuilds an account with δ' = 0 and some ρ* still has no second branch."""
-    odd = Account(epsilon=F(1), delta=F(1, 100), delta_prime=F(0), rho=F(1))
+    """C110: with δ' = 0 no ρ* is accepted, and one that were there would open no second branch."""
+    with pytest.raises(BadParameter):
+        Account(epsilon=F(1), delta=F(1, 100), delta_prime=F(0), rho=F(1))
+    odd = Account.opened(epsilon=1, delta=F(1, 100), delta_prime=0)
+    object.__setattr__(odd, "rho", F(1))
     assert not odd.concentrated_branch_open
     assert not odd.admits(DiscreteGaussian(sigma_squared=F(100), l2_squared=F(1)))
 
@@ -237,6 +241,72 @@ def test_a_grant_has_the_exchange_rate_of_its_account() -> None:
     assert grant.spent == FREE
     assert (grant.delta, grant.delta_prime) == (account.delta, account.delta_prime)
     assert account.rho_for(epsilon=2) == account.rho
+
+
+def test_a_grant_is_never_larger_than_its_account() -> None:
+    account = Account.opened(epsilon=2, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
+    assert account.grant(epsilon=2).rho == account.rho
+    small = account.grant(epsilon=F(1, 2))
+    inner = small.grant(epsilon=F(1, 3))
+    assert inner.rho / inner.epsilon == account.rho / account.epsilon
+    for larger in (lambda: account.grant(epsilon=F(201, 100)), lambda: small.grant(epsilon=F(51, 100))):
+        with pytest.raises(BadParameter, match="grant"):
+            larger()
+
+
+@settings(deadline=None)
+@given(st.fractions(F(1, 1000), 20), st.sampled_from([F(1, 2), F(1, 10**6), F(1, 10**30)]), st.fractions(F(1, 100), 1))
+def test_a_rebuilt_account_with_a_false_limit_is_refused(epsilon: Fraction, reserve: Fraction, share: Fraction) -> None:
+    """C110: ρ* is checked, for accounts and for grants; a smaller one only refuses more and is accepted."""
+    account = Account.opened(epsilon=epsilon, delta=reserve, delta_prime=reserve)
+    for honest in (account, account.grant(epsilon=share * epsilon)):
+        assert replace(honest) == honest
+        assert replace(honest, rho=honest.rho / 2).rho == honest.rho / 2
+        for false in (honest.rho * (1 + F(1, 10**12)), 4 * honest.rho, F(-1)):
+            with pytest.raises(BadParameter):
+                replace(honest, rho=false)
+        with pytest.raises(BadParameter):
+            replace(honest, epsilon=honest.epsilon / 2)
+    with pytest.raises(BadParameter):
+        replace(account, delta_prime=reserve / 2)
+    with pytest.raises(BadParameter):
+        replace(account, granted_from=epsilon / 2)
+
+
+def test_a_grant_is_not_an_account() -> None:
+    """C110: its ρ is a share of the account's, more than its own ε would certify: it says where it comes from."""
+    account = Account.opened(epsilon=2, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
+    grant = account.grant(epsilon=F(1, 2))
+    assert (account.granted_from, grant.granted_from) == (None, 2)
+    assert grant.rho > largest_rho(epsilon=grant.epsilon, delta=grant.delta_prime).rho
+    with pytest.raises(BadParameter):
+        replace(grant, granted_from=None)
+
+
+def test_a_refusal_says_what_was_asked_and_what_is_left() -> None:
+    account = Account.opened(epsilon=1, delta=F(1, 100), delta_prime=F(1, 200)).charged(Pure(epsilon=F(3, 4)))
+    with pytest.raises(BudgetExhausted) as refusal:
+        account.charged(Pure(epsilon=F(1, 2)))
+    assert "ε = 0.5 is asked, 0.25 is left" in refusal.value.why
+    assert "ρ = 0.125 is asked, 0 is left" in refusal.value.why
+    assert "Fraction" not in refusal.value.fix
+    with pytest.raises(BudgetExhausted) as refusal:
+        account.charged(Approximate(epsilon=F(1, 8), delta=F(1, 50)))
+    assert "δ = 0.02 is asked, 0.005 is left" in refusal.value.why
+    with pytest.raises(BudgetExhausted) as refusal:
+        account.charged(DiscreteGaussian(sigma_squared=F(1), l2_squared=F(1)))
+    assert "ε = an infinite amount is asked" in refusal.value.why
+
+
+def test_ten_floats_of_a_tenth_are_a_little_more_than_one() -> None:
+    """The refusal names the cause: the float 0.1 is above 1/10."""
+    account = Account.opened(epsilon=1, delta=0, delta_prime=0)
+    for _ in range(9):
+        account = account.charged(Pure(epsilon=0.1))  # type: ignore[arg-type]
+    with pytest.raises(BudgetExhausted) as refusal:
+        account.charged(Pure(epsilon=0.1))  # type: ignore[arg-type]
+    assert "Fraction(1, 10)" in refusal.value.fix
+    assert 'Decimal("0.1")' in refusal.value.fix
 
 
 def test_an_event_without_a_price_is_never_charged() -> None:

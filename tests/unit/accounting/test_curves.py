@@ -167,7 +167,8 @@ def test_sampling_under_change_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon0", "sigma", "epsilon"), [(0.5, 2.0, 1.0), (2.0, 0.5, 3.0), (0.1, 10.0, 0.2), (5.0, 1.0, 0.0)]
+    ("epsilon0", "sigma", "epsilon"),
+    [(0.5, 2.0, 1.0), (2.0, 0.5, 3.0), (0.1, 10.0, 0.2), (5.0, 1.0, 0.0), (3.0, 20.0, 3.1)],
 )
 def test_laplace_with_gaussian_by_integration(epsilon0: float, sigma: float, epsilon: float) -> None:
     """C109: E[δ_G(ε − L)] over the Laplace noise itself, not over its loss."""
@@ -180,8 +181,30 @@ def test_laplace_with_gaussian_by_integration(epsilon0: float, sigma: float, eps
 
         true = mpmath.quad(excess, [-60 / e0, -10 / e0, 0, 0.5, 1, 1 + 10 / e0, 1 + 60 / e0])
     got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
-    assert float(true) <= got * (1 + 1e-12)
-    assert got == pytest.approx(float(true), rel=1e-8)
+    assert true * (1 - mpmath.mpf(10) ** -14) <= got <= true * (1 + mpmath.mpf(10) ** -12)
+
+
+@pytest.mark.parametrize(("epsilon0", "sigma", "epsilon"), [(64, 64, 1000), (F(1, 2**60), 64, 0), (64, F(1, 1024), 0)])
+def test_the_far_corners_of_laplace_with_gaussian(epsilon0: Fraction, sigma: Fraction, epsilon: Fraction) -> None:
+    """C109: between what the Gaussian alone leaks and what both leak by basic composition; never 0."""
+    got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
+    below = gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=epsilon)
+    above = gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=max(0, epsilon - epsilon0))
+    assert got > 0
+    assert below * (1 - 1e-12) <= got <= above + laplace_delta(epsilon0=epsilon0, epsilon=0) + 1e-299
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 64), st.floats(2.0**-10, 64), st.floats(0, 1000))
+def test_laplace_with_gaussian_lies_between_simpler_curves(epsilon0: float, sigma: float, epsilon: float) -> None:
+    """C109: at least each of the two alone, at most the Gaussian at ε − ε₀ (all of the Laplace loss at once)."""
+    got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
+    alone = max(
+        gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=epsilon), laplace_delta(epsilon0=epsilon0, epsilon=epsilon)
+    )
+    assert alone * (1 - 1e-12) <= got
+    if epsilon >= epsilon0:
+        assert got <= gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=F(epsilon) - F(epsilon0)) + 1e-299
 
 
 def test_huge_k_is_refused_or_answered_at_once() -> None:

@@ -124,6 +124,14 @@ def test_rdp_filter_adds_up_at_one_order() -> None:
     assert not RdpFilter(order=8.0, rdp=F(100), delta=F(0)).admits(Approximate(epsilon=F(1), delta=F(1, 9)))
 
 
+@pytest.mark.parametrize("order", [0.5, 1.0, -2.0, 5000.0, float("nan")])
+def test_an_order_without_a_theorem_is_refused(order: float) -> None:
+    with pytest.raises(BadParameter):
+        RdpFilter(order=order, rdp=F(1), delta=F(0))
+    with pytest.raises(BadParameter):
+        rdp_at(DiscreteGaussian(sigma_squared=F(1), l2_squared=F(1)), order=order)
+
+
 def test_more_delta_than_offered_is_refused() -> None:
     with pytest.raises(BadParameter):
         epsilon_of(Approximate(epsilon=F(1), delta=F(1, 100)), delta=F(1, 100))

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsql.accounting import adaptive, advanced, basic, filters, heterogeneous, rdp, zcdp
+from dpsql.accounting import adaptive, advanced, basic, filters, heterogeneous, pld, rdp, zcdp
 from dpsql.accounting.account import Account
 from dpsql.accounting.advanced import compose_advanced, per_query_epsilon
 from dpsql.accounting.basic import compose_basic_equal
@@ -73,20 +73,45 @@ def test_numbers_may_be_decimals_fractions_floats_or_numpy() -> None:
         compose_advanced(k=k, epsilon=e, delta=d, delta_prime=s).tight
         for k, e, d, s in (
             (10, F(1, 8), 0, F(1, 1024)),
-            (np.int64(10), 0.125, Decimal(0), Decimal("0.0009765625")),
-            (np.int32(10), np.float32(0.125), 0.0, np.float64(2.0**-10)),
+            (10, 0.125, Decimal(0), Decimal("0.0009765625")),
+            (10, np.float64(0.125), 0.0, np.float64(2.0**-10)),
         )
     ]
     assert len(set(same)) == 1
     assert (
         amplify(epsilon=Decimal("0.5"), delta=Decimal("0.1"), rate=Decimal("0.5"), scheme=Scheme.POISSON).delta == 0.05
     )
-    assert per_query_epsilon(k=np.int64(4), total_epsilon=Decimal(1), delta_prime=Decimal("0.01")).basic == 0.25
-    assert compose_basic_equal(k=np.int64(2**40), epsilon=1, delta=0).epsilon == 2**40
-    assert compose_optimal(k=np.int64(4), epsilon=Decimal(1), delta=Decimal(0), i=np.int64(1)).epsilon == 2
+    assert per_query_epsilon(k=4, total_epsilon=Decimal(1), delta_prime=Decimal("0.01")).basic == 0.25
+    assert compose_basic_equal(k=2**40, epsilon=1, delta=0).epsilon == 2**40
+    assert compose_optimal(k=4, epsilon=Decimal(1), delta=Decimal(0), i=1).epsilon == 2
     account = Account.opened(epsilon=Decimal(1), delta=Decimal("0.01"), delta_prime=0.005)
     assert account.epsilon == 1
     assert basic.epsilon_of(Pure(epsilon=F(1)), delta=Decimal("0.1")) == 1
+
+
+def test_whole_numbers_that_wrap_around_are_refused() -> None:
+    """numpy's integers overflow in silence: a count that went through one is not a count."""
+    for call in (
+        lambda: compose_advanced(k=np.int64(10), epsilon=1, delta=0, delta_prime=F(1, 100)),
+        lambda: compose_basic_equal(k=np.int32(10), epsilon=1, delta=0),
+        lambda: compose_optimal(k=4, epsilon=1, delta=0, i=np.int64(1)),
+    ):
+        with pytest.raises(BadParameter, match="whole number"):
+            call()
+
+
+@pytest.mark.parametrize("module", [*PRICES, pld], ids=lambda module: module.__name__)
+def test_a_list_of_events_is_told_to_compose_itself(module: object) -> None:
+    with pytest.raises(BadParameter) as refusal:
+        module.epsilon_of([Pure(epsilon=1), Pure(epsilon=1)], delta=F(1, 100))  # type: ignore[attr-defined]
+    assert "Composed(" in refusal.value.fix
+
+
+def test_a_list_of_events_is_never_charged() -> None:
+    account = Account.opened(epsilon=3, delta=0, delta_prime=0)
+    for call in (account.admits, account.charged, triple, releases):
+        with pytest.raises(BadParameter, match="list"):
+            call([Pure(epsilon=1)])  # type: ignore[arg-type]
 
 
 def test_numbers_python_will_not_print_are_still_refused_properly() -> None:

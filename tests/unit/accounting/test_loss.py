@@ -79,6 +79,19 @@ def test_supports_that_would_explode_are_refused() -> None:
         wide.repeated(10**12)
 
 
+def test_delta_at_a_large_epsilon_is_what_the_other_law_never_shows() -> None:
+    """C108: any ε >= 0 is accepted; in the end the outcomes of probability 0 remain."""
+    loss = PrivacyLoss.of({"a": F(9, 10), "b": F(1, 10)}, {"a": F(1), "b": F(0)})
+    for epsilon in (700, 10**6, 10**12):
+        assert loss.delta(epsilon=epsilon) == 0.1
+
+
+def test_exact_masses_must_add_up_exactly() -> None:
+    with pytest.raises(BadParameter):
+        PrivacyLoss.of({"a": F(1, 2), "b": F(1, 2) - F(1, 10**15)}, {"a": F(1)})
+    assert PrivacyLoss.of({"a": 0.1, "b": 0.2, "c": 0.7}, {"a": 0.7, "b": 0.2, "c": 0.1}).delta(epsilon=0) >= 0.6
+
+
 anything = st.one_of(st.floats(), st.integers(-1, 2), st.just(F(1, 10**400)), st.none())
 
 

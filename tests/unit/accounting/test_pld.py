@@ -17,6 +17,7 @@ from dpsql.accounting.curves import (
     randomized_response_delta,
     sampled_gaussian_delta,
 )
+from dpsql.accounting.optimal import optimal_epsilon
 from dpsql.accounting.pld import delta_of, epsilon_of
 from dpsql.errors import BadParameter, DpsqlError, MissingExtra, UnsupportedEvent
 from dpsql.privacy.events import (
@@ -34,20 +35,16 @@ from dpsql.privacy.events import (
     Pure,
 )
 from dpsql.privacy.unit import Neighbours
-from dpsql.testing.accountant_kit import AccountantKit
+from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 
 
 class TestPld(AccountantKit):
     events = (
-        Pure(epsilon=F(1, 10)),
-        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(4)),
-        ContinuousLaplace(epsilon=F(1, 5)),
-        Approximate(epsilon=F(1, 3), delta=F(1, 10**6)),
-        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=3),
+        *one_of_each(without={DiscreteGaussian, GaussianThreshold}),
+        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(4)),  # a vector has no single worst pair
         GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=1),
-        PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(1)), rate=F(1, 20)),
     )
     tolerance = 1e-4  # the library rounds losses to a grid, in an order of its own
 
@@ -161,3 +158,21 @@ def test_without_the_library_the_pip_command_is_named() -> None:
     with pytest.raises(MissingExtra) as refusal:
         epsilon_of(Pure(epsilon=F(1)), delta=0.01)
     assert "pip install 'dpsql[pld]'" in refusal.value.fix
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta"), [(1000, 0.01, 2e-12), (10_000, 0.005, 2e-11), (50_000, 0.02, 1e-10)]
+)
+def test_many_releases_are_never_priced_below_the_optimum(k: int, epsilon: float, delta: float) -> None:
+    """C109: for equal pure releases the optimal theorem is exact, and the convolution must not pass below it."""
+    history = Composed((Pure(epsilon=epsilon),) * k)
+    exact_epsilon = optimal_epsilon(k=k, epsilon=epsilon, delta=0, target_delta=delta)
+    assert epsilon_of(history, delta=delta) >= exact_epsilon * (1 - 1e-12)
+    assert delta_of(history, epsilon=exact_epsilon) >= delta * (1 - 1e-6)
+
+
+def test_the_convolution_never_gives_a_negative_delta() -> None:
+    history = Composed((Pure(epsilon=0.01),) * 100_000)
+    assert delta_of(history, epsilon=27) >= 5.28e-13  # the exact value, by the optimal theorem
+    with pytest.raises(BadParameter):
+        epsilon_of(history, delta=1e-12)

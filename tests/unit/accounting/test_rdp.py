@@ -26,19 +26,13 @@ from dpsql.accounting.rdp import (
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import (
     Approximate,
-    BoundedRange,
     Composed,
     ContinuousGaussian,
-    ContinuousLaplace,
-    DiscreteGaussian,
     Event,
-    GaussianThreshold,
-    KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
-from dpsql.testing.accountant_kit import AccountantKit
+from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 orders = st.one_of(st.sampled_from([1.25, 2.0, 3.0, 16.0, 4096.0]), st.floats(1.01, 4000))
@@ -54,19 +48,7 @@ def just_above(got: float, true: mpmath.mpf, relative: float) -> bool:
 
 
 class TestRdp(AccountantKit):
-    events = (
-        Pure(epsilon=F(1, 10)),
-        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(1), dimensions=5),
-        PoissonSampled(event=ContinuousGaussian(noise_multiplier=F(2)), rate=F(1, 50)),
-        BoundedRange(epsilon=F(1, 2)),
-        Approximate(epsilon=F(1, 3), delta=F(1, 10**6)),
-        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=3),
-        GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=3),
-        ContinuousGaussian(noise_multiplier=F(10)),
-        ContinuousLaplace(epsilon=F(1, 10)),
-        PlannedBatch(epsilon=F(1, 10), delta=F(1, 10**6), events=(Pure(epsilon=F(1, 10)),)),
-        PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)),
-    )
+    events = (*one_of_each(), PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)))
 
     def price(self, event: Event) -> float:
         return epsilon_of(event, delta=F(1, 1000))

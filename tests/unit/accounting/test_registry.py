@@ -55,5 +55,6 @@ def test_the_order_of_tightness_on_many_small_releases() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(BadParameter, match="no accountant"):
+    with pytest.raises(BadParameter, match="no accountant") as refusal:
         accountant("moments")
+    assert all(name in refusal.value.fix for name in ACCOUNTANTS)

@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,9 +27,10 @@ from dpsql.privacy.events import (
     PoissonSampled,
     Pure,
 )
-from dpsql.testing.accountant_kit import AccountantKit
+from dpsql.testing.accountant_kit import PARAMETERS, AccountantKit, one_of_each
 
 F = Fraction
+UNPRICED = (ContinuousGaussian, ContinuousLaplace, PoissonSampled)
 ORDERS = [1.001, 1.1, 1.5, 2, 3, 5, 10, 30, 100]
 
 
@@ -38,15 +40,7 @@ def renyi(p: list[mpmath.mpf], q: list[mpmath.mpf], order: float) -> mpmath.mpf:
 
 
 class TestTripleRho(AccountantKit):
-    events = (
-        Pure(epsilon=F(1, 10)),
-        BoundedRange(epsilon=F(1, 3)),
-        DiscreteGaussian(sigma_squared=F(9), l2_squared=F(2), dimensions=3),
-        Approximate(epsilon=F(1, 2), delta=F(1, 10**6)),
-        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=4),
-        GaussianThreshold(sigma_squared=F(25), delta=F(1, 10**6), keys=3),
-        PlannedBatch(epsilon=F(1), delta=F(1, 10**5), events=(Pure(epsilon=F(1, 2)), Pure(epsilon=F(1, 2)))),
-    )
+    events = one_of_each(without=UNPRICED)
 
     def price(self, event: Event) -> float:
         rho = triple(event).rho
@@ -176,15 +170,9 @@ def test_a_batch_cannot_fail_less_often_than_its_parts() -> None:
         triple(PlannedBatch(epsilon=F(2), delta=F(1, 100), events=inside))
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        ContinuousGaussian(noise_multiplier=F(1)),
-        ContinuousLaplace(epsilon=F(1)),
-        PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 2)),
-    ],
-)
-def test_what_is_not_in_the_table_never_prices_a_release(event: Event) -> None:
+@pytest.mark.parametrize("kind", UNPRICED)
+def test_what_is_not_in_the_table_never_prices_a_release(kind: type[Event]) -> None:
+    event = kind(**PARAMETERS[kind])
     with pytest.raises(UnsupportedEvent):
         triple(event)
     with pytest.raises(UnsupportedEvent):
@@ -211,3 +199,10 @@ def test_sums_are_componentwise_and_exact(parts: list[Event], chance: object) ->
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
     assert triple(Composed(tuple(shuffled))) == total
     assert (total.epsilon is None) == any(isinstance(part, DiscreteGaussian) for part in parts)
+
+
+@pytest.mark.parametrize("keys", [np.int8(100), np.uint8(129), True, 2.0])
+def test_a_number_of_keys_that_could_wrap_around_is_refused(keys: int) -> None:
+    """An 8-bit 2·100 is negative, and a negative ρ would be a refund."""
+    with pytest.raises(BadParameter):
+        KeySelection(epsilon=1, delta=1e-6, keys=keys)

@@ -29,17 +29,11 @@ from dpsql.enclosure import sqrt_bounds
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import (
     Approximate,
-    BoundedRange,
     Composed,
-    ContinuousGaussian,
-    ContinuousLaplace,
-    DiscreteGaussian,
     Event,
-    GaussianThreshold,
-    KeySelection,
-    Pure,
+    PoissonSampled,
 )
-from dpsql.testing.accountant_kit import AccountantKit
+from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 rhos = st.floats(1e-12, 1e3)
@@ -53,16 +47,7 @@ def mp(value: float | Fraction) -> mpmath.mpf:
 
 
 class TestZcdp(AccountantKit):
-    events = (
-        Pure(epsilon=F(1, 10)),
-        DiscreteGaussian(sigma_squared=F(100), l2_squared=F(1), dimensions=5),
-        BoundedRange(epsilon=F(1, 2)),
-        Approximate(epsilon=F(1, 3), delta=F(1, 10**6)),
-        KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=3),
-        GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=3),
-        ContinuousGaussian(noise_multiplier=F(10)),
-        ContinuousLaplace(epsilon=F(1, 10)),
-    )
+    events = one_of_each(without={PoissonSampled})
 
     def price(self, event: Event) -> float:
         return epsilon_of(event, delta=F(1, 1000))

@@ -74,7 +74,7 @@ def test_reports_that_are_not_bits_are_refused(reports):
 @pytest.mark.parametrize("reports", [[], ["pink"]])
 def test_reports_that_are_no_category_are_refused(reports):
     with pytest.raises(BadParameter):
-        estimate_shares(reports, response=KaryResponse(categories="ab", epsilon=1), beta=0.05)
+        estimate_shares(reports, response=KaryResponse(categories=["a", "b"], epsilon=1), beta=0.05)
 
 
 @pytest.mark.parametrize("beta", [0, 1, -1, math.nan, math.inf])

@@ -1,11 +1,12 @@
 """Input perturbation at the source. Statistical tests below fail by accident less than once in 10⁹ runs each."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from dpsql.errors import BadParameter
 from dpsql.local import estimate_share, estimate_shares, randomize_bits, randomize_categories
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
 from dpsql.randomness import SYSTEM
@@ -44,8 +45,22 @@ def test_each_person_is_perturbed_alone_and_in_order():
     assert 0 < differs < len(bits)
 
 
-@pytest.mark.parametrize("bits", [[2], [0.8675309], ["yes"], [None]])
-def test_values_that_are_not_bits_are_refused_at_the_source(bits):
-    with pytest.raises(BadParameter) as refusal:
-        randomize_bits(bits, response=QUARTER, source=SYSTEM)
-    assert "0.8675309" not in str(refusal.value)
+STRANGE = [2, -1, 0.4, math.nan, None, "yes", [], np.array([1, 2]), Decimal("sNaN"), object()]
+
+
+def test_no_value_at_the_source_is_an_error():
+    """Whether a column holds a value of the wrong kind is known to its people alone."""
+    bits = randomize_bits(STRANGE, response=QUARTER, source=SYSTEM)
+    assert len(bits) == len(STRANGE)
+    assert set(bits) <= {0, 1}
+    colours = KaryResponse(categories=["red", "green"], epsilon=2)
+    assert set(randomize_categories(STRANGE, response=colours, source=SYSTEM)) <= {"red", "green"}
+
+
+def test_people_without_a_category_add_the_same_to_every_share():
+    """2000 of 3000 hold nothing that is listed: each of the three shares has a third of their share in it."""
+    response = KaryResponse(categories=["red", "green", "blue"], epsilon=2)
+    reports = randomize_categories(["red"] * 1000 + [None] * 2000, response=response, source=SYSTEM)
+    estimates = estimate_shares(reports, response=response, beta=1e-9 / 3)
+    for colour, share in (("red", 1 / 3), ("green", 0), ("blue", 0)):
+        assert abs(estimates[colour].value - share - 2 / 9) <= estimates[colour].margin

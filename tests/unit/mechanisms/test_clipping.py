@@ -121,3 +121,10 @@ def test_bad_parameters_are_refused(bad):
         clip_and_noise([[1, 2]], **{**good, "neighbours": "change_one"})
     with pytest.raises(DpsqlError):
         clip_to_l2([1], radius=-1)
+
+
+@pytest.mark.parametrize("row", [np.array(5.0), np.zeros((3, 3)), memoryview(b"abc"), "abc", 7, None, {1, 2, 3}])
+def test_no_row_is_an_error(row):
+    """An error that depends on a row would be an answer about it: what is no vector counts as zeros."""
+    released = clip_and_noise([row], dimensions=3, clip=1, rho=1, neighbours=Neighbours.ADD_REMOVE)
+    assert len(released.values) == 3

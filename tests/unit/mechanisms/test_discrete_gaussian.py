@@ -18,7 +18,7 @@ from dpsql.mechanisms.discrete_gaussian import (
     DiscreteGaussianLaw,
     DiscreteGaussianMechanism,
     VectorDiscreteGaussianMechanism,
-    discrete_gaussian,
+    gaussian_noise,
     rho_for,
     sigma_squared_for_rho,
 )
@@ -184,7 +184,7 @@ def test_events_say_what_the_accountants_need():
 
 def test_draws_come_from_the_exact_sampler():
     """C047: the sampler behind the mechanism, σ² as an exact rational."""
-    ours = discrete_gaussian(sigma_squared=0.1, size=40, source=SeededSource(2))
+    ours = gaussian_noise(sigma_squared=0.1, size=40, source=SeededSource(2))
     theirs = randomness.discrete_gaussian(sigma_squared=Fraction(0.1), size=40, source=SeededSource(2))
     assert ours == list(theirs)
     assert all(type(draw) is int for draw in ours)

@@ -18,7 +18,7 @@ from dpsql.mechanisms.discrete_laplace import (
     DiscreteLaplaceLaw,
     LaplaceMechanism,
     VectorLaplaceMechanism,
-    discrete_laplace,
+    laplace_noise,
 )
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
@@ -149,7 +149,7 @@ def test_delta_of_a_wide_law():
 
 def test_draws_have_scale_l1_over_epsilon():
     """C047: the sampler behind the mechanism, called with (ε, l1), draws at scale exactly l1/ε."""
-    ours = discrete_laplace(l1=3, epsilon=Fraction(1, 7), size=50, source=SeededSource(5))
+    ours = laplace_noise(l1=3, epsilon=Fraction(1, 7), size=50, source=SeededSource(5))
     theirs = randomness.discrete_laplace(scale=Fraction(21), size=50, source=SeededSource(5))
     assert ours == list(theirs)
     assert all(type(draw) is int for draw in ours)

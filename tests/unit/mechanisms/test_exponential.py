@@ -49,7 +49,7 @@ class TestExponentialKit(MechanismKit):
     def bad_parameters(self):
         yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True, None))
         yield from ({"sensitivity": bad} for bad in (0, -1, math.nan, math.inf))
-        yield from ({"candidates": bad} for bad in ([], range(11)))
+        yield from ({"candidates": bad} for bad in ([], range(11), "abc", [*"aba"], {"a": 1}, None))
         yield from ({"max_candidates": bad} for bad in (0, 2, -1, 1.5))
         yield {"monotonic": "yes"}
 

@@ -166,3 +166,11 @@ def test_an_unknown_relation_is_refused():
         column_grain(lower=0, upper=1, whole=False).sum_sensitivity(
             neighbours="add_remove", every_unit_contributes=True
         )
+
+
+def test_dates_are_no_numbers_and_long_doubles_are():
+    grain = column_grain(lower=0, upper=100, whole=True)
+    assert grain.to_grains(np.datetime64("2024-01-01T00:00:00", "ns")) is None
+    assert grain.to_grains(np.timedelta64(5, "ns")) is None
+    assert grain.to_grains(np.longdouble("7")) == 7
+    assert grain.to_grains(np.longdouble("nan")) is None

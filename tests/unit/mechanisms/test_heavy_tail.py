@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpsql.errors import DpsqlError
-from dpsql.mechanisms.heavy_tail import rounded_heavy_tail, tail_fixed
+from dpsql.mechanisms.heavy_tail import (
+    heavy_tail_normaliser,
+    heavy_tail_variance_is_finite,
+    rounded_heavy_tail,
+    tail_fixed,
+)
 from dpsql.testing.seeded import SeededSource
 
 GAMMAS = [Fraction(2), Fraction(4), Fraction(3), Fraction(5, 4), Fraction(7, 2), Fraction(2.1), Fraction(64)]
@@ -125,3 +130,12 @@ def test_exponents_without_a_law_are_refused(gamma):
 def test_scales_that_are_none_are_refused(scale):
     with pytest.raises(DpsqlError):
         rounded_heavy_tail(gamma=Fraction(2), scale=scale, source=Words())
+
+
+@pytest.mark.parametrize("gamma", [1.5, 2, 3, 3.5, 4, 10])
+def test_normaliser_and_variance(gamma):
+    """C080: the integral by quadrature; the second moment is finite from γ > 3 on."""
+    with mpmath.workdps(30):
+        mass = 2 * mpmath.quad(lambda z: 1 / (1 + z**gamma), [0, 1, 10, 1000, mpmath.inf])
+    assert heavy_tail_normaliser(gamma=gamma) == pytest.approx(float(mass), rel=1e-6)
+    assert heavy_tail_variance_is_finite(gamma=gamma) == (gamma > 3)

@@ -48,7 +48,7 @@ class NoisyMaxKit(MechanismKit):
     def bad_parameters(self):
         yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
         yield from ({"sensitivity": bad} for bad in (0, -1, math.nan, math.inf))
-        yield from ({"candidates": bad} for bad in ([], range(11)))
+        yield from ({"candidates": bad} for bad in ([], range(11), "abc", [*"aba"], {"a": 1}, None))
         yield from ({"noise": bad} for bad in ("gauss", "", None, 3))
         yield {"monotonic": 1}
         yield {"max_candidates": 0}

@@ -78,6 +78,21 @@ class TestGaussianThresholdKit(MechanismKit):
         yield {"key": -8675309}
 
 
+class TestGaussianThresholdNewKeyKit(TestGaussianThresholdKit):
+    """C066: a key that one person holds, against nobody: all that is shown of it is paid for by δ."""
+
+    def value(self):
+        return {"a": 1}
+
+    def neighbour(self):
+        return {"a": 0}
+
+    def probability(self, value, output):
+        if value["a"] == 0:
+            return float(output == ())
+        return TestGaussianThresholdKit.probability(self, value, output)
+
+
 @given(epsilon=st.floats(0.01, 10), delta=DELTAS, keys=KEYS, linf=st.floats(0.1, 10))
 def test_korolova_wilson_laplace_threshold(epsilon, delta, keys, linf):
     """C066: Pr[linf + Lap(b) >= τ] is at most p, and τ is the smallest such number, up to rounding up."""

@@ -39,7 +39,7 @@ class TestPermuteAndFlipKit(MechanismKit):
     def bad_parameters(self):
         yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
         yield from ({"sensitivity": bad} for bad in (0, -1, math.nan, math.inf))
-        yield from ({"candidates": bad} for bad in ([], range(11)))
+        yield from ({"candidates": bad} for bad in ([], range(11), "abc", [*"aba"], {"a": 1}, None))
         yield {"monotonic": None}
         yield {"max_candidates": 0}
 

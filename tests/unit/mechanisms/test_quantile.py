@@ -2,9 +2,11 @@
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,9 +30,9 @@ QS = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 
 
 def grid_law(data, *, q, lower, upper, scale):
-    """Point by point: exp(−|#{x < r} − q n| / scale), normalised."""
-    clamped = [min(max(x, lower), upper) for x in data]
-    distances = [abs(sum(x < r for x in clamped) - q * len(data)) for r in range(lower, upper + 1)]
+    """Point by point: exp(−|#{x < r} − q n| / scale), normalised; None is no value."""
+    clamped = [min(max(x, lower), upper) for x in data if x is not None]
+    distances = [abs(sum(x < r for x in clamped) - q * len(clamped)) for r in range(lower, upper + 1)]
     weights = [math.exp(-(d - min(distances)) / scale) for d in distances]
     return {r: w / math.fsum(weights) for r, w in zip(range(lower, upper + 1), weights, strict=True)}
 
@@ -69,8 +71,13 @@ class TestQuantileKit(MechanismKit):
         yield from ({"neighbours": bad} for bad in ("add_remove", None))
 
     def ill_typed(self):
-        yield [0.8675309]
-        yield ["0.8675309"]
+        yield 0.8675309
+        yield "0.8675309"
+        yield {0.8675309: 1}
+
+    def strange_rows(self):
+        yield [0.8675309, "0.8675309", None, math.nan, math.inf, [8675309], object(), Decimal("sNaN"), 2**200]
+        yield np.array([0.8675309, math.nan])
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
@@ -93,13 +100,13 @@ def test_smith_2011_sensitivity_of_the_rank(q, neighbours):
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize("q", QS)
 def test_all_neighbours_on_a_small_grid_are_within_epsilon(q, neighbours):
-    """C056: every pair of databases of up to four values on five points, by the law of the release."""
+    """C056: every pair of databases of up to four rows on five points or none, by the law of the release."""
     epsilon = Fraction(2)
     mechanism = QuantileMechanism(q=q, lower=0, upper=4, epsilon=epsilon, neighbours=neighbours, values_per_unit=1)
     worst = 0.0
     for size in range(4):
         for rest in itertools.combinations_with_replacement(range(5), size):
-            group = [(*rest, x) for x in range(5)]
+            group = [(*rest, x) for x in (None, *range(5))]
             if neighbours is Neighbours.ADD_REMOVE:
                 group = [rest, *group]
             laws = [grid_law(d, q=q, lower=0, upper=4, scale=float(mechanism.scale)) for d in group]
@@ -155,8 +162,17 @@ def test_lengths_beyond_floating_point_do_not_divide_by_zero():
     assert math.fsum(law.intervals) == pytest.approx(1)
 
 
+ROWS = st.one_of(st.integers(-3, 9), st.floats(), st.none(), st.text(max_size=2), st.decimals(-5, 12))
+
+
+def counted(row):
+    """What a row counts as: by the words of the class, with Python's own rounding away from a half."""
+    number = isinstance(row, (int, float, Decimal)) and math.isfinite(row)
+    return math.copysign(math.floor(abs(Fraction(row)) + Fraction(1, 2)), row) if number else None
+
+
 @given(
-    data=st.lists(st.integers(-3, 9), max_size=8),
+    data=st.lists(ROWS, max_size=8),
     q=st.sampled_from(QS),
     epsilon=st.fractions(Fraction(1, 10), 4),
 )
@@ -174,12 +190,12 @@ def test_a_release_draws_from_the_law_of_the_points(data, q, epsilon):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quantile, "draw_weighted", first_run)
         patch.setattr(quantile, "uniform_below", lambda bound, *, source: bound - 1)
-        points = []
-        for asked["run"] in range(len(data) + 1):
+        points, values = [], [counted(row) for row in data]
+        for asked["run"] in range(len([row for row in values if row is not None]) + 1):
             points.append(mechanism.release(Exact(data), source=None))
     weights = [math.exp(-g) for n, g in zip(asked["lengths"], asked["exponents"], strict=True) for _ in range(n)]
     got = {r: w / math.fsum(weights) for r, w in zip(range(-1, 7), weights, strict=True)}
-    assert got == pytest.approx(grid_law(data, q=q, lower=-1, upper=6, scale=float(2 / epsilon)), rel=1e-9)
+    assert got == pytest.approx(grid_law(values, q=q, lower=-1, upper=6, scale=float(2 / epsilon)), rel=1e-9)
     ends = itertools.accumulate(asked["lengths"], initial=-2)
     assert points == list(ends)[1:]
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -59,10 +60,8 @@ class TestRandomizedResponseKit(MechanismKit):
         yield from ({"yes_given_yes": bad} for bad in (0, 1, -1, math.nan, Fraction(1, 4), "3/4"))
         yield from ({"yes_given_no": bad} for bad in (0, 1, math.inf, Fraction(3, 4)))
 
-    def ill_typed(self):
-        yield 0.8675309
-        yield "0.8675309"
-        yield [8675309]
+    def strange_rows(self):
+        yield from (0.8675309, "0.8675309", [8675309], None, math.nan, -1, 2**70, object())
 
 
 class TestKaryResponseKit(MechanismKit):
@@ -85,11 +84,10 @@ class TestKaryResponseKit(MechanismKit):
 
     def bad_parameters(self):
         yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True))
-        yield from ({"categories": bad} for bad in ([], ["x"], ["x", "x"]))
+        yield from ({"categories": bad} for bad in ([], ["x"], ["x", "x"], "xy", {"x", "y"}))
 
-    def ill_typed(self):
-        yield "0.8675309"
-        yield 0.8675309
+    def strange_rows(self):
+        yield from ("0.8675309", 0.8675309, None, [8675309], math.nan, Decimal("sNaN"), object())
 
 
 @given(gamma=GAMMAS)
@@ -135,17 +133,17 @@ def test_the_coins_tossed_are_within_epsilon_and_close_to_it(epsilon, categories
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 3.0, 40.0, 1e6, 1e300])
 def test_the_code_has_the_law_of_the_theorem(epsilon):
-    """C034 C038: every path of the code, all pairs of values, both mechanisms."""
+    """C034 C038: every path of the code, all pairs of values, no value among them, both mechanisms."""
     binary = RandomizedResponse.with_epsilon(epsilon=epsilon)
-    kary = KaryResponse(categories="xyz", epsilon=epsilon)
-    for mechanism, values in ((binary, (0, 1)), (kary, "xyz")):
+    kary = KaryResponse(categories=[*"xyz"], epsilon=epsilon)
+    for mechanism, values, none in ((binary, (0, 1), math.nan), (kary, "xyz", None)):
         laws = {
             value: law_of(lambda v=value, m=mechanism: m.release(Exact(v), source=None), modules=[randomized_response])[
                 0
             ]
-            for value in values
+            for value in (*values, none)
         }
-        for one, other in itertools.product(values, repeat=2):
+        for one, other in itertools.product((*values, none), repeat=2):
             for report in values:
                 p, q = laws[one].get(report, 0), laws[other].get(report, 0)
                 assert p <= math.exp(min(epsilon, 700)) * q * (1 + 1e-12) or p < 1e-300
@@ -153,6 +151,13 @@ def test_the_code_has_the_law_of_the_theorem(epsilon):
             first, second = values[0], values[1]
             loss = math.log(laws[first][first] / laws[second][first])
             assert loss == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_what_is_no_bit_counts_as_the_nearer_one_and_no_number_as_a_no():
+    """The coin that is tossed, for a few values: certain enough to read the bit off."""
+    survey = RandomizedResponse(yes_given_yes=1 - Fraction(1, 2**200), yes_given_no=Fraction(1, 2**200))
+    counted = {value: survey.release(Exact(value), source=SYSTEM) for value in (0.4, 0.5, -7, 7, "1", None, math.inf)}
+    assert counted == {0.4: 0, 0.5: 1, -7: 0, 7: 1, "1": 0, None: 0, math.inf: 0}
 
 
 def test_gamma_is_used_exactly_as_given():

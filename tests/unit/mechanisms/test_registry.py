@@ -43,6 +43,9 @@ def test_an_entry_has_a_proof_and_a_row_in_the_guide(name):
     assert "\nproves: " in page.read_text(encoding="utf-8")
     (row,) = [row for row in ROWS if row[0].strip() == f"`{name}`"]
     assert row[1].strip() == entry.releases
+    assert row[-3].strip() == "; in one call ".join(
+        "`{1}` of `{0}`".format(*place.split(":")) for place in (entry.where, entry.door) if place
+    )
     assert f"`{entry.event.__name__}`" in row[-2]
     assert f"(../theorems/{entry.theorem}.md)" in row[-1]
 
@@ -69,7 +72,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
     assert "permute_and_flip" in refusal.value.fix
 
 
-CHOICE = PermuteAndFlip(candidates="ab", sensitivity=1, epsilon=Fraction(1, 2), monotonic=True, max_candidates=10)
+CHOICE = PermuteAndFlip(candidates=["a", "b"], sensitivity=1, epsilon=Fraction(1, 2), monotonic=True, max_candidates=10)
 
 
 def test_an_execution_charges_its_event_first():

@@ -48,7 +48,9 @@ def test_gaps_are_exact():
     assert gaps_below_best(scores=[1, 0.5, Fraction(1, 3)], scale=Fraction(1, 6)) == [0, 3, 4]
 
 
-@pytest.mark.parametrize("scores", [[0.8675309, 1], [True, 1], ["0.8675309", 1], [None, 1], [1]])
+@pytest.mark.parametrize(
+    "scores", [[0.8675309, 1], [True, 1], ["0.8675309", 1], [None, 1], [1], {0.8675309: 1, 2: 2}, "12", 7]
+)
 def test_scores_that_are_not_exact_or_not_complete_are_refused_without_being_shown(scores):
     with pytest.raises(BadParameter) as refusal:
         open_scores(Exact(scores), count=2)

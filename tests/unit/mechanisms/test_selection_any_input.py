@@ -150,7 +150,7 @@ EXTREME = [5e-324, 1e-150, 1e150, 1.7e308, Fraction(1, 10**400), 10**400]
 def test_extreme_scales_release_something_of_the_right_kind(epsilon, sensitivity):
     """Exact arithmetic has no range to leave: no overflow, no endless loop."""
     choice = {
-        "candidates": "ab",
+        "candidates": [*"ab"],
         "sensitivity": sensitivity,
         "epsilon": epsilon,
         "monotonic": False,
@@ -175,7 +175,8 @@ def test_extreme_epsilons_of_surveys_and_quantiles(epsilon):
         1,
     )
     assert (
-        randomized_response.KaryResponse(categories="abc", epsilon=epsilon).release(Exact("a"), source=SYSTEM) in "abc"
+        randomized_response.KaryResponse(categories=[*"abc"], epsilon=epsilon).release(Exact("a"), source=SYSTEM)
+        in "abc"
     )
     mechanism = quantile.QuantileMechanism(
         q=0.5, lower=-(2**62), upper=2**62, epsilon=epsilon, neighbours=Neighbours.CHANGE_ONE, values_per_unit=1

@@ -142,7 +142,7 @@ def test_the_noisy_max_code_has_the_discrete_law(scores):
 def test_the_other_noises_delegate(noise, law):
     """C045: Gumbel noise is the exponential mechanism, exponential noise is permute-and-flip."""
     mechanism = NoisyMax(
-        candidates="abc", sensitivity=1, epsilon=Fraction(5), monotonic=True, noise=noise, max_candidates=9
+        candidates=[*"abc"], sensitivity=1, epsilon=Fraction(5), monotonic=True, noise=noise, max_candidates=9
     )
     scores = (Fraction(1, 2), 1, 0)
     got, missed = law_of(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.whole import whole, whole_vector
+from dpsql.mechanisms.whole import LARGEST_WHOLE, listed_once, require_whole, whole, whole_vector
 
 
 @pytest.mark.parametrize("value", [3, True, np.int64(3), np.uint8(3), 2**100])
@@ -26,3 +26,38 @@ def test_vectors():
         whole_vector([1, 2], dimensions=3)
     with pytest.raises(BadParameter):
         whole_vector([1, 2.0], dimensions=2)
+    assert whole_vector(np.array([1, 2]), dimensions=2) == [1, 2]
+
+
+@pytest.mark.parametrize("value", [{867: 5309}, {867}, "867", b"867", 867, None, np.float64(867), np.array([[867]])])
+def test_what_is_no_list_is_called_so_and_not_shown(value):
+    """A mapping was once told that floating point is dangerous."""
+    with pytest.raises(BadParameter, match="not as a list") as caught:
+        whole_vector(value, dimensions=1)
+    assert "867" not in str(caught.value)
+    assert "floating" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [["a", "b", "a"], [1, True], ("x", "x"), [0.0, -0.0]])
+def test_nothing_stands_twice_in_a_public_list(value):
+    with pytest.raises(BadParameter, match="listed twice"):
+        listed_once(value, name="candidates")
+
+
+@pytest.mark.parametrize("value", ["abc", {"a": 1}, {"a"}, 3, iter("ab")])
+def test_a_public_list_is_a_list(value):
+    with pytest.raises(BadParameter, match="candidates came as a"):
+        listed_once(value, name="candidates")
+
+
+def test_public_lists_are_kept_in_their_order():
+    assert listed_once(range(3, 0, -1), name="candidates") == (3, 2, 1)
+    assert listed_once([[1], [1]], name="candidates") == ([1], [1])
+    assert listed_once([([1],), ([2],)], name="candidates") == (([1],), ([2],))
+
+
+def test_whole_numbers_are_of_a_size_that_ends():
+    require_whole(x=LARGEST_WHOLE, y=-LARGEST_WHOLE)
+    for bad in (LARGEST_WHOLE + 1, -LARGEST_WHOLE - 1, 1.0, True):
+        with pytest.raises(BadParameter):
+            require_whole(x=bad)

@@ -89,3 +89,12 @@ def test_a_mechanism_opens_it(hidden):
 
 def test_it_cannot_be_subclassed_into_something_that_prints():
     assert getattr(Exact, "__final__", False)
+
+
+def test_an_exact_value_has_no_state_and_one_life():
+    value = Exact(5)
+    with pytest.raises(TypeError):
+        value.__getstate__()
+    with pytest.raises(TypeError):
+        value.__init__(6)
+    assert value.open() == 5

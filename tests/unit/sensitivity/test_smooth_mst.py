@@ -121,3 +121,9 @@ def test_refuses_or_answers(weights: list[float], lower: float, upper: float, be
     except DpsqlError:
         return
     assert 0 < found.bound < math.inf
+
+
+def test_a_weight_that_is_no_number_is_not_quoted():
+    with pytest.raises(BadParameter) as caught:
+        mst_cost(complete_graph(3), [1, "Bob is ill", 2])
+    assert "Bob" not in str(caught.value)

@@ -2,14 +2,19 @@
 
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
 from dpsql.errors import BadParameter
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, DiscreteGaussianMechanism
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.permute_and_flip import permute_and_flip_probabilities
 from dpsql.mechanisms.randomized_response import RandomizedResponse
-from dpsql.privacy.events import Pure
+from dpsql.privacy.events import BoundedRange, ContinuousGaussian, GaussianThreshold, Pure
+from dpsql.privacy.exact import Exact
 from dpsql.randomness import bernoulli
 from dpsql.require import require_epsilon
 from dpsql.testing.kits import SECRET, MechanismKit, surprise
@@ -30,7 +35,7 @@ class Honest:
         return Pure(epsilon=self.epsilon)
 
     def release(self, value, /, *, source):
-        bit = value.open()
+        bit = opened(value)
         if bit not in (0, 1):
             raise BadParameter("not a bit", why="it must be one", fix="pass a bit")
         return int(bernoulli(Fraction(3, 4) if bit else Fraction(1, 4), source=source))
@@ -59,6 +64,9 @@ class Kit(MechanismKit):
 
     def ill_typed(self):
         return [SECRET]
+
+    def strange_rows(self):
+        return [True]
 
 
 class TestHonest(Kit):
@@ -98,6 +106,19 @@ class Quoting(Honest):
         return Honest.release(self, value, source=source)
 
 
+class Choosy(Honest):
+    def release(self, value, /, *, source):
+        if type(opened(value)) is bool:
+            raise BadParameter("not an integer", why="it must be one", fix="pass an integer")
+        return Honest.release(self, value, source=source)
+
+
+class Trusting(Honest):
+    def release(self, value, /, *, source):
+        wrapped = value if isinstance(value, Exact) else Exact(1)
+        return Honest.release(self, wrapped, source=source)
+
+
 class Careless(Honest):
     def __post_init__(self):
         pass
@@ -131,6 +152,8 @@ PLANTED = [
     (Remembering, "test_a_release_keeps_nothing"),
     (FallingBack, "test_outputs_come_as_often_as_the_law_says"),
     (Quoting, "test_a_refusal_does_not_repeat_the_value"),
+    (Choosy, "test_no_row_is_an_error"),
+    (Trusting, "test_a_naked_value_is_refused"),
     (Careless, "test_bad_parameters_are_refused"),
     (OwnChance, "test_only_the_source_decides"),
     (Underpriced, "test_the_law_keeps_the_promise_of_the_event"),
@@ -145,6 +168,98 @@ def test_a_planted_bug_is_caught(kind, law, request):
     wanted = ["capfd", "caplog"] if law == "test_a_release_prints_and_logs_nothing" else []
     with pytest.raises(AssertionError):
         getattr(kit, law)(*map(request.getfixturevalue, wanted))
+
+
+class GaussianKit(MechanismKit):
+    """Discrete Gaussian noise as it is; `change` says how its event is misstated."""
+
+    change = MappingProxyType({})
+
+    def mechanism(self):
+        right = DiscreteGaussianMechanism(sigma_squared=Fraction(2), l2=1)
+        return SimpleNamespace(event=replace(right.event, **self.change))
+
+    def value(self):
+        return 4
+
+    def neighbour(self):
+        return 5
+
+    def outputs(self):
+        return range(-20, 30)
+
+    def probability(self, value, output):
+        return DiscreteGaussianLaw(sigma_squared=Fraction(2)).pmf(output - value)
+
+
+class ThresholdKit(GaussianKit):
+    """A key of one person, shown with its noisy count above 3, against no key at all."""
+
+    shown = DiscreteGaussianLaw(sigma_squared=Fraction(2)).tail(2) / 2  # 1 + Z > 3
+
+    def mechanism(self):
+        right = GaussianThreshold(sigma_squared=Fraction(2), delta=Fraction(self.shown), keys=1)
+        return SimpleNamespace(event=replace(right, **self.change))
+
+    def outputs(self):
+        return [None, *range(4, 30)]
+
+    def probability(self, value, output):
+        if value == 5:  # nobody holds the key
+            return float(output is None)
+        law = DiscreteGaussianLaw(sigma_squared=Fraction(2))
+        return 1 - self.shown if output is None else law.pmf(output - 1)
+
+
+@pytest.mark.parametrize(
+    ("kit", "change"),
+    [
+        (GaussianKit, {"sigma_squared": Fraction(203, 100)}),  # one and a half percent more noise than there is
+        (GaussianKit, {"l2_squared": Fraction(98, 100)}),
+        (ThresholdKit, {"delta": Fraction(2, 100)}),  # it is 0.039
+    ],
+)
+def test_a_misstated_rho_or_delta_is_caught(kit, change):
+    right, wrong = kit(), kit()
+    right.test_the_law_keeps_the_promise_of_the_event()
+    wrong.change = change
+    with pytest.raises(AssertionError):
+        wrong.test_the_law_keeps_the_promise_of_the_event()
+
+
+def test_a_selection_that_is_not_of_bounded_range_is_caught():
+    """Permute-and-flip over two candidates is ε-DP, and its loss varies by more than ε."""
+
+    class Kit(MechanismKit):
+        event = Pure(epsilon=Fraction(1))
+
+        def mechanism(self):
+            return SimpleNamespace(event=self.event)
+
+        def value(self):
+            return (0, 1)
+
+        def neighbour(self):
+            return (1, 0)
+
+        def outputs(self):
+            return (0, 1)
+
+        def probability(self, value, output):
+            return permute_and_flip_probabilities(scores=value, scale=2)[output]
+
+    kit = Kit()
+    kit.test_the_law_keeps_the_promise_of_the_event()
+    kit.event = BoundedRange(epsilon=Fraction(1))
+    with pytest.raises(AssertionError):
+        kit.test_the_law_keeps_the_promise_of_the_event()
+
+
+def test_an_event_without_a_law_is_not_passed_over():
+    kit = Kit()
+    kit.mechanism = lambda: SimpleNamespace(event=ContinuousGaussian(noise_multiplier=Fraction(1)))
+    with pytest.raises(AssertionError, match="ContinuousGaussian"):
+        kit.test_the_law_keeps_the_promise_of_the_event()
 
 
 def test_the_kit_passes_a_right_mechanism_made_by_its_own_door():
