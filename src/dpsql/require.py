@@ -188,7 +188,9 @@ def require_bounds(*, lower: Number, upper: Number) -> None:
 
 
 def _is_list(values: object) -> bool:
-    return not isinstance(values, str) and (isinstance(values, Sequence) or hasattr(values, "__array__"))
+    if hasattr(values, "__array__"):
+        return getattr(values, "ndim", 0) == 1
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
 
 
 def require_numbers(*, at_least: int = 1, **named: Sequence[Number]) -> None:

@@ -18,6 +18,7 @@ from dpsql.require import (
     require_delta,
     require_epsilon,
     require_finite,
+    require_numbers,
     require_open_unit,
     shown,
 )
@@ -72,6 +73,7 @@ def slack(**named: Number) -> Fraction:
 
 def priced_lists(*, epsilons: Sequence[Number], deltas: Sequence[Number]) -> list[tuple[Fraction, Fraction]]:
     """The pairs (ε_i, δ_i), checked and exact."""
+    require_numbers(epsilons=epsilons, deltas=deltas)
     require_count(number_of_releases=len(epsilons), at_most=LONGEST_LIST)
     if len(epsilons) != len(deltas):
         raise BadParameter(

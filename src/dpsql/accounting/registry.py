@@ -19,28 +19,32 @@ class Accountant:
 
     name: str
     module: str
-    """Where `epsilon_of(event, *, delta)` lives; imported on first use."""
-    is_filter: bool
-    """True where a limit fixed in advance holds although the next parameters are chosen after seeing answers."""
+    """Where `epsilon_of(event, *, delta)` lives, in this package; imported on first use."""
     theorem: str
     """The page that proves it, below docs/theorems."""
+    filter: str | None
+    """The class of `dpsql.accounting.filters` whose limit, fixed in advance, holds although the next parameters are
+    chosen after seeing answers. None where the theory prices planned histories only."""
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether the theory also works question by question, through its filter. `price` is for planned histories."""
+        return self.filter is not None
 
     def price(self, event: Event, *, delta: Number) -> float:
         """The smallest ε this theory proves for the history at δ, rounded up. UnsupportedEvent where it has none."""
-        return float(import_module(self.module).epsilon_of(event, delta=delta))
+        return float(import_module(f"dpsql.accounting.{self.module}").epsilon_of(event, delta=delta))
 
 
 _ALL: Final = (
-    Accountant(name="basic", module="dpsql.accounting.basic", is_filter=True, theorem="basic_composition.md"),
-    Accountant(name="advanced", module="dpsql.accounting.advanced", is_filter=False, theorem="advanced_composition.md"),
-    Accountant(name="advanced_filter", module="dpsql.accounting.filters", is_filter=True, theorem="advanced_filter.md"),
-    Accountant(
-        name="optimal", module="dpsql.accounting.heterogeneous", is_filter=False, theorem="optimal_composition.md"
-    ),
-    Accountant(name="adaptive", module="dpsql.accounting.adaptive", is_filter=False, theorem="adaptive_minimum.md"),
-    Accountant(name="zcdp", module="dpsql.accounting.zcdp", is_filter=True, theorem="zcdp.md"),
-    Accountant(name="rdp", module="dpsql.accounting.rdp", is_filter=True, theorem="rdp.md"),
-    Accountant(name="pld", module="dpsql.accounting.pld", is_filter=False, theorem="pld.md"),
+    Accountant(name="basic", module="basic", theorem="basic_composition.md", filter="BasicFilter"),
+    Accountant(name="advanced", module="advanced", theorem="advanced_composition.md", filter=None),
+    Accountant(name="advanced_filter", module="filters", theorem="advanced_filter.md", filter="AdvancedFilter"),
+    Accountant(name="optimal", module="heterogeneous", theorem="optimal_composition.md", filter=None),
+    Accountant(name="adaptive", module="adaptive", theorem="adaptive_minimum.md", filter=None),
+    Accountant(name="zcdp", module="zcdp", theorem="zcdp.md", filter="ZcdpFilter"),
+    Accountant(name="rdp", module="rdp", theorem="rdp.md", filter="RdpFilter"),
+    Accountant(name="pld", module="pld", theorem="pld.md", filter=None),
 )
 
 ACCOUNTANTS: Final[Mapping[str, Accountant]] = MappingProxyType({accountant.name: accountant for accountant in _ALL})

@@ -14,8 +14,8 @@ from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter, Refused
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.privacy.unit import Neighbours
-from dpsql.require import Number, require_delta, require_open_unit
+from dpsql.privacy.unit import Neighbours, require_neighbours
+from dpsql.require import Number, require_delta, require_positive, require_probability
 
 
 class Scheme(Enum):
@@ -36,6 +36,8 @@ RELATION: Final[Mapping[Scheme, Neighbours]] = MappingProxyType(
 
 def require_scheme(*, scheme: Scheme, neighbours: Neighbours) -> None:
     """The scheme and the relation belong together."""
+    _known(scheme)
+    require_neighbours(neighbours)
     if RELATION[scheme] is not neighbours:
         raise Refused(
             f"no amplification theorem here for {scheme.value} sampling under {neighbours.value}",
@@ -44,16 +46,22 @@ def require_scheme(*, scheme: Scheme, neighbours: Neighbours) -> None:
         )
 
 
+def _require_rate(*, rate: Number) -> None:
+    """A share of the people that is not nothing; 1 is everybody, and amplifies nothing."""
+    require_positive(rate=rate)
+    require_probability(rate=rate)
+
+
 def amplify(*, epsilon: Number, delta: Number, rate: Number, scheme: Scheme) -> PrivacyParams:
     """The (ε', δ') of an (ε, δ)-DP release run on a sample, for the relation `RELATION[scheme]`.
 
     Theorem   Balle, Barthe, Gaboardi (2018), Thm. 8 and 9:  ε' = ln(1 + q (e^ε − 1)),  δ' = q δ.
-    Requires  the sample is fresh, secret and drawn as the scheme says; 0 < rate < 1.
+    Requires  the sample is fresh, secret and drawn as the scheme says; 0 < rate <= 1.
     Rounds    up.
     """
     size = priced_epsilon(epsilon=epsilon)
     require_delta(delta=delta)
-    require_open_unit(rate=rate)
+    _require_rate(rate=rate)
     _known(scheme)
     q = exact(rate)
     # ln(1 + q (e^ε − 1)) = ε + ln(q + (1 − q) e^−ε): the exponential is at most 1, whatever ε.
@@ -71,7 +79,7 @@ def base_epsilon(*, target_epsilon: Number, rate: Number, scheme: Scheme) -> flo
     """
     target = priced_epsilon(target_epsilon=target_epsilon)
     require_within(lowest=0, highest=700, target_epsilon=target_epsilon)
-    require_open_unit(rate=rate)
+    _require_rate(rate=rate)
     _known(scheme)
     low = exp_bounds(target, bits=128)[0]
     return max(0.0, round_down(log_bounds(1 + (low - 1) / exact(rate), bits=128)[0]))
@@ -81,11 +89,11 @@ def amplified_response(*, epsilon: Number, rate: Number) -> float:
     """The exact loss of randomized response on a Poisson sample of one person: the example that attains `amplify`.
 
     Theorem   with the person: (1 − q) R(0) + q R(1); without: R(0). The largest log-ratio is ln(1 + q (e^ε − 1)).
-    Requires  ε > 0, 0 < rate < 1.
+    Requires  ε > 0, 0 < rate <= 1.
     Rounds    to nearest.
     """
     size = float(priced_epsilon(epsilon=epsilon))
-    require_open_unit(rate=rate)
+    _require_rate(rate=rate)
     q, lie = float(rate), math.exp(-size) / (1 + math.exp(-size))
     without = {1: lie, 0: 1 - lie}
     sampled = {1: (1 - q) * lie + q * (1 - lie), 0: (1 - q) * (1 - lie) + q * lie}

@@ -21,7 +21,14 @@ from dpsql.enclosure import log_bounds, sqrt_bounds
 from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import Composed, ContinuousGaussian, ContinuousLaplace, Event
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.require import Number, require_count, require_non_negative, require_open_unit, require_positive
+from dpsql.require import (
+    Number,
+    require_count,
+    require_non_negative,
+    require_numbers,
+    require_open_unit,
+    require_positive,
+)
 
 _BITS: Final = 128
 _ORDER_BITS: Final = 48  # the optimum is flat: an order off by 2**-48 costs about 2**-96 in ρ
@@ -69,7 +76,8 @@ def compose_rho(*, rhos: Sequence[Number]) -> Fraction:
     Requires  ρ_i >= 0.
     Rounds    nothing.
     """
-    require_count(number_of_releases=len(rhos), at_most=LONGEST_LIST)
+    require_numbers(at_least=0, rhos=rhos)
+    require_count(at_least=0, number_of_releases=len(rhos), at_most=LONGEST_LIST)
     for index, rho in enumerate(rhos):
         require_non_negative(**{f"rhos[{index}]": rho})
     return sum(map(exact, rhos), Fraction(0))

@@ -11,9 +11,8 @@ from typing import Final, Generic, TypeVar
 
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.lattice import upper_tail
-from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.normal import standard_tail_quantile
-from dpsql.mechanisms.partitions import changed_keys, number_of_people, released_order, split_delta
+from dpsql.mechanisms.partitions import changed_keys, people_by_key, released_order, split_delta
 from dpsql.mechanisms.search import smallest_integer
 from dpsql.privacy.digits import DIGITS, MARGIN, NEGLIGIBLE, decimal, digits_of, float_above, share_of_failure, working
 from dpsql.privacy.events import GaussianThreshold
@@ -190,7 +189,7 @@ class GaussianThresholdSelection(Generic[Key]):
 
     def release(self, value: Exact[Mapping[Key, int]], /, *, source: Source) -> dict[Key, int]:
         """The keys shown, in their own order, with their noisy numbers of people."""
-        people = {key: number_of_people(count) for key, count in opened(value).items()}
+        people = people_by_key(value)
         noise = discrete_gaussian(sigma_squared=exact(self.sigma_squared), size=len(people), source=source)
         noisy = {key: count + int(z) for (key, count), z in zip(people.items(), noise, strict=True) if count}
         threshold = self.threshold

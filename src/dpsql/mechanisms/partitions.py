@@ -172,15 +172,24 @@ class PartitionSelection(Generic[Key]):
     def release(self, value: Exact[Mapping[Key, int]], /, *, source: Source) -> list[Key]:
         """The keys shown, in their own order; a key without people is never among them."""
         table = _keep_table(*_checked(*self.per_key))
-        kept = [
-            key
-            for key, people in opened(value).items()
-            if bernoulli(table.probability(number_of_people(people)), source=source)
-        ]
+        people = people_by_key(value)
+        kept = [key for key, count in people.items() if bernoulli(table.probability(count), source=source)]
         return released_order(kept)
 
 
-def number_of_people(count: int) -> int:
+def people_by_key(value: Exact[Mapping[Key, int]]) -> dict[Key, int]:
+    """The numbers of people inside `value`. Complaints name neither a key nor a number."""
+    people = opened(value)
+    if not isinstance(people, Mapping):
+        raise BadParameter(
+            f"the keys came as a {type(people).__name__}, not as a mapping",
+            why="whether a key is shown depends on the number of people behind it",
+            fix="pass a dict from each key to its number of distinct people",
+        )
+    return {key: _number_of_people(count) for key, count in people.items()}
+
+
+def _number_of_people(count: int) -> int:
     """A number of people; a negative one is refused without being shown."""
     people = whole(count)
     if people < 0:

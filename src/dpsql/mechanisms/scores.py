@@ -118,7 +118,7 @@ def _rational(score: object) -> Fraction:
     if isinstance(score, bool) or not isinstance(score, (Integral, Fraction)):
         raise BadParameter(
             f"a score is a {type(score).__name__}; scores are ints or Fractions",
-            why="no floating point may stand between the data and a selection",
+            why="scores are compared exactly; no floating point may stand between the data and a selection",
             fix="count in integers, or in whole grains",
         )
     return score if isinstance(score, Fraction) else Fraction(int(score))

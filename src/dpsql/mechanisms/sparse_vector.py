@@ -19,7 +19,7 @@ from dpsql.enclosure import log_bounds
 from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.quadrature import log_laplace, panels
-from dpsql.mechanisms.whole import whole
+from dpsql.mechanisms.whole import require_listed, whole
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
@@ -177,8 +177,10 @@ class SparseVector:
 
     def release(self, value: Exact[Sequence[int]], /, *, source: Source) -> tuple[Comparison, ...]:
         """The answers to a list of queries, up to and including the last positive one that is paid for."""
+        queries = opened(value)
+        require_listed(queries, name="the queries")
         run, answers = self.start(source=source), list[Comparison]()
-        for query in opened(value):
+        for query in queries:
             if run.left == 0:
                 break
             answers.append(run.ask(Exact(query)))

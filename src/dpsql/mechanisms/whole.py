@@ -26,7 +26,7 @@ def whole(value: int) -> int:
     except TypeError:
         raise BadParameter(
             "the value to release is not a whole number",
-            why="noise on a floating-point number can be undone from its last digits",
+            why="the noise is a whole number; on a floating-point number it could be undone from the last digits",
             fix="put the value on a grain first (dpsql.mechanisms.grain)",
         ) from None
 

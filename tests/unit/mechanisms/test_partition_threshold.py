@@ -76,6 +76,7 @@ class TestGaussianThresholdKit(MechanismKit):
     def ill_typed(self):
         yield {"key": 0.8675309}
         yield {"key": -8675309}
+        yield [0.8675309]
 
 
 class TestGaussianThresholdNewKeyKit(TestGaussianThresholdKit):

@@ -75,6 +75,7 @@ class TestPartitionSelectionKit(MechanismKit):
         yield {"key": 0.8675309}
         yield {"key": "0.8675309"}
         yield {"key": -8675309}
+        yield [0.8675309]
 
 
 @given(epsilon=EPSILONS, delta=DELTAS)

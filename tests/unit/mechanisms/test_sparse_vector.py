@@ -93,6 +93,8 @@ class TestSparseVectorKit(MechanismKit):
     def ill_typed(self):
         yield [0.8675309]
         yield ["0.8675309"]
+        yield {0.8675309: 1}
+        yield 0.8675309
 
 
 def neighbours(count, top, *, monotonic):
