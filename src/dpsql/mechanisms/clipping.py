@@ -13,6 +13,7 @@ import numpy as np
 from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import VectorDiscreteGaussianMechanism, sigma_squared_for_rho
 from dpsql.mechanisms.grain import RESOLUTION, Grain, power_of_two_below
+from dpsql.mechanisms.whole import LARGEST_WHOLE
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
@@ -43,7 +44,7 @@ def clip_to_l2(coordinates: Sequence[int], *, radius: int) -> list[int]:
     Requires  whole numbers, radius >= 0.
     Rounds    toward 0.
     """
-    require_count(at_least=0, at_most=2**400, radius=radius)
+    require_count(at_least=0, at_most=LARGEST_WHOLE, radius=radius)
     squared = sum(c * c for c in coordinates)
     if squared <= radius * radius:
         return list(coordinates)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import cast
 
 from dpsql.errors import BadParameter
+from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.smooth_noise import Smoothed, SmoothLaplace
 from dpsql.privacy.events import Approximate
 from dpsql.privacy.exact import Exact
@@ -80,7 +81,7 @@ class ElasticLaplace:
 
     def release(self, value: Exact[Measured], /, *, source: Source) -> tuple[int, ...]:
         """The counts with noise, in the order given."""
-        measured = value.open()
+        measured = opened(value)
         question = cast(Query, with_frequencies(self.query, measured.frequencies))
         beta = self.noise.beta
         bound = smooth_elastic(question, beta=beta, neighbours=self.neighbours).bound

@@ -32,10 +32,15 @@ class Mechanism(Protocol[Input, Output]):
 
 def opened(value: Exact[T], /) -> T:
     """The value inside; every release opens its argument here, so that a naked one is refused and not shown."""
+    require_exact(value)
+    return value.open()
+
+
+def require_exact(value: object) -> None:
+    """A value that travels wrapped."""
     if not isinstance(value, Exact):
         raise BadParameter(
-            f"a release takes an Exact, not a {type(value).__name__}",
+            f"a release takes an Exact; this value is of type {type(value).__name__}",
             why="exact values travel wrapped, so that no log line, message or debugger can print them",
             fix="wrap it: Exact(value), with from dpsql.privacy.exact import Exact",
         )
-    return value.open()

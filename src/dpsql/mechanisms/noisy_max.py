@@ -96,16 +96,14 @@ def _discrete_laplace_below(y: np.ndarray[tuple[int, ...], np.dtype[np.int64]], 
 
 
 def _draw_laplace(scores: Sequence[Fraction], scale: Fraction, source: Source) -> int:
-    """The largest score after discrete Laplace noise; among equals, the first in an order drawn beforehand."""
-    if any(score.denominator != 1 for score in scores):
-        raise BadParameter(
-            "a score is not a whole number",
-            why="discrete Laplace noise hides moves of whole units only",
-            fix="state the scores and the sensitivity in grains, or use gumbel or exponential noise",
-        )
+    """The largest score after discrete Laplace noise; among equals, the first in an order drawn beforehand.
+
+    A score between whole numbers counts as the one below: scores that moved by at most a whole Δ still do. To refuse
+    it would be an answer about the data.
+    """
     order = shuffled(len(scores), source=source)
     noise = discrete_laplace(scale=scale, size=len(scores), source=source)
-    noisy = [int(score) + int(z) for score, z in zip(scores, noise, strict=True)]
+    noisy = [math.floor(score) + int(z) for score, z in zip(scores, noise, strict=True)]
     best = max(noisy)
     return next(index for index in order if noisy[index] == best)
 
@@ -163,8 +161,8 @@ def noisy_max_probabilities(*, scores: Sequence[Number], scale: Number, noise: s
 class NoisyMax(Selection[Candidate]):
     """Chooses the public candidate whose score is largest after noise.
 
-    laplace: whole-number scores, discrete Laplace noise, ties to a random order. gumbel and exponential: drawn by
-    their exact equivalents, the exponential mechanism and permute-and-flip, on whole or rational scores.
+    laplace: scores and Δ in whole numbers, discrete Laplace noise, ties to a random order. gumbel and exponential:
+    drawn by their exact equivalents, the exponential mechanism and permute-and-flip, on whole or rational scores.
     """
 
     noise: str
@@ -172,6 +170,12 @@ class NoisyMax(Selection[Candidate]):
     def __post_init__(self) -> None:
         Selection.__post_init__(self)
         _noise(self.noise)
+        if self.noise == "laplace" and exact(self.sensitivity).denominator != 1:
+            raise BadParameter(
+                f"sensitivity={self.sensitivity!r} must be a whole number for Laplace noise",
+                why="discrete Laplace noise hides moves of whole units only",
+                fix="state the scores and the sensitivity in grains, or use gumbel or exponential noise",
+            )
 
     @property
     def event(self) -> Event:

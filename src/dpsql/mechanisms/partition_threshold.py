@@ -25,6 +25,7 @@ from dpsql.require import Number, require_count, require_epsilon, require_open_u
 Key = TypeVar("Key", bound=Hashable)
 
 LARGEST_SIGMA: Final = 2**40
+SMALLEST_VARIANCE: Final = Fraction(1, 2**12)
 QUANTILE_ERROR: Final = Fraction(1, 10**13)
 """The normal quantile is good to 1e-14 of its value; this covers it and the steps around it."""
 
@@ -92,7 +93,7 @@ def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> flo
     """Pr[Z >= at_least] for Pr[Z = x] proportional to exp(−x² / 2σ²) on the integers.
 
     Theorem   the sum itself, to sixty digits.
-    Requires  0 < sigma_squared <= 2**80; at_least >= 1.
+    Requires  2**-12 <= sigma_squared <= 2**80; at_least >= 1.
     Rounds    up.
     """
     variance = _checked_variance(sigma_squared)
@@ -104,11 +105,11 @@ def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> flo
 def _checked_variance(sigma_squared: Number) -> Fraction:
     require_positive(sigma_squared=sigma_squared)
     variance = exact(sigma_squared)
-    if not Fraction(1, LARGEST_SIGMA**2) <= variance <= LARGEST_SIGMA**2:
+    if not SMALLEST_VARIANCE <= variance <= LARGEST_SIGMA**2:
         raise BadParameter(
             f"sigma_squared={sigma_squared!r} is out of reach",
             why="noise this narrow hides nothing, and noise this wide hides every key",
-            fix=f"choose σ between 1/{LARGEST_SIGMA} and {LARGEST_SIGMA}",
+            fix=f"choose σ between 1/64 and {LARGEST_SIGMA}",
         )
     return variance
 
@@ -118,7 +119,7 @@ def discrete_threshold_delta(*, sigma_squared: Number, threshold: int, keys: int
 
     Theorem   a key of one person passes τ when 1 + Z > τ, that is Z >= τ; one of `keys` independent ones passes
               with probability 1 − (1 − Pr[Z >= τ])^keys.
-    Requires  0 < sigma_squared <= 2**80; threshold >= 1; keys >= 1.
+    Requires  2**-12 <= sigma_squared <= 2**80; threshold >= 1; keys >= 1.
     Rounds    up.
     """
     variance = _checked_variance(sigma_squared)
@@ -136,7 +137,7 @@ def discrete_threshold(*, sigma_squared: Number, delta: Number, keys: int) -> in
     """The smallest integer τ >= 1 for which strictly larger noisy people counts may be shown at this δ.
 
     Theorem   1 − (1 − Pr[Z >= τ])^keys falls with τ; bisection on Pr[Z >= τ] <= 1 − (1 − δ)^(1/keys).
-    Requires  0 < sigma_squared <= 2**80; 0 < delta < 1; keys >= 1.
+    Requires  2**-12 <= sigma_squared <= 2**80; 0 < delta < 1; keys >= 1.
     Rounds    up.
     """
     variance = _checked_variance(sigma_squared)

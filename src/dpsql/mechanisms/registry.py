@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.mechanism import Mechanism
+from dpsql.mechanisms.mechanism import Mechanism, require_exact
 from dpsql.privacy import events
 from dpsql.privacy.events import Event
 from dpsql.privacy.exact import Exact
@@ -267,6 +267,7 @@ def execute(
     Requires  a `charge` that either records the whole event or raises. One that returns a value, as an account
               does that is itself a value, has recorded nothing: that is refused, and nothing is released.
     """
+    require_exact(value)  # before anything is paid
     if charge(mechanism.event) is not None:
         raise BadParameter(
             "charge returned a value instead of recording the event",

@@ -14,10 +14,7 @@ from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser as heavy_tail_normaliser
-from dpsql.mechanisms.heavy_tail import heavy_tail_variance_is_finite as heavy_tail_variance_is_finite
-from dpsql.mechanisms.heavy_tail import log_density
-from dpsql.mechanisms.heavy_tail import require_gamma as require_gamma
+from dpsql.mechanisms.heavy_tail import log_density, require_gamma
 from dpsql.privacy.rounding import exact, round_down
 from dpsql.require import Number, require_count, require_epsilon, require_positive
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from dpsql.enclosure import log_bounds
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.heavy_tail import require_supported_gamma, rounded_heavy_tail
+from dpsql.mechanisms.heavy_tail import require_gamma, require_supported_gamma, rounded_heavy_tail
+from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.smooth_loss import (
     LARGEST_DIMENSION,
     cauchy_loss_bound,
     laplace_worst_delta,
-    require_gamma,
     scale_change_delta,
 )
 from dpsql.mechanisms.whole import whole_vector
@@ -248,7 +248,7 @@ def _require_loss(*, epsilon: Number, delta: Number) -> None:
 
 def _opened(value: Exact[Smoothed], *, beta: float) -> Smoothed:
     """What the mechanism may see, if its bound is smooth enough. Both numbers in the message are public parameters."""
-    smoothed = value.open() if isinstance(value, Exact) else None
+    smoothed = opened(value)
     if not isinstance(smoothed, Smoothed):
         raise BadParameter(
             "a smooth release takes Exact(Smoothed(values=…, bound=…, beta=…))",

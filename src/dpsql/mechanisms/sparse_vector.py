@@ -7,6 +7,7 @@ stream, fresh noise per query scaled with the number of positives, and a stop af
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,7 @@ from typing import Final, NoReturn
 import numpy as np
 
 from dpsql.enclosure import log_bounds
-from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.errors import BadParameter, BudgetExhausted, Refused
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.quadrature import log_laplace, panels
 from dpsql.mechanisms.whole import require_listed, whole
@@ -190,11 +191,11 @@ class SparseVector:
 class SparseVectorRun:
     """One stream. It knows its noisy threshold and how many positives are left, and refuses when none are."""
 
-    __slots__ = ("_left", "_lock", "_mechanism", "_noisy_threshold", "_source")
+    __slots__ = ("_left", "_lock", "_mechanism", "_noisy_threshold", "_process", "_source")
 
     def __init__(self, mechanism: SparseVector, source: Source) -> None:
         self._mechanism, self._source, self._left = mechanism, source, mechanism.positives
-        self._lock = Lock()
+        self._lock, self._process = Lock(), os.getpid()
         # Exact, because the proof releases comparisons with this number and never the number.
         self._noisy_threshold = Exact(mechanism.threshold + self._noise(mechanism.scales.threshold_scale))
 
@@ -209,6 +210,12 @@ class SparseVectorRun:
             return self._answer(query)
 
     def _answer(self, query: Exact[int]) -> Comparison:
+        if self._process != os.getpid():
+            raise Refused(
+                "a stream cannot be continued in a forked process",
+                why="parent and child would each give the positive answers that were paid for once",
+                fix="start a new stream in the child, and charge it",
+            )
         if self._left == 0:
             raise BudgetExhausted(
                 f"all {self._mechanism.positives} positive answers have been given",

@@ -41,7 +41,7 @@ def require_listed(values: object, *, name: str) -> None:
     array = hasattr(values, "__array__") and getattr(values, "ndim", 1) == 1
     if isinstance(values, (str, bytes)) or not (isinstance(values, Sequence) or array):
         raise BadParameter(
-            f"{name} came as a {type(values).__name__}, not as a list",
+            f"{name} came as {type(values).__name__}, not as a list",
             why="every entry has its own place; a text is one entry, and mappings and sets have no places",
             fix="pass a list, a tuple or an array",
         )

@@ -66,10 +66,6 @@ class TestLaplaceKit(NoisyMaxKit):
     def probability(self, value, output):
         return discrete_noisy_max_probabilities(scores=value, scale=2)["abc".index(output)]
 
-    def test_scores_between_the_integers_are_refused(self):
-        with pytest.raises(BadParameter, match="whole number"):
-            self.mechanism().release(Exact([Fraction(1, 2), 0, 0]), source=SYSTEM)
-
 
 class TestGumbelKit(NoisyMaxKit):
     """C045: Gumbel noise is the exponential mechanism."""
@@ -182,3 +178,12 @@ def test_laws_that_cannot_be_computed_are_refused(law, scores):
 
 def test_scores_far_apart_neither_overflow_nor_hang():
     assert laplace_noisy_max_probabilities(scores=[0, 10**400], scale=Fraction(1, 10**400)) == [0, pytest.approx(1)]
+
+
+def test_a_score_between_whole_numbers_is_no_error():
+    """C044: a refusal that depends on the scores would tell neighbours apart; the score counts as the one below."""
+    options = {"candidates": ["a", "b"], "epsilon": 50, "monotonic": True, "noise": "laplace", "max_candidates": 2}
+    mechanism = NoisyMax(sensitivity=1, **options)
+    assert mechanism.release(Exact([Fraction(5, 2), Fraction(99)]), source=SYSTEM) == "b"
+    with pytest.raises(BadParameter):
+        NoisyMax(sensitivity=Fraction(1, 2), **options)

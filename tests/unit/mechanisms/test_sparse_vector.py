@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.errors import BadParameter, BudgetExhausted, Refused
 from dpsql.mechanisms import sparse_vector
 from dpsql.mechanisms.sparse_vector import (
     Comparison,
@@ -302,3 +303,22 @@ def test_the_first_positive_agrees_with_mpmath(queries, threshold, scales):
 def test_a_law_that_cannot_be_integrated_is_refused(queries):
     with pytest.raises(BadParameter):
         first_above_probabilities(queries=queries, threshold=0, threshold_scale=1, query_scale=1)
+
+
+def test_a_fork_does_not_double_the_positives():
+    """C046: parent and child share the threshold; only the one who started the stream may go on."""
+    run = SparseVector(**(EXAMPLE | {"epsilon": 100})).start(source=SYSTEM)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            run.ask(Exact(10**6))
+            os.write(write, b"answered")
+        except Refused:
+            os.write(write, b"refused")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 8) == b"refused"
+    os.close(read)
+    os.close(write)
+    assert run.ask(Exact(10**6)).above

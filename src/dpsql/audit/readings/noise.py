@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dpsql.audit.vectors import reading
+from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from dpsql.mechanisms.smooth_loss import (
     cauchy_worst_loss_found,
-    heavy_tail_normaliser,
-    heavy_tail_variance_is_finite,
     laplace_worst_delta,
     scale_change_delta,
 )
