@@ -18,8 +18,8 @@ PAGES = ROOT / "docs" / "theorems"
 LINE = re.compile(r"^proves: (?P<module>[\w.]+):(?P<name>[\w.]+)(?:  (?P<print>[0-9a-f]{12}|unpinned))?$", re.M)
 
 
-def fingerprint(module: str, name: str) -> str:
-    """Of the function or class `name` (dots for methods) in `module`: changes when the meaning may have changed."""
+def definition(module: str, name: str) -> ast.AST:
+    """The function or class `name` (dots for methods) in `module`."""
     path = ROOT / "src" / Path(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     node: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
@@ -28,10 +28,26 @@ def fingerprint(module: str, name: str) -> str:
         if not inside:
             raise LookupError(f"{module} has no {name}")
         node = inside[0]
+    return node
+
+
+def fingerprint(module: str, name: str) -> str:
+    """Of a definition's code, not of its layout, comments or docstrings: changes when the meaning may have changed."""
+    node = definition(module, name)
     for child in ast.walk(node):
         if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(child) is not None:
             child.body = child.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(node).encode()).hexdigest()[:12]
+    return hashlib.sha256(_canonical(node).encode()).hexdigest()[:12]
+
+
+def _canonical(value: object) -> str:
+    """A printed form of a syntax tree that is the same on every version of Python: what is empty is left out."""
+    if isinstance(value, ast.AST):
+        fields = ((name, field) for name, field in ast.iter_fields(value) if field not in (None, []))
+        return f"{type(value).__name__}({', '.join(f'{name}={_canonical(field)}' for name, field in fields)})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_canonical, value))}]"
+    return repr(value)
 
 
 def stale(text: str) -> list[str]:

@@ -105,6 +105,20 @@ def test_every_proof_is_pinned_to_the_code_it_proves():
         assert prints.stale(text) == [], f"{page.name}: reread the proof, then make fingerprints"
 
 
+def test_every_proven_function_states_theorem_precondition_and_rounding():
+    prints = tool("fingerprints")
+    missing = []
+    for page in (ROOT / "docs" / "theorems").glob("*.md"):
+        for match in prints.LINE.finditer(page.read_text(encoding="utf-8")):
+            node = prints.definition(match["module"], match["name"])
+            if isinstance(node, ast.FunctionDef) and "." not in match["name"] and not match["name"].startswith("_"):
+                told = ast.get_docstring(node) or ""
+                missing += [
+                    f"{match['name']}: {word}" for word in ("Theorem", "Requires", "Rounds") if word not in told
+                ]
+    assert missing == []
+
+
 def test_a_changed_body_makes_a_proof_stale(monkeypatch, tmp_path):
     prints = tool("fingerprints")
     (tmp_path / "src" / "m").mkdir(parents=True)
