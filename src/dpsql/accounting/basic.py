@@ -60,6 +60,8 @@ def compose_basic_equal(*, k: int, epsilon: Number, delta: Number) -> BasicTotal
 def survival(deltas: Iterable[tuple[Fraction, int]]) -> Fraction:
     """A lower bound of ∏(1 − δ)^count: the probability that nothing exceptional happens.
 
+    Theorem   exceptions of independent worst cases: docs/theorems/basic_composition.md. Powers by squaring.
+    Requires  0 <= δ < 1 and count >= 0 in every pair.
     Rounds    down, to a multiple of 2**-256 after every product; exact where all factors are 1.
     """
     one = 1 << _BITS

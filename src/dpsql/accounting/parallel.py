@@ -65,7 +65,13 @@ def _sum_of_largest(count: int, values: list[Fraction]) -> Fraction:
 
 
 def parts_touched(*, parts: int, neighbours: Neighbours, partition: Partition) -> int:
-    """In how many of the parts two neighbouring databases may differ."""
+    """In how many of the parts two neighbouring databases may differ.
+
+    Theorem   docs/theorems/parallel_composition.md: by value, one under add_remove and two under change_one; by
+              position, all of them.
+    Requires  a Partition, a Neighbours.
+    Rounds    nothing: a count.
+    """
     try:
         touched = _PARTS_TOUCHED[partition, neighbours]
     except (KeyError, TypeError):

@@ -125,7 +125,12 @@ def _rational(score: object) -> Fraction:
 
 
 def gaps_below_best(*, scores: Sequence[Number], scale: Number) -> list[Fraction]:
-    """(max − score) / scale for each score, exactly: 0 for the best, the exponent of every selection."""
+    """(max − score) / scale for each score: 0 for the best, the exponent of every selection.
+
+    Theorem   exp(−gap) is the weight of the exponential mechanism, divided by that of the best candidate.
+    Requires  finite scores, at least one; scale > 0.
+    Rounds    nothing: rationals.
+    """
     require_numbers(scores=scores)
     require_positive(scale=scale)
     exactly = [exact(score) for score in scores]

@@ -80,6 +80,7 @@ def digits_of(value: Fraction) -> int:
 def float_above(value: Decimal) -> float:
     """The smallest float that is surely at least the true value behind `value`.
 
+    Theorem   x <= value · (1 + MARGIN) for every x that `value` stands for; the product is exact.
     Requires  value >= 0, known to a relative error of MARGIN, or 0 where it was too small even for a Decimal.
     Rounds    up; a value too small for a float becomes the smallest float above 0.
     """
@@ -91,6 +92,7 @@ def float_above(value: Decimal) -> float:
 def float_below(value: Decimal) -> float:
     """The largest float that is surely at most the true value behind `value`.
 
+    Theorem   x >= value · (1 − MARGIN) for every x that `value` stands for; the product is exact.
     Requires  value >= 0, known to a relative error of MARGIN.
     Rounds    down; a value too small for a float becomes 0.
     """

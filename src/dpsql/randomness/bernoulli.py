@@ -39,7 +39,12 @@ def bernoulli_exp(gamma: Fraction, *, source: Source) -> bool:
 
 
 def exp_coin(numerator: int, denominator: int, source: Source) -> bool:
-    """`bernoulli_exp` for a γ given as two integers, which need not be in lowest terms."""
+    """`bernoulli_exp` for a γ given as two integers, which need not be in lowest terms.
+
+    Theorem   as `bernoulli_exp`.
+    Requires  numerator >= 0, denominator >= 1.
+    Rounds    nothing: the draw is exact.
+    """
     while numerator > denominator:
         if not _first_failure_is_odd(1, 1, source):
             return False
@@ -74,7 +79,12 @@ def bernoulli_exp_many(gamma: Fraction, *, size: int, source: Source) -> NDArray
 
 
 def below_exp(gamma: Fraction, *, toss: int, source: Source) -> bool:
-    """Whether the uniform number that begins with the 64 bits `toss` lies below exp(-gamma): exact, at any length."""
+    """Whether the uniform number that begins with the 64 bits `toss` lies below exp(-gamma).
+
+    Theorem   lazy comparison, docs/theorems/exact_samplers.md: more bits are fetched until two intervals part.
+    Requires  gamma >= 0; 0 <= toss < 2**64.
+    Rounds    nothing: the answer is that about the real numbers.
+    """
     bits = 64
     if (toss + 1) * gamma.denominator <= (gamma.denominator - gamma.numerator) << bits:  # exp(-γ) >= 1 - γ
         return True

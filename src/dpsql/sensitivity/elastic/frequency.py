@@ -89,12 +89,22 @@ def _(relation: Join, attribute: Attribute, *, distance: int, neighbours: Neighb
 
 
 def matches_left(join: Join, *, distance: int, neighbours: Neighbours) -> int:
-    """How many left rows one right row can meet: the least frequency among the left keys, since all must agree."""
+    """How many left rows one right row can meet.
+
+    Theorem   all keys must agree, so the least of their frequencies bounds it: docs/theorems/elastic_sensitivity.md.
+    Requires  as `frequency_at`.
+    Rounds    nothing: integers.
+    """
     return min(frequency_at(join.left, left, distance=distance, neighbours=neighbours) for left, _ in join.on)
 
 
 def matches_right(join: Join, *, distance: int, neighbours: Neighbours) -> int:
-    """How many right rows one left row can meet."""
+    """How many right rows one left row can meet.
+
+    Theorem   as `matches_left`, with the sides exchanged.
+    Requires  as `frequency_at`.
+    Rounds    nothing: integers.
+    """
     return min(frequency_at(join.right, right, distance=distance, neighbours=neighbours) for _, right in join.on)
 
 
