@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.enclosure import exp_negative_fixed
+from dpsql.errors import InternalError
 from dpsql.randomness.bernoulli import below_exp
 from dpsql.randomness.source import Source
 
@@ -112,8 +113,16 @@ class BlockSampler:
         Requires  blocks < 2**11 and, where shift > 0, square · 4**shift <= 2**-11, linear · 2**shift <= 2**-4,
                   (2·blocks + 3) · square · 4**shift <= 1/2: the fixed-point stage then stays inside 64 bits.
         """
-        lower, upper = law.bounds(blocks=blocks, bits=64)
         cells, size = 2 * blocks, 1 << law.shift
+        square, linear = law.square * size * size, law.linear * size
+        narrow = 2**11 * square <= 1 and 2**4 * linear <= 1 and 2 * (2 * blocks + 3) * square <= 1
+        if blocks >= 2**11 or (law.shift and not narrow):
+            raise InternalError(
+                "a law with blocks too wide for the fixed-point stage",
+                why="its products could leave 64 bits, and a draw would rest on a wrapped number",
+                fix="report this; nothing was drawn",
+            )
+        lower, upper = law.bounds(blocks=blocks, bits=64)
         lower_words = np.array(lower, dtype=np.uint64)
         upper_words = np.array([min(value, 2**64 - 1) for value in upper], dtype=np.uint64)
         start = np.arange(1 << _GUIDE, dtype=np.uint64) << np.uint64(64 - _GUIDE)
@@ -133,8 +142,8 @@ class BlockSampler:
             guide=np.where(decided, cell, cells).astype(np.uint16),
             first=np.array([law.value(j, 0) for j in range(cells)] + [0], dtype=np.int64),
             threshold=np.append(np.repeat(accept, 2), np.uint16(0)),
-            square_fixed=int(law.square * size * size * (1 << 44)),
-            linear_fixed=int(law.linear * size * _FIXED),
+            square_fixed=int(square * (1 << 44)),
+            linear_fixed=int(linear * _FIXED),
         )
 
     def draw(self, *, source: Source) -> int:
