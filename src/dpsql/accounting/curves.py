@@ -154,7 +154,7 @@ def sampled_gaussian_delta(
 
     Theorem   with M = (1 − q) N(0) + q N(1): δ(M, N(0)) = q δ_G(ln(1 + (e^ε − 1)/q)), and with
               r = (e^{−ε} − 1 + q)/q, δ(N(0), M) = e^ε q r δ_G(ln(1/r)) for r > 0, else 0.
-    Requires  0 < rate < 1, 0 <= ε <= 700, add_remove.
+    Requires  0 < rate <= 1, 0 <= ε <= 700, add_remove.
     Rounds    up.
     """
     if neighbours is not Neighbours.ADD_REMOVE:
@@ -163,7 +163,7 @@ def sampled_gaussian_delta(
             why="the two mixtures are those of a person who may be in the sample or not exist",
             fix="use add_remove",
         )
-    require_within(lowest=Fraction(1, 2**60), highest=1 - Fraction(1, 2**60), rate=rate)
+    require_within(lowest=Fraction(1, 2**60), highest=1, rate=rate)
     require_within(lowest=0, highest=700, epsilon=epsilon)
     noise, q, asked = _gaussian(sigma=sigma, l2=l2, k=1), exact(rate), exact(epsilon)
     low, high = exp_bounds(asked, bits=128)

@@ -114,12 +114,14 @@ def subsampled_gaussian_rdp(*, alpha: int, sigma: Number, rate: Number) -> float
 
     Theorem   Mironov, Talwar, Zhang (2019): ln(Σ_j C(α, j)(1 − q)^{α−j} q^j e^{j(j−1)/2σ²}) / (α − 1), the larger
               of the two directions.
-    Requires  a whole order 2 <= α <= 4096, σ in [1/64, 2**30], 0 < rate < 1.
+    Requires  a whole order 2 <= α <= 4096, σ in [1/64, 2**30], 0 < rate <= 1.
     Rounds    up.
     """
     alpha = counted(alpha=alpha, at_least=2, at_most=int(LARGEST_ORDER))
     require_within(lowest=Fraction(1, 64), highest=2**30, sigma=sigma)
-    require_within(lowest=Fraction(1, 2**60), highest=1 - Fraction(1, 2**60), rate=rate)
+    require_within(lowest=Fraction(1, 2**60), highest=1, rate=rate)
+    if exact(rate) > 1 - Fraction(1, 2**60):  # as good as everybody: no amplification
+        return gaussian_rdp(alpha=alpha, sigma=sigma, l2=1)
     return _sampled_gaussian(alpha, float(sigma) ** 2, float(rate), float(1 - exact(rate)))
 
 

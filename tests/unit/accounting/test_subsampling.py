@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpsql.accounting.curves import gaussian_delta, sampled_gaussian_delta
+from dpsql.accounting.rdp import gaussian_rdp, subsampled_gaussian_rdp
 from dpsql.accounting.subsampling import (
     RELATION,
     Scheme,
@@ -153,3 +155,14 @@ def test_bad_input_is_refused(first: float, second: float, third: float, scheme:
         except DpsqlError:
             continue
         assert 0 <= value < math.inf
+
+
+def test_a_sample_of_everybody_amplifies_nothing() -> None:
+    """C116: at rate 1 every bound is that of the release itself."""
+    assert amplify(epsilon=1, delta=1e-6, rate=1, scheme=Scheme.POISSON).epsilon == pytest.approx(1, rel=1e-15)
+    assert base_epsilon(target_epsilon=1, rate=1, scheme=Scheme.POISSON) == pytest.approx(1, rel=1e-15)
+    assert subsampled_gaussian_rdp(alpha=8, sigma=2, rate=1) == gaussian_rdp(alpha=8, sigma=2, l2=1)
+    plain = gaussian_delta(sigma=2, l2=1, k=1, epsilon=0.5)
+    both = sampled_gaussian_delta(rate=1, sigma=2, l2=1, epsilon=0.5, neighbours=Neighbours.ADD_REMOVE)
+    assert both.remove == pytest.approx(plain, rel=1e-12)
+    assert both.add == pytest.approx(plain, rel=1e-12)
