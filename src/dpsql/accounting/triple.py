@@ -26,6 +26,7 @@ from dpsql.privacy.events import (
     PlannedBatch,
     Pure,
 )
+from dpsql.require import require_non_negative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,11 @@ class Triple:
     epsilon: Fraction | None
     delta: Fraction
     rho: Fraction | None
+
+    def __post_init__(self) -> None:
+        for part in (self.epsilon, self.delta, self.rho):
+            if part is not None:
+                require_non_negative(price=part)  # a negative price would be a refund, and a budget without end
 
     def __add__(self, other: Triple) -> Triple:
         """Componentwise; infinity absorbs."""

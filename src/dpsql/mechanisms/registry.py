@@ -246,7 +246,7 @@ def find(name: str) -> Entry:
 
     Requires  a registered name.
     """
-    if name not in MECHANISMS:
+    if not isinstance(name, str) or name not in MECHANISMS:
         raise BadParameter(
             f"no mechanism is called {name!r}",
             why="only mechanisms with a proof are registered",

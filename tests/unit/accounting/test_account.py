@@ -392,3 +392,11 @@ def test_triples_without_a_finite_rho_close_the_second_branch() -> None:
     assert odd.spent_epsilon == F(1, 2)
     assert odd.admits(Pure(epsilon=F(1, 2)))
     assert not odd.admits(Pure(epsilon=F(3, 5)))
+
+
+@pytest.mark.parametrize("part", ["epsilon", "delta", "rho"])
+def test_negative_spending_cannot_be_written_down(part: str) -> None:
+    """An account rebuilt with a refund in it would never be exhausted."""
+    parts = {"epsilon": Fraction(0), "delta": Fraction(0), "rho": Fraction(0)}
+    with pytest.raises(BadParameter):
+        Triple(**(parts | {part: Fraction(-1)}))

@@ -121,3 +121,9 @@ def test_a_charge_that_only_returns_a_value_is_refused():
     mechanism = LaplaceMechanism(l1=1, epsilon=Fraction(1, 2))
     with pytest.raises(BadParameter):
         execute(mechanism, Exact(3), charge=account.charged, source=SYSTEM)
+
+
+@pytest.mark.parametrize("name", [[], None, 7, "guess"])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(BadParameter):
+        find(name)
