@@ -12,13 +12,13 @@ import numpy as np
 
 from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import VectorDiscreteGaussianMechanism, sigma_squared_for_rho
-from dpsql.mechanisms.grain import RESOLUTION, Grain, power_of_two_below
 from dpsql.mechanisms.whole import LARGEST_WHOLE
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import SYSTEM, Source
 from dpsql.require import Number, require_count, require_positive
+from dpsql.sensitivity.grain import RESOLUTION, Grain, power_of_two_below
 
 CONFIDENCE: Final = Fraction(95, 100)
 LARGEST_DIMENSION: Final = 10**7

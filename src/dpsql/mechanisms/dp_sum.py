@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
-from dpsql.mechanisms.grain import column_grain
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM, Source
 from dpsql.require import Number, require_epsilon
+from dpsql.sensitivity.grain import column_grain
 
 CONFIDENCE: Final = Fraction(95, 100)
 

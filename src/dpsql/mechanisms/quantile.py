@@ -10,7 +10,6 @@ from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
-from dpsql.mechanisms.grain import column_grain
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import require_listed
 from dpsql.privacy.digits import require_in_reach
@@ -30,6 +29,7 @@ from dpsql.require import (
     require_positive,
     require_probability,
 )
+from dpsql.sensitivity.grain import column_grain
 
 LARGEST_BOUND: Final = 2**62
 

@@ -10,7 +10,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds, sqrt_bounds
 from dpsql.errors import BadParameter, InternalError
-from dpsql.mechanisms.grain import column_grain
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import listed_once
 from dpsql.privacy.digits import require_in_reach
@@ -26,6 +25,7 @@ from dpsql.require import (
     require_open_unit,
     require_probability,
 )
+from dpsql.sensitivity.grain import column_grain
 
 Category = TypeVar("Category", bound=Hashable)
 

@@ -27,7 +27,7 @@ def whole(value: int) -> int:
         raise BadParameter(
             "the value to release is not a whole number",
             why="the noise is a whole number; on a floating-point number it could be undone from the last digits",
-            fix="put the value on a grain first (dpsql.mechanisms.grain)",
+            fix="put the value on a grain first (dpsql.sensitivity.grain)",
         ) from None
 
 

@@ -15,10 +15,10 @@ from dpsql.errors import DpsqlError
 from dpsql.mechanisms import comparison, discrete_gaussian, discrete_gaussian_curve, gaussian, laplace
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.grain import power_of_two_below
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.normal import Normal
 from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity.grain import power_of_two_below
 
 FUNCTIONS = [
     comparison.compare_mechanisms,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError
-from dpsql.mechanisms.grain import Grain, column_grain, power_of_two_below
 from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity.grain import Grain, column_grain, power_of_two_below
 
 bounds = st.tuples(
     st.fractions(-(10**9), 10**9, max_denominator=10**6), st.fractions(-(10**9), 10**9, max_denominator=10**6)
