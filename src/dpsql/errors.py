@@ -2,12 +2,29 @@
 
 DpsqlError                      what happened, why it matters, how to fix it, a stable code
 ├── BadParameter   DP410        a number, bound or list outside its range (also a ValueError)
+├── NotUnderstood  DP100        text that is not one SQL statement
+├── BadName        DP401        an unknown or ambiguous table, column or function
+├── BadType        DP405        an expression whose types do not fit
+├── BadPolicy      DP501        a policy file that is wrong or incomplete, with its line and key
 ├── Refused        DP300        a question that has no private answer as asked
+│   ├── RowLevel      DP101     rows about people instead of a statistic
 │   ├── Unbounded     DP102     a value without limits: one person could move the answer by any amount
+│   ├── OnePersonsValue DP103   an aggregate that is one person's value: MIN, MAX, ANY_VALUE, …
+│   ├── NotSupported  DP104     a construct no rule names
+│   ├── Hidden        DP301     a hidden column selected, grouped or filtered on
+│   ├── NeedsDelta    DP302     private groups without a delta to find them
+│   ├── TwoPeople     DP303     a join that pairs rows of different people
+│   ├── NobodyLeft    DP304     a result that no person owns any more
+│   ├── BadKey        DP305     a group that cannot be a key, or too many of them
+│   ├── NotPermitted  DP402     a table or a price outside the grant
 │   ├── NotRandomised DP310     a release that would print a function of the data without noise
 │   ├── NoTheorem     DP311     a query, join or function for which no sensitivity is known
 │   └── UnsupportedEvent DP312  an accountant is asked to price something it has no theorem for
 ├── BudgetExhausted   DP201     the account cannot pay
+├── OverLimit         DP202     the price is above the limit set for this query
+├── EngineFailed      DP601     the engine did not finish; details would tell about rows
+├── NoSource          DP602     the source cannot be opened
+├── LedgerBroken      DP901     the ledger cannot be trusted or written
 ├── MissingExtra      DP420     an optional dependency is not installed
 ├── TestsOnly         DP430     a predictable source of chance was used outside a test
 └── InternalError     DP900     a bug in dpsql: two derivations disagree
@@ -30,12 +47,29 @@ class DpsqlError(Exception):
     ) -> None:
         super().__init__(what)
         self.what, self.why, self.fix, self.try_sql, self.at = what, why, fix, try_sql, at
+        self.sql: str | None = None
+
+    def within(self, sql: str) -> DpsqlError:
+        """The same error, knowing the text it speaks of; it then shows the line and a caret."""
+        self.sql = sql
+        return self
 
     def __str__(self) -> str:
-        lines = [f"{self.code}  {self.what}", f"  Why   {self.why}", f"  Fix   {self.fix}"]
+        lines = [f"{self.code}  {self.what}", *self._caret(), f"  Why   {self.why}", f"  Fix   {self.fix}"]
         if self.try_sql is not None:
             lines.append(f"  Try   {self.try_sql}")
         return "\n".join(lines)
+
+    def _caret(self) -> list[str]:
+        """The line of the text where the trouble is, and what of it."""
+        if self.sql is None or self.at is None:
+            return []
+        start, end = self.at
+        begin = self.sql.rfind("\n", 0, start) + 1
+        line = self.sql[begin:].partition("\n")[0]
+        width = max(1, min(end, begin + len(line)) - start)
+        shown = max(0, start - begin - 60)
+        return [f"    {line[shown : shown + 100]}", "    " + " " * (start - begin - shown) + "^" * min(width, 40)]
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.why, self.fix, self.try_sql, self.at))
@@ -68,8 +102,60 @@ class Refused(DpsqlError):
     code = "DP300"
 
 
+class NotUnderstood(DpsqlError):
+    code = "DP100"
+
+
+class BadName(DpsqlError):
+    code = "DP401"
+
+
+class BadType(DpsqlError):
+    code = "DP405"
+
+
+class BadPolicy(DpsqlError):
+    code = "DP501"
+
+
+class RowLevel(Refused):
+    code = "DP101"
+
+
 class Unbounded(Refused):
     code = "DP102"
+
+
+class OnePersonsValue(Refused):
+    code = "DP103"
+
+
+class NotSupported(Refused):
+    code = "DP104"
+
+
+class Hidden(Refused):
+    code = "DP301"
+
+
+class NeedsDelta(Refused):
+    code = "DP302"
+
+
+class TwoPeople(Refused):
+    code = "DP303"
+
+
+class NobodyLeft(Refused):
+    code = "DP304"
+
+
+class BadKey(Refused):
+    code = "DP305"
+
+
+class NotPermitted(Refused):
+    code = "DP402"
 
 
 class NotRandomised(Refused):
@@ -86,6 +172,23 @@ class UnsupportedEvent(Refused):
 
 class BudgetExhausted(DpsqlError):
     code = "DP201"
+
+
+class OverLimit(DpsqlError):
+    code = "DP202"
+
+
+class EngineFailed(DpsqlError):
+    code = "DP601"
+    trace_id: str = ""
+
+
+class NoSource(DpsqlError):
+    code = "DP602"
+
+
+class LedgerBroken(DpsqlError):
+    code = "DP901"
 
 
 class MissingExtra(DpsqlError):
