@@ -1,0 +1,183 @@
+"""The policy held against the engine's schema: every name exists, every type agrees. No rows are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from dpsql.catalog import rules
+from dpsql.catalog.fit import fitted
+from dpsql.catalog.mistakes import Mistake, line_of
+from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, EngineTable, Policy, TablePolicy
+from dpsql.catalog.names import did_you_mean, folded, listed
+from dpsql.catalog.ownership import named_by, settled
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadPolicy
+
+
+def checked(policy: Policy, schema: Mapping[str, EngineTable]) -> Catalog:
+    """The catalogue: the policy with paths followed, names and types of the engine filled in.
+
+    BadPolicy where anything is wrong; `problems` has all of it.
+    """
+    catalog, wrong = _examined(policy, schema)
+    if wrong:
+        raise wrong[0].as_error(policy.written)
+    return catalog
+
+
+def problems(policy: Policy, schema: Mapping[str, EngineTable]) -> tuple[BadPolicy, ...]:
+    """Everything that is wrong, as a list of things to do, in the order of the file."""
+    _, wrong = _examined(policy, schema)
+    return tuple(mistake.as_error(policy.written) for mistake in wrong)
+
+
+def _examined(policy: Policy, schema: Mapping[str, EngineTable]) -> tuple[Catalog, list[Mistake]]:
+    tables, wrong_paths = settled(policy.tables)
+    policy = replace(policy, tables=tables)
+    wrong = [*wrong_paths, *rules.mistakes(policy)]
+    owning = _owning_columns(tables.values())
+    engine: dict[str, EngineTable] = {}
+    fitting: dict[str, TablePolicy] = {}
+    for name, table in tables.items():
+        try:
+            source, engine[name] = _engine_table(table, schema)
+        except Mistake as mistake:
+            wrong.append(mistake.under("table", name))
+            continue
+        columns, mistakes = _fitted_columns(table, engine[name], owning.get(name, set()))
+        fitting[name] = replace(table, source=source, columns=columns)
+        wrong += [mistake.under("table", name, "columns") for mistake in mistakes]
+    lost = {mistake.key[1] for mistake in wrong_paths}
+    wrong += _owner_mistakes({name: table for name, table in tables.items() if name not in lost}, engine)
+    if policy.written is not None:
+        written = policy.written
+        wrong.sort(key=lambda mistake: line_of(mistake.key, written))
+    return Catalog(policy=replace(policy, tables=fitting), schema=engine), wrong
+
+
+def _owning_columns(tables: Iterable[TablePolicy]) -> dict[str, set[str]]:
+    """By table: the columns that hold a person or lead to one."""
+    found: dict[str, set[str]] = {}
+    for table in tables:
+        here = table.name
+        for step in table.path:
+            found.setdefault(here, set()).update(step.columns)
+            found.setdefault(step.table, set()).update(step.to_columns)
+            here = step.table
+        found.setdefault(here, set()).update(table.person)
+    return found
+
+
+def _engine_table(table: TablePolicy, schema: Mapping[str, EngineTable]) -> tuple[str, EngineTable]:
+    """The engine's name of a declared table, and what the engine says about it."""
+    found = [name for name in schema if folded(name) == folded(table.source)]
+    if len(found) != 1:
+        raise Mistake(
+            f"the engine has {listed(found)}, which differ in upper and lower case only"
+            if found
+            else f"the engine has no table {table.source}{did_you_mean(table.source, schema)}",
+            why="a table must be found without doubt, or another one would be read",
+            fix='correct the name, or give the name in the engine as source = "…"',
+        )
+    return found[0], schema[found[0]]
+
+
+def _engine_column(name: str, engine: EngineTable) -> EngineColumn:
+    found = [column for column in engine.columns if folded(column.name) == name]
+    if len(found) != 1:
+        known = [column.name for column in engine.columns]
+        raise Mistake(
+            f"{engine.name} has {listed(column.name for column in found)}, which differ in upper and lower case only"
+            if found
+            else f"{engine.name} has no column {name}{did_you_mean(name, known)}",
+            why="a column must be found without doubt, or another one would be read",
+            fix="correct the name, or leave the column out",
+        )
+    return found[0]
+
+
+def _fitted_columns(
+    table: TablePolicy, engine: EngineTable, owning: set[str]
+) -> tuple[dict[str, ColumnPolicy], list[Mistake]]:
+    """The declared columns as the engine has them. A public table without any declares all that can be read."""
+    if table.public and not table.columns:
+        return _readable_columns(engine), []
+    found: dict[str, ColumnPolicy] = {}
+    wrong: list[Mistake] = []
+    for name, column in table.columns.items():
+        try:
+            known = _engine_column(name, engine)
+            only_owning = name in owning and known.type is None and _says_nothing(column)
+            found[name] = column if only_owning else fitted(column, known)
+        except Mistake as mistake:
+            if name not in named_by(table) or not _says_nothing(column):  # else told where the owner wrote it
+                wrong.append(mistake.under(name))
+    return found, wrong
+
+
+def _says_nothing(column: ColumnPolicy) -> bool:
+    """About values: it is declared, perhaps hidden, and that is all."""
+    return column.type is None and column.bounds is None and column.keys is None
+
+
+def _readable_columns(engine: EngineTable) -> dict[str, ColumnPolicy]:
+    often = Counter(folded(column.name) for column in engine.columns)
+    names = [
+        (folded(column.name), column.type)
+        for column in engine.columns
+        if column.type is not None and often[folded(column.name)] == 1
+    ]
+    return {name: ColumnPolicy(name=name, type=kind) for name, kind in names}
+
+
+def _owner_mistakes(tables: Mapping[str, TablePolicy], engine: Mapping[str, EngineTable]) -> Iterator[Mistake]:
+    """Columns that hold people, or lead to them, exist and have one type: equal values must mean equal people."""
+    first: tuple[str, list[str]] | None = None
+    for name, table in tables.items():
+        if name not in engine or not (table.person or table.path):
+            continue
+        key = "person_via" if table.path else "person"
+        try:
+            if table.path:
+                _lead(table, engine)
+                continue
+            kinds = [_kind(column, engine[name]) for column in table.person]
+            first = first or (name, kinds)
+            if first[1] != kinds:
+                raise Mistake(
+                    f"its type is {listed(kinds)}, but {listed(first[1])} in {first[0]}",
+                    why="values of two types are equal in one comparison and different in another, and so are people",
+                    fix="give the person columns one type in the engine",
+                )
+        except Mistake as mistake:
+            yield mistake.under("table", name, key)
+
+
+def _lead(table: TablePolicy, engine: Mapping[str, EngineTable]) -> None:
+    """The first step of a path joins columns of one type. Further steps are those of the table it leads to."""
+    step = table.path[0]
+    here = [_kind(column, engine[table.name]) for column in step.columns]
+    if step.table not in engine:
+        return  # told already
+    there = [_kind(column, engine[step.table]) for column in step.to_columns]
+    if here != there:
+        raise Mistake(
+            f"{listed(step.columns)} is of type {listed(here)}, but the key of {step.table} of {listed(there)}",
+            why="a comparison that casts could lead to somebody else, or to several people",
+            fix="give both columns one type in the engine",
+        )
+
+
+def _kind(name: str, engine: EngineTable) -> str:
+    """The engine's name of the type of a column that holds or leads to a person."""
+    column = _engine_column(name, engine)
+    kind = column.engine_type.upper() or (column.type.value if column.type else "")
+    if column.type is SqlType.DOUBLE or not kind:
+        raise Mistake(
+            f"{engine.name}.{column.name} is of type {kind or 'unknown'}, which cannot name a person",
+            why="decimal numbers that look alike may differ, and different people could be taken for one",
+            fix="use a column of whole numbers or text",
+        )
+    return kind

@@ -1,0 +1,108 @@
+"""One short text for everything declared about some tables: two policies with the same digest plan the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, TablePolicy, Value
+from dpsql.errors import InternalError
+
+Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
+
+_FORM: Final = "dpsql policy 1"
+"""Changes when the encoding does, so that old and new digests never agree by accident."""
+
+
+def digest(catalog: Catalog, tables: Iterable[str]) -> str:
+    """SHA-256 of the declarations that decide a plan over these tables, in a form without order.
+
+    In it: the tables and those their paths lead through, the relation, and the defaults that change plans. Not in it:
+    grants, prices, confidence, words for people, public sizes for previews. Numbers are compared by value.
+    """
+    defaults = catalog.policy.defaults
+    told: Json = {
+        "form": _FORM,
+        "relation": catalog.policy.person.relation.value,
+        "selection_share": _value(defaults.selection_share),
+        "delta_per_query": _value(defaults.delta_per_query),
+        "max_keys": defaults.max_keys,
+        "mode": _word(defaults.mode),
+        "noise": _word(defaults.noise),
+        "tables": {name: _table(catalog.policy.tables[name]) for name in sorted(_concerned(catalog, tables))},
+    }
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _concerned(catalog: Catalog, tables: Iterable[str]) -> set[str]:
+    """The tables, and those on their paths."""
+    named = set(tables)
+    unknown = named - set(catalog.policy.tables)
+    if unknown:
+        raise InternalError(
+            f"no such tables in the catalogue: {', '.join(sorted(unknown))}",
+            why="a plan names tables that were never declared",
+            fix="report this with the SQL text; nothing was run",
+        )
+    return named | {step.table for name in named for step in catalog.policy.tables[name].path}
+
+
+def _table(table: TablePolicy) -> Json:
+    return {
+        "source": table.source,
+        "public": table.public,
+        "unit_row": table.unit_row,
+        "person": list(table.person),
+        "path": [[list(step.columns), step.table, list(step.to_columns)] for step in table.path],
+        "unique": table.unique,
+        "rows_public": table.rows_public,
+        "rows_per_person": table.rows_per_person,
+        "rows_per_group": table.rows_per_group,
+        "groups_per_person": table.groups_per_person,
+        "columns": {name: _column(column) for name, column in table.columns.items()},
+    }
+
+
+def _column(column: ColumnPolicy) -> Json:
+    return {
+        "type": _word(column.type),
+        "bounds": _bounds(column.bounds),
+        "keys": _keys(column.keys),
+        "hidden": column.hidden,
+        "not_null": column.not_null,
+    }
+
+
+def _bounds(bounds: Bounds | None) -> Json:
+    return None if bounds is None else [_value(bounds.low), _value(bounds.high)]
+
+
+def _keys(keys: Keys | None) -> Json:
+    """Released keys are sorted, so the order of a list means nothing."""
+    if keys is None or isinstance(keys, KeyKind):
+        return _word(keys)
+    return sorted((_value(value) for value in keys.values), key=str)
+
+
+def _word(member: Enum | None) -> str | None:
+    return None if member is None else str(member.value)
+
+
+def _value(value: Value) -> str | None:
+    """A value with its kind, so that 1, "1" and true stay apart; 2000 and 2000.0 do not."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return f"boolean {value}"
+    if isinstance(value, (int, Fraction)):
+        exact = Fraction(value)
+        return f"number {exact.numerator}/{exact.denominator}"
+    if isinstance(value, datetime):
+        return f"timestamp {value.isoformat()}"
+    return f"date {value.isoformat()}" if isinstance(value, date) else f"text {value}"

@@ -1,0 +1,218 @@
+"""The policy and the catalogue as values: what the owner declared, and what the engine says about names and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpsql.catalog.types import SqlType
+from dpsql.privacy.unit import Neighbours
+
+Value: TypeAlias = bool | int | Fraction | str | date | datetime | None
+"""A key or a bound as the owner wrote it. Decimal numbers are exact."""
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+"""A place in a policy: ("table", "visits", "columns", "charge"), ("grant", 0, "budget")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The smallest and the largest value that counts: numbers, dates or timestamps, low < high."""
+
+    low: int | Fraction | date | datetime
+    high: int | Fraction | date | datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicKeys:
+    """A list everybody may know: each key appears in every answer, also with nobody behind it. None is NULL."""
+
+    values: tuple[Value, ...]
+
+
+class KeyKind(Enum):
+    """How the groups of a column become known where they are not listed."""
+
+    PRIVATE = "private"
+    """Found privately; keys with few people stay hidden. Needs delta."""
+    CALENDAR = "calendar"
+    """The days, or the buckets of a date_trunc, between the bounds of the column: public."""
+
+
+Keys: TypeAlias = PublicKeys | KeyKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPolicy:
+    """One declared column. A column that is not declared cannot be named in a query."""
+
+    name: str
+    type: SqlType | None
+    """What the owner says; None: what the engine says."""
+    bounds: Bounds | None = None
+    keys: Keys | None = None
+    hidden: bool = False
+    not_null: bool = False
+    """Declared by `nulls = "never"`. Trusted for nothing that protects; an engine's constraint is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathStep:
+    """`columns` of this table lead to `to_columns` of `table`."""
+
+    columns: tuple[str, ...]
+    table: str
+    to_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePolicy:
+    """One declared table: public, or private with a way to its person. All names are folded (`catalog.names`).
+
+    Exactly one of: `public`; `unit_row`; `person` with an empty `path`; `person` with a `path`, where `person` then
+    names columns of the last table of the path.
+    """
+
+    name: str
+    source: str
+    """The name in the engine: as the owner spells it, and as the engine does once the policy is checked."""
+    public: bool = False
+    unit_row: bool = False
+    person: tuple[str, ...] = ()
+    path: tuple[PathStep, ...] = ()
+    unique: bool = False
+    rows: int | None = None
+    """A size everybody may know (`rows = "about 6000"`): previews only, never a price."""
+    rows_public: bool = False
+    """The exact number of rows is public (change_one only)."""
+    rows_per_person: int | None = None
+    rows_per_group: int | None = None
+    groups_per_person: int | None = None
+    columns: Mapping[str, ColumnPolicy]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What is promised to every person, over the life of the ledger."""
+
+    epsilon: Fraction
+    delta: Fraction
+    delta_prime: Fraction
+    per: str = "forever"
+    across: str = "all analysts"
+
+
+class Mode(Enum):
+    """How a person in many groups is bounded."""
+
+    CHOOSE = "choose"
+    """At most G groups, by hash."""
+    SCALE = "scale"
+    """All groups, scaled into a ball."""
+
+
+class Noise(Enum):
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What a query gets unless it says otherwise. Privacy parameters have no default of the system: None refuses."""
+
+    cost_per_query: Fraction | None = None
+    confidence: Fraction = Fraction(19, 20)
+    selection_share: Fraction | None = None
+    delta_per_query: Fraction | None = None
+    max_keys: int | None = None
+    mode: Mode | None = None
+    noise: Noise | None = None
+    intervals: str = "inline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A spending limit of one analyst under the promise."""
+
+    to: str
+    group: bool = False
+    """`to` names a group of analysts that shares the budget."""
+    budget: Fraction
+    max_per_query: Fraction | None = None
+    tables: tuple[str, ...] | None = None
+    """None: every table."""
+    expires: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """The unit of protection, in words people read."""
+
+    name: str = "person"
+    label: str = ""
+    relation: Neighbours = Neighbours.ADD_REMOVE
+    group_size: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Where a policy was written down: for messages, never for meaning."""
+
+    file: str
+    lines: Mapping[KeyPath, int]
+    """The line of each key; names are folded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Everything the owner declared."""
+
+    source: str = field(repr=False)
+    """The address of the source, as `duckdb:///path` or `memory:`. It may hold a password, so it is not printed."""
+    ledger: str | None
+    """The id of the ledger this policy belongs to, once it has one."""
+    data_version: str
+    person: Person
+    promise: Promise | None
+    defaults: Defaults
+    tables: Mapping[str, TablePolicy]
+    grants: tuple[Grant, ...] = ()
+    written: Written | None = field(default=None, compare=False, repr=False)
+    """None: declared in Python."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineColumn:
+    """What an engine's catalogue says about one column: no rows, no statistics."""
+
+    name: str
+    type: SqlType | None
+    """None: a type dpsql does not read. Such a column may still be a person column."""
+    engine_type: str = ""
+    """The engine's own name of the type, with a collation that is not binary. Person columns agree on it."""
+    low: int | None = None
+    high: int | None = None
+    """Of an integer type: the smallest and largest value it can hold."""
+    not_null: bool = False
+    """Enforced by the engine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineTable:
+    name: str
+    columns: tuple[EngineColumn, ...]
+    unique: tuple[tuple[str, ...], ...] = ()
+    """Sets of columns the engine enforces as unique (primary keys, unique constraints)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """A policy checked against the engine's schema: what `resolve` may know. Built by `catalog.check.checked`."""
+
+    policy: Policy
+    schema: Mapping[str, EngineTable]
+    """By the name of the declared table (`TablePolicy.name`)."""

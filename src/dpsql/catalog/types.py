@@ -1,0 +1,25 @@
+"""The types a column or an expression may have."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class SqlType(Enum):
+    """Six types are enough: wider and narrower ones of an engine are read as one of these, or not at all."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    """64 bits. Narrower integers are widened when they are read; wider ones are read as DOUBLE."""
+    DOUBLE = "double"
+    """Also decimals, row by row; sums are taken on a grain, in integers."""
+    TEXT = "text"
+    """Compared by its bytes."""
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    """Microseconds, without a zone; the engine's zone is UTC."""
+
+
+NUMERIC: Final = frozenset({SqlType.INTEGER, SqlType.DOUBLE})
+TEMPORAL: Final = frozenset({SqlType.DATE, SqlType.TIMESTAMP})

@@ -1,0 +1,187 @@
+"""The digest changes with every declaration that changes a plan, and with nothing else."""
+
+import re
+
+import pytest
+
+from dpsql.catalog.check import checked
+from dpsql.catalog.digest import digest
+from dpsql.catalog.load import loads
+from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
+
+BASE = """
+version = 1
+[source]
+url = "memory:"
+[person]
+name = "patient"
+relation = "change_one"
+[promise]
+epsilon = 5
+delta = 1e-6
+[defaults]
+cost_per_query = 0.05
+selection_share = 0.25
+delta_per_query = 1e-9
+max_keys = 1000
+mode = "choose"
+noise = "laplace"
+[table.visits]
+person = "p"
+unique = true
+rows_public = true
+rows_per_person = 1
+rows_per_group = 2
+groups_per_person = 3
+rows = 100
+[table.visits.columns]
+age = { bounds = [0, 110], nulls = "never" }
+city = { keys = ["a", "b"] }
+day = { bounds = ["2024-01-01", "2024-12-31"], keys = "calendar" }
+note = { hidden = true }
+[table.drugs]
+person_via = "v -> visits.k"
+[table.wards]
+public = true
+[[grant]]
+to = "ana"
+budget = 1
+"""
+
+
+def columns(**kinds: SqlType) -> tuple[EngineColumn, ...]:
+    return tuple(EngineColumn(name=name, type=kind, engine_type=kind.value) for name, kind in kinds.items())
+
+
+I, T, D = SqlType.INTEGER, SqlType.TEXT, SqlType.DATE
+SCHEMA = {
+    "visits": EngineTable(name="visits", columns=columns(p=I, p2=I, k=I, k2=I, age=I, city=T, day=D, note=T, more=T)),
+    "visits2": EngineTable(name="visits2", columns=columns(p=I, k=I, age=I, city=T, day=D, note=T)),
+    "drugs": EngineTable(name="drugs", columns=columns(v=I, v2=I)),
+    "wards": EngineTable(name="wards", columns=columns(w=T)),
+}
+
+
+def of(text: str, *tables: str) -> str:
+    return digest(checked(loads(text, name="p"), SCHEMA), tables)
+
+
+def changed(before: str, after: str) -> str:
+    assert BASE.count(before) == 1
+    return BASE.replace(before, after)
+
+
+def test_it_is_a_sha256():
+    assert re.fullmatch("[0-9a-f]{64}", of(BASE, "visits"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('relation = "change_one"\n', 'relation = "add_remove"\n'),
+        ("selection_share = 0.25", "selection_share = 0.2"),
+        ("selection_share = 0.25", ""),
+        ("delta_per_query = 1e-9", "delta_per_query = 1e-8"),
+        ("max_keys = 1000", "max_keys = 1001"),
+        ('mode = "choose"', 'mode = "scale"'),
+        ('mode = "choose"', ""),
+        ('noise = "laplace"', 'noise = "gaussian"'),
+        ('person = "p"', 'person = "p2"'),
+        ('person = "p"', 'unit = "row"'),
+        ('person = "p"', 'person = "p"\nsource = "visits2"'),
+        ("unique = true\nrows_public = true\n", "unique = true\n"),
+        ("unique = true\nrows_public = true\n", ""),
+        ("rows_per_person = 1", ""),
+        ("rows_per_group = 2", "rows_per_group = 1"),
+        ("groups_per_person = 3", "groups_per_person = 4"),
+        ("bounds = [0, 110]", "bounds = [0, 111]"),
+        ('nulls = "never"', 'nulls = "ignore"'),
+        ('keys = ["a", "b"]', 'keys = ["a", "b", "c"]'),
+        ('keys = ["a", "b"]', 'keys = ["a", "b"], null_key = true'),
+        ('keys = ["a", "b"]', 'keys = "private"'),
+        ('keys = ["a", "b"]', 'keys = ["private"]'),
+        ('"2024-12-31"], keys = "calendar"', '"2024-12-31"]'),
+        ("note = { hidden = true }", "note = {}"),
+        ("note = { hidden = true }", "note = { hidden = true }\nmore = {}"),
+    ],
+)
+def test_what_changes_a_plan_changes_the_digest(before, after):
+    text = changed(before, after)
+    if "add_remove" in after:
+        text = text.replace("rows_public = true\n", "")
+        assert of(text, "visits") != of(BASE.replace("rows_public = true\n", ""), "visits")
+    if "unit" in after:
+        text = text.replace("unique = true\n", "").replace('person_via = "v -> visits.k"', 'unit = "row"')
+    assert of(text, "visits") != of(BASE, "visits")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('name = "patient"', 'name = "guest"\nlabel = "L"\ngroup_size = 3'),
+        ("epsilon = 5", "epsilon = 6"),
+        ("cost_per_query = 0.05", "cost_per_query = 0.5\nconfidence = 0.9\nintervals = 'none'"),
+        ("rows = 100", "rows = 200"),
+        ("budget = 1", "budget = 2"),
+        ('url = "memory:"', 'url = "memory:"\nledger = "L"\ndata_version = "2"'),
+        ("bounds = [0, 110]", "bounds = [0.0, 1.1e2]"),
+        ("age = { ", 'AGE = { type = "integer", '),
+        ('keys = ["a", "b"]', 'keys = ["b", "a"]'),
+        ("0.25", "0.250"),
+        ('person_via = "v -> visits.k"', 'person_via = "v2 -> visits.k"'),
+        ("[table.wards]\npublic = true\n", ""),
+    ],
+)
+def test_what_does_not_does_not(before, after):
+    assert of(changed(before, after), "visits") == of(BASE, "visits")
+
+
+def test_the_order_of_the_file_means_nothing():
+    head, *sections = BASE.strip().split("\n[")
+    shuffled = "\n".join([head, *("[" + section for section in reversed(sections))])
+    lines = shuffled.replace("selection_share = 0.25\n", "").replace(
+        "max_keys = 1000", "max_keys = 1000\nselection_share = 0.25"
+    )
+    assert of(lines, "visits", "drugs") == of(BASE, "drugs", "visits", "drugs")
+    note = "note = { hidden = true }\n"
+    assert of(BASE.replace(note, "").replace("age = {", f"{note}age = {{"), "visits") == of(BASE, "visits")
+
+
+def test_any_text_can_be_a_key():
+    assert of(changed('["a", "b"]', '["é", "\U0001f600"]'), "visits") != of(BASE, "visits")
+
+
+def test_tables_on_the_path_concern_a_table():
+    assert of(BASE, "drugs") == of(BASE, "drugs", "visits")
+    for before, after in [("[0, 110]", "[0, 9]"), ('via = "v ->', 'via = "v2 ->'), ("visits.k", "visits.k2")]:
+        assert of(changed(before, after), "drugs") != of(BASE, "drugs")
+
+
+def test_each_set_of_tables_has_its_own():
+    assert len({of(BASE), of(BASE, "visits"), of(BASE, "wards"), of(BASE, "visits", "wards")}) == 4
+
+
+def test_values_of_different_kinds_are_different():
+    text, whole = changed('["a", "b"]', '["1"]'), changed("age = { bounds = [0, 110],", "age = { keys = [1],")
+    null, word = changed('["a", "b"]', '["a"], null_key = true'), changed('["a", "b"]', '["a", "None"]')
+    assert of(null, "visits") != of(word, "visits")
+    keys = {of(text, "visits"), of(whole, "visits"), of(changed('["a", "b"]', '["number 1/1"]'), "visits")}
+    assert len(keys) == 3
+
+    def with_keys(kind: SqlType, keys: str) -> str:
+        table = EngineTable(name="t", columns=columns(p=I, c=kind))
+        text = f'version = 1\nsource.url = "x"\n[table.t]\nperson = "p"\ncolumns.c.keys = {keys}'
+        return digest(checked(loads(text, name="p"), {"t": table}), ["t"])
+
+    day, midnight = with_keys(D, "[2024-01-01]"), with_keys(SqlType.TIMESTAMP, "[2024-01-01]")
+    assert midnight == with_keys(SqlType.TIMESTAMP, '["2024-01-01T00:00"]')
+    noon = with_keys(SqlType.TIMESTAMP, '["2024-01-01T12:00"]')
+    yes, both = with_keys(SqlType.BOOLEAN, "[true]"), with_keys(SqlType.BOOLEAN, "[true, false]")
+    assert len({day, midnight, noon, yes, both, with_keys(I, "[1]"), with_keys(T, '["boolean True"]')}) == 7
+
+
+def test_a_table_nobody_declared():
+    with pytest.raises(InternalError):
+        of(BASE, "visits", "secrets")
