@@ -1,0 +1,1 @@
+"""WHO HAS PAID. Append-only: charges before answers, answers before they are told."""

@@ -1,0 +1,86 @@
+"""The key of a ledger, in a file of its own that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from os import open as open_descriptor
+from pathlib import Path
+from typing import Final
+
+from dpsql.errors import LedgerBroken
+from dpsql.ledger.chain import KEY_BYTES
+
+PRIVATE: Final = 0o600
+_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_POSIX: Final = os.name == "posix"
+_WHY: Final = "the key shows that no entry was changed, and decides which groups of a person are kept"
+
+
+def key_path(ledger: Path) -> Path:
+    """`<ledger>.key`, beside the ledger."""
+    return ledger.with_name(ledger.name + ".key")
+
+
+def create_private(path: Path, content: bytes = b"") -> bool:
+    """Write a new file that only its owner can read, durably. False where one exists: nothing is overwritten."""
+    try:
+        descriptor = open_descriptor(path, _NEW, PRIVATE)
+    except FileExistsError:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """The name of a new file is durable once its folder is."""
+    if _POSIX:
+        descriptor = open_descriptor(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def create_key(ledger: Path) -> bytes:
+    """A new random key for a new ledger; LedgerBroken where a key is left of a ledger that is gone."""
+    key = secrets.token_bytes(KEY_BYTES)
+    if create_private(key_path(ledger), key):
+        return key
+    raise LedgerBroken(
+        "there is a key and no ledger: the ledger file was removed or emptied",
+        why="what was spent stood in it; a new one in its place would promise people less than they were promised",
+        fix="restore the ledger; only if nothing was ever answered from it, remove the key file as well",
+    )
+
+
+def read_key(ledger: Path) -> bytes:
+    """The key of a ledger; LedgerBroken where it is missing, damaged or open to others."""
+    try:
+        with open(key_path(ledger), "rb") as file:
+            mode, key = os.fstat(file.fileno()).st_mode, file.read(KEY_BYTES + 1)
+    except OSError:
+        raise LedgerBroken(
+            "the key of the ledger cannot be read", why=_WHY, fix="restore the file that ends in .key beside the ledger"
+        ) from None
+    if _POSIX and stat.S_IMODE(mode) & 0o077:
+        raise LedgerBroken(
+            "the key of the ledger can be read by others",
+            why="whoever has the key can write a ledger that verifies",
+            fix="make the file that ends in .key readable by its owner only: chmod 600",
+        )
+    if len(key) != KEY_BYTES:
+        raise wrong_key()
+    return key
+
+
+def wrong_key() -> LedgerBroken:
+    """What is raised where a key is not the key of its ledger."""
+    return LedgerBroken(
+        "the key beside the ledger is not its key", why=_WHY, fix="restore the key that was created with the ledger"
+    )

@@ -1,0 +1,177 @@
+"""The laws of the ledger, for every store: who may pay, what one payment buys, what is told again.
+
+Each law looks first and writes last, inside the one transaction its page is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Final
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import FREE, triple
+from dpsql.errors import BadParameter, InternalError, LedgerBroken, NotPermitted
+from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
+from dpsql.ledger.facts import Granted, Promised, Retried, Stored
+from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.page import SOURCE, Page, Payment
+from dpsql.require import require_count, require_epsilon
+
+ATTEMPTS: Final = 3
+"""How often one payment may be run in all."""
+MOST_STEPS: Final = 10_000
+LONGEST_NAME: Final = 200
+
+
+def promise(page: Page, account: Account) -> None:
+    """Open the account of the source."""
+    known = page.account(SOURCE)
+    if known is None:
+        page.append(Promised(account=account))
+        page.keep_account(SOURCE, account)
+    elif any(getattr(known, name) != getattr(account, name) for name in ("epsilon", "delta", "delta_prime")):
+        raise BadParameter(
+            "this ledger already holds another promise",
+            why="people were promised the first one; a second would add up with it, not replace it",
+            fix="keep the promise as it is, or open a new ledger and tell people the sum of both",
+        )
+
+
+def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
+    """Set the budget of an analyst; what was spent stays spent."""
+    require_name(analyst)
+    source = page.account(SOURCE)
+    if source is None:
+        raise BadParameter(
+            "a grant was made before the promise",
+            why="a grant is a spending limit under the promise of the source, and there is none yet",
+            fix="make the promise first: (ε, δ) for every person, over the life of the ledger",
+        )
+    granted = source.grant(epsilon=epsilon)
+    known = page.account(analyst)
+    if known is None or known.epsilon != granted.epsilon:
+        page.append(Granted(analyst=analyst, epsilon=granted.epsilon))
+        page.keep_account(analyst, granted if known is None else replace(granted, spent=known.spent))
+
+
+def account(page: Page, analyst: str | None) -> Account:
+    """The account of the source, or of an analyst, as it stands."""
+    found = page.account(SOURCE if analyst is None else require_name(analyst))
+    if found is not None:
+        return found
+    if analyst is None:
+        raise NotPermitted(
+            "no promise was made for this source",
+            why="without a promise to people there is nothing that could be spent",
+            fix="have the owner of the data state (ε, δ)",
+        )
+    raise NotPermitted(
+        "this analyst has no grant",
+        why="every answer tells a little about people; the owner decides who may ask",
+        fix="have the owner of the data grant a budget",
+    )
+
+
+def charge(page: Page, asked: Charge) -> Receipt:
+    """Continue what was paid for and never told, or pay: the grant and the promise must both admit the event."""
+    require_charge(asked)
+    source, own = account(page, None), account(page, asked.analyst)
+    same = charge_digest(asked)
+    for waiting in page.payments_for(same):
+        if not waiting.complete and waiting.attempts < ATTEMPTS:
+            return _continued(page, waiting)
+    own, source = own.charged(asked.event), source.charged(asked.event)
+    number = page.append(asked)
+    page.keep_account(asked.analyst, own)
+    page.keep_account(SOURCE, source)
+    page.keep_payment(
+        Payment(number=number, same=same, question=question_digest(asked.question), steps=asked.steps, attempts=1)
+    )
+    return Receipt(number=number, attempt=1, salt=page.salt(number))
+
+
+def _continued(page: Page, waiting: Payment) -> Receipt:
+    told = released_steps(page, waiting)
+    page.append(Retried(receipt=waiting.number))
+    page.keep_payment(replace(waiting, attempts=waiting.attempts + 1))
+    return Receipt(number=waiting.number, attempt=waiting.attempts + 1, salt=page.salt(waiting.number), stored=told)
+
+
+def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> None:
+    """Keep what a step tells: the next one of its receipt, once."""
+    payment = page.payment(receipt)
+    if payment is None or not 0 <= step < payment.steps or step > len(payment.stored):
+        raise InternalError(
+            "a step was to be stored that no receipt has paid for",
+            why="an answer without its payment would be free, and one out of order cannot be continued",
+            fix="report this; nothing was told",
+        )
+    if step < len(payment.stored):
+        raise LedgerBroken(
+            "this step of the answer is already stored",
+            why="one payment buys one answer: a second one, with other noise, would tell more than was paid for",
+            fix="ask the same question again: what is stored is returned, free",
+        )
+    page.keep_step(payment, page.append(Stored(receipt=receipt, step=step, released=released)))
+
+
+def recall(page: Page, question: Question) -> tuple[Release, ...]:
+    """Complete releases that answer the question, oldest first."""
+    return tuple(_release(page, payment) for payment in page.payments_of(question_digest(question)) if payment.complete)
+
+
+def _release(page: Page, payment: Payment) -> Release:
+    paid = page.fact(payment.number)
+    if not isinstance(paid, Charge):
+        raise unreadable()
+    return Release(
+        receipt=payment.number,
+        analyst=paid.analyst,
+        question=paid.question,
+        cost=paid.cost,
+        record=paid.record,
+        steps=released_steps(page, payment),
+    )
+
+
+def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:
+    """What the steps of a payment told so far."""
+    found = []
+    for step, entry in enumerate(payment.stored):
+        fact = page.fact(entry)
+        if not isinstance(fact, Stored) or (fact.receipt, fact.step) != (payment.number, step):
+            raise unreadable()
+        found.append(fact.released)
+    return tuple(found)
+
+
+def require_name(analyst: str) -> str:
+    """The name of an analyst, checked: text that looks the same to everybody who reads it."""
+    if isinstance(analyst, str) and 0 < len(analyst) <= LONGEST_NAME and analyst.isprintable():
+        return analyst
+    raise BadParameter(
+        f"the name of an analyst must be printable text of 1 to {LONGEST_NAME} characters",
+        why="spending is kept by name; an empty or invisible one could stand for anybody",
+        fix="use the name the analyst logs in with",
+    )
+
+
+def require_charge(asked: Charge) -> None:
+    """A charge that can be written down and is not for nothing."""
+    require_name(asked.analyst)
+    require_epsilon(cost=asked.cost)
+    require_count(steps=asked.steps, at_most=MOST_STEPS)
+    for field in fields(asked.question):
+        if not getattr(asked.question, field.name):
+            raise InternalError(
+                "a question without its plan, policy or data version was to be charged",
+                why="it could be taken for another question, and its answer told in place of the other's",
+                fix="report this; nothing was charged",
+            )
+    if triple(asked.event) == FREE:
+        raise InternalError(
+            "an answer about people was to be charged at no price",
+            why="only an answer that does not depend on anybody is free, and that one needs no charge",
+            fix="report this; nothing was charged",
+        )

@@ -1,0 +1,116 @@
+"""The shape of a ledger, and the values that go in and out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, TypeAlias
+
+from dpsql.accounting.account import Account
+from dpsql.privacy.events import Event
+
+KeyValue: TypeAlias = bool | int | str | None
+"""A released key, as text where it is a date or a timestamp (ISO)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What decides whether two plans ask the same: the private part, the declarations it used, the data version."""
+
+    plan: str
+    """Digest of the canonical plan."""
+    policy: str
+    """Digest of the declarations the plan used."""
+    data_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """A request to pay for one plan, all of its steps at once."""
+
+    analyst: str
+    question: Question
+    event: Event
+    cost: Fraction
+    """In ε of the account, as asked for; what is spent is the event."""
+    steps: int
+    sql: str
+    """The canonical text of the question: seen by its author and the owner."""
+    record: str
+    """The plan as JSON, from which an auditor re-derives the price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedStep:
+    """What one step told: keys in released order, and for each the noisy integers of its slots, in grains."""
+
+    keys: tuple[tuple[KeyValue, ...], ...]
+    values: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """Proof of payment: durable before the engine is asked anything."""
+
+    number: int
+    attempt: int
+    """1, 2 or 3: a receipt without a complete release may be run again, at most 3 times in all."""
+    salt: int
+    """63 bits from HMAC(ledger key, number), never negative: decides which groups a person keeps."""
+    stored: tuple[ReleasedStep, ...] = ()
+    """Steps already stored by an earlier attempt; a new attempt resumes after them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A complete stored release."""
+
+    receipt: int
+    analyst: str
+    question: Question
+    cost: Fraction
+    record: str
+    steps: tuple[ReleasedStep, ...]
+
+
+class Ledger(Protocol):
+    """Append-only. Every method is one durable transaction."""
+
+    @property
+    def id(self) -> str:
+        """Stands in the policy; a source opened with another ledger is refused."""
+        ...
+
+    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction) -> None:
+        """Open the account of the source. The same promise again is nothing; another one is refused."""
+        ...
+
+    def grant(self, analyst: str, *, epsilon: Fraction) -> None:
+        """Open the account of an analyst under the promise. The same grant again is nothing; a changed budget is a new
+        limit on the same spending."""
+        ...
+
+    def account(self, analyst: str | None = None) -> Account:
+        """The account of the source, or of an analyst, as it stands. NotPermitted without one."""
+        ...
+
+    def charge(self, charge: Charge) -> Receipt:
+        """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
+        transaction. An open receipt of the same analyst, question, event, cost and steps with attempts left is
+        continued, free. NotPermitted without a promise or a grant."""
+        ...
+
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:
+        """Keep what a step tells, before it is told. Steps come in order, each once: where another attempt was faster
+        this is LedgerBroken, and what this one drew must not be told."""
+        ...
+
+    def recall(self, question: Question) -> tuple[Release, ...]:
+        """Complete releases that answer this question, oldest first."""
+        ...
+
+    def verify(self) -> None:
+        """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
+        ...
+
+    def close(self) -> None: ...

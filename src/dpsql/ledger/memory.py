@@ -1,0 +1,41 @@
+"""A ledger that ends with its process: for tests, demonstrations and data nobody needs protected afterwards."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from dpsql.ledger.book import BookLedger, closed
+from dpsql.ledger.chain import KEY_BYTES
+from dpsql.ledger.facts import Opened
+from dpsql.ledger.memory_page import MemoryPage
+
+
+class MemoryLedger(BookLedger):
+    """All laws, no file. The promise is forgotten with it."""
+
+    def __init__(self) -> None:
+        self._id = secrets.token_hex(16)
+        self._lock = threading.Lock()
+        self._page: MemoryPage | None = MemoryPage(key=secrets.token_bytes(KEY_BYTES))
+        self._page.append(Opened(id=self._id))
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    @contextmanager
+    def writing(self) -> Iterator[MemoryPage]:
+        with self._lock:
+            if self._page is None:
+                raise closed()
+            yield self._page
+
+    def reading(self) -> AbstractContextManager[MemoryPage]:
+        return self.writing()
+
+    def close(self) -> None:
+        with self._lock:
+            self._page = None

@@ -1,0 +1,69 @@
+"""A page in memory: of ledgers that end with their process, and of the replay that checks the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dpsql.accounting.account import Account
+from dpsql.ledger.chain import salt_of
+from dpsql.ledger.entries import fact_to_entry
+from dpsql.ledger.facts import Fact
+from dpsql.ledger.page import Payment, Totals
+
+
+class MemoryPage:
+    """Dictionaries. The caller holds a lock."""
+
+    def __init__(self, *, key: bytes) -> None:
+        self._key = key
+        self._facts: list[Fact] = []
+        self._accounts: dict[str, Account] = {}
+        self._payments: dict[int, Payment] = {}
+        self._same: dict[bytes, list[int]] = {}
+        self._questions: dict[bytes, list[int]] = {}
+
+    def append(self, fact: Fact) -> int:
+        fact_to_entry(fact)  # refuses what a file would refuse
+        return self.keep_fact(fact)
+
+    def keep_fact(self, fact: Fact) -> int:
+        """Add an entry that is known to be writable; its number."""
+        self._facts.append(fact)
+        return len(self._facts)
+
+    def fact(self, number: int) -> Fact:
+        return self._facts[number - 1]
+
+    def facts(self) -> Iterator[Fact]:
+        return iter(self._facts)
+
+    def account(self, holder: str) -> Account | None:
+        return self._accounts.get(holder)
+
+    def keep_account(self, holder: str, account: Account) -> None:
+        self._accounts[holder] = account
+
+    def payment(self, number: int) -> Payment | None:
+        return self._payments.get(number)
+
+    def keep_payment(self, payment: Payment) -> None:
+        if payment.number not in self._payments:
+            self._same.setdefault(payment.same, []).append(payment.number)
+            self._questions.setdefault(payment.question, []).append(payment.number)
+        self._payments[payment.number] = payment
+
+    def keep_step(self, payment: Payment, entry: int) -> None:
+        self._payments[payment.number] = replace(payment, stored=(*payment.stored, entry))
+
+    def payments_for(self, same: bytes) -> tuple[Payment, ...]:
+        return tuple(self._payments[number] for number in self._same.get(same, ()))
+
+    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
+        return tuple(self._payments[number] for number in self._questions.get(question, ()))
+
+    def salt(self, number: int) -> int:
+        return salt_of(self._key, number=number)
+
+    def totals(self) -> Totals:
+        return Totals(accounts=dict(self._accounts), payments=dict(self._payments))

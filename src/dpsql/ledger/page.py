@@ -1,0 +1,83 @@
+"""What the laws of the ledger need of a store, inside one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from dpsql.accounting.account import Account
+from dpsql.ledger.facts import Fact
+
+SOURCE: Final = ""
+"""The holder of the account of the source; analysts have names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """A receipt as the ledger knows it."""
+
+    number: int
+    """Of the entry that charged it."""
+    same: bytes
+    """Digest of who asked what at which price: equal ones continue each other."""
+    question: bytes
+    """Digest of the question."""
+    steps: int
+    attempts: int
+    stored: tuple[int, ...] = ()
+    """The entries that hold its steps, in order."""
+
+    @property
+    def complete(self) -> bool:
+        return len(self.stored) == self.steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All that is added up from entries, and could be wrong where somebody changed one and not the other."""
+
+    accounts: Mapping[str, Account]
+    payments: Mapping[int, Payment]
+
+
+class Page(Protocol):
+    """One transaction: what is written through it is kept together or not at all."""
+
+    def append(self, fact: Fact) -> int:
+        """Add an entry; its number, counted from 1. What cannot be written as bytes is refused and nothing is added."""
+        ...
+
+    def fact(self, number: int) -> Fact:
+        """An entry that exists."""
+        ...
+
+    def facts(self) -> Iterator[Fact]:
+        """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
+        ...
+
+    def account(self, holder: str) -> Account | None: ...
+
+    def keep_account(self, holder: str, account: Account) -> None: ...
+
+    def payment(self, number: int) -> Payment | None: ...
+
+    def keep_payment(self, payment: Payment) -> None:
+        """A new payment, or one with another attempt."""
+        ...
+
+    def keep_step(self, payment: Payment, entry: int) -> None:
+        """The next step of the payment is what the entry says."""
+        ...
+
+    def payments_for(self, same: bytes) -> tuple[Payment, ...]:
+        """Payments by who asked what at which price, oldest first."""
+        ...
+
+    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
+        """Payments by question, oldest first."""
+        ...
+
+    def salt(self, number: int) -> int: ...
+
+    def totals(self) -> Totals: ...

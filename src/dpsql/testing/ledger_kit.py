@@ -1,0 +1,406 @@
+"""The laws every ledger obeys, as tests to inherit. Subclass `LedgerKit`, say how to make a ledger, and pytest runs
+them.
+
+Nothing here is left to chance except which thread comes first, and the laws hold whichever does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from dpsql.errors import (
+    BadParameter,
+    BudgetExhausted,
+    InternalError,
+    LedgerBroken,
+    NotPermitted,
+    UnsupportedEvent,
+)
+from dpsql.ledger.ledger import Question, Receipt, ReleasedStep
+from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
+from dpsql.testing.accountant_kit import Mystery
+from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, TOLD, LedgerCase, asking, at_once, refused
+
+_PARTS: Final = ("plan", "policy", "data_version")
+
+
+class _Disguised(Pure):
+    """A subclass prices as its parent, and would be read again as something else."""
+
+
+class LedgerKit(LedgerCase):
+    """Say how a fresh ledger is made; the laws follow."""
+
+    threads: ClassVar[int] = 16
+    charges_per_thread: ClassVar[int] = 50
+
+    # Promise and grants
+
+    def test_every_ledger_has_its_own_id(self, tmp_path: Path) -> None:
+        (tmp_path / "other").mkdir()
+        one, other = self.fresh(tmp_path), self.fresh(tmp_path / "other")
+        assert len(one.id) == 32
+        assert int(one.id, 16) != int(other.id, 16)
+
+    def test_the_same_promise_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking())
+        before = self.states(ledger, "ana")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        assert self.states(ledger, "ana") == before
+        assert ledger.account().spent.epsilon == TENTH
+
+    def test_another_promise_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = self.states(ledger, "ana")
+        right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}):
+            with refused(BadParameter):
+                ledger.promise(**{**right, **change})
+        assert self.states(ledger, "ana") == before
+
+    def test_nothing_works_without_a_promise(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        ledger.verify()
+        with refused(BadParameter):
+            ledger.grant("ana", epsilon=Fraction(1))
+        with refused(NotPermitted):
+            ledger.account()
+        with refused(NotPermitted):
+            ledger.charge(asking())
+        assert ledger.recall(asking().question) == ()
+
+    def test_an_analyst_without_a_grant_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        with refused(NotPermitted):
+            ledger.account("bob")
+        with refused(NotPermitted):
+            ledger.charge(asking(analyst="bob"))
+        assert ledger.account().spent.epsilon == 0
+
+    def test_a_grant_above_the_promise_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        with refused(BadParameter):
+            ledger.grant("bob", epsilon=Fraction(11, 10))
+        with refused(BadParameter):
+            ledger.grant("ana", epsilon=Fraction(11, 10))
+        with refused(NotPermitted):
+            ledger.account("bob")
+        assert ledger.account("ana").epsilon == 1
+
+    def test_a_nameless_analyst_is_refused(self, tmp_path: Path) -> None:
+        """The empty name must not stand for the source itself."""
+        ledger = self.opened(tmp_path)
+        for name in ("", "\n", "a\x00b", "\ud800", "x" * 300):
+            with refused(BadParameter):
+                ledger.grant(name, epsilon=Fraction(1))
+            with refused(BadParameter):
+                ledger.account(name)
+            with refused(BadParameter):
+                ledger.charge(asking(analyst=name))
+
+    def test_a_changed_grant_keeps_the_spending(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, budget=Fraction(1, 2))
+        ledger.charge(asking("first"))
+        ledger.grant("ana", epsilon=Fraction(1, 5))
+        assert ledger.account("ana").spent.epsilon == TENTH
+        ledger.charge(asking("second"))
+        with refused(BudgetExhausted):
+            ledger.charge(asking("third"))
+        ledger.grant("ana", epsilon=Fraction(1))
+        ledger.charge(asking("third"))
+        assert ledger.account("ana").spent.epsilon == ledger.account().spent.epsilon == 3 * TENTH
+        ledger.verify()
+
+    def test_a_grant_below_what_is_spent_admits_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking("first"))
+        ledger.grant("ana", epsilon=TENTH / 2)
+        before = self.states(ledger, "ana")
+        with refused(BudgetExhausted):
+            ledger.charge(asking("second", event=Pure(epsilon=Fraction(1, 10**9))))
+        assert self.states(ledger, "ana") == before
+        assert ledger.account("ana").spent.epsilon == TENTH
+
+    # Charges
+
+    def test_ten_tenths_are_one(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        for number in range(10):
+            ledger.charge(asking(str(number)))
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
+        assert ledger.account().spent.rho == Fraction(10, 200)  # ε²/2 each
+        with refused(BudgetExhausted):
+            ledger.charge(asking("eleventh"))
+        ledger.verify()
+
+    def test_the_grant_and_the_promise_must_both_admit(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, budget=Fraction(7, 10))
+        ledger.grant("bob", epsilon=Fraction(1))
+        ledger.charge(asking("a", event=Pure(epsilon=Fraction(6, 10))))
+        before = self.states(ledger, "ana", "bob")
+        with refused(BudgetExhausted):  # the promise would, the grant does not
+            ledger.charge(asking("b", event=Pure(epsilon=Fraction(2, 10))))
+        with refused(BudgetExhausted):  # the grant would, the promise does not
+            ledger.charge(asking("b", analyst="bob", event=Pure(epsilon=Fraction(5, 10))))
+        assert self.states(ledger, "ana", "bob") == before
+        ledger.charge(asking("b", analyst="bob", event=Pure(epsilon=Fraction(4, 10))))
+        spent = [account.spent.epsilon for account in self.states(ledger, "ana", "bob")]
+        assert spent == [Fraction(1), Fraction(6, 10), Fraction(4, 10)]
+
+    def test_gaussian_noise_closes_the_pure_branch(self, tmp_path: Path) -> None:
+        """ρ = l2²/2σ² = 1/2000. ρ* of (1, 5e-7) is below 1/25: Gaussian noise of ρ = 1/25 has δ(1) = 3e-5."""
+        ledger = self.opened(tmp_path)
+        noise = DiscreteGaussian(sigma_squared=Fraction(1000), l2_squared=Fraction(1))
+        assert ledger.account().pure_branch_open
+        ledger.charge(asking("gauss", event=noise))
+        spent = ledger.account().spent
+        assert spent.epsilon is None
+        assert spent.delta == 0
+        assert spent.rho == Fraction(1, 2000)
+        assert not ledger.account().pure_branch_open
+        assert not ledger.account("ana").pure_branch_open
+        ledger.charge(asking("still in the other branch"))
+        with refused(BudgetExhausted):  # ε = 3/10 is ρ = 9/200 > 1/25
+            ledger.charge(asking("pure", event=Pure(epsilon=Fraction(3, 10))))
+        ledger.verify()
+
+    def test_an_unknown_or_unpriced_event_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = self.states(ledger, "ana")
+        for event in (Mystery(), Composed((Mystery(),)), ContinuousLaplace(epsilon=TENTH), _Disguised(epsilon=TENTH)):
+            with refused(UnsupportedEvent):
+                ledger.charge(asking(event=event))
+        assert self.states(ledger, "ana") == before
+
+    def test_a_charge_for_nothing_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        for event in (Composed(()), Composed((Composed(()),))):
+            with refused(InternalError):
+                ledger.charge(asking(event=event))
+        with refused(BadParameter):
+            ledger.charge(asking(steps=0))
+        with refused(BadParameter):
+            ledger.charge(replace(asking(), cost=Fraction(0)))
+        with refused(BadParameter):
+            ledger.charge(replace(asking(), cost=0.1))  # type: ignore[arg-type]
+        for part in ("plan", "policy", "data_version"):
+            with refused(InternalError):
+                ledger.charge(replace(asking(), question=replace(asking().question, **{part: ""})))
+        assert ledger.account().spent.epsilon == 0
+
+    def test_receipts_are_told_apart(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        receipts = [ledger.charge(asking(str(number))) for number in range(8)]
+        numbers = [receipt.number for receipt in receipts]
+        assert numbers == sorted(set(numbers))
+        assert len({receipt.salt for receipt in receipts}) == 8
+        assert all(0 <= receipt.salt < 2**63 and receipt.attempt == 1 for receipt in receipts)
+
+    # Running again
+
+    def test_what_was_paid_may_be_run_three_times(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first, second, third, fourth, fifth = (ledger.charge(asking()) for _ in range(5))
+        assert [first.attempt, second.attempt, third.attempt] == [1, 2, 3]
+        assert first.number == second.number == third.number
+        assert first.salt == second.salt == third.salt
+        assert (fourth.attempt, fifth.attempt) == (1, 2)
+        assert fourth.number == fifth.number != first.number
+        assert fourth.salt != first.salt
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 2 * TENTH
+        ledger.verify()
+
+    def test_running_again_is_free_when_nothing_is_left(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, budget=TENTH)
+        first = ledger.charge(asking())
+        assert ledger.charge(asking()).number == first.number
+        with refused(BudgetExhausted):
+            ledger.charge(asking("another"))
+        assert ledger.charge(asking()).attempt == 3
+        with refused(BudgetExhausted):
+            ledger.charge(asking())
+
+    def test_only_the_same_charge_is_continued(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("bob", epsilon=Fraction(1))
+        asked = asking()
+        others = [
+            replace(asked, analyst="bob"),
+            replace(asked, event=Composed((Pure(epsilon=TENTH),))),
+            replace(asked, event=Pure(epsilon=TENTH / 2)),
+            replace(asked, cost=TENTH / 2),
+            replace(asked, steps=2),
+            *(replace(asked, question=replace(asked.question, **{part: "x"})) for part in _PARTS),
+        ]
+        receipts = [ledger.charge(charge) for charge in (asked, *others)]
+        assert len({receipt.number for receipt in receipts}) == len(receipts)
+        assert {receipt.attempt for receipt in receipts} == {1}
+
+    def test_an_answer_that_is_complete_is_not_continued(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first = ledger.charge(asking())
+        ledger.store(first, 0, FIRST)
+        second = ledger.charge(asking())
+        assert second.number != first.number
+        assert (second.attempt, second.stored) == (1, ())
+        assert ledger.account().spent.epsilon == 2 * TENTH
+
+    def test_a_new_attempt_resumes_after_the_stored_steps(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first = ledger.charge(asking(steps=3))
+        assert first.stored == ()
+        ledger.store(first, 0, FIRST)
+        second = ledger.charge(asking(steps=3))
+        assert second.stored == (FIRST,)
+        ledger.store(second, 1, TOLD)
+        third = ledger.charge(asking(steps=3))
+        assert third.stored == (FIRST, TOLD)
+        ledger.store(third, 2, SECOND)
+        (release,) = ledger.recall(asking().question)
+        assert release.steps == (FIRST, TOLD, SECOND)
+        assert ledger.account().spent.epsilon == TENTH
+        ledger.verify()
+
+    # Store and recall
+
+    def test_a_step_is_stored_once(self, tmp_path: Path) -> None:
+        """Two attempts at once: only what was stored first may be told."""
+        ledger = self.opened(tmp_path)
+        slow, fast = ledger.charge(asking()), ledger.charge(asking())
+        ledger.store(fast, 0, FIRST)
+        for late in (slow, fast):
+            with refused(LedgerBroken):
+                ledger.store(late, 0, SECOND)
+        assert ledger.recall(asking().question)[0].steps == (FIRST,)
+        ledger.verify()
+
+    def test_steps_are_stored_in_order_and_under_a_receipt(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        receipt = ledger.charge(asking(steps=2))
+        for step in (1, 2, -1):
+            with refused(InternalError):
+                ledger.store(receipt, step, FIRST)
+        for number in (receipt.number + 1, receipt.number - 1, 0, -1):
+            with refused(InternalError):
+                ledger.store(replace(receipt, number=number), 0, FIRST)
+        ledger.store(receipt, 0, FIRST)
+        ledger.store(receipt, 1, SECOND)
+        with refused(InternalError):
+            ledger.store(receipt, 2, FIRST)
+        assert ledger.recall(asking().question)[0].steps == (FIRST, SECOND)
+        ledger.verify()
+
+    def test_what_cannot_be_kept_exactly_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        receipt = ledger.charge(asking())
+        keys: tuple[Any, ...] = ((), ())
+        for values in (((2**200,), (0,)), ((1.5,), (0,)), ((True,), (0,)), ((1,),)):
+            with refused(InternalError):
+                ledger.store(receipt, 0, ReleasedStep(keys=keys, values=values))  # type: ignore[arg-type]
+        with refused(InternalError):
+            ledger.store(receipt, 0, ReleasedStep(keys=((1.5,),), values=((1,),)))  # type: ignore[arg-type]
+        assert ledger.recall(asking().question) == ()
+        ledger.store(receipt, 0, TOLD)
+        assert ledger.recall(asking().question)[0].steps == (TOLD,)
+
+    def test_nothing_is_recalled_before_it_is_complete(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        asked = asking(steps=2)
+        receipt = ledger.charge(asked)
+        assert ledger.recall(asked.question) == ()
+        ledger.store(receipt, 0, FIRST)
+        assert ledger.recall(asked.question) == ()
+        ledger.store(receipt, 1, TOLD)
+        (release,) = ledger.recall(asked.question)
+        assert (release.receipt, release.analyst, release.question) == (receipt.number, "ana", asked.question)
+        assert (release.cost, release.record, release.steps) == (TENTH, asked.record, (FIRST, TOLD))
+        kinds = [type(part) for key in release.steps[1].keys for part in key]
+        assert kinds == [type(part) for key in TOLD.keys for part in key]  # True == 1, and they are different keys
+
+    def test_a_question_is_recalled_by_all_its_parts(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        asked = asking()
+        ledger.store(ledger.charge(asked), 0, FIRST)
+        assert len(ledger.recall(asked.question)) == 1
+        for part in _PARTS:
+            assert ledger.recall(replace(asked.question, **{part: "x"})) == ()
+        shifted = Question(plan=asked.question.policy, policy=asked.question.plan, data_version="1")
+        assert ledger.recall(shifted) == ()
+
+    def test_releases_of_everybody_are_recalled_oldest_first(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("bob", epsilon=Fraction(1))
+        first, second = ledger.charge(asking()), ledger.charge(asking(analyst="bob"))
+        ledger.store(second, 0, SECOND)
+        ledger.store(first, 0, FIRST)
+        third = ledger.charge(asking())
+        ledger.store(third, 0, TOLD)
+        found = ledger.recall(asking().question)
+        assert [release.receipt for release in found] == [first.number, second.number, third.number]
+        assert [release.analyst for release in found] == ["ana", "bob", "ana"]
+        assert [release.steps for release in found] == [(FIRST,), (SECOND,), (TOLD,)]
+        ledger.verify()
+
+    # Many at once
+
+    def test_threads_spend_exactly_to_the_limit(self, tmp_path: Path) -> None:
+        """Of 800 charges of 1/500 on a pure promise of 1, exactly 500 are admitted, whoever comes first."""
+        ledger = self.opened(tmp_path, delta=Fraction(0))
+        price = Fraction(1, self.threads * self.charges_per_thread * 5 // 8)
+        admitted: list[int] = []
+
+        def spend(thread: int) -> None:
+            for number in range(self.charges_per_thread):
+                try:
+                    receipt = ledger.charge(asking(f"{thread} {number}", event=Pure(epsilon=price)))
+                except BudgetExhausted:
+                    continue
+                admitted.append(receipt.number)
+
+        at_once([lambda thread=thread: spend(thread) for thread in range(self.threads)])  # type: ignore[misc]
+        assert len(admitted) == len(set(admitted)) == 1 / price
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
+        ledger.verify()
+
+    def test_threads_continue_one_payment_and_store_one_answer(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, budget=TENTH)
+        receipts: list[Receipt] = []
+        at_once([lambda: receipts.append(ledger.charge(asking()))] * 3)
+        assert sorted(receipt.attempt for receipt in receipts) == [1, 2, 3]
+        assert len({receipt.number for receipt in receipts}) == 1
+        stored: list[ReleasedStep] = []
+
+        def answer(receipt: Receipt) -> None:
+            drawn = ReleasedStep(keys=((),), values=((receipt.attempt,),))
+            try:
+                ledger.store(receipt, 0, drawn)
+            except LedgerBroken:
+                return
+            stored.append(drawn)
+
+        at_once([lambda receipt=receipt: answer(receipt) for receipt in receipts])  # type: ignore[misc]
+        assert len(stored) == 1
+        (release,) = ledger.recall(asking().question)
+        assert release.steps == (stored[0],)
+        assert ledger.account().spent.epsilon == TENTH
+        ledger.verify()
+
+    def test_a_closed_ledger_answers_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        receipt = ledger.charge(asking())
+        ledger.close()
+        ledger.close()
+        for use in (
+            ledger.verify,
+            ledger.account,
+            lambda: ledger.charge(asking()),
+            lambda: ledger.store(receipt, 0, FIRST),
+            lambda: ledger.recall(asking().question),
+            lambda: ledger.grant("bob", epsilon=TENTH),
+        ):
+            with refused(LedgerBroken):
+                use()

@@ -1,0 +1,46 @@
+"""Keyed hashes, against the definition written out with the standard library."""
+
+import hashlib
+import hmac
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.ledger import chain
+
+KEY = bytes(range(32))
+
+
+@given(st.binary(min_size=32, max_size=32), st.integers(1, 10**9))
+def test_the_salt_is_63_bits_of_the_hmac_of_the_number(key, number):
+    digest = hmac.new(key, b"salt:" + str(number).encode(), hashlib.sha256).digest()
+    expected = int("0" + bin(int.from_bytes(digest[:8], "big"))[2:].rjust(64, "0")[1:], 2)
+    assert chain.salt_of(key, number=number) == expected
+    assert 0 <= expected < 2**63
+
+
+def test_every_part_of_an_entry_changes_its_hash():
+    right = {"number": 12, "kind": "step", "payload": b"abc", "previous": bytes(32)}
+    changes = [
+        {},
+        {"number": 1},
+        {"kind": "steps"},
+        {"payload": b"abd"},
+        {"previous": b"\x01" + bytes(31)},
+        {"payload": b"abc" + bytes(1), "previous": bytes(31)},  # the border moves
+        {"number": 1, "kind": "2:step"},
+    ]
+    assert len({chain.linked(KEY, **{**right, **change}) for change in changes}) == len(changes)
+    assert chain.linked(bytes(32), **right) != chain.linked(KEY, **right)
+
+
+def test_a_seal_covers_number_entry_and_totals():
+    right = {"number": 12, "last": bytes(32), "totals": b"{}"}
+    changes = [{}, {"number": 2}, {"last": b"\x01" * 32}, {"totals": b"[]"}]
+    assert len({chain.sealed(KEY, **{**right, **change}) for change in changes}) == len(changes)
+
+
+def test_uses_of_the_key_do_not_meet():
+    """A hash shown for one purpose must not serve another."""
+    assert chain.key_check(KEY, ledger="1") != hmac.new(KEY, b"salt:1", hashlib.sha256).digest()
+    assert chain.key_check(KEY, ledger="a") != chain.key_check(KEY, ledger="b")

@@ -1,0 +1,217 @@
+"""The kit must be able to fail: each planted bug is caught by the law that names it."""
+
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import Triple
+from dpsql.errors import DpsqlError
+from dpsql.ledger import encoding, laws, memory_page
+from dpsql.ledger.facts import Stored
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.memory_page import MemoryPage
+from dpsql.ledger.page import SOURCE, Payment
+from dpsql.testing.ledger_kit import LedgerKit
+
+
+class Kit(LedgerKit):
+    kind = MemoryLedger
+
+    def make(self, tmp_path):
+        return self.kind()
+
+
+class Unlocked(MemoryLedger):
+    """Looks, and spends a moment later."""
+
+    @contextmanager
+    def writing(self):
+        yield self._page
+
+
+def unlocked(monkeypatch):
+    monkeypatch.setattr(Kit, "kind", Unlocked)
+    monkeypatch.setattr(MemoryPage, "append", slow_append)
+
+
+def slow_append(self, fact):
+    time.sleep(0.0001)  # lets another thread in between looking and spending
+    return self.keep_fact(fact)
+
+
+def keeps_only(holder):
+    """The other account is looked at, and not charged."""
+
+    def plant(monkeypatch):
+        keep = MemoryPage.keep_account
+
+        def forgetful(self, name, account):
+            if account.spent.epsilon == 0 or (name == SOURCE) == (holder == SOURCE):
+                keep(self, name, account)
+
+        monkeypatch.setattr(MemoryPage, "keep_account", forgetful)
+
+    return plant
+
+
+def floats(monkeypatch):
+    charge = Account.charged
+
+    def charged(self, event):
+        after = charge(self, event)
+        spent = Triple(epsilon=Fraction(float(after.spent.epsilon or 0)), delta=after.spent.delta, rho=after.spent.rho)
+        return replace(after, spent=spent)
+
+    monkeypatch.setattr(Account, "charged", charged)
+
+
+def four_attempts(monkeypatch):
+    monkeypatch.setattr(laws, "ATTEMPTS", 4)
+
+
+def two_attempts(monkeypatch):
+    monkeypatch.setattr(laws, "ATTEMPTS", 2)
+
+
+def same_without(part):
+    """A receipt is continued although this part of the charge differs."""
+
+    def plant(monkeypatch):
+        names = tuple(name for name in encoding._SAME_CHARGE if name != part)
+        monkeypatch.setattr(encoding, "_SAME_CHARGE", names)
+
+    return plant
+
+
+def question_without(part):
+    def plant(monkeypatch):
+        digest = encoding.question_digest
+        monkeypatch.setattr(laws, "question_digest", lambda question: digest(replace(question, **{part: ""})))
+
+    return plant
+
+
+def forgets_spending(monkeypatch):
+    right = laws.grant
+
+    def grant(page, analyst, *, epsilon):
+        right(page, analyst, epsilon=epsilon)
+        page.keep_account(analyst, page.account(SOURCE).grant(epsilon=epsilon))
+
+    monkeypatch.setattr(laws, "grant", grant)
+
+
+def replaces_promise(monkeypatch):
+    monkeypatch.setattr(laws, "promise", lambda page, account: page.keep_account(SOURCE, account))
+
+
+def stores_again(monkeypatch):
+    def store(page, *, receipt, step, released):
+        payment = page.payment(receipt)
+        entry = page.append(Stored(receipt=receipt, step=step, released=released))
+        page.keep_payment(replace(payment, stored=(*payment.stored[:step], entry)))
+
+    monkeypatch.setattr(laws, "store", store)
+
+
+def tells_unfinished(monkeypatch):
+    monkeypatch.setattr(Payment, "complete", property(lambda self: bool(self.stored)))
+
+
+def never_complete(monkeypatch):
+    monkeypatch.setattr(Payment, "complete", property(lambda self: False))
+
+
+def one_salt(monkeypatch):
+    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: 7)
+
+
+def negative_salt(monkeypatch):
+    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: -number)
+
+
+def new_salt_each_time(monkeypatch):
+    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: time.monotonic_ns())
+
+
+def newest_first(monkeypatch):
+    found = MemoryPage.payments_of
+    monkeypatch.setattr(MemoryPage, "payments_of", lambda self, question: found(self, question)[::-1])
+
+
+def subclasses_priced_as_parents(monkeypatch):
+    def lenient(event, *, depth=0):
+        return {"event": type(event).__name__}
+
+    monkeypatch.setattr(encoding, "event_to_json", lenient)
+
+
+def anybody(monkeypatch):
+    monkeypatch.setattr(laws, "account", lambda page, analyst: page.account(SOURCE))
+
+
+def free_of_charge(monkeypatch):
+    monkeypatch.setattr(laws, "triple", lambda event: object())
+
+
+def any_name(monkeypatch):
+    monkeypatch.setattr(laws, "require_name", lambda name: name)
+
+
+def drops_stored_steps(monkeypatch):
+    monkeypatch.setattr(laws, "released_steps", lambda page, payment: ())
+
+
+def keeps_anything(monkeypatch):
+    monkeypatch.setattr(memory_page, "fact_to_entry", lambda fact: ("", b""))
+
+
+def stays_open(monkeypatch):
+    monkeypatch.setattr(MemoryLedger, "close", lambda self: None)
+
+
+@pytest.mark.parametrize(
+    ("plant", "law"),
+    [
+        (unlocked, "threads_spend_exactly_to_the_limit"),
+        (keeps_only("ana"), "the_grant_and_the_promise_must_both_admit"),
+        (keeps_only(SOURCE), "ten_tenths_are_one"),
+        (floats, "ten_tenths_are_one"),
+        (four_attempts, "what_was_paid_may_be_run_three_times"),
+        (two_attempts, "what_was_paid_may_be_run_three_times"),
+        *((same_without(part), "only_the_same_charge_is_continued") for part in encoding._SAME_CHARGE),
+        *(
+            (question_without(part), "a_question_is_recalled_by_all_its_parts")
+            for part in ("plan", "policy", "data_version")
+        ),
+        (forgets_spending, "a_changed_grant_keeps_the_spending"),
+        (replaces_promise, "the_same_promise_again_is_nothing"),
+        (replaces_promise, "another_promise_is_refused"),
+        (stores_again, "a_step_is_stored_once"),
+        (stores_again, "threads_continue_one_payment_and_store_one_answer"),
+        (stores_again, "steps_are_stored_in_order_and_under_a_receipt"),
+        (tells_unfinished, "nothing_is_recalled_before_it_is_complete"),
+        (never_complete, "an_answer_that_is_complete_is_not_continued"),
+        (one_salt, "receipts_are_told_apart"),
+        (negative_salt, "receipts_are_told_apart"),
+        (new_salt_each_time, "what_was_paid_may_be_run_three_times"),
+        (newest_first, "releases_of_everybody_are_recalled_oldest_first"),
+        (subclasses_priced_as_parents, "an_unknown_or_unpriced_event_is_refused"),
+        (anybody, "an_analyst_without_a_grant_is_refused"),
+        (free_of_charge, "a_charge_for_nothing_is_refused"),
+        (any_name, "a_nameless_analyst_is_refused"),
+        (drops_stored_steps, "a_new_attempt_resumes_after_the_stored_steps"),
+        (keeps_anything, "what_cannot_be_kept_exactly_is_refused"),
+        (stays_open, "a_closed_ledger_answers_nothing"),
+    ],
+)
+def test_a_planted_bug_is_caught(plant, law, monkeypatch, tmp_path):
+    kit = Kit()
+    getattr(kit, f"test_{law}")(tmp_path)
+    plant(monkeypatch)
+    with pytest.raises((AssertionError, DpsqlError)):  # the law is not kept, or an error came where it wants none
+        getattr(kit, f"test_{law}")(tmp_path)

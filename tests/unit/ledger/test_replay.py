@@ -1,0 +1,83 @@
+"""Entries are lived through again: what the laws would not have done is seen, even where every hash is right."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import Triple
+from dpsql.errors import LedgerBroken
+from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored
+from dpsql.ledger.page import SOURCE
+from dpsql.ledger.replay import replayed
+from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
+from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
+
+ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
+BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1))]
+
+
+def broken_entry(facts):
+    with pytest.raises(LedgerBroken) as caught:
+        replayed(facts)
+    return int(caught.value.what.partition("entry ")[2].split()[0])
+
+
+def test_totals_are_added_up_from_the_events():
+    """1/10 and a selection of (1/5, 10^-8, 3 keys), by hand: ε²/2 and ε²/2k."""
+    selection = KeySelection(epsilon=Fraction(1, 5), delta=Fraction(1, 10**8), keys=3)
+    totals = replayed([*BEGUN, asking("a"), asking("b", event=selection)])
+    expected = Triple(epsilon=Fraction(3, 10), delta=Fraction(1, 10**8), rho=Fraction(1, 200) + Fraction(1, 25) / 6)
+    assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent == expected
+    noise = asking("c", event=DiscreteGaussian(sigma_squared=1000, l2_squared=2))
+    assert replayed([*BEGUN, noise]).accounts[SOURCE].spent == Triple(
+        epsilon=None, delta=Fraction(0), rho=Fraction(1, 1000)
+    )
+
+
+def test_payments_follow_from_the_entries():
+    asked = asking(steps=2)
+    totals = replayed([*BEGUN, asked, Retried(receipt=4), Stored(receipt=4, step=0, released=FIRST)])
+    payment = totals.payments[4]
+    assert (payment.steps, payment.attempts, payment.stored, payment.complete) == (2, 2, (6,), False)
+    assert totals.accounts[SOURCE].spent.epsilon == TENTH
+
+
+@pytest.mark.parametrize(
+    ("facts", "entry"),
+    [
+        ([], 1),
+        (BEGUN[1:], 1),
+        ([*BEGUN, Opened(id="x")], 4),
+        ([*BEGUN, BEGUN[1]], 4),  # the law writes no second one
+        ([*BEGUN, BEGUN[2]], 4),
+        ([BEGUN[0], BEGUN[2]], 2),
+        ([*BEGUN, Promised(account=Account.opened(epsilon=2, delta=SMALL, delta_prime=SMALL / 2))], 4),
+        ([*BEGUN, Granted(analyst="bob", epsilon=Fraction(2))], 4),
+        ([*BEGUN, asking("a", event=Pure(epsilon=Fraction(11, 10)))], 4),
+        (
+            [*BEGUN, asking("a", event=Pure(epsilon=Fraction(9, 10))), asking("b", event=Pure(epsilon=Fraction(1, 5)))],
+            5,
+        ),
+        ([*BEGUN, asking("a", analyst="bob")], 4),
+        ([*BEGUN, asking("a"), asking("a")], 5),  # the law would have continued the first
+        ([*BEGUN, Retried(receipt=4)], 4),
+        ([*BEGUN, Retried(receipt=2)], 4),
+        ([*BEGUN, asking("a"), *[Retried(receipt=4)] * 3], 7),
+        ([*BEGUN, asking("a"), Stored(receipt=4, step=0, released=FIRST), Retried(receipt=4)], 6),
+        ([*BEGUN, Stored(receipt=4, step=0, released=FIRST)], 4),
+        ([*BEGUN, asking("a"), Stored(receipt=4, step=1, released=FIRST)], 5),
+        ([*BEGUN, asking("a"), *[Stored(receipt=4, step=0, released=FIRST)] * 2], 6),
+    ],
+)
+def test_what_a_law_forbids_is_seen(facts, entry):
+    assert broken_entry(facts) == entry
+
+
+def test_a_promise_is_replayed_as_it_was_made():
+    """An account opened with a smaller ρ* than today's stays as it is: it was what people were told."""
+    modest = replace(ACCOUNT, rho=ACCOUNT.rho / 2)
+    totals = replayed([BEGUN[0], Promised(account=modest), BEGUN[2]])
+    assert totals.accounts[SOURCE].rho == ACCOUNT.rho / 2
+    assert totals.accounts["ana"].rho == ACCOUNT.rho / 2

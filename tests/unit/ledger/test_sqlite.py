@@ -1,0 +1,293 @@
+"""The ledger in a SQLite file: its laws, restarts, failures, races and crashes."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import BudgetExhausted, LedgerBroken
+from dpsql.ledger import laws
+from dpsql.ledger.ledger import ReleasedStep
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import FIRST, TENTH, TOLD, asking
+from dpsql.testing.ledger_kit import LedgerKit
+
+
+class TestSqliteLedger(LedgerKit):
+    def make(self, tmp_path):
+        return SqliteLedger(tmp_path / "ledger.db")
+
+
+class TestReopenedForEveryCall(LedgerKit):
+    """Every law must hold although each call comes from somebody who knows nothing but the file."""
+
+    threads = 4
+    charges_per_thread = 10
+
+    def make(self, tmp_path):
+        return Forgetful(tmp_path / "ledger.db")
+
+
+class Forgetful:
+    def __init__(self, path):
+        self.path = path
+        self.closed = False
+        SqliteLedger(path).close()
+
+    def __getattr__(self, name):
+        if self.closed:
+            ledger = SqliteLedger(self.path)
+            ledger.close()
+            return getattr(ledger, name)
+
+        def call(*values, **named):
+            ledger = SqliteLedger(self.path)
+            try:
+                return getattr(ledger, name)(*values, **named)
+            finally:
+                ledger.close()
+
+        return call
+
+    @property
+    def id(self):
+        ledger = SqliteLedger(self.path)
+        ledger.close()
+        return ledger.id
+
+    def close(self):
+        self.closed = True
+
+
+# Restarts
+
+
+def test_a_restart_keeps_everything(open_, begun):
+    first = begun()
+    receipt = first.charge(asking())
+    first.store(receipt, 0, TOLD)
+    again = first.charge(asking("unfinished", steps=2))
+    first.store(again, 0, FIRST)
+    before = first.id, first.account(), first.account("ana"), first.recall(asking().question)
+    first.close()
+
+    second = open_()
+    assert (second.id, second.account(), second.account("ana"), second.recall(asking().question)) == before
+    resumed = second.charge(asking("unfinished", steps=2))
+    assert resumed == replace(again, attempt=2, stored=(FIRST,))  # with the same salt: the key is the same
+    second.verify()
+
+
+def test_two_openings_are_one_ledger(open_, begun):
+    one, other = begun(), open_()
+    receipt = one.charge(asking())
+    assert other.account().spent.epsilon == TENTH
+    other.store(receipt, 0, FIRST)
+    assert one.recall(asking().question)[0].steps == (FIRST,)
+
+
+def test_a_path_is_a_path_whatever_it_looks_like(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:x?mode=memory", "a b%20#c.db", "'; DROP TABLE entries; --"):
+        ledger = SqliteLedger(name)
+        ledger.close()
+        assert (tmp_path / name).stat().st_size > 0
+        assert (tmp_path / f"{name}.key").stat().st_size == 32
+
+
+def test_names_and_text_are_only_values(begun):
+    ledger = begun()
+    name = "x'); DROP TABLE entries; --"
+    ledger.grant(name, epsilon=TENTH)
+    asked = replace(asking(analyst=name), sql="'\x00\ud800\"; DROP TABLE accounts; --")
+    ledger.store(ledger.charge(asked), 0, TOLD)
+    assert ledger.recall(asked.question)[0].analyst == name
+    ledger.verify()
+
+
+def test_no_number_is_kept_as_a_float(full, raw):
+    tables = [name for (name,) in raw(full, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    assert len(tables) == 6
+    for table in tables:
+        for row in raw(full, f"SELECT * FROM {table}"):
+            assert not any(isinstance(value, float) for value in row)
+    assert raw(full, "SELECT spent_epsilon, spent_delta, spent_rho FROM accounts WHERE holder = ''") == [
+        ("3/10", "0/1", "3/200")
+    ]
+
+
+# Failures
+
+
+def test_a_ledger_that_is_in_use_for_too_long_says_so(path, begun):
+    ledger = begun(wait_ms=50)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerBroken, match="in use for too long"):
+        ledger.charge(asking())
+    assert ledger.account().spent.epsilon == 0  # reading does not wait
+    other.execute("ROLLBACK")
+    other.close()
+    ledger.charge(asking())
+    ledger.verify()
+
+
+def test_a_full_disk_leaves_nothing_half_written(begun):
+    ledger = begun()
+    receipt = ledger.charge(asking())
+    (pages,) = ledger._database.execute("PRAGMA page_count").fetchone()
+    ledger._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+    large = ReleasedStep(keys=(("x" * 100_000,),), values=((1,),))
+    with pytest.raises(LedgerBroken, match="full"):
+        ledger.store(receipt, 0, large)
+    with pytest.raises(LedgerBroken, match="full"):
+        ledger.charge(replace(asking("another"), sql="x" * 100_000))
+    assert ledger.recall(asking().question) == ()
+    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
+    ledger.verify()
+    ledger._database.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    ledger.store(receipt, 0, large)
+    ledger.verify()
+
+
+def test_a_ledger_that_cannot_be_written_gives_no_receipt(begun):
+    ledger = begun()
+    ledger._database.execute("PRAGMA query_only = ON")
+    with pytest.raises(LedgerBroken, match="cannot be written"):
+        ledger.charge(asking())
+    assert ledger.account().spent.epsilon == 0
+
+
+def interrupted(ledger):
+    with ledger.writing() as page:
+        laws.charge(page, asking())
+        assert page.account("ana").spent.epsilon == TENTH
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_transaction_is_undone(begun):
+    ledger = begun()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(ledger)
+    assert ledger.account("ana").spent.epsilon == 0
+    ledger.charge(asking())
+    ledger.verify()
+
+
+def test_a_failure_says_nothing_of_the_statement(begun):
+    ledger = begun()
+    ledger._database.execute("DROP TABLE steps")
+    ledger.charge(asking())
+    with pytest.raises(LedgerBroken) as caught:
+        ledger.charge(asking())
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert "steps" not in f"{caught.value} {caught.value.as_json()}"
+
+
+def test_a_fork_does_not_share_the_connection(monkeypatch, begun):
+    ledger = begun()
+    process = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: process + 1)
+        with pytest.raises(LedgerBroken, match="another process"):
+            ledger.charge(asking())
+        ledger.close()  # the child's own end; the parent goes on
+    assert ledger.charge(asking()).attempt == 1
+
+
+# Processes
+
+PRELUDE = """
+import os, signal, sys
+from fractions import Fraction
+from dpsql.errors import BudgetExhausted
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import FIRST, asking
+ledger = SqliteLedger(sys.argv[1])
+"""
+
+
+def process(path, program, *values):
+    code = PRELUDE + textwrap.dedent(program)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, path, *values], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_four_processes_create_one_ledger_and_spend_exactly_to_the_limit(path, open_):
+    """240 charges of 1/150 on a pure promise of 1: exactly 150 are admitted."""
+    program = """
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(1))
+    admitted = []
+    for number in range(60):
+        try:
+            charge = asking(f"{sys.argv[2]} {number}", event=Pure(epsilon=Fraction(1, 150)))
+            admitted.append(ledger.charge(charge).number)
+        except BudgetExhausted:
+            pass
+    print(ledger.id, *admitted)
+    """
+    running = [process(path, program, str(number)) for number in range(4)]
+    told = [one.communicate() for one in running]
+    assert [error for _, error in told] == [""] * 4
+    words = [out.split() for out, _ in told]
+    numbers = [number for _, *rest in words for number in rest]
+    assert len(numbers) == len(set(numbers)) == 150
+    ledger = open_()
+    assert {own for own, *_ in words} == {ledger.id}
+    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
+    with pytest.raises(BudgetExhausted):
+        ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9))))
+    ledger.verify()
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(1)"])
+def test_a_crash_between_charge_and_store_leaves_the_charge(path, open_, end, begun):
+    begun()
+    dead = process(path, f"print(ledger.charge(asking()).number, flush=True)\n{end}")
+    out, error = dead.communicate()
+    assert error == ""
+    assert dead.returncode != 0
+    ledger = open_()
+    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
+    assert ledger.recall(asking().question) == ()
+    resumed = ledger.charge(asking())
+    assert (resumed.number, resumed.attempt) == (int(out), 2)
+    assert ledger.account().spent.epsilon == TENTH
+    ledger.verify()
+
+
+def test_a_crash_before_the_commit_leaves_nothing(path, open_, begun):
+    begun()
+    dead = process(
+        path,
+        """
+        from dpsql.ledger import laws
+        with ledger.writing() as page:
+            print(laws.charge(page, asking()).number, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        """,
+    )
+    out, error = dead.communicate()
+    assert (error, dead.returncode) == ("", -9)
+    assert int(out) > 0
+    ledger = open_()
+    assert ledger.account().spent.epsilon == 0
+    assert ledger.charge(asking()).attempt == 1
+    ledger.verify()
+
+
+def test_a_crash_after_the_store_leaves_the_answer(path, open_, begun):
+    begun()
+    dead = process(path, "ledger.store(ledger.charge(asking()), 0, FIRST)\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert dead.communicate() == ("", "")
+    assert open_().recall(asking().question)[0].steps == (FIRST,)
