@@ -1,0 +1,307 @@
+"""DuckDB, embedded: a database file opened read-only, or tables copied into memory."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeVar, cast, final
+
+import duckdb
+
+from dpsql.catalog.capabilities import DUCKDB, Capabilities
+from dpsql.catalog.model import EngineTable
+from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
+from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
+from dpsql.engines.engine import Rows, engine_failed
+from dpsql.engines.hardening import hardened
+from dpsql.errors import DpsqlError, InternalError
+from dpsql.privacy.exact import Exact
+from dpsql.require import require_positive
+
+T = TypeVar("T")
+OnFailure = Callable[[str, str], None]
+
+KEYS_AND_INTEGERS: Final = frozenset(
+    {*INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", '"NULL"'}
+)
+"""The types a statement on private rows may give. Known before its first row is."""
+
+_TICK: Final = 0.1  # seconds: how often a signal is looked for, and an interrupt repeated
+_CLOSING: Final = 10.0  # seconds for running statements to notice
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What went wrong, by the name of the exception's class and no more. It takes the place of a result."""
+
+    kind: str
+    ours: DpsqlError | None = None
+
+
+class _Closed(Exception):
+    pass
+
+
+class _NotOneSelect(Exception):
+    pass
+
+
+class _NotExact(Exception):
+    pass
+
+
+@final
+class DuckdbEngine:
+    """Runs text on one DuckDB, hardened from its first moment; a cursor and a read-only transaction per statement."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        /,
+        *,
+        timeout: float | None,
+        on_failure: OnFailure | None,
+        file: bool,
+    ) -> None:
+        """Use `of_file` or `in_memory`."""
+        if timeout is not None:
+            require_positive(timeout=timeout)
+        self._connection, self._timeout, self._on_failure, self._file = connection, timeout, on_failure, file
+        self._lock = threading.Lock()
+        self._live: set[duckdb.DuckDBPyConnection] = set()
+        self._closed = False
+        self._reading = threading.Lock()
+        self._schema: Mapping[str, EngineTable] | None = None
+
+    @classmethod
+    def of_file(
+        cls,
+        path: str | os.PathLike[str],
+        /,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        timeout: float | None = None,
+        on_failure: OnFailure | None = None,
+    ) -> DuckdbEngine:
+        """A database file, opened read-only.
+
+        `on_failure` is told the trace id and the kind of every failure: for the operator, never for the analyst.
+        """
+        if not Path(path).is_file():
+            raise unreadable(f"there is no file {os.fspath(path)}", fix="check the path")
+        connection = hardened(os.fspath(path), read_only=True, memory_limit=memory_limit, threads=threads)
+        engine = cls(connection, timeout=timeout, on_failure=on_failure, file=True)
+        replaced = engine._guarded(lambda cursor: redefined(_ask(cursor)))
+        if replaced:
+            engine.close()
+            raise unreadable(
+                f"the database replaces built-in functions by its own: {', '.join(replaced)}",
+                fix="drop these macros or give them other names; a sum must be a sum",
+            )
+        return engine
+
+    @classmethod
+    def in_memory(
+        cls,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        timeout: float | None = None,
+        on_failure: OnFailure | None = None,
+    ) -> DuckdbEngine:
+        """An empty database; `add` copies tables into it."""
+        connection = hardened(":memory:", read_only=False, memory_limit=memory_limit, threads=threads)
+        return cls(connection, timeout=timeout, on_failure=on_failure, file=False)
+
+    @classmethod
+    def of_address(cls, address: str, /) -> DuckdbEngine:
+        """The engine at `memory:`, `duckdb:///absolute/path` or `duckdb://relative/path`; paths as they are written."""
+        return cls.in_memory() if address == "memory:" else cls.of_file(address.removeprefix("duckdb://"))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return DUCKDB
+
+    def schema(self) -> Mapping[str, EngineTable]:
+        """Every table by its name, from the catalogue alone."""
+        with self._reading:
+            if self._schema is None:
+                self._schema = MappingProxyType(self._guarded(lambda cursor: read_schema(_ask(cursor))))
+            return self._schema
+
+    def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
+        """The rows of one SELECT on private tables, wrapped: keys and integers only."""
+        return Exact(self._guarded(lambda cursor: _fetched(cursor, sql, parameters, KEYS_AND_INTEGERS), limited=True))
+
+    def run_public(self, sql: str, /) -> Rows:
+        """The rows of one SELECT that reads public tables only; here a value may also be a float."""
+        return self._guarded(lambda cursor: _fetched(cursor, sql, (), None), limited=True)
+
+    def interrupt(self) -> None:
+        """Stops every statement that is running; each ends as EngineFailed."""
+        with self._lock:
+            running = tuple(self._live)
+        for cursor in running:
+            _stop(cursor)
+
+    def close(self) -> None:
+        """Stops what is running and closes the database. Every later statement fails."""
+        limit = time.monotonic() + _CLOSING
+        with self._lock:
+            self._closed = True
+        while self._live and time.monotonic() < limit:  # DuckDB refuses to close under a running statement
+            self.interrupt()
+            time.sleep(_TICK)
+        with suppress(duckdb.Error):
+            self._connection.close()
+
+    def add(
+        self, name: str, source: object, /, *, types: Mapping[str, SqlType] | None = None, delimiter: str = ","
+    ) -> None:
+        """Copies a table under `name`: what happens to `source` afterwards changes nothing.
+
+        `source` is the path of a Parquet or CSV file, a pandas, polars or Arrow table, anything that exports an Arrow
+        stream, a DuckDB relation, or a DuckDB connection that holds a table called `name`. Columns in `types` are
+        cast, and what does not fit becomes NULL. CSV columns without a declared type are text.
+        """
+        self._require_free(name)
+        declared = dict(types or {})
+        trouble = self._attempt(lambda cursor: _add(cursor, name, source, declared, delimiter), None)
+        with self._reading:
+            self._schema = None
+        if trouble is None:
+            return
+        if trouble.ours is not None:
+            raise trouble.ours
+        if trouble.kind == KeyboardInterrupt.__name__:
+            raise KeyboardInterrupt
+        raise unreadable(
+            f"the source of table {name} cannot be copied",
+            fix="check that it can be read, that every line has as many fields as the first, and that it fits"
+            " memory_limit",
+        )
+
+    def _require_free(self, name: str) -> None:
+        if self._file:
+            raise unreadable(
+                "tables cannot be added to a database file", fix="use DuckdbEngine.in_memory(), or add it to the file"
+            )
+        if not isinstance(name, str) or not name or "." in name:
+            raise unreadable(f"{name!r} is no name of a table", fix="use a text without points")
+        if self._guarded(lambda cursor: is_table(_ask(cursor), name)):
+            raise unreadable(f"there is a table {name} already", fix="choose another name")
+
+    def _guarded(self, work: Callable[[duckdb.DuckDBPyConnection], T], *, limited: bool = False) -> T:
+        """What `work` gives; or the one error, raised where nothing of the original is in reach."""
+        result = self._attempt(work, self._timeout if limited else None)
+        if not isinstance(result, _Trouble):
+            return result
+        if result.kind == KeyboardInterrupt.__name__:
+            raise KeyboardInterrupt
+        if result.kind == _NotExact.__name__:
+            raise InternalError(
+                "a statement on private rows gives something that is neither an integer nor a key",
+                why="a fraction added up by an engine depends on the order of rows, and noise does not hide that",
+                fix="report this with the SQL text; nothing was released",
+            )
+        error = engine_failed()
+        if self._on_failure is not None:
+            with suppress(Exception):
+                self._on_failure(error.trace_id, result.kind)
+        raise error
+
+    def _attempt(self, work: Callable[[duckdb.DuckDBPyConnection], T], seconds: float | None) -> T | _Trouble:
+        """What `work` gives within `seconds`; trouble otherwise.
+
+        The work is done by a thread of its own, because a thread inside DuckDB hears neither Ctrl-C nor the clock.
+        """
+        results: list[T | _Trouble] = []
+        done, pressed = threading.Event(), False
+        limit = math.inf if seconds is None else time.monotonic() + seconds
+        try:
+            with self._cursor() as cursor:
+                threading.Thread(target=_work, args=(work, cursor, results, done), daemon=True).start()
+                while not done.is_set():
+                    try:
+                        done.wait(max(0.0, min(limit - time.monotonic(), _TICK)))
+                    except KeyboardInterrupt:
+                        pressed = True
+                    if pressed or time.monotonic() >= limit:
+                        # An interrupt that comes before the statement starts is lost, so it is repeated.
+                        _stop(cursor)
+                        limit = time.monotonic() + _TICK
+        except Exception as error:
+            return _Trouble(type(error).__name__)
+        return _Trouble(KeyboardInterrupt.__name__) if pressed else results[0]
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of its own, known to `interrupt` while it lives."""
+        with self._lock:
+            if self._closed:
+                raise _Closed
+            cursor = self._connection.cursor()
+            self._live.add(cursor)
+        try:
+            yield cursor
+        except BaseException:
+            _stop(cursor)
+            raise
+        finally:
+            with self._lock:
+                self._live.discard(cursor)
+            with suppress(duckdb.Error):
+                cursor.close()
+
+
+def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, types: Types, delimiter: str) -> None:
+    with opened_source(name, source, types, delimiter) as rows:
+        copy_table(cursor, name, rows, types)
+
+
+def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:
+    return lambda sql: cursor.execute(sql).fetchall()
+
+
+def _fetched(
+    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int], allowed: frozenset[str] | None
+) -> Rows:
+    """The rows of one SELECT, inside a transaction that cannot write."""
+    statements = cursor.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise _NotOneSelect
+    cursor.execute("BEGIN TRANSACTION READ ONLY")
+    cursor.execute(statements[0], list(parameters))
+    if allowed is not None and not allowed.issuperset(str(column[1]) for column in cursor.description):
+        raise _NotExact
+    return cast(Rows, cursor.fetchall())
+
+
+def _work(
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    cursor: duckdb.DuckDBPyConnection,
+    results: list[T | _Trouble],
+    done: threading.Event,
+) -> None:
+    try:
+        results.append(work(cursor))
+    except DpsqlError as error:  # our own words about a source, before any question
+        results.append(_Trouble(type(error).__name__, error))
+    except BaseException as error:
+        results.append(_Trouble(type(error).__name__))
+    finally:
+        done.set()
+
+
+def _stop(cursor: duckdb.DuckDBPyConnection) -> None:
+    with suppress(duckdb.Error):  # closed in the meantime
+        cursor.interrupt()

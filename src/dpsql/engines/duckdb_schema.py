@@ -1,0 +1,137 @@
+"""What a DuckDB's catalogue says: names, types, constraints. No row and no statistic is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.types import SqlType
+
+Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
+"""Runs one statement and gives its rows."""
+
+INTEGERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
+    {
+        "TINYINT": (-(2**7), 2**7 - 1),
+        "SMALLINT": (-(2**15), 2**15 - 1),
+        "INTEGER": (-(2**31), 2**31 - 1),
+        "BIGINT": (-(2**63), 2**63 - 1),
+        "UTINYINT": (0, 2**8 - 1),
+        "USMALLINT": (0, 2**16 - 1),
+        "UINTEGER": (0, 2**32 - 1),
+    }
+)
+"""Integer types that fit 64 bits with a sign, and what they can hold. Wider ones are read as DOUBLE."""
+
+TYPES: Final[Mapping[str, SqlType]] = MappingProxyType(
+    {
+        **dict.fromkeys(INTEGERS, SqlType.INTEGER),
+        **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL", "FLOAT", "DOUBLE"), SqlType.DOUBLE),
+        **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), SqlType.TEXT),
+        **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), SqlType.TIMESTAMP),
+        "BOOLEAN": SqlType.BOOLEAN,
+        "DATE": SqlType.DATE,
+    }
+)
+"""The engine's types that are read. A type that is not here is not read."""
+
+ENGINE_TYPES: Final[Mapping[SqlType, str]] = MappingProxyType(
+    {
+        SqlType.BOOLEAN: "BOOLEAN",
+        SqlType.INTEGER: "BIGINT",
+        SqlType.DOUBLE: "DOUBLE",
+        SqlType.TEXT: "VARCHAR",
+        SqlType.DATE: "DATE",
+        SqlType.TIMESTAMP: "TIMESTAMP",
+    }
+)
+
+# The functions are called by their full names: a database may hold macros of the same name.
+_COLUMNS: Final = """
+SELECT schema_name, table_name, column_name, data_type, is_nullable FROM system.main.duckdb_columns()
+WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, table_name, column_index"""
+_UNIQUE: Final = """
+SELECT schema_name, table_name, constraint_column_names FROM system.main.duckdb_constraints()
+WHERE database_name = current_database() AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')
+ORDER BY schema_name, table_name, constraint_index"""
+_REDEFINED: Final = """
+SELECT DISTINCT own.function_name FROM system.main.duckdb_functions() AS own
+SEMI JOIN (SELECT function_name FROM system.main.duckdb_functions() WHERE internal) AS built_in
+ON lower(own.function_name) = lower(built_in.function_name) WHERE NOT own.internal ORDER BY 1"""
+_PROBE: Final = "dpsql_collations"
+_PROBED: Final = f"SELECT sql FROM system.main.duckdb_tables() WHERE temporary AND table_name = '{_PROBE}'"
+_COLLATED: Final = re.compile(r'\bc(\d+) VARCHAR COLLATE (?!"?binary"?[,)])')
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_type(engine_type: str) -> SqlType | None:
+    """What a type of DuckDB is read as; None: not at all."""
+    name, parenthesis, _ = engine_type.partition("(")
+    # An array or a structure of a type is another type: DECIMAL(10,2)[] is no number.
+    return None if parenthesis and not engine_type.endswith(")") else TYPES.get(name)
+
+
+def redefined(ask: Ask) -> list[str]:
+    """Built-in functions that the database replaces by macros of its own: SUM would no longer be a sum."""
+    return [name for (name,) in ask(_REDEFINED)]
+
+
+def is_table(ask: Ask, name: str) -> bool:
+    """There is a table of this name; capital letters make no difference."""
+    known = ask("SELECT table_name FROM system.main.duckdb_tables() WHERE database_name = current_database()")
+    return name.lower() in {table.lower() for (table,) in known}
+
+
+def read_schema(ask: Ask) -> dict[str, EngineTable]:
+    """Every table and view of the current database by its name; `schema.name` outside the schema `main`.
+
+    Left out: what cannot be bound by that name (a view on a file, a schema called like the database), tables with a
+    point in their name, which would read like `schema.name`, and columns with a collation: they compare texts by other
+    rules than their bytes.
+    """
+    unique: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    for schema, table, columns in ask(_UNIQUE):
+        unique.setdefault((schema, table), []).append(tuple(columns))
+    found = {}
+    for (schema, table), rows in groupby(ask(_COLUMNS), key=lambda row: row[:2]):
+        columns = [row[2:] for row in rows]
+        name = table if schema == "main" else f"{schema}.{table}"
+        collated = _collated(ask, name, [column for column, type_, _ in columns if type_ == "VARCHAR"])
+        if collated is None or "." in schema or "." in table:
+            continue
+        kept = tuple(_column(*column) for column in columns if column[0] not in collated)
+        sets = tuple(names for names in unique.get((schema, table), ()) if not collated.intersection(names))
+        found[name] = EngineTable(name=name, columns=kept, unique=sets)
+    return found
+
+
+def _column(name: str, engine_type: str, nullable: bool) -> EngineColumn:
+    low, high = INTEGERS.get(engine_type, (None, None))
+    return EngineColumn(
+        name=name, type=sql_type(engine_type), engine_type=engine_type, low=low, high=high, not_null=not nullable
+    )
+
+
+def _collated(ask: Ask, table: str, names: Sequence[str]) -> frozenset[str] | None:
+    """The text columns with a collation; None if the table cannot be bound by its name.
+
+    The catalogue does not list collations, least of all those of views. An empty table with the same columns tells:
+    its definition is printed by DuckDB, with names chosen here.
+    """
+    wanted = ", ".join(f"{quoted(name)} AS c{number}" for number, name in enumerate(names)) or "1 AS c"
+    place = ".".join(map(quoted, table.split(".")))
+    try:
+        ask(f"CREATE TEMP TABLE {_PROBE} AS SELECT {wanted} FROM {place} WITH NO DATA")
+        ((definition,),) = ask(_PROBED)
+        ask(f"DROP TABLE temp.{_PROBE}")
+    except Exception:  # whatever it is, this table cannot be read; the others can
+        return None
+    return frozenset(names[int(number)] for number in _COLLATED.findall(definition))

@@ -1,0 +1,59 @@
+"""The shape of an engine: a dialect, a schema, and text to run; and the one way in which an engine fails."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from dpsql.catalog.capabilities import Capabilities
+from dpsql.catalog.model import EngineTable, Value
+from dpsql.errors import EngineFailed
+from dpsql.privacy.exact import Exact
+
+Rows: TypeAlias = list[tuple[Value, ...]]
+"""Keys and integers, as Python values. Never floats between the data and the noise."""
+
+
+class Engine(Protocol):
+    """Read-only, hardened, cancellable. It runs the text it is given and knows nothing of noise or budgets."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def schema(self) -> Mapping[str, EngineTable]:
+        """Every table by its name in the engine: names, types, constraints. No rows, no statistics are read."""
+        ...
+
+    def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
+        """The rows of a statement on private tables, wrapped. `parameters` are bound to ?, in order.
+
+        Any failure is EngineFailed with one constant message and a trace id.
+        """
+        ...
+
+    def run_public(self, sql: str, /) -> Rows:
+        """The rows of a statement that reads public tables only."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stops every statement that is running, from any thread; each ends as EngineFailed."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def engine_failed() -> EngineFailed:
+    """The one error of every adapter: the same words for every reason, and a random number to ask the operator about.
+
+    An engine's own message quotes values of rows, and even its kind tells that some row divides by zero. Raise this
+    after the except block has ended, so that the original hangs on neither `__cause__` nor `__context__`.
+    """
+    trace_id = secrets.token_hex(8)
+    error = EngineFailed(
+        "the engine did not finish this statement",
+        why="the reason could tell something about rows, so it is the same sentence for every reason",
+        fix=f"ask again; if it happens again give the operator this number: {trace_id}",
+    )
+    error.trace_id = trace_id
+    return error

@@ -1,0 +1,100 @@
+"""How every DuckDB of dpsql is set before it sees a row: the settings as data, and the door that applies them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Final
+
+import duckdb
+
+from dpsql.errors import BadParameter, NoSource
+from dpsql.require import require_count
+
+AT_BIRTH: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "allow_persistent_secrets": "false",
+        "python_enable_replacements": "false",  # a name in a statement is never a variable of this process
+        "default_null_order": "nulls_last",
+        "default_collation": "",  # texts are compared by their bytes
+    }
+)
+"""Given when the database is opened. Another connection of this process that opened it otherwise is an error."""
+
+AFTERWARDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "temp_directory": "",  # rows are never spilled to a disk
+        "TimeZone": "UTC",
+        "enable_external_access": "false",  # no files, no network, no extensions, no other databases
+        "lock_configuration": "true",
+    }
+)
+"""Set in this order: each of the last two forbids changing those before it."""
+
+LOADER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "arrow_lossless_conversion": "true",  # 128-bit integers and UUIDs travel as they are
+    }
+)
+"""For the short-lived database that may read files: it runs our own statement over one file and no question."""
+
+_SIZE: Final = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B")
+
+
+def hardened(
+    path: str, /, *, read_only: bool, memory_limit: str | None, threads: int | None
+) -> duckdb.DuckDBPyConnection:
+    """A DuckDB that reaches no file, network, extension or variable, and whose settings cannot be changed any more."""
+    limits = {}
+    if memory_limit is not None:
+        if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+            raise BadParameter(
+                f"memory_limit={memory_limit!r} must be a size",
+                why="it bounds what one statement may use",
+                fix='write a number and a unit, as in "4GB"',
+            )
+        limits["memory_limit"] = memory_limit
+    if threads is not None:
+        require_count(threads=threads, at_most=1024)
+        limits["threads"] = str(threads)
+    connection = _connected(path, read_only, limits)
+    if connection is None:
+        raise NoSource(
+            f"{path} cannot be opened as a DuckDB database, hardened and read-only",
+            why="dpsql opens nothing that it cannot lock first",
+            fix="check that it is a DuckDB file of this or an older version, and that nothing else has it open",
+        )
+    return connection
+
+
+def _connected(path: str, read_only: bool, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection | None:
+    with suppress(duckdb.Error):
+        connection = duckdb.connect(path, read_only=read_only, config={**AT_BIRTH, **limits})
+        with suppress(duckdb.Error):
+            _harden(connection)
+            now = _settings(connection.cursor())  # statements run on cursors
+            if all(now.get(name, value).lower() == value.lower() for name, value in {**AT_BIRTH, **AFTERWARDS}.items()):
+                return connection
+        connection.close()
+    return None
+
+
+def _harden(connection: duckdb.DuckDBPyConnection) -> None:
+    known = _settings(connection)
+    if known["lock_configuration"] == "true":
+        return  # a second engine on one file shares the first one's instance, which can only be checked
+    for name, value in AFTERWARDS.items():
+        if name in known:  # TimeZone comes with an extension that a build may lack
+            connection.execute(f"SET GLOBAL {name} = '{value}'")  # a cursor does not inherit what is set for one
+
+
+def _settings(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, COALESCE(value, '') FROM system.main.duckdb_settings()").fetchall())

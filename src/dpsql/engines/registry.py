@@ -1,0 +1,64 @@
+"""Which engine reads which address. Adding an engine is one file, one line here, one row in docs/guide/engines.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from dpsql.engines.engine import Engine
+from dpsql.errors import MissingExtra, NoSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where an engine lives. Its class has `of_address(address)`; its module is imported on first use."""
+
+    where: str
+    """module:Class"""
+    example: str
+    extra: str | None = None
+    """The optional dependency that brings the driver."""
+
+
+ENGINES: Final[Mapping[str, Entry]] = MappingProxyType(
+    {
+        "duckdb": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="duckdb:///srv/hospital.duckdb"),
+        "memory": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="memory:"),
+    }
+)
+"""By what an address begins with."""
+
+
+def open_source(address: str, /) -> Engine:
+    """The engine at an address such as `duckdb:///srv/hospital.duckdb` or `memory:`, opened read-only."""
+    scheme = address.partition(":")[0] if isinstance(address, str) else ""
+    entry = ENGINES.get(scheme)
+    if entry is None or not _well_formed(address, entry):
+        raise NoSource(
+            # The address is not repeated: it may hold a password.
+            f"no engine reads an address that begins with {scheme!r}" if entry is None else "the address is incomplete",
+            why=f"known are {', '.join(known.example for known in ENGINES.values())}",
+            fix="write the address like one of these; for other engines install their extra: pip install 'dpsql[name]'",
+        )
+    module, _, name = entry.where.partition(":")
+    try:
+        opener = getattr(import_module(module), name)
+    except ImportError:
+        opener = None
+    if opener is None:
+        raise MissingExtra(
+            f"the engine {scheme} needs a driver that is not installed",
+            why="drivers are installed only where they are used",
+            fix=f"pip install 'dpsql[{entry.extra or scheme}]'",
+        )
+    engine: Engine = opener.of_address(address)
+    return engine
+
+
+def _well_formed(address: str, entry: Entry) -> bool:
+    """An address that is a word alone, or a word, two strokes and something behind them, as the example is."""
+    _, strokes, rest = address.partition("://")
+    return bool(strokes and rest) if "://" in entry.example else address == entry.example

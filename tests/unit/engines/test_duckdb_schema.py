@@ -1,0 +1,215 @@
+"""What the catalogue says, and that nothing but the catalogue is asked."""
+
+import duckdb
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.duckdb_schema import quoted, sql_type
+from dpsql.errors import EngineFailed
+from dpsql.mechanisms.mechanism import opened
+
+READ = [
+    ("TINYINT", SqlType.INTEGER, -128, 127),
+    ("SMALLINT", SqlType.INTEGER, -32768, 32767),
+    ("INTEGER", SqlType.INTEGER, -2147483648, 2147483647),
+    ("BIGINT", SqlType.INTEGER, -9223372036854775808, 9223372036854775807),
+    ("UTINYINT", SqlType.INTEGER, 0, 255),
+    ("USMALLINT", SqlType.INTEGER, 0, 65535),
+    ("UINTEGER", SqlType.INTEGER, 0, 4294967295),
+    ("UBIGINT", SqlType.DOUBLE, None, None),
+    ("HUGEINT", SqlType.DOUBLE, None, None),
+    ("UHUGEINT", SqlType.DOUBLE, None, None),
+    ("DECIMAL(10,2)", SqlType.DOUBLE, None, None),
+    ("FLOAT", SqlType.DOUBLE, None, None),
+    ("DOUBLE", SqlType.DOUBLE, None, None),
+    ("VARCHAR", SqlType.TEXT, None, None),
+    ("UUID", SqlType.TEXT, None, None),
+    ("ENUM('a(b', 'c')", SqlType.TEXT, None, None),
+    ("BOOLEAN", SqlType.BOOLEAN, None, None),
+    ("DATE", SqlType.DATE, None, None),
+    ("TIMESTAMP", SqlType.TIMESTAMP, None, None),
+    ("TIMESTAMP_S", SqlType.TIMESTAMP, None, None),
+    ("TIMESTAMP_MS", SqlType.TIMESTAMP, None, None),
+    ("TIMESTAMP_NS", SqlType.TIMESTAMP, None, None),
+    ("TIMESTAMP WITH TIME ZONE", None, None, None),
+    ("TIME", None, None, None),
+    ("INTERVAL", None, None, None),
+    ("BLOB", None, None, None),
+    ("BIT", None, None, None),
+    ("JSON", None, None, None),
+    ("INTEGER[]", None, None, None),
+    ("VARCHAR[]", None, None, None),
+    ("DECIMAL(4,1)[]", None, None, None),
+    ("INTEGER[3]", None, None, None),
+    ("STRUCT(a INTEGER)", None, None, None),
+    ("MAP(VARCHAR, INTEGER)", None, None, None),
+]
+
+
+@pytest.fixture
+def opened_file(tmp_path):
+    """Opens a database made by statements."""
+    engines = []
+
+    def make(*statements):
+        path = tmp_path / f"{len(engines)}.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        engines.append(DuckdbEngine.of_file(path))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+def test_every_type_is_read_as_the_table_says(opened_file):
+    columns = ", ".join(f"c{number} {kind}" for number, (kind, *_) in enumerate(READ))
+    (table,) = opened_file(f"CREATE TABLE t ({columns})").schema().values()
+    found = [(column.engine_type, column.type, column.low, column.high) for column in table.columns]
+    assert found == READ
+
+
+def test_the_limits_of_a_type_are_those_of_the_engine(opened_file):
+    """The largest value fits and the next one does not."""
+    engine = opened_file()
+    for kind, type_, low, high in READ:
+        if type_ is SqlType.INTEGER:
+            sql = f"SELECT TRY_CAST({low} AS {kind}), TRY_CAST({high} AS {kind})"
+            assert opened(engine.run(sql, parameters=())) == [(low, high)]
+            sql = f"SELECT TRY_CAST({low} - 1::HUGEINT AS {kind}), TRY_CAST({high} + 1::HUGEINT AS {kind})"
+            assert opened(engine.run(sql, parameters=())) == [(None, None)]
+
+
+def test_an_unheard_of_type_is_not_read():
+    assert sql_type("GEOMETRY") is None
+    assert sql_type("") is None
+
+
+def test_constraints_are_those_the_engine_enforces(opened_file):
+    schema = opened_file(
+        "CREATE TABLE p (id BIGINT PRIMARY KEY, a INTEGER NOT NULL, b INTEGER UNIQUE, c INTEGER, UNIQUE (a, c))",
+        "CREATE TABLE q (a INTEGER, b INTEGER, PRIMARY KEY (b, a))",
+        "CREATE TABLE r (a INTEGER)",
+    ).schema()
+    assert {column.name: column.not_null for column in schema["p"].columns} == {
+        "id": True,
+        "a": True,
+        "b": False,
+        "c": False,
+    }
+    assert set(schema["p"].unique) == {("id",), ("b",), ("a", "c")}
+    assert schema["q"].unique == (("b", "a"),)
+    assert schema["r"].unique == ()
+
+
+def test_views_and_other_schemas_are_listed(opened_file):
+    schema = opened_file(
+        "CREATE SCHEMA ward",
+        "CREATE TABLE ward.beds (a INTEGER UNIQUE)",
+        "CREATE TABLE beds (a VARCHAR)",
+        "CREATE VIEW ward.free AS SELECT a + 1 AS b FROM ward.beds",
+        "CREATE VIEW v AS SELECT a AS b FROM beds",
+        'CREATE TABLE "odd ""name" ("a b" INTEGER)',
+    ).schema()
+    assert sorted(schema) == ["beds", 'odd "name', "v", "ward.beds", "ward.free"]
+    assert [table.name for table in schema.values()] == list(schema)
+    assert schema["ward.beds"].unique == (("a",),)
+    assert schema["beds"].unique == ()
+    assert schema["v"].columns[0].type is SqlType.TEXT
+    assert schema['odd "name'].columns[0].name == "a b"
+
+
+def test_no_row_is_read(opened_file):
+    """A view that fails as soon as one row is computed is listed all the same."""
+    engine = opened_file(
+        "CREATE TABLE t AS SELECT i FROM range(10) AS r(i)",
+        "CREATE VIEW trap AS SELECT CAST(error('a row was read ' || i) AS VARCHAR) AS a, i FROM t",
+        "CREATE VIEW trap2 AS SELECT i FROM t WHERE error('a row was read ' || i) IS NULL",
+    )
+    assert sorted(engine.schema()) == ["t", "trap", "trap2"]
+
+
+def test_a_column_with_a_collation_is_not_read(opened_file):
+    """It would group Bob with BOB, while a hash tells them apart."""
+    engine = opened_file(
+        "CREATE TABLE t (id INTEGER, name VARCHAR COLLATE nocase UNIQUE, b VARCHAR UNIQUE, c VARCHAR COLLATE de)",
+        "CREATE VIEW v AS SELECT name AS n, upper(name) AS u, b FROM t",
+        'CREATE VIEW plain AS SELECT name COLLATE "binary" AS name FROM t',
+        "INSERT INTO t VALUES (1, 'Bob', 'x', 'y')",
+        "CREATE TABLE u (a VARCHAR COLLATE nocase)",
+        "INSERT INTO u VALUES ('Bob'), ('BOB')",
+        'CREATE VIEW w AS SELECT a COLLATE "binary" AS a FROM u',
+        'CREATE TABLE "COLLATE "("c0 VARCHAR COLLATE nocase" VARCHAR, e ENUM(\'c1 VARCHAR COLLATE nocase\'))',
+    )
+    schema = engine.schema()
+    assert [column.name for column in schema["t"].columns] == ["id", "b"]
+    assert schema["t"].unique == (("b",),)
+    assert "n" not in [column.name for column in schema["v"].columns]
+    assert "b" in [column.name for column in schema["v"].columns]
+    assert [column.name for column in schema["plain"].columns] == ["name"]  # the way around it
+    sql = "SELECT COUNT(DISTINCT a), COUNT(*) FILTER (WHERE a = 'BOB') FROM w"
+    assert opened(engine.run(sql, parameters=())) == [(2, 1)]
+    assert opened(engine.run(sql.replace("FROM w", "FROM u"), parameters=())) == [(1, 2)]
+    assert len(schema["COLLATE "].columns) == 2
+
+
+def test_what_cannot_be_bound_is_left_out(opened_file, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    engine = opened_file(
+        "CREATE TABLE t (a INTEGER)",
+        f"CREATE VIEW on_a_file AS SELECT * FROM read_csv('{tmp_path / 'rows.csv'}')",
+        "CREATE TABLE gone (a INTEGER)",
+        "CREATE VIEW on_nothing AS SELECT a FROM gone",
+        "DROP TABLE gone",
+    )
+    assert list(engine.schema()) == ["t"]
+
+
+def test_a_name_with_a_point_is_left_out(opened_file):
+    engine = opened_file("CREATE SCHEMA s", 'CREATE TABLE "s.t" (a INTEGER)', "CREATE TABLE s.t (b INTEGER)")
+    assert [column.name for column in engine.schema()["s.t"].columns] == ["b"]
+
+
+def test_probing_a_table_called_like_the_probe(opened_file):
+    engine = opened_file(
+        "CREATE TABLE a (a VARCHAR)", "CREATE TABLE dpsql_collations (a VARCHAR COLLATE nocase, b VARCHAR)"
+    )
+    assert [column.name for column in engine.schema()["dpsql_collations"].columns] == ["b"]
+
+
+def test_a_name_that_means_two_things_is_left_out(opened_file):
+    """The file is called 0.duckdb, so "0"."t" is a table of the schema 0 or of the database 0."""
+    statements = [
+        'CREATE SCHEMA "0"',
+        'CREATE TABLE "0"."0".t (a INTEGER)',
+        "CREATE SCHEMA s",
+        "CREATE TABLE s.t (a INTEGER)",
+    ]
+    engine = opened_file(*statements)
+    assert list(engine.schema()) == ["s.t"]
+    with pytest.raises(EngineFailed):
+        engine.run_public('SELECT COUNT(*) FROM "0"."t"')
+    assert engine.run_public('SELECT COUNT(*) FROM "s"."t"') == [(0,)]
+
+
+def test_an_empty_database_has_an_empty_schema(opened_file):
+    assert dict(opened_file().schema()) == {}
+
+
+def test_the_schema_is_read_once_and_again_after_an_addition():
+    engine = DuckdbEngine.in_memory()
+    assert engine.schema() is engine.schema()
+    with duckdb.connect() as other:
+        engine.add("t", other.sql("SELECT 1 AS a"))
+    assert list(engine.schema()) == ["t"]
+    engine.close()
+
+
+def test_names_are_quoted_whatever_is_in_them():
+    name = 'a"; DROP TABLE t; --'
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE {quoted(name)} (x INTEGER)")
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [(name,)]

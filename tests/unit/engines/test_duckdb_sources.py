@@ -1,0 +1,349 @@
+"""What can be added: files and frames of every kind, copied; and that no type is guessed from a value."""
+
+import subprocess
+import sys
+from datetime import date, datetime
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.errors import BadName, NoSource
+from dpsql.testing.engine_kit import traces_of
+
+
+@pytest.fixture
+def engine():
+    made = DuckdbEngine.in_memory(threads=2)
+    yield made
+    made.close()
+
+
+def types(engine, name="t"):
+    return {column.name: column.engine_type for column in engine.schema()[name].columns}
+
+
+def rows(engine, sql="FROM t"):
+    return engine.run_public(sql)
+
+
+FRAMES = {
+    "pandas": lambda: pd.DataFrame({"n": [1, 2], "s": pd.Series(["a", None], dtype="string")}),
+    "polars": lambda: pl.DataFrame({"n": [1, 2], "s": ["a", None]}),
+    "polars lazy": lambda: pl.LazyFrame({"n": [1, 2], "s": ["a", None]}),
+    "arrow table": lambda: pa.table({"n": [1, 2], "s": ["a", None]}),
+    "arrow batch": lambda: pa.RecordBatch.from_pydict({"n": [1, 2], "s": ["a", None]}),
+    "arrow reader": lambda: pa.table({"n": [1, 2], "s": ["a", None]}).to_reader(),
+    "duckdb relation": lambda: duckdb.sql("SELECT * FROM (VALUES (1::BIGINT, 'a'), (2, NULL)) AS v(n, s)"),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_becomes_a_table(engine, kind):
+    engine.add("t", FRAMES[kind]())
+    assert types(engine) == {"n": "BIGINT", "s": "VARCHAR"}
+    assert sorted(rows(engine)) == [(1, "a"), (2, None)]
+    assert sorted(rows(engine)) == [(1, "a"), (2, None)]  # also the second time
+
+
+def test_a_stream_is_asked_for_once(engine):
+    class Stream:
+        asked = 0
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            self.asked += 1
+            return pa.table({"n": [1, 2]}).__arrow_c_stream__(requested_schema)
+
+    stream = Stream()
+    engine.add("t", stream)
+    assert stream.asked == 1
+    assert rows(engine) == [(1,), (2,)]
+
+
+def test_changing_the_frame_afterwards_changes_nothing(engine):
+    frame = pd.DataFrame({"n": [1, 2]})
+    engine.add("t", frame)
+    frame.loc[0, "n"] = 99
+    assert rows(engine) == [(1,), (2,)]
+
+
+def test_a_connection_gives_the_table_of_that_name(engine):
+    with duckdb.connect() as other:
+        other.execute("CREATE TABLE t AS SELECT 7 AS n, 170141183460469231731687303715884105727::HUGEINT // 10 AS h")
+        other.execute("CREATE TABLE u AS SELECT 8 AS n")
+        engine.add("t", other)
+        other.execute("UPDATE t SET n = 9")
+    assert rows(engine, "SELECT n, CAST(h AS HUGEINT) FROM t") == [(7, (2**127 - 1) // 10)]
+    assert list(engine.schema()) == ["t"]
+
+
+def test_files_give_every_type_as_it_is(engine, tmp_path):
+    with duckdb.connect() as other:
+        other.execute(
+            "COPY (SELECT 2::HUGEINT AS h, uuid() AS u, 1.5::DECIMAL(20, 3) AS d, 'nan'::DOUBLE AS f, "
+            f"7::UTINYINT AS i, TIMESTAMP '2024-05-06 07:08:09.123456' AS ts, [1] AS l) TO '{tmp_path / 'a.parquet'}'"
+        )
+    engine.add("t", tmp_path / "a.parquet")
+    assert types(engine) == {
+        "h": "DOUBLE",  # Parquet has no integers of 128 bits
+        "u": "UUID",
+        "d": "DECIMAL(20,3)",
+        "f": "DOUBLE",
+        "i": "UTINYINT",
+        "ts": "TIMESTAMP",
+        "l": "INTEGER[]",
+    }
+    assert rows(engine, "SELECT ts, isnan(f), l FROM t") == [(datetime(2024, 5, 6, 7, 8, 9, 123456), True, [1])]
+
+
+def test_a_folder_called_like_a_partition_adds_no_column(engine, tmp_path):
+    (tmp_path / "year=2020").mkdir()
+    path = tmp_path / "year=2020" / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"n": [1]}), path)
+    engine.add("t", str(path))
+    assert types(engine) == {"n": "BIGINT"}
+
+
+@pytest.mark.parametrize("name", ["it's.csv", "a*b.csv", "a[1].csv", "what?.csv", "ü b.csv"])
+def test_any_file_name_is_that_file(engine, tmp_path, name):
+    (tmp_path / name).write_text("n\n1\n")
+    (tmp_path / "axb.csv").write_text("n\n2\n")
+    (tmp_path / "a1.csv").write_text("n\n3\n")
+    engine.add("t", tmp_path / name)
+    assert rows(engine) == [("1",)]
+
+
+def test_csv_is_text_unless_declared(engine, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(
+        '\ufeffid,"na""me","q,x",day,size,ok,seen\r\n'
+        '1,"Bob ""B""",5,2020-01-01,1.5,true,2020-01-01 10:00:00\r\n'
+        '2,"two\nlines",x,2020-02-30,many,maybe,noon\r\n'
+        "3,,,,,,\r\n".encode()
+    )
+    declared = {
+        "id": SqlType.INTEGER,
+        "day": SqlType.DATE,
+        "size": SqlType.DOUBLE,
+        "ok": SqlType.BOOLEAN,
+        "seen": SqlType.TIMESTAMP,
+    }
+    engine.add("t", path, types=declared)
+    assert rows(engine, "FROM t ORDER BY id") == [
+        (1, 'Bob "B"', "5", date(2020, 1, 1), 1.5, True, datetime(2020, 1, 1, 10)),
+        (2, "two\nlines", "x", None, None, None, None),
+        (3, None, None, None, None, None, None),
+    ]
+    assert [column.type for column in engine.schema()["t"].columns] == [
+        SqlType.INTEGER,
+        SqlType.TEXT,
+        SqlType.TEXT,
+        SqlType.DATE,
+        SqlType.DOUBLE,
+        SqlType.BOOLEAN,
+        SqlType.TIMESTAMP,
+    ]
+
+
+def test_the_schema_of_a_csv_does_not_depend_on_its_rows(engine, tmp_path):
+    for name, body in {"a": "1;2\n", "b": "x;y\n", "c": ""}.items():
+        (tmp_path / f"{name}.csv").write_text("n;m\n" + body)
+        engine.add(name, tmp_path / f"{name}.csv", types={"n": SqlType.INTEGER}, delimiter=";")
+        assert types(engine, name) == {"n": "BIGINT", "m": "VARCHAR"}
+    assert rows(engine, "FROM a UNION ALL FROM b UNION ALL FROM c") == [(1, "2"), (None, "y")]
+
+
+@pytest.mark.parametrize("body", ["n\n1,canary5550199\n", 'n,m\n"canary5550199\n', "n,m\n1\ncanary5550199,2,3\n"])
+def test_a_line_that_does_not_fit_is_refused_without_being_quoted(engine, tmp_path, body):
+    (tmp_path / "a.csv").write_text(body)
+    with pytest.raises(NoSource, match="cannot be copied") as refused:
+        engine.add("t", tmp_path / "a.csv")
+    found = traces_of(("canary" + "5550199",), refused.value)
+    assert [place for place in found if "variable body" not in place] == []
+    assert dict(engine.schema()) == {}
+    engine.add("t", pl.DataFrame({"n": [1]}))  # the name is free
+
+
+@pytest.mark.parametrize("header", ["", "a,A\n1,2\n", "a,\n1,2\n", "\n1\n"])
+def test_a_csv_needs_a_name_for_every_column(engine, tmp_path, header):
+    (tmp_path / "a.csv").write_text(header)
+    with pytest.raises(NoSource, match="name"):
+        engine.add("t", tmp_path / "a.csv")
+
+
+def test_declared_types_are_cast_and_what_does_not_fit_is_null(engine):
+    engine.add(
+        "t", pl.DataFrame({"a": ["1", "x", None], "b": [1, 2, 3]}), types={"a": SqlType.INTEGER, "b": SqlType.TEXT}
+    )
+    assert rows(engine) == [(1, "1"), (None, "2"), (None, "3")]
+
+
+def test_a_type_for_no_column_is_refused(engine, tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    for source in (pl.DataFrame({"n": [1]}), tmp_path / "a.csv"):
+        with pytest.raises(BadName, match="no column size"):
+            engine.add("t", source, types={"size": SqlType.INTEGER})
+        assert dict(engine.schema()) == {}
+
+
+def test_pandas_types_are_read_off_the_frame(engine):
+    engine.add(
+        "t",
+        pd.DataFrame(
+            {
+                "i": [1, 2],
+                "I": pd.Series([1, None], dtype="Int64"),
+                "f": [1.5, float("nan")],
+                "b": [True, False],
+                "B": pd.Series([True, None], dtype="boolean"),
+                "s": ["x", None],
+                "c": pd.Series(["u", None], dtype="category"),
+                "d": pd.to_datetime(["2020-01-01", None]),
+            }
+        ).rename(columns={"I": "j", "B": "e"}),
+    )
+    assert types(engine) == {
+        "i": "BIGINT",
+        "j": "BIGINT",
+        "f": "DOUBLE",
+        "b": "BOOLEAN",
+        "e": "BOOLEAN",
+        "s": "VARCHAR",
+        "c": "VARCHAR",
+        "d": "TIMESTAMP",
+    }
+    assert rows(engine) == [
+        (1, 1, 1.5, True, True, "x", "u", datetime(2020, 1, 1)),
+        (2, None, None, False, None, None, None, None),
+    ]
+
+
+def test_python_objects_need_a_declared_type(engine):
+    """Otherwise DuckDB looks at a sample of the values, and a name without letters makes the column a number."""
+    frame = pd.DataFrame({"x": pd.Series([1, None, "z"], dtype=object), "n": [1, 2, 3]})
+    with pytest.raises(NoSource, match="column x"):
+        engine.add("t", frame)
+    engine.add("t", frame, types={"x": SqlType.TEXT})
+    assert types(engine) == {"x": "VARCHAR", "n": "BIGINT"}
+    assert rows(engine, "SELECT x FROM t ORDER BY n") == [("1",), (None,), ("z",)]
+    engine.add(
+        "u", pd.DataFrame({"x": pd.Series([date(2020, 1, 1), None, 3], dtype=object)}), types={"x": SqlType.DATE}
+    )
+    assert rows(engine, "FROM u") == [(date(2020, 1, 1),), (None,), (None,)]
+
+
+def test_the_type_of_objects_does_not_depend_on_the_objects(engine):
+    for name, values in {"a": ["7", "8"], "b": [7, 8], "c": [None, None], "d": [1.5, "x"]}.items():
+        engine.add(name, pd.DataFrame({"x": pd.Series(values, dtype=object)}), types={"x": SqlType.TEXT})
+        assert types(engine, name) == {"x": "VARCHAR"}
+
+
+def test_categories_and_columns_without_values_are_text(engine):
+    """A category's own type would list the values that occur."""
+    engine.add("a", pl.DataFrame({"c": pl.Series(["u", "v"], dtype=pl.Categorical), "n": [None, None]}))
+    engine.add("b", pa.table({"c": pa.array(["u", "v"]).dictionary_encode(), "n": pa.nulls(2)}))
+    engine.add("c", pd.DataFrame({"c": pd.Series(["u", "v"], dtype="category")}))
+    for name in "abc":
+        assert set(types(engine, name).values()) == {"VARCHAR"}
+        assert rows(engine, f"SELECT c FROM {name} ORDER BY c") == [("u",), ("v",)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1], "A": [2]}),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame([[1]]),
+        pd.DataFrame(),
+        pl.DataFrame({"a": [1], "A": [2]}),
+        pl.DataFrame(),
+        pa.table({"a": [1], "A": [2]}),
+    ],
+)
+def test_columns_need_names_of_their_own(engine, frame):
+    with pytest.raises(NoSource, match="name"):
+        engine.add("t", frame)
+
+
+@pytest.mark.parametrize("source", [5, None, [1, 2], {"a": [1]}, object(), pl.Series([1]).to_list()])
+def test_what_is_no_table_is_refused(engine, source):
+    with pytest.raises(NoSource, match="is not a table"):
+        engine.add("t", source)
+
+
+def test_other_files_are_refused(engine, tmp_path):
+    with pytest.raises(NoSource, match="of_file"):
+        engine.add("t", tmp_path / "a.duckdb")
+    with pytest.raises(NoSource, match="no file"):
+        engine.add("t", tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_text("nothing of the kind")
+    with pytest.raises(NoSource, match="cannot be copied"):
+        engine.add("t", tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize("name", ["", "a.b", 5, None])
+def test_a_table_needs_a_name(engine, name):
+    with pytest.raises(NoSource, match="no name"):
+        engine.add(name, pl.DataFrame({"n": [1]}))
+
+
+def test_a_name_is_used_once(engine):
+    engine.add("t", pl.DataFrame({"n": [1]}))
+    for name in ("t", "T"):
+        with pytest.raises(NoSource, match="already"):
+            engine.add(name, pl.DataFrame({"n": [2]}))
+    assert rows(engine) == [(1,)]
+
+
+@pytest.mark.parametrize("name", ["dpsql_source", "dpsql_collations", 'we"ird', "select", "frame"])
+def test_any_name_is_a_name(engine, name):
+    engine.add(name, pl.DataFrame({"n": [1], "s": ["x"]}))
+    engine.add("other", pl.DataFrame({"n": [2]}))
+    assert sorted(engine.schema()) == sorted([name, "other"])
+    quoted = name.replace('"', '""')
+    assert rows(engine, f'SELECT n, s FROM "{quoted}"') == [(1, "x")]
+
+
+def test_tables_can_be_added_after_questions(engine, tmp_path):
+    engine.add("t", pl.DataFrame({"n": [1]}))
+    assert rows(engine) == [(1,)]
+    (tmp_path / "a.csv").write_text("n\n2\n")
+    engine.add("u", tmp_path / "a.csv")
+    assert rows(engine, "FROM u") == [("2",)]
+
+
+def test_more_than_memory_holds_is_refused(tmp_path):
+    engine = DuckdbEngine.in_memory(memory_limit="20MB", threads=1)
+    with pytest.raises(NoSource, match="memory_limit"):
+        engine.add(
+            "t", duckdb.sql("SELECT hash(i) AS a, hash(i + 1) AS b, i::VARCHAR AS c FROM range(5000000) AS r(i)")
+        )
+    assert dict(engine.schema()) == {}
+    engine.close()
+
+
+def test_pyarrow_is_not_needed(tmp_path):
+    program = f"""
+import sys
+sys.modules["pyarrow"] = None  # importing it is now an error
+import pandas, polars
+from dpsql.engines.duckdb import DuckdbEngine
+engine = DuckdbEngine.in_memory()
+engine.add("a", pandas.DataFrame({{"n": [1], "s": ["x"], "c": pandas.Series(["y"], dtype="category")}}))
+engine.add("b", polars.DataFrame({{"n": [2], "s": ["x"]}}))
+engine.add("c", polars.LazyFrame({{"n": [3], "s": ["x"]}}))
+engine.add("d", {str(tmp_path / "d.parquet")!r})
+engine.add("e", {str(tmp_path / "e.csv")!r})
+print([engine.run_public(f"SELECT n FROM {{name}}") for name in "abcde"])
+engine.close()
+"""
+    pyarrow.parquet.write_table(pa.table({"n": [4]}), tmp_path / "d.parquet")
+    (tmp_path / "e.csv").write_text("n\n5\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[[(1,)], [(2,)], [(3,)], [(4,)], [('5',)]]"
+    assert done.stderr == ""

@@ -1,0 +1,81 @@
+"""Which address opens what."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.engines import registry
+from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.registry import ENGINES, Entry, open_source
+from dpsql.errors import MissingExtra, NoSource
+
+PAGE = Path(__file__).parents[3] / "docs" / "guide" / "engines.md"
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "a b%20.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 7 AS x")
+    return path
+
+
+def test_memory_is_empty():
+    engine = open_source("memory:")
+    assert isinstance(engine, DuckdbEngine)
+    assert dict(engine.schema()) == {}
+    engine.close()
+
+
+def test_a_path_is_absolute_or_relative_and_as_it_is_written(database, monkeypatch):
+    monkeypatch.chdir(database.parent.parent)
+    for address in (f"duckdb://{database}", f"duckdb://{database.parent.name}/{database.name}"):
+        engine = open_source(address)
+        assert engine.run_public("SELECT x FROM t") == [(7,)]
+        engine.close()
+
+
+def test_a_missing_file_is_no_source(tmp_path):
+    with pytest.raises(NoSource, match="no file"):
+        open_source(f"duckdb://{tmp_path / 'nowhere.duckdb'}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["duckdb", "duckdb:", "duckdb://", "duckdb:/x", "memory", "memory:x", "memory://", "", "/srv/a.duckdb", None, 5],
+)
+def test_an_address_that_is_none_is_refused(address):
+    with pytest.raises(NoSource) as refused:
+        open_source(address)
+    for entry in ENGINES.values():
+        assert entry.example in refused.value.why
+
+
+def test_an_unknown_engine_is_refused_without_repeating_a_password():
+    with pytest.raises(NoSource, match="'oracle'") as refused:
+        open_source("oracle://scott:tiger@host/db")
+    assert "tiger" not in str(refused.value)
+    assert "pip install" in refused.value.fix
+
+
+def test_a_missing_driver_comes_with_the_command(monkeypatch):
+    entry = Entry(where="dpsql.engines.unwritten:Engine", example="far://host", extra="far")
+    monkeypatch.setattr(registry, "ENGINES", {"far": entry})
+    with pytest.raises(MissingExtra) as missing:
+        open_source("far://host")
+    assert missing.value.fix == "pip install 'dpsql[far]'"
+    assert missing.value.__context__ is None
+
+
+def test_every_engine_has_its_row_in_the_documents():
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(encoding="utf-8"), re.M)
+    assert rows == list(ENGINES)
+
+
+def test_every_entry_can_be_opened():
+    for name, entry in ENGINES.items():
+        module, _, kind = entry.where.partition(":")
+        assert hasattr(getattr(__import__(module, fromlist=[kind]), kind), "of_address"), name
