@@ -1,0 +1,200 @@
+"""Margins: how far a released number may be from the bounded quantity behind it, from the law of the noise alone.
+
+Nothing here sees data or private randomness. A margin is a function of the plan for linear expressions, and of the
+plan and the released numbers for the others; docs/guide/margins.md explains both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.noise_sum import Law, Noises, gaussian_weights, sum_margin
+from dpsql.mechanisms.normal import standard_tail, standard_tail_quantile
+from dpsql.privacy.rounding import exact
+from dpsql.require import Number, require_count, require_flag, require_open_unit, require_positive
+
+__all__ = ["DRAWS", "Band", "Interval", "Law", "NoisySlotLaw", "Spread", "band", "draws", "linear_margin", "spread_of"]
+
+DRAWS: Final = 997
+"""How many plausible values an interval of a non-linear expression rests on: a prime, so that d ↦ a·d + b shuffles."""
+
+_FEWEST_OUTSIDE: Final = 4  # per side: with fewer, the end of an interval would be the whim of one draw
+_WIDE: Final = 1000.0  # from this σ on the rounded normal law is the discrete one, for all a margin can show
+
+_Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySlotLaw:
+    """The noise on one released slot: whole grains of the law, times the grain."""
+
+    law: Law
+    grain: Fraction
+    rounded: bool = False
+    """The noisy number was afterwards rounded to a whole one: half a unit more."""
+
+    def __post_init__(self) -> None:
+        require_positive(grain=self.grain)
+        require_flag(rounded=self.rounded)
+        object.__setattr__(self, "grain", exact(self.grain))
+
+
+def linear_margin(terms: Sequence[tuple[Fraction, NoisySlotLaw]], *, confidence: Number) -> Fraction:
+    """An m with |Σ weight · noise| <= m with at least this probability, for independent noises.
+
+    Theorem   one noise: |weight|·grain times the exact margin of its law, the smallest possible. Several: the law
+              of their sum, at most 0.5 % above the smallest (`noise_sum.sum_margin`). Rounding moves a slot by 1/2.
+    Requires  0 < confidence < 1; the terms are different slots.
+    Rounds    up: the coverage is never below the confidence.
+    """
+    require_open_unit(confidence=confidence)
+    noisy = [(abs(exact(weight)), slot) for weight, slot in terms if weight]
+    half = sum((weight / 2 for weight, slot in noisy if slot.rounded), Fraction(0))
+    alike = Counter((weight * slot.grain, slot.law) for weight, slot in noisy)
+    return half + _margin_of(frozenset(alike.items()), exact(confidence))
+
+
+@lru_cache(maxsize=4096)
+def _margin_of(alike: frozenset[tuple[tuple[Fraction, Law], int]], confidence: Fraction) -> Fraction:
+    terms = [Noises(step=step, law=law, copies=copies) for (step, law), copies in alike]
+    if not terms:
+        return Fraction(0)
+    if len(terms) == 1 and terms[0].copies == 1:
+        return terms[0].step * terms[0].law.margin(confidence=confidence)
+    ordered = sorted(terms, key=lambda term: (term.step, repr(term.law)))  # the same sum whatever the order
+    return sum_margin(ordered, confidence=confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """How an interval is read off a number of plausible values."""
+
+    count: int
+    confidence: Fraction
+    shown: Fraction
+    """What so few values can show; below `confidence` the noise is stretched to make up for it."""
+    outside: int
+    """How many values are left out at each end."""
+
+
+def band(*, count: int, confidence: Number) -> Band:
+    """The rule for `count` plausible values.
+
+    Theorem   between the (o+1)-th smallest and largest of n draws a further draw falls with probability
+              (n - 2o - 1)/(n + 1). Here o is smaller than that asks for, by a quarter of the standard deviation of
+              the number of draws outside.
+    Requires  count >= 20, 0 < confidence < 1.
+    Rounds    towards more coverage.
+    """
+    require_count(at_least=20, count=count)
+    require_open_unit(confidence=confidence)
+    wanted = exact(confidence)
+    shown = min(wanted, 1 - Fraction(2 * _FEWEST_OUTSIDE, count + 1))
+    usual = float((count + 1) * (1 - shown) / 2)
+    outside = max(0, math.floor(usual - 1 - math.sqrt(usual) / 4))
+    return Band(count=count, confidence=wanted, shown=shown, outside=outside)
+
+
+def draws(slot: NoisySlotLaw, count: int, *, seed: bytes, rule: Band | None = None) -> list[float]:
+    """`count` plausible noises of a slot: the quantiles of its law in an order that `seed` decides.
+
+    They are computed from the published law and a public seed, so everybody can compute them: they are no private
+    randomness and tell nothing about the noise that was added. Only margins are made of them.
+
+    Theorem   one value from each of `count` parts of equal probability (a Latin hypercube over several slots). With
+              a `rule` that shows less than its confidence the law is stretched, by the factor that makes the margin
+              at the shown confidence the margin at the wanted one.
+    Requires  count >= 1.
+    Rounds    to nearest.
+    """
+    require_count(count=count)
+    level = (np.arange(count) + 0.5) / count
+    tail = np.minimum(level, 1 - level)
+    stretched = _stretched(slot.law, tail, rule) if rule is not None and rule.shown < rule.confidence else tail
+    sizes = _quantiles(slot.law, stretched) * float(slot.grain)
+    values = np.where(level < 0.5, -sizes, sizes) + 0.0
+    order = np.argsort(np.random.PCG64(int.from_bytes(seed, "big")).random_raw(count), kind="stable")
+    listed: list[float] = values[order].tolist()
+    return listed
+
+
+def _stretched(law: Law, tail: _Floats, rule: Band) -> _Floats:
+    """The tail probabilities of the continuous law at x times the ratio of its two margins."""
+    if isinstance(law, DiscreteLaplaceLaw):  # Pr[X > x] = e^-x / 2
+        power = math.log(1 - rule.confidence) / math.log(1 - rule.shown)
+        return np.power(2 * tail, power) / 2
+    wanted, shown = (standard_tail_quantile(float(1 - level) / 2) for level in (rule.confidence, rule.shown))
+    return np.array([standard_tail(wanted / shown * standard_tail_quantile(float(part))) for part in tail])
+
+
+def _quantiles(law: Law, tail: _Floats) -> _Floats:
+    """For each tail probability up to 1/2 the smallest z >= 0 with Pr[Z > z] <= it."""
+    if isinstance(law, DiscreteLaplaceLaw):
+        scale = float(law.scale)
+        least: _Floats = np.ceil(-scale * np.log(tail * (1 + math.exp(-1 / scale)))) - 1
+        return np.maximum(0.0, least)
+    sigma = math.sqrt(law.sigma_squared)
+    if sigma > _WIDE:
+        normal = np.array([standard_tail_quantile(float(part)) for part in tail])
+        return np.maximum(0.0, np.ceil(sigma * normal - 0.5))
+    weights = gaussian_weights(sigma)
+    beyond = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0) / (2 * weights[1:].sum() + weights[0])
+    return np.searchsorted(-beyond, -tail).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """`low` to `high`, and the larger distance of the two ends of the plausible values from the released one."""
+
+    margin: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Plausible values in short: the smallest and largest, and the two between which most of them lie."""
+
+    smallest: float
+    low: float
+    high: float
+    largest: float
+
+    def around(self, value: float) -> Interval:
+        """The interval for a released `value`.
+
+        The margin reaches from the value to the farther quantile, and the interval as far on both sides, though not
+        beyond every plausible value. Quantiles alone would miss the truth where an expression turns around, as |x|
+        and x² do at 0: all plausible values then lie on one side of it.
+        """
+        margin = max(self.high - value, value - self.low, 0.0)
+        return Interval(
+            margin=margin,
+            low=min(value, max(value - margin, self.smallest)),
+            high=max(value, min(value + margin, self.largest)),
+        )
+
+
+def spread_of(values: Sequence[float | None], *, rule: Band) -> Spread | None:
+    """The spread of plausible values; None where too many of them are missing: a missing one is outside everything."""
+    known = sorted(value for value in values if value is not None and math.isfinite(value))
+    outside = outside_of(known=len(known), rule=rule)
+    if outside is None:
+        return None
+    return Spread(smallest=known[0], low=known[outside], high=known[-1 - outside], largest=known[-1])
+
+
+def outside_of(*, known: int, rule: Band) -> int | None:
+    """How many of the `known` values are left out at each end when the rest of the draws is missing."""
+    left = rule.outside - math.ceil((rule.count - known) / 2)
+    return left if left >= 0 and known > 2 * left else None
