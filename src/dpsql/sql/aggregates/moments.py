@@ -1,0 +1,131 @@
+"""AVG, VAR_POP, VAR_SAMP, STDDEV_POP, STDDEV_SAMP: functions of a count, a centred sum and a sum of squares.
+
+Proof: docs/theorems/bounding.md. Distances are taken from the middle of the bounds, which halves the noise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from dpsql.errors import BadParameter
+from dpsql.sensitivity.grain import Grain
+from dpsql.sql.aggregates.count import values
+from dpsql.sql.aggregates.measure import Measured, Subject, call, double, grain_of, number
+from dpsql.sql.scalars import ColumnRef, Scalar
+from dpsql.sql.slots import Slot, SlotKind
+
+
+def avg(subject: Subject) -> Measured:
+    """middle + S/N, inside the bounds; N is at least 1."""
+    grain = grain_of(subject)
+    middle, half = _middle(grain)
+
+    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
+        centred = call("div", double(columns[-1]), _people(columns[0], subject))
+        mean = call("add", number(middle * grain.size), centred)
+        return call("clamp", mean, number(Fraction(grain.lower)), number(Fraction(grain.upper)))
+
+    return Measured(slots=(*_counts(subject), _centred(subject, grain, middle, half)), value=value)
+
+
+def variance(subject: Subject, *, sample: bool) -> Measured:
+    """Q/N − (S/N)², between 0 and half²; for a sample × N/(N − 1)."""
+    grain = grain_of(subject)
+    middle, half = _middle(grain)
+    _require_room(subject, half)
+    most = number(Fraction(half * half) * grain.size**2)
+
+    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
+        count = _people(columns[0], subject)
+        centred, squares = columns[-2:]
+        mean = call("div", double(centred), count)
+        spread = call("sub", call("div", double(squares), count), call("mul", mean, mean))
+        inside = call("clamp", spread, number(Fraction(0)), most)
+        if not sample:
+            return inside
+        others = call("greatest", call("sub", count, number(Fraction(1))), number(Fraction(1)))
+        return call("mul", inside, call("div", count, others))
+
+    slots = (*_counts(subject), _centred(subject, grain, middle, half), _squares(subject, grain, middle, half))
+    return Measured(slots=slots, value=value)
+
+
+def deviation(subject: Subject, *, sample: bool) -> Measured:
+    """The square root of the variance."""
+    measured = variance(subject, sample=sample)
+    return Measured(slots=measured.slots, value=lambda columns: call("sqrt", measured.value(columns)))
+
+
+def var_pop(subject: Subject) -> Measured:
+    return variance(subject, sample=False)
+
+
+def var_samp(subject: Subject) -> Measured:
+    return variance(subject, sample=True)
+
+
+def stddev_pop(subject: Subject) -> Measured:
+    return deviation(subject, sample=False)
+
+
+def stddev_samp(subject: Subject) -> Measured:
+    return deviation(subject, sample=True)
+
+
+def _middle(grain: Grain) -> tuple[int, int]:
+    """The middle of the bounds in whole grains, and the largest distance from it."""
+    middle = (grain.low + grain.high) // 2
+    return middle, max(grain.high - middle, middle - grain.low)
+
+
+MOST_ROWS: Final = 2**40
+_ROOM: Final = 2**126
+
+
+def _require_room(subject: Subject, half: int) -> None:
+    """Squares of very wide integers would not fit: an overflow would tell about rows."""
+    if half * half * MOST_ROWS * subject.cap >= _ROOM:
+        raise BadParameter(
+            f"the bounds of {subject.aggregate.text} are too wide for a variance",
+            why="sums of squares would not fit into 128 bits, and an overflow would tell about rows",
+            fix="clamp the values to narrower bounds, as in CLAMP(x, 0, 1000000)",
+            at=subject.aggregate.at,
+        )
+
+
+def _counts(subject: Subject) -> tuple[Slot, ...]:
+    return () if subject.public_rows is not None else (values(subject),)
+
+
+def _people(column: Scalar, subject: Subject) -> Scalar:
+    """N: at least 1, so that nothing is divided by 0 or by a noisy negative number."""
+    if subject.public_rows is not None:
+        return number(Fraction(max(subject.public_rows, 1)))
+    return call("greatest", double(column), number(Fraction(1)))
+
+
+def _centred(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+    reach = subject.cap * half
+    return _weighted(SlotKind.CENTRED, subject, grain, middle, low=-reach, high=reach, size=grain.size)
+
+
+def _squares(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+    return _weighted(
+        SlotKind.SQUARES, subject, grain, middle, low=0, high=subject.cap * half * half, size=grain.size**2
+    )
+
+
+def _weighted(
+    kind: SlotKind, subject: Subject, grain: Grain, middle: int, *, low: int, high: int, size: Fraction
+) -> Slot:
+    return Slot(
+        kind=kind,
+        argument=subject.argument,
+        cap=subject.cap,
+        low=low,
+        high=high,
+        size=size,
+        grain=grain,
+        middle=middle,
+    )

@@ -1,0 +1,312 @@
+"""bound: how much one person can contribute, and so how far they can move each slot. Checked -> Bounded.
+
+Everything here follows from the policy and the query (rule 1). The caps and clamps that make it true are emitted by
+`rewrite`; `seal` derives the same sensitivities again from what was emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import Final
+
+from dpsql.catalog.model import Mode, Noise, TablePolicy
+from dpsql.catalog.names import folded
+from dpsql.catalog.types import SqlType
+from dpsql.errors import NotSupported, Unbounded
+from dpsql.privacy.unit import Neighbours
+from dpsql.sql.aggregates.measure import Measured, Subject
+from dpsql.sql.aggregates.registry import MEASURES
+from dpsql.sql.check import Checked
+from dpsql.sql.finish import Finish
+from dpsql.sql.intervals import Interval
+from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
+from dpsql.sql.outputs import Aggregate
+from dpsql.sql.relations import Column, Filter, Project, Relation, Scan
+from dpsql.sql.resolve import Resolved
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, substituted
+from dpsql.sql.slots import Slot, SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What policy or query say about how to bound and to add noise; None leaves it to the plan."""
+
+    mode: Mode | None
+    noise: Noise | None
+    gaussian: bool
+    """The account would grant Gaussian noise at this price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedSlot:
+    """A slot, and the column of the released table in which it will stand."""
+
+    slot: Slot
+    column: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded:
+    """Who can contribute what."""
+
+    query: Resolved
+    domains: tuple[Domain, ...]
+    slots: tuple[PlacedSlot, ...]
+    finish: Finish
+    """Over keys and slots: every aggregate replaced by its value."""
+    groups: int
+    """G: in how many groups one person counts."""
+    mode: Mode | None
+    """How that is achieved; None: no person can be in more than one group, by construction."""
+    one_row_each: bool
+    """Every unit has at most one row, by construction or by a constraint of the engine: no grouping by owner."""
+    neighbours: Neighbours
+
+    @property
+    def private_keys(self) -> bool:
+        return any(isinstance(each, PrivateKey) for each in self.domains)
+
+    @property
+    def keys_limited(self) -> bool:
+        """A person may have more groups than count."""
+        return bool(self.query.keys) and not self.one_row_each
+
+    @property
+    def only_people(self) -> bool:
+        """The number of people per group is all that is asked: selecting the groups answers it."""
+        slots = [placed.slot for placed in self.slots]
+        return len(slots) == 1 and slots[0].kind is SlotKind.ROWS and slots[0].cap == 1 and slots[0].argument is None
+
+
+def bound(checked: Checked, wishes: Wishes) -> Bounded:
+    """Caps for rows and groups, bounds for values. Unbounded where the owner has not declared what is needed."""
+    query = checked.query
+    if not query.private:
+        return _unprotected(query)
+    max_keys = _max_keys(query)
+    domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
+    number = _number_of_keys(domains)
+    if number is not None and number > max_keys:
+        raise too_many_keys(max_keys, at=query.keys[0].at)
+    one_row_each = _one_row_each(query)
+    cap = 1 if one_row_each else _row_cap(query)
+    groups = 1 if one_row_each or not query.keys else _group_cap(query)
+    groups = groups if number is None else min(groups, max(number, 1))
+    measured = [MEASURES[aggregate.function](_subject(aggregate, query, cap)) for aggregate in query.aggregates]
+    slots = _placed([slot for each in measured for slot in each.slots], query)
+    return Bounded(
+        query=query,
+        domains=domains,
+        slots=slots,
+        finish=_finished(query, measured, slots),
+        groups=groups,
+        mode=_mode(query, slots, groups, number, one_row_each, wishes),
+        one_row_each=one_row_each,
+        neighbours=query.catalog.policy.person.relation,
+    )
+
+
+def _unprotected(query: Resolved) -> Bounded:
+    """Public tables: nobody is in them."""
+    return Bounded(
+        query=query,
+        domains=(),
+        slots=(),
+        finish=query.finish,
+        groups=1,
+        mode=None,
+        one_row_each=True,
+        neighbours=query.catalog.policy.person.relation,
+    )
+
+
+def _max_keys(query: Resolved) -> int:
+    limit = query.catalog.policy.defaults.max_keys
+    if limit is None and query.keys:
+        raise Unbounded(
+            "the policy does not say how many groups an answer may have",
+            why="every public group appears in the answer",
+            fix="the owner declares max_keys in [defaults]; 100000 is usual",
+        )
+    return limit or 1
+
+
+def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
+    lists = [each for each in domains if isinstance(each, KeyList)]
+    return prod(len(each.values) for each in lists) if len(lists) == len(domains) else None
+
+
+def _one_row_each(query: Resolved) -> bool:
+    """A unit is a row, or the engine enforces that no person has two; nothing multiplies them on the way."""
+    relation: Relation = query.relation
+    while isinstance(relation, Filter | Project):
+        relation = relation.input
+    if not isinstance(relation, Scan):
+        return False
+    table = query.catalog.policy.tables[relation.table]
+    unique = {frozenset(map(folded, key)) for key in query.catalog.schema[relation.table].unique}
+    return table.unit_row or frozenset(table.person) in unique
+
+
+def _row_cap(query: Resolved) -> int:
+    return max(
+        _declared(table, _rows_of(table, grouped=bool(query.keys)), "rows_per_person") for table in _private(query)
+    )
+
+
+def _rows_of(table: TablePolicy, *, grouped: bool) -> int | None:
+    if table.unique:
+        return 1
+    return (table.rows_per_group if grouped else None) or table.rows_per_person
+
+
+def _group_cap(query: Resolved) -> int:
+    return max(
+        _declared(table, 1 if table.unique else table.groups_per_person, "groups_per_person")
+        for table in _private(query)
+    )
+
+
+def _private(query: Resolved) -> list[TablePolicy]:
+    return [query.catalog.policy.tables[name] for name in query.private_tables]
+
+
+def _declared(table: TablePolicy, value: int | None, name: str) -> int:
+    if value is None:
+        raise Unbounded(
+            f"{table.name} does not say {name}",
+            why="without a limit one person could have any number of rows, and no finite noise would hide them",
+            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped",
+        )
+    return value
+
+
+def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
+    argument = aggregate.arguments[0] if aggregate.arguments else None
+    interval = Interval(None, None) if argument is None else query.notes.declared(argument)
+    if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
+        argument = Apply("to_integer", (argument,), SqlType.INTEGER)
+    return Subject(
+        aggregate=aggregate,
+        text=query.text,
+        cap=cap,
+        range=interval,
+        argument=_chosen(argument, aggregate.filter),
+        of_person=argument is not None and _is_person(argument, query),
+        public_rows=_public_rows(aggregate, argument, query),
+    )
+
+
+def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
+    """FILTER folded in: NULL where a row does not count."""
+    if filter_ is None:
+        return argument
+    then = Constant(1, SqlType.INTEGER) if argument is None else argument
+    return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
+
+
+def _is_person(argument: Scalar, query: Resolved) -> bool:
+    """The argument is the whole person: a different value is a different person."""
+    if not isinstance(argument, ColumnRef) or len(query.owner) != 1:
+        return False
+    origin = query.notes.columns[argument.id].origin
+    if origin is None:
+        return False
+    table = query.catalog.policy.tables[origin[0]]
+    return not table.public and not table.path and table.person == (origin[1],)
+
+
+def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved) -> int | None:
+    """The public number of rows, where every row of the whole table counts."""
+    whole = not query.multiplied and not query.keys and aggregate.filter is None and not aggregate.distinct
+    if not whole or query.catalog.policy.person.relation is not Neighbours.CHANGE_ONE:
+        return None
+    (name,) = query.private_tables
+    table = query.catalog.policy.tables[name]
+    full = argument is None or (isinstance(argument, ColumnRef) and query.notes.columns[argument.id].not_null)
+    return table.rows if table.rows_public and table.unit_row and full else None
+
+
+def _placed(slots: list[Slot], query: Resolved) -> tuple[PlacedSlot, ...]:
+    """Each different slot once."""
+    return tuple(
+        PlacedSlot(
+            slot=slot,
+            column=query.notes.know(
+                Column(
+                    id=query.notes.numbers.fresh(),
+                    name="",
+                    type=SqlType.INTEGER if slot.size == 1 else SqlType.DOUBLE,
+                    public=True,
+                )
+            ),
+        )
+        for slot in dict.fromkeys(slots)
+    )
+
+
+def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot, ...]) -> Finish:
+    where = {placed.slot: ColumnRef(placed.column.id, placed.column.type) for placed in slots}
+    values: Mapping[int, Scalar] = {
+        aggregate.column.id: each.value(tuple(where[slot] for slot in each.slots))
+        for aggregate, each in zip(query.aggregates, measured, strict=True)
+    }
+    return _mapped(query.finish, lambda scalar: substituted(scalar, values))
+
+
+def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
+    return replace(
+        finish,
+        outputs=tuple(replace(column, expression=change(column.expression)) for column in finish.outputs),
+        having=None if finish.having is None else change(finish.having),
+        order_by=tuple(replace(key, by=change(key.by)) for key in finish.order_by),
+    )
+
+
+LARGEST_NORM: Final = 2**126
+LARGEST_COORDINATE: Final = 2**53
+MOST_GROUPS: Final = 2**30
+COUNT_GRAIN: Final = Fraction(1, 2**10)
+"""Scaled counts are fractions: they are kept in units of a 1024th."""
+
+
+def _mode(
+    query: Resolved,
+    slots: tuple[PlacedSlot, ...],
+    groups: int,
+    number: int | None,
+    one_row_each: bool,
+    wishes: Wishes,
+) -> Mode | None:
+    if not query.keys or one_row_each:
+        return None
+    possible = wishes.gaussian and wishes.noise is not Noise.LAPLACE and _can_scale(slots)
+    if wishes.mode is Mode.SCALE and not possible:
+        raise NotSupported(
+            'mode "scale" is not possible here',
+            why="it needs Gaussian noise, which this account or policy does not grant, and has no rule for "
+            "COUNT(DISTINCT …) or for very wide bounds",
+            fix='leave mode out, or say mode = "choose"',
+        )
+    useful = groups * len(slots) > 1 and (number is None or groups < number)
+    scale = possible and useful and wishes.mode is not Mode.CHOOSE
+    return Mode.SCALE if scale and slots else Mode.CHOOSE
+
+
+def _can_scale(slots: tuple[PlacedSlot, ...]) -> bool:
+    """The squared norm is one integer of 127 bits, and every coordinate a double without rounding."""
+    if any(placed.slot.kind is SlotKind.DISTINCT for placed in slots):
+        return False
+    units = [scaled_unit(placed.slot) for placed in slots]
+    whole = max(units, default=1) * (1 if len(set(units)) == 1 else 2**20)
+    return (
+        max(units, default=1) < LARGEST_COORDINATE and whole * whole * max(len(units), 1) * MOST_GROUPS < LARGEST_NORM
+    )
+
+
+def scaled_unit(slot: Slot) -> int:
+    """The largest contribution of a person to one group, in the grains of scale mode."""
+    return slot.reach * (COUNT_GRAIN.denominator if slot.kind in (SlotKind.ROWS, SlotKind.VALUES) else 1)

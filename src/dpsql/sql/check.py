@@ -1,0 +1,213 @@
+"""check: refuses what has no theorem. Resolved -> Checked.
+
+Each rule is a function that looks at the resolved query and raises; `RULES` is the list. A query that passes has an
+owner for every private row, pairs rows of one person only, and shows nothing but aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from dpsql.catalog.types import NUMERIC, SqlType
+from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql.outputs import Aggregate
+from dpsql.sql.relations import Column
+from dpsql.sql.resolve import Resolved
+from dpsql.sql.uses import Role, Use
+from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A query every part of which has a rule."""
+
+    query: Resolved
+
+
+def check(query: Resolved) -> Checked:
+    """The query, if it can be answered privately as it is; Refused otherwise."""
+    for rule in RULES if query.private else PUBLIC_RULES:
+        rule(query)
+    return Checked(query=query)
+
+
+def no_rows(query: Resolved) -> None:
+    """Rows are about individuals."""
+    if query.grouped:
+        return
+    table = query.private_tables[0]
+    person = query.catalog.policy.person.name
+    shown = [use for use in query.uses if use.role is Role.OUTPUT]
+    keys = (column for use in shown for column in use.columns if column.keys and not column.hidden)
+    group = next((column.origin for column in keys if column.origin), None)
+    raise RowLevel(
+        "row-level output is not available",
+        why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
+        fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like",
+        try_sql="SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}".format(*group)
+        if group
+        else f"SELECT COUNT(*) FROM {table}",
+        at=shown[0].at if shown else query.at,
+    )
+
+
+_HIDDEN_USES: Final = {
+    Role.FILTER: ("filtering by", "a filter on it could single out one person"),
+    Role.GROUP: ("grouping by", "a list of group names would itself be the leak"),
+    Role.VALUE: ("computing with", "a statistic of it says what the owner chose to hide"),
+    Role.OUTPUT: ("showing", "its values identify people"),
+}
+
+
+def hidden_stays_hidden(query: Resolved) -> None:
+    """Hidden columns may be joined on and counted, nothing else."""
+    for use in query.uses:
+        if use.role not in _HIDDEN_USES:
+            continue
+        for column in use.columns:
+            if column.hidden:
+                raise _hidden(use, column, query)
+
+
+def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
+    doing, why = _HIDDEN_USES[use.role]
+    table = query.catalog.policy.tables[query.private_tables[0]]
+    others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
+    return Hidden(
+        f"{doing} {column.name or 'a hidden column'} is not allowed",
+        why=f"the owner of the data hides it: {why}",
+        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be joined on and counted",
+        at=use.at,
+    )
+
+
+def one_person_per_row(query: Resolved) -> None:
+    """Two private tables are joined on the person."""
+    for meeting in query.meetings:
+        if meeting.equal_owners:
+            continue
+        left, right = meeting.tables
+        person = query.catalog.policy.person.name
+        column = " and ".join(query.catalog.policy.tables[left].person) or "the person"
+        raise TwoPeople(
+            f"the join of {left} and {right} can pair one {person} with any number of others",
+            why=f"removing one {person} could then change unlimited result rows",
+            fix=f"join on the {person}: equal {column} on both sides, without a conversion",
+            at=meeting.at,
+        )
+
+
+def rows_protected_alone(query: Resolved) -> None:
+    """Where each row is its own unit, a join would give a row several copies."""
+    by_row = [name for name in query.private_tables if query.catalog.policy.tables[name].unit_row]
+    if by_row and any(use.role is Role.JOIN for use in query.uses):
+        raise TwoPeople(
+            f"{by_row[0]} is protected row by row and cannot be joined",
+            why="one row could meet any number of others and appear as often",
+            fix="ask about the table alone, or protect it by person",
+            at=next(use.at for use in query.uses if use.role is Role.JOIN),
+        )
+
+
+def known_aggregates(query: Resolved) -> None:
+    """Aggregates with a rule, on values they can be taken of."""
+    for aggregate in query.aggregates:
+        if aggregate.function not in AGGREGATES:
+            raise _one_persons_value(aggregate)
+        _require_countable(aggregate)
+
+
+def _require_countable(aggregate: Aggregate) -> None:
+    name = aggregate.function.upper()
+    if aggregate.function == "count":
+        if len(aggregate.arguments) > 1:
+            raise NotSupported(
+                f"{name} of several columns is not available",
+                why="no rule names it",
+                fix="count one column, or an expression that joins them",
+                at=aggregate.at,
+            )
+        if aggregate.distinct and aggregate.arguments and aggregate.arguments[0].type is SqlType.DOUBLE:
+            raise BadKey(
+                "distinct fractional numbers cannot be counted",
+                why="two numbers that print alike may differ in a hidden digit",
+                fix="round them, as in COUNT(DISTINCT CAST(x AS INTEGER))",
+                at=aggregate.at,
+            )
+        return
+    if len(aggregate.arguments) != 1 or aggregate.arguments[0].type not in NUMERIC | {SqlType.BOOLEAN}:
+        raise BadType(
+            f"{name} needs one numeric expression",
+            why="only numbers can be added up",
+            fix=f"{name}(column of numbers)",
+            at=aggregate.at,
+        )
+    if aggregate.distinct:
+        raise NotSupported(
+            f"{name}(DISTINCT …) is not available",
+            why="one person's value may be everybody's, so its weight in the sum has no simple limit",
+            fix="leave DISTINCT out, or use COUNT(DISTINCT …)",
+            at=aggregate.at,
+        )
+    if aggregate.function != "sum" and aggregate.arguments[0].type is SqlType.BOOLEAN:
+        raise BadType(
+            f"{name} of true and false",
+            why="only numbers have an average",
+            fix=f"{name}(CASE WHEN … THEN 1 ELSE 0 END)",
+            at=aggregate.at,
+        )
+
+
+def _one_persons_value(aggregate: Aggregate) -> OnePersonsValue:
+    name = aggregate.function.upper()
+    return OnePersonsValue(
+        f"{aggregate.text or name} cannot be released as it is",
+        why="it is, or may be, the value of one person",
+        fix="ask for AVG and STDDEV, or count how many lie above a limit: COUNT(*) FILTER (WHERE x > 100)",
+        at=aggregate.at,
+    )
+
+
+def comparable_keys(query: Resolved) -> None:
+    """Keys are compared by their bytes."""
+    for key in query.keys:
+        if key.expression.type is SqlType.DOUBLE:
+            raise BadKey(
+                f"{key.text or 'a fractional number'} cannot be a group",
+                why="two numbers that print alike may differ in a hidden digit, and so name a person",
+                fix="group by a rounded number: CAST(FLOOR(x / 10) AS INTEGER)",
+                at=key.at,
+            )
+
+
+def public_aggregates(query: Resolved) -> None:
+    """What can be asked about public tables."""
+    for aggregate in query.aggregates:
+        if aggregate.function not in PUBLIC_AGGREGATES or len(aggregate.arguments) > 1:
+            raise NotSupported(
+                f"{aggregate.text or aggregate.function} is not available",
+                why="no rule names it",
+                fix=f"use one of {', '.join(sorted(PUBLIC_AGGREGATES))}",
+                at=aggregate.at,
+            )
+        if aggregate.function not in ("count", "min", "max") and aggregate.arguments[0].type not in NUMERIC:
+            raise BadType(
+                f"{aggregate.function.upper()} needs numbers",
+                why="only numbers can be added up",
+                fix="count them instead",
+                at=aggregate.at,
+            )
+
+
+Rule = Callable[[Resolved], None]
+RULES: Final[tuple[Rule, ...]] = (
+    rows_protected_alone,
+    one_person_per_row,
+    no_rows,
+    hidden_stays_hidden,
+    known_aggregates,
+    comparable_keys,
+)
+PUBLIC_RULES: Final[tuple[Rule, ...]] = (public_aggregates,)

@@ -1,0 +1,227 @@
+"""emit: the text of a relation for one dialect. Columns get fresh names in the order they are met.
+
+Nothing the analyst wrote reaches the engine but literals, re-quoted, and the names of declared tables and columns.
+Two queries that mean the same by construction print the same text, so that the text is the canonical plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from dpsql.errors import InternalError
+from dpsql.sql import functions, inner
+from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
+from dpsql.sql.rewrite import Statement
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineText:
+    """What an engine is sent."""
+
+    sql: str
+    salted: bool
+    """It has one parameter, the salt of the receipt."""
+
+
+def statement_text(statement: Statement, *, dialect: str) -> str:
+    """The text of `engine_text`, for people and digests."""
+    return engine_text(statement, dialect=dialect).sql
+
+
+def engine_text(statement: Statement, *, dialect: str) -> EngineText:
+    """The statement as the engine will get it: keys, then integers."""
+    printer = _Printer(dialect=dialect)
+    printer.name_shared(statement.relation)
+    body = printer.table(statement.relation, {column.id for column in statement.columns})
+    shown = ", ".join(printer.name(column.id) for column in statement.columns)
+    common = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in printer.common)
+    return EngineText(sql=f"{f'WITH {common} ' if common else ''}SELECT {shown} FROM {body}", salted=printer.salted)
+
+
+def quoted(name: str) -> str:
+    """A name of the engine, whatever characters it has."""
+    if "\x00" in name:
+        raise InternalError("a name with a NUL", why="no engine has one", fix="check the policy")
+    return '"' + name.replace('"', '""') + '"'
+
+
+_TOTALS: Final[Mapping[str, str]] = {
+    "count": "count(*)",
+    "count_of": "count({})",
+    "count_distinct": "count(DISTINCT {})",
+    "sum": "sum({})",
+    "sum_distinct": "sum(DISTINCT {})",
+    "avg": "avg({})",
+    "avg_distinct": "avg(DISTINCT {})",
+    "min": "min({})",
+    "max": "max({})",
+    "median": "median({})",
+    "var_pop": "var_pop({})",
+    "var_samp": "var_samp({})",
+    "stddev_pop": "stddev_pop({})",
+    "stddev_samp": "stddev_samp({})",
+}
+
+
+@dataclass(slots=True)
+class _Printer:
+    dialect: str
+    names: dict[int, str] = field(default_factory=dict)
+    shared: dict[int, str] = field(default_factory=dict)
+    common: list[tuple[str, str]] = field(default_factory=list)
+    tables: int = 0
+    salted: bool = False
+
+    def name(self, number: int) -> str:
+        return self.names.setdefault(number, f"c{len(self.names) + 1}")
+
+    def name_shared(self, relation: Relation) -> None:
+        """What is grouped or ranked once and read twice is computed once."""
+        readers = Counter(id(below) for each in _each(relation) for below in inputs(each))
+        for each in _each(relation):
+            if readers[id(each)] > 1 and _is_work(each):
+                text = self._select(each, {column.id for column in each.columns})
+                self.shared[id(each)] = name = f"s{len(self.shared) + 1}"
+                self.common.append((name, text))
+
+    def table(self, relation: Relation, needed: set[int]) -> str:
+        """The relation as an entry of FROM."""
+        if id(relation) in self.shared:
+            return self.shared[id(relation)]
+        self.tables += 1
+        number = self.tables
+        return f"({self._select(relation, needed)}) AS t{number}"
+
+    def _select(self, relation: Relation, needed: set[int]) -> str:
+        match relation:
+            case Scan():
+                return self._scan(relation, needed)
+            case Listed():
+                return self._listed(relation)
+            case Filter():
+                below = needed | columns_of(relation.condition)
+                source, condition = self.table(relation.input, below), self.scalar(relation.condition)
+                return f"SELECT {self._plain(relation.columns, needed)} FROM {source} WHERE {condition}"
+            case Project():
+                return self._project(relation, needed)
+            case Join():
+                return self._join(relation, needed)
+            case Group():
+                return self._group(relation)
+            case Rank():
+                return self._rank(relation, needed)
+
+    def _plain(self, columns: Iterable[Column], needed: set[int]) -> str:
+        once = dict.fromkeys(column.id for column in columns if column.id in needed)
+        return ", ".join(map(self.name, once)) or "1"
+
+    def _scan(self, scan: Scan, needed: set[int]) -> str:
+        pairs = zip(scan.columns, scan.sources, strict=True)
+        wanted = [(column, source) for column, source in pairs if column.id in needed]
+        columns = [f"{self._read(scan, column, source)} AS {self.name(column.id)}" for column, source in wanted]
+        return f"SELECT {', '.join(columns) or '1'} FROM {'.'.join(map(quoted, scan.source.split('.')))}"
+
+    def _read(self, scan: Scan, column: Column, source: str) -> str:
+        """A declared column as one of our types; a person as the engine holds it."""
+        if column.id in scan.raw:
+            return quoted(source)
+        read = functions.clean(ColumnRef(column.id, column.type))
+        return functions.print_scalar(read, dialect=self.dialect, column=lambda _: quoted(source))
+
+    def _listed(self, listed: Listed) -> str:
+        if listed.from_step is not None and not listed.rows:
+            rows = ":released"  # the canonical text of keys that are not known yet; never sent to an engine
+        else:
+            rows = ", ".join(f"({', '.join(self._cells(listed, row))})" for row in listed.rows)
+        return f"SELECT * FROM (VALUES {rows}) AS v({', '.join(self.name(column.id) for column in listed.columns)})"
+
+    def _cells(self, listed: Listed, row: tuple[object, ...]) -> Iterator[str]:
+        for column, value in zip(listed.columns, row, strict=True):
+            yield functions.print_constant(Constant(value, column.type))  # type: ignore[arg-type]
+
+    def _project(self, project: Project, needed: set[int]) -> str:
+        pairs = {
+            column.id: scalar
+            for column, scalar in zip(project.columns, project.expressions, strict=True)
+            if column.id in needed
+        }
+        below = set().union(*map(columns_of, pairs.values())) if pairs else set()
+        source = self.table(project.input, below)
+        columns = [f"{self.scalar(scalar)} AS {self.name(number)}" for number, scalar in pairs.items()]
+        return f"SELECT {', '.join(columns) or '1'} FROM {source}"
+
+    def _join(self, join: Join, needed: set[int]) -> str:
+        below = needed | columns_of(join.condition)
+        left = self.table(join.left, below & {column.id for column in join.left.columns})
+        right = self.table(join.right, below & {column.id for column in join.right.columns})
+        kind = "LEFT JOIN" if join.outer else "JOIN"
+        return f"SELECT {self._plain(join.columns, needed)} FROM {left} {kind} {right} ON {self.scalar(join.condition)}"
+
+    def _group(self, group: Group) -> str:
+        inside = [scalar for total in group.totals for scalar in (total.argument, total.filter) if scalar is not None]
+        source = self.table(group.input, set(group.by).union(*map(columns_of, inside)))
+        totals = zip(group.columns[len(group.by) :], group.totals, strict=True)
+        columns = [
+            *map(self.name, group.by),
+            *(f"{self._total(total)} AS {self.name(column.id)}" for column, total in totals),
+        ]
+        by = f" GROUP BY {', '.join(map(self.name, group.by))}" if group.by else ""
+        return f"SELECT {', '.join(columns) or '1'} FROM {source}{by}"
+
+    def _total(self, total: Total) -> str:
+        argument = "" if total.argument is None else self.scalar(total.argument)
+        text = _TOTALS[total.function].format(argument)
+        return text if total.filter is None else f"{text} FILTER (WHERE {self.scalar(total.filter)})"
+
+    def _rank(self, rank: Rank, needed: set[int]) -> str:
+        below = needed.union(rank.partition, *map(columns_of, rank.order)) - {rank.column.id}
+        source = self.table(rank.input, below)
+        order = ", ".join(map(self.scalar, rank.order))
+        partition = ", ".join(map(self.name, rank.partition))
+        window = f"row_number() OVER (PARTITION BY {partition} ORDER BY {order}) AS {self.name(rank.column.id)}"
+        return f"SELECT {self._plain(rank.input.columns, needed)}, {window} FROM {source}"
+
+    def scalar(self, scalar: Scalar) -> str:
+        """An expression; the inner functions are printed here, all others by the allow-list."""
+        if isinstance(scalar, Apply):
+            self.salted |= scalar == inner.SALT
+            form = inner.FORMS[self.dialect].get(scalar.function)
+            if form is not None:
+                return form([self.scalar(argument) for argument in scalar.arguments])
+        if isinstance(scalar, Constant) and type(scalar.value) is int:
+            return str(scalar.value)  # the squared radius of a ball needs more than 64 bits
+        return functions.print_scalar(scalar, dialect=self.dialect, column=self.name)
+
+
+def _each(relation: Relation) -> tuple[Relation, ...]:
+    """Every relation once, lower ones first."""
+    found: dict[int, Relation] = {}
+
+    def visit(each: Relation) -> None:
+        if id(each) not in found:
+            for below in inputs(each):
+                visit(below)
+            found[id(each)] = each
+
+    visit(relation)
+    return tuple(found.values())
+
+
+def _is_work(relation: Relation) -> bool:
+    """Reading a table again is cheaper than keeping a copy; grouping it again is not."""
+    return isinstance(relation, Group | Rank) or any(map(_is_work, inputs(relation)))
+
+
+def inputs(relation: Relation) -> tuple[Relation, ...]:
+    """The relations directly below."""
+    match relation:
+        case Scan() | Listed():
+            return ()
+        case Join():
+            return (relation.left, relation.right)
+        case _:
+            return (relation.input,)

@@ -1,0 +1,96 @@
+"""Expressions over the rows of a relation: syntax in, typed scalars out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadName, BadType, NotSupported
+from dpsql.sql import functions
+from dpsql.sql.scalars import ColumnRef, Constant, Scalar
+from dpsql.sql.scope import Scope
+from dpsql.sql.syntax import Call, Expression, Literal, Name, Star
+from dpsql.sql.uses import Notes
+from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
+
+
+def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar:
+    """A function of one row: columns, literals, functions of the allow-list."""
+    match expression:
+        case Name():
+            column = scope.column(expression)
+            return ColumnRef(column.id, column.type)
+        case Call():
+            return _call(expression, lambda inner: row_expression(inner, scope, notes), notes)
+        case _:
+            return constant(expression)
+
+
+def constant(expression: Literal | Star) -> Scalar:
+    """A literal. NULL takes the type of what it stands beside."""
+    if isinstance(expression, Star):
+        raise NotSupported(
+            "* stands where one value belongs",
+            why="a whole row is not a value",
+            fix="name the column, or write COUNT(*)",
+            at=expression.at,
+        )
+    return Constant(expression.value, expression.type or SqlType.TEXT)
+
+
+def condition(expression: Expression, scope: Scope, notes: Notes) -> Scalar:
+    """A function of one row that is true or not."""
+    scalar = row_expression(expression, scope, notes)
+    require_boolean(scalar, expression)
+    return scalar
+
+
+def require_boolean(scalar: Scalar, expression: Expression) -> None:
+    """A condition is a yes or a no."""
+    if scalar.type is not SqlType.BOOLEAN:
+        raise BadType(
+            f"a condition is needed here, not {scalar.type.value}",
+            why="rows are kept where a condition is true",
+            fix="compare it with something, as in x > 0 or x = 'a'",
+            at=expression.at,
+        )
+
+
+def _call(call: Call, convert: Callable[[Expression], Scalar], notes: Notes) -> Scalar:
+    if call.over is not None:
+        raise NotSupported(
+            "a window function over rows about people",
+            why="a window looks at rows of several people at once",
+            fix="use it on aggregates, as in RANK() OVER (ORDER BY COUNT(*) DESC)",
+            at=call.at,
+        )
+    if call.function in AGGREGATES | RAW_AGGREGATES:
+        raise NotSupported(
+            f"{call.function.upper()} stands where a function of one row belongs",
+            why="WHERE, GROUP BY and the inside of an aggregate speak about single rows",
+            fix="move it to SELECT, HAVING or ORDER BY",
+            at=call.at,
+        )
+    return applied(call, tuple(map(convert, call.arguments)), notes)
+
+
+def applied(call: Call, arguments: tuple[Scalar, ...], notes: Notes) -> Scalar:
+    """A function of the allow-list on arguments that are resolved already."""
+    require_plain(call)
+    if call.function == "current_date" and not arguments:
+        return Constant(notes.today, SqlType.DATE)
+    if call.function in REFUSED_FUNCTIONS:
+        why, fix = REFUSED_FUNCTIONS[call.function]
+        raise NotSupported(f"{call.function}() is not available", why=why, fix=fix, at=call.at)
+    return functions.apply(call.function, arguments, proved=notes.proved, at=call.at)
+
+
+def require_plain(call: Call) -> None:
+    """DISTINCT and FILTER belong to aggregates."""
+    if call.distinct or call.filter is not None:
+        raise BadName(
+            f"{call.function} is no aggregate",
+            why="DISTINCT and FILTER choose rows for an aggregate",
+            fix=f"leave them out, or use one of {', '.join(sorted(AGGREGATES | WINDOWS))}",
+            at=call.at,
+        )

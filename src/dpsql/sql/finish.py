@@ -1,0 +1,28 @@
+"""What is done with released rows: free, because nothing private is read any more (post-processing)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsql.sql.scalars import Scalar, Sorted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputColumn:
+    name: str
+    expression: Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """SELECT [DISTINCT] outputs FROM released [HAVING] [ORDER BY] [LIMIT] [OFFSET].
+
+    Expressions read the columns of the released table by their numbers: keys, then slots.
+    """
+
+    outputs: tuple[OutputColumn, ...]
+    having: Scalar | None = None
+    distinct: bool = False
+    order_by: tuple[Sorted, ...] = ()
+    limit: int | None = None
+    offset: int = 0

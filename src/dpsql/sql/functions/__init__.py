@@ -1,0 +1,23 @@
+"""THE SCALAR ALLOW-LIST. One family, one file; an entry knows its types, its range and its text on each engine."""
+
+from dpsql.sql.functions.casts import clean
+from dpsql.sql.functions.constants import interval_between, print_constant
+from dpsql.sql.functions.function import Function
+from dpsql.sql.functions.printing import print_scalar
+from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, refined
+from dpsql.sql.functions.windows import WINDOW_FUNCTIONS, WindowFunction, windowed
+
+__all__ = [
+    "FUNCTIONS",
+    "WINDOW_FUNCTIONS",
+    "Function",
+    "WindowFunction",
+    "apply",
+    "clean",
+    "interval_between",
+    "interval_of",
+    "print_constant",
+    "print_scalar",
+    "refined",
+    "windowed",
+]

@@ -1,0 +1,96 @@
+"""One entry of the allow-list, and what an entry is asked: to check types, to give a range, to print itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias
+
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadType
+from dpsql.sql.intervals import EVERYTHING, TRUTH, Interval
+from dpsql.sql.scalars import Apply, Constant, Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """An application somebody wrote, before its types are known to fit."""
+
+    function: str
+    usage: str
+    arguments: tuple[Scalar, ...]
+    proved: Callable[[Scalar], Interval]
+    at: tuple[int, int] | None = None
+
+    def wrong(self, what: str, *, fix: str | None = None) -> NoReturn:
+        raise BadType(
+            what,
+            why="where types do not fit, engines invent values or fail on some rows, and a failure tells about rows",
+            fix=fix or f"write it as {self.usage}, or convert with CAST",
+            at=self.at,
+        )
+
+    def result(self, arguments: Sequence[Scalar], type_: SqlType) -> Apply:
+        return Apply(self.function, tuple(arguments), type_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A printed argument: its text, and what is sure about its value whatever the rows hold."""
+
+    text: str
+    scalar: Scalar
+    range: Interval
+    """Closed by the type: a number that is never outside."""
+
+    @property
+    def type(self) -> SqlType:
+        return self.scalar.type
+
+    @property
+    def constant(self) -> object:
+        """The value of a literal; None for everything else."""
+        return self.scalar.value if isinstance(self.scalar, Constant) else None
+
+
+TypeRule: TypeAlias = Callable[[Request], Scalar]
+RangeRule: TypeAlias = Callable[[Apply, Sequence[Interval]], Interval]
+Form: TypeAlias = Callable[[Sequence[Argument]], str]
+
+
+def anything(_call: Apply, _ranges: Sequence[Interval]) -> Interval:
+    return EVERYTHING
+
+
+def truth(_call: Apply, _ranges: Sequence[Interval]) -> Interval:
+    return TRUTH
+
+
+def infix(operator: str) -> Form:
+    return lambda arguments: f"({arguments[0].text} {operator} {arguments[1].text})"
+
+
+def named(name: str) -> Form:
+    return lambda arguments: f"{name}({', '.join(argument.text for argument in arguments)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A function an analyst may use. The table of these is the support matrix.
+
+    Every form is total: no row value makes it fail. A form of type DOUBLE yields NaN or an infinity only where `range`,
+    asked with ranges closed by the types of the arguments, leaves an end open; the printer then puts a guard around it.
+    """
+
+    name: str
+    usage: str
+    """As it is written in SQL."""
+    summary: str
+    typed: TypeRule = field(repr=False)
+    range: RangeRule = field(default=anything, repr=False)
+    forms: Mapping[str, Form] = field(repr=False)
+    """How each dialect says it."""
+    passes: tuple[int, ...] = ()
+    """Arguments whose guard may wait for that of the result: NaN or infinite there, it is NaN or infinite itself."""
+    grows: bool = False
+    """Text longer than any argument: the printer limits its length."""

@@ -1,0 +1,174 @@
+"""Roots, logarithms and powers: DOUBLE in, DOUBLE out, NULL outside of their domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.types import SqlType
+from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
+from dpsql.sql.functions.conversions import signature
+from dpsql.sql.functions.function import Argument, Form, Function, RangeRule, named
+from dpsql.sql.functions.once import where
+from dpsql.sql.intervals import EVERYTHING, Interval, widened
+from dpsql.sql.scalars import Apply
+
+_SMALLEST: Final = Fraction(1, 2**1074)
+_LARGEST_POWER: Final = 64
+"""Whole exponents up to this one are multiplied out exactly."""
+_EXPONENT_LIMIT: Final = 760
+"""exp(-760) is 0 and exp(760) infinite in doubles."""
+
+
+# ---- ranges ---------------------------------------------------------------------------------------------------------
+
+
+def _sqrt_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
+    low, high = ranges[0].low, ranges[0].high
+    return widened(
+        Interval(
+            Fraction(0) if low is None or low <= 0 else sqrt_bounds(low)[0],
+            None if high is None else sqrt_bounds(max(high, Fraction(0)))[1],
+        )
+    )
+
+
+def _log(base: Fraction | None, value: Fraction) -> tuple[Fraction, Fraction]:
+    """(low, high) around the logarithm; 1 has exactly 0."""
+    if value == 1:
+        return Fraction(0), Fraction(0)
+    low, high = log_bounds(value)
+    if base is None:
+        return low, high
+    ends = [end / divisor for end in (low, high) for divisor in log_bounds(base)]
+    return min(ends), max(ends)
+
+
+def _log_range(base: int | None) -> RangeRule:
+    """Of the positive values alone. The smallest double bounds the logarithm where the range reaches down to 0."""
+    of = None if base is None else Fraction(base)
+
+    def rule(_call: Apply, ranges: Sequence[Interval]) -> Interval:
+        low, high = ranges[0].low, ranges[0].high
+        return widened(
+            Interval(
+                None if low is None else _log(of, max(low, _SMALLEST))[0],
+                None if high is None else _log(of, max(high, _SMALLEST))[1],
+            )
+        )
+
+    return rule
+
+
+def _exp_of(exponent: Interval) -> Interval:
+    low, high = exponent.low, exponent.high
+    return Interval(
+        Fraction(0) if low is None or low < -_EXPONENT_LIMIT else _exp_end(low, 0),
+        None if high is None or high > _EXPONENT_LIMIT else _exp_end(high, 1),
+    )
+
+
+def _exp_end(value: Fraction, side: int) -> Fraction:
+    """exp is above 0 and never falls: an exponent below the limit has the value of the limit as an upper end."""
+    limited = min(max(value, Fraction(-_EXPONENT_LIMIT)), Fraction(_EXPONENT_LIMIT))
+    return exp_bounds(limited)[side]
+
+
+def _exp_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
+    return widened(_exp_of(ranges[0]))
+
+
+def _power_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
+    base, exponent = ranges
+    whole = _whole(exponent)
+    if whole is not None:
+        if whole % 2 == 0:
+            base = base.absolute()
+        return widened(base.mapped(lambda end: end**whole)) if whole else Interval(Fraction(1), Fraction(1))
+    if base.low is not None and base.low > 0 and base.high is not None and exponent.bounded:
+        logarithm = Interval(log_bounds(base.low)[0], log_bounds(base.high)[1])
+        return widened(_exp_of(logarithm.mul(exponent)))
+    return EVERYTHING  # 0 or below to a broken or negative power is infinite or not a number
+
+
+def _whole(exponent: Interval) -> int | None:
+    """The exponent, if it is one whole number that is multiplied out."""
+    value = exponent.low
+    if value is None or value != exponent.high or value.denominator != 1 or not 0 <= value <= _LARGEST_POWER:
+        return None
+    return int(value)
+
+
+# ---- DuckDB ---------------------------------------------------------------------------------------------------------
+
+
+def _guarded(name: str, condition: Callable[[str], str], *, sure: Callable[[Fraction], bool]) -> Form:
+    """The function of the values in its domain. `sure`: a lowest value that proves the guard needless."""
+
+    def form(arguments: Sequence[Argument]) -> str:
+        (argument,) = arguments
+        low = argument.range.low
+        needless = low is not None and sure(low)
+        return f"{name}({argument.text if needless else where(argument.text, condition)})"
+
+    return form
+
+
+def _logarithm(name: str) -> Form:
+    return _guarded(name, lambda v: f"{v} > 0", sure=lambda low: low > 0)
+
+
+_ONE: Final = signature(SqlType.DOUBLE, result=SqlType.DOUBLE)
+_TWO: Final = signature(SqlType.DOUBLE, SqlType.DOUBLE, result=SqlType.DOUBLE)
+
+MATHEMATICS: Final = (
+    Function(
+        name="sqrt",
+        usage="SQRT(x)",
+        summary="Square root; NULL where x is below 0.",
+        typed=_ONE,
+        range=_sqrt_range,
+        forms={"duckdb": _guarded("sqrt", lambda v: f"{v} >= 0", sure=lambda low: low >= 0)},
+    ),
+    Function(
+        name="ln",
+        usage="LN(x)",
+        summary="Natural logarithm; NULL where x is 0 or below.",
+        typed=_ONE,
+        range=_log_range(None),
+        forms={"duckdb": _logarithm("ln")},
+    ),
+    Function(
+        name="log10",
+        usage="LOG10(x)",
+        summary="Logarithm to the base 10; NULL where x is 0 or below.",
+        typed=_ONE,
+        range=_log_range(10),
+        forms={"duckdb": _logarithm("log10")},
+    ),
+    Function(
+        name="log2",
+        usage="LOG2(x)",
+        summary="Logarithm to the base 2; NULL where x is 0 or below.",
+        typed=_ONE,
+        range=_log_range(2),
+        forms={"duckdb": _logarithm("log2")},
+    ),
+    Function(
+        name="exp",
+        usage="EXP(x)",
+        summary="e to the power of x; NULL where that is larger than any DOUBLE.",
+        typed=_ONE,
+        range=_exp_range,
+        forms={"duckdb": named("exp")},
+    ),
+    Function(
+        name="power",
+        usage="POWER(x, y)",
+        summary="x to the power of y, DOUBLE; NULL where that is no number or larger than any DOUBLE.",
+        typed=_TWO,
+        range=_power_range,
+        forms={"duckdb": named("power")},
+    ),
+)

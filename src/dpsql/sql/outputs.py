@@ -1,0 +1,355 @@
+"""SELECT, GROUP BY, HAVING, ORDER BY: what is counted by which keys, and what is done with the released rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from dpsql.catalog.names import folded
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadName, BadType, NotSupported, RowLevel
+from dpsql.sql import functions
+from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
+from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.relations import Column
+from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
+from dpsql.sql.scope import Scope
+from dpsql.sql.syntax import (
+    At,
+    Call,
+    Expression,
+    Frame,
+    Item,
+    Literal,
+    Name,
+    Over,
+    Select,
+    SortKey,
+    Star,
+)
+from dpsql.sql.uses import Notes, Role
+from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """One aggregate of the query; `column` is where its value will stand."""
+
+    column: Column
+    function: str
+    arguments: tuple[Scalar, ...]
+    """Empty for COUNT(*)."""
+    filter: Scalar | None
+    distinct: bool
+    text: str
+    at: At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKey:
+    """One expression of GROUP BY; `column` is where its value will stand."""
+
+    column: Column
+    expression: Scalar
+    text: str
+    at: At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    keys: tuple[GroupKey, ...]
+    aggregates: tuple[Aggregate, ...]
+    grouped: bool
+    finish: Finish
+
+
+def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
+    """Everything of a SELECT above FROM and WHERE."""
+    items = tuple(_expanded(query.items, scope))
+    reader = _Reader(scope=scope, notes=notes, items=items, grouped=_is_grouped(query))
+    reader.keys = [reader.key(expression) for expression in query.group_by]
+    columns = tuple(OutputColumn(name=_name(item), expression=reader.released(item.expression)) for item in items)
+    for item, column in zip(items, columns, strict=True):
+        reader.by_alias.setdefault(_alias(item), column.expression)
+    having = None if query.having is None else reader.having(query.having)
+    order_by = tuple(reader.sort_key(key, columns) for key in query.order_by)
+    finish = Finish(
+        outputs=columns,
+        having=having,
+        distinct=query.distinct,
+        order_by=order_by,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    if query.distinct and not {key.by for key in order_by} <= {column.expression for column in columns}:
+        raise NotSupported(
+            "SELECT DISTINCT is sorted by something it does not show",
+            why="several rows may have become one, with different values of it",
+            fix="add it to the SELECT list, or sort by a column that is shown",
+            at=query.order_by[0].expression.at,
+        )
+    return Outputs(keys=tuple(reader.keys), aggregates=tuple(reader.aggregates), grouped=reader.grouped, finish=finish)
+
+
+def _is_grouped(query: Select) -> bool:
+    inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
+    return bool(query.group_by) or query.having is not None or any(map(_has_aggregate, inside))
+
+
+def _has_aggregate(expression: Expression) -> bool:
+    if not isinstance(expression, Call):
+        return False
+    if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
+        return True
+    return any(map(_has_aggregate, (*expression.arguments, *_inside(expression.over))))
+
+
+def _inside(over: Over | None) -> tuple[Expression, ...]:
+    return () if over is None else (*over.partition_by, *(key.expression for key in over.order_by))
+
+
+def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
+    """Stars become the columns they stand for."""
+    for item in items:
+        if isinstance(item.expression, Star):
+            yield from (
+                Item(expression=name, text=name.parts[-1].written) for name in scope.star_names(item.expression)
+            )
+        else:
+            yield item
+
+
+def _alias(item: Item) -> str:
+    if item.alias is not None:
+        return item.alias.name
+    return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
+
+
+def _name(item: Item) -> str:
+    """What the column is called in the answer."""
+    if item.alias is not None:
+        return item.alias.written
+    return item.expression.parts[-1].written if isinstance(item.expression, Name) else item.text
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the expressions of one SELECT; collects keys and aggregates as it meets them."""
+
+    scope: Scope
+    notes: Notes
+    items: tuple[Item, ...]
+    grouped: bool
+    keys: list[GroupKey] = field(default_factory=list)
+    aggregates: list[Aggregate] = field(default_factory=list)
+    by_alias: dict[str, Scalar] = field(default_factory=dict)
+
+    def key(self, expression: Expression) -> GroupKey:
+        """One expression of GROUP BY: a column, an ordinal, an alias, or an expression."""
+        meant = self._meant(expression)
+        scalar = self._row(meant)
+        self.notes.use(Role.GROUP, scalar, meant.at)
+        column = self.notes.computed("", scalar)
+        if isinstance(scalar, ColumnRef):
+            column = replace(self.notes.columns[scalar.id], id=column.id, name="")
+            self.notes.know(column)
+        return GroupKey(column=column, expression=scalar, text=self._text(meant), at=meant.at)
+
+    def _meant(self, expression: Expression) -> Expression:
+        if isinstance(expression, Literal) and type(expression.value) is int:
+            return self._item(expression.value, expression.at).expression
+        if isinstance(expression, Name) and len(expression.parts) == 1 and not self.scope.has(expression.parts[0].name):
+            named = [item for item in self.items if item.alias and item.alias.name == expression.parts[0].name]
+            return named[0].expression if named else expression
+        return expression
+
+    def _item(self, ordinal: int, at: At) -> Item:
+        if not 1 <= ordinal <= len(self.items):
+            raise BadName(
+                f"there is no column {ordinal} in the SELECT list",
+                why=f"it has {len(self.items)} columns",
+                fix=f"use a number from 1 to {len(self.items)}, or a name",
+                at=at,
+            )
+        return self.items[ordinal - 1]
+
+    def _text(self, expression: Expression) -> str:
+        return self.notes.text[slice(*expression.at)] if expression.at else ""
+
+    def _row(self, expression: Expression) -> Scalar:
+        return row_expression(expression, self.scope, self.notes)
+
+    def released(self, expression: Expression) -> Scalar:
+        """An expression over keys and aggregates; over plain columns where nothing is grouped."""
+        if not self.grouped and not (isinstance(expression, Call) and (expression.over or _windowed(expression))):
+            scalar = self._row(expression)
+            self.notes.use(Role.OUTPUT, scalar, expression.at)
+            return scalar
+        if isinstance(expression, Call) and expression.over is not None:
+            return self._window(expression, expression.over)
+        if isinstance(expression, Call) and expression.function in AGGREGATES | RAW_AGGREGATES:
+            return self._aggregate(expression)
+        known = self._grouped_key(expression)
+        if known is not None:
+            return known
+        match expression:
+            case Call():
+                require_plain(expression)
+                return applied(expression, tuple(map(self.released, expression.arguments)), self.notes)
+            case Literal() | Star():
+                return constant(expression)
+            case _:
+                return self._ungrouped(expression)
+
+    def _grouped_key(self, expression: Expression) -> Scalar | None:
+        """The key this expression is, if it is one."""
+        if _has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
+            return None
+        if isinstance(expression, Literal):
+            return None
+        scalar = self._row(expression)
+        found = [key for key in self.keys if key.expression == scalar]
+        return ColumnRef(found[0].column.id, found[0].column.type) if found else None
+
+    def _ungrouped(self, expression: Expression) -> Scalar:
+        name = self._text(expression) or "a column"
+        raise RowLevel(
+            f"{name} is neither grouped nor aggregated",
+            why="within one group it has a value for every row, and rows are about people",
+            fix=f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
+            at=expression.at,
+        )
+
+    def _aggregate(self, call: Call) -> Scalar:
+        star = call.arguments == () or isinstance(call.arguments[0], Star)
+        if star and call.function != "count":
+            raise BadType(
+                f"{call.function.upper()}(*) has no meaning",
+                why="only rows can be counted without saying what of them",
+                fix=f"name a column: {call.function.upper()}(x)",
+                at=call.at,
+            )
+        arguments = () if star else tuple(row_expression(inner, self.scope, self.notes) for inner in call.arguments)
+        chosen = None if call.filter is None else condition(call.filter, self.scope, self.notes)
+        for argument in arguments:
+            self.notes.use(self._role(call.function, argument), argument, call.at)
+        if chosen is not None and call.filter is not None:
+            self.notes.use(Role.FILTER, chosen, call.filter.at)
+        for known in self.aggregates:
+            if (known.function, known.arguments, known.filter, known.distinct) == (
+                call.function,
+                arguments,
+                chosen,
+                call.distinct,
+            ):
+                return ColumnRef(known.column.id, known.column.type)
+        column = self.notes.know(
+            Column(id=self.notes.numbers.fresh(), name="", type=_result_type(call.function, arguments), public=True)
+        )
+        self.aggregates.append(
+            Aggregate(
+                column=column,
+                function=call.function,
+                arguments=arguments,
+                filter=chosen,
+                distinct=call.distinct,
+                text=self._text(call),
+                at=call.at,
+            )
+        )
+        return ColumnRef(column.id, column.type)
+
+    def _role(self, function: str, argument: Scalar) -> Role:
+        """A hidden column may be counted as it is. COUNT(CASE WHEN name = … THEN 1 END) is a filter in disguise."""
+        as_it_is = isinstance(argument, ColumnRef) and self.notes.columns[argument.id].origin is not None
+        hidden = any(self.notes.columns[number].hidden for number in columns_of(argument))
+        return Role.COUNT if function == "count" and (as_it_is or not hidden) else Role.VALUE
+
+    def _window(self, call: Call, over: Over) -> Scalar:
+        if call.function not in WINDOWS or call.distinct or call.filter is not None:
+            raise NotSupported(
+                f"{call.function.upper()} is not available as a window function",
+                why="no rule names it",
+                fix=f"use one of {', '.join(sorted(WINDOWS))}",
+                at=call.at,
+            )
+        star = call.arguments[:1] and isinstance(call.arguments[0], Star)
+        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *_inside(over))):
+            raise NotSupported(
+                "a window function inside a window function",
+                why="no rule names it",
+                fix="use one of them, or compute the inner one from the answer",
+                at=call.at,
+            )
+        arguments = () if star else tuple(map(self.released, call.arguments))
+        return functions.windowed(
+            call.function,
+            arguments,
+            partition_by=tuple(map(self.released, over.partition_by)),
+            order_by=tuple(self._sorted(key, self.released(key.expression)) for key in over.order_by),
+            frame=_frame(over.frame),
+            at=call.at,
+        )
+
+    def having(self, expression: Expression) -> Scalar:
+        scalar = self.released(self._aliased(expression))
+        require_boolean(scalar, expression)
+        if any(isinstance(node, Windowed) for node in walk(scalar)):
+            raise NotSupported(
+                "a window function in HAVING",
+                why="windows are computed over the rows that HAVING leaves",
+                fix="compare the aggregate itself",
+                at=expression.at,
+            )
+        return scalar
+
+    def _aliased(self, expression: Expression) -> Expression:
+        """Aliases of the SELECT list replaced by what they stand for, where no column is called so."""
+        if isinstance(expression, Name):
+            return self._meant(expression)
+        if isinstance(expression, Call):
+            return replace(expression, arguments=tuple(map(self._aliased, expression.arguments)))
+        return expression
+
+    def sort_key(self, key: SortKey, columns: tuple[OutputColumn, ...]) -> Sorted:
+        """ORDER BY an ordinal, an alias, or any expression over released columns."""
+        expression = key.expression
+        if isinstance(expression, Literal) and type(expression.value) is int:
+            item = self._item(expression.value, expression.at)
+            return self._sorted(key, columns[self.items.index(item)].expression)
+        if isinstance(expression, Name) and len(expression.parts) == 1:
+            named = self.by_alias.get(expression.parts[0].name)
+            if named is not None:
+                return self._sorted(key, named)
+        return self._sorted(key, self.released(self._aliased(expression)))
+
+    def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
+        return Sorted(by=scalar, descending=key.descending, nulls_first=key.nulls_first)
+
+
+def _frame(frame: Frame | None) -> str:
+    if frame is None:
+        return ""
+    return f"{frame.unit.value.upper()} BETWEEN {_edge(frame.start, 'PRECEDING')} AND {_edge(frame.end, 'FOLLOWING')}"
+
+
+def _edge(offset: int | None, endless: str) -> str:
+    if offset is None:
+        return f"UNBOUNDED {endless}"
+    if offset == 0:
+        return "CURRENT ROW"
+    return f"{abs(offset)} {'PRECEDING' if offset < 0 else 'FOLLOWING'}"
+
+
+def _windowed(expression: Call) -> bool:
+    return expression.over is not None or any(
+        isinstance(inner, Call) and _windowed(inner) for inner in expression.arguments
+    )
+
+
+def _result_type(function: str, arguments: tuple[Scalar, ...]) -> SqlType:
+    if function == "count":
+        return SqlType.INTEGER
+    if function in ("sum", "min", "max") and arguments:
+        return SqlType.INTEGER if arguments[0].type is SqlType.BOOLEAN and function == "sum" else arguments[0].type
+    return SqlType.DOUBLE

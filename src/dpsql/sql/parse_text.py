@@ -1,0 +1,227 @@
+"""The text of a statement before it has tokens: its size, its comments, its semicolons and what is wanted from it.
+
+Everything here keeps the length of the text, so that an offset always means the place the analyst wrote.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from dpsql.errors import NotSupported, NotUnderstood
+from dpsql.sql.parse_refusals import SIGNS, excerpt, unsupported
+from dpsql.sql.syntax import Purpose
+
+MAX_CHARACTERS: Final = 1_000_000
+MAX_PIECES: Final = 60_000
+"""Words and signs, counted before the tokenizer is asked: it needs about three seconds for a million."""
+
+_PART: Final = re.compile(
+    r"""(?P<quotation>'[^']*+(?:''[^']*+)*+'|"[^"]*+(?:""[^"]*+)*+")|(?P<comment>--[^\r\n]*+)|(?P<block>/\*)"""
+    r"""|(?P<tagged>(?<![\w$])\$(?:[^\W\d]\w*+)?\$)|(?P<semicolon>;)|(?P<open>['"])"""
+)
+"""A doubled quote stands for itself; nothing else is special between quotes."""
+_CLOSING: Final = re.compile(r"[\s;]+\Z")
+_BLOCK_EDGE: Final = re.compile(r"/\*|\*/")
+_PIECE: Final = re.compile(r"\w+|[^\w\s]")
+_UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
+_EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b(\s+PRIVACY\b(?:\s*\(\s*FORMAT\s+(\w+)\s*\))?)?", re.IGNORECASE)
+_ANALYZE: Final = re.compile(r"\s*ANALY[SZ]E\b", re.IGNORECASE)
+_DRY_RUN: Final = re.compile(r"\s*DRY\s+RUN\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """One statement, ready for the tokenizer."""
+
+    text: str
+    """As it was written."""
+    plain: str
+    """The same length: comments, closing semicolons and the words of `purpose` are blanks."""
+    purpose: Purpose
+
+
+class _Part(NamedTuple):
+    """A stretch of the text that must not be read as SQL words."""
+
+    kind: str
+    """quotation, comment or semicolon."""
+    start: int
+    end: int
+
+
+def prepared(text: str) -> Prepared:
+    """The statement in `text`; refuses what is too long, unreadable, or not one statement."""
+    _require_readable(text)
+    plain = _require_one_statement(text)
+    purpose, end = _purpose(plain)
+    plain = " " * end + plain[end:]
+    if not plain.strip():
+        raise _nothing(purpose, text)
+    return Prepared(text=text, plain=plain, purpose=purpose)
+
+
+def statements(text: str) -> tuple[tuple[int, str], ...]:
+    """The single statements of a file, each with its offset; empty ones are left out.
+
+    A text that cannot be split, because it is too long or a quotation never ends, is one statement: `parse` says what
+    is wrong with it.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return ((0, text),)
+    try:
+        parts = list(_parts(text))
+    except NotUnderstood:
+        return ((0, text),)
+    plain = _without(text, parts, "comment")
+    edges = [0, *(part.end for part in parts if part.kind == "semicolon"), len(text) + 1]
+    found = []
+    for start, end in itertools.pairwise(edges):
+        written = plain[start : end - 1]
+        offset = start + len(written) - len(written.lstrip())
+        if stripped := written.strip():
+            found.append((offset, text[offset : offset + len(stripped)]))
+    return tuple(found)
+
+
+def _require_readable(text: str) -> None:
+    if len(text) > MAX_CHARACTERS:
+        raise NotSupported(
+            f"The statement has {len(text)} characters; {MAX_CHARACTERS} are read",
+            why="a longer text would keep the service from answering others",
+            fix="ask a shorter question; a long list of values belongs in a table",
+        )
+    if found := _UNREADABLE.search(text):
+        raise NotUnderstood(
+            f"Character {found.start() + 1} of the text is not a character of any language",
+            why="a text that two programs read differently cannot be checked",
+            fix="remove the character, or save the text as UTF-8",
+            at=found.span(),
+        )
+
+
+def _require_one_statement(text: str) -> str:
+    """The text without comments and closing semicolons."""
+    parts = list(itertools.islice(_parts(text), MAX_PIECES + 1))
+    _require_few(len(parts))
+    plain = _without(text, parts, "comment")
+    last = len(_CLOSING.sub("", plain))
+    if inner := next((part for part in parts if part.kind == "semicolon" and part.start < last), None):
+        raise NotUnderstood(
+            "The text holds several statements",
+            why="each statement is priced and charged by itself",
+            fix="send them one by one",
+            at=(inner.start, inner.end),
+        )
+    plain = _without(plain, parts, "semicolon")
+    outside = _without(plain, parts, "quotation")
+    if (brace := outside.find("{")) >= 0:  # the tokenizer would pass over {# … #} as a comment
+        raise unsupported(SIGNS["{"], at=(brace, brace + 1))
+    _require_few(len(parts) + sum(1 for _ in itertools.islice(_PIECE.finditer(outside), MAX_PIECES + 1)))
+    return plain
+
+
+def _require_few(pieces: int) -> None:
+    if pieces > MAX_PIECES:
+        raise NotSupported(
+            f"The statement has more than {MAX_PIECES} words and signs",
+            why="a longer text would keep the service from answering others",
+            fix="ask a shorter question; a long list of values belongs in a table",
+        )
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    """Quotations, comments and semicolons, in order."""
+    position = 0
+    while found := _PART.search(text, position):
+        kind, start, position = found.lastgroup or "", found.start(), found.end()
+        if kind == "open":
+            raise _never_ends("A quotation", text, start)
+        if kind == "block":
+            kind, position = "comment", _end_of_block(text, start)
+        elif kind == "tagged":
+            kind, position = "quotation", text.find(found.group(), position) + len(found.group())
+            if position < start + 2 * len(found.group()):
+                raise _never_ends("A quotation", text, start)
+        yield _Part(kind, start, position)
+
+
+def _end_of_block(text: str, start: int) -> int:
+    """Comments nest."""
+    depth = 0
+    for edge in _BLOCK_EDGE.finditer(text, start):
+        depth += 1 if edge.group() == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    raise _never_ends("A comment", text, start)
+
+
+def _never_ends(what: str, text: str, start: int) -> NotUnderstood:
+    return NotUnderstood(
+        f"{what} that starts here never ends: {excerpt(text, (start, len(text)))}",
+        why="everything after it would be read as text",
+        fix="close it",
+        at=(start, min(len(text), start + 20)),
+    )
+
+
+def _without(text: str, parts: Sequence[_Part], *kinds: str) -> str:
+    """Blanks instead of the parts of these kinds; line breaks stay."""
+    kept, position = [], 0
+    for kind, start, end in parts:
+        if kind in kinds:
+            gone = text[start:end]
+            kept += [
+                text[position:start],
+                _NOT_A_BREAK.sub(" ", gone) if "\n" in gone or "\r" in gone else " " * len(gone),
+            ]
+            position = end
+    return "".join([*kept, text[position:]])
+
+
+def _purpose(plain: str) -> tuple[Purpose, int]:
+    """What is wanted, and where the query begins."""
+    if dry := _DRY_RUN.match(plain):
+        return Purpose.DRY_RUN, dry.end()
+    if not (found := _EXPLAIN.match(plain)):
+        return Purpose.ANSWER, 0
+    asked, form = found.groups()
+    word = (found.end(0) - len(found.group().lstrip()), found.end(0))
+    if asked is None:
+        raise NotSupported(
+            "EXPLAIN alone is not answered",
+            why="the engine's own plan depends on statistics of private rows",
+            fix="EXPLAIN PRIVACY shows how the price and the noise are derived; it is free",
+            try_sql=f"EXPLAIN PRIVACY {excerpt(plain, (_analyzed(plain, found.end()), len(plain)), longest=200)}",
+            at=word,
+        )
+    if form is None:
+        return Purpose.EXPLAIN, found.end()
+    if form.upper() != "JSON":
+        raise NotSupported(
+            f"EXPLAIN PRIVACY has no format {form.upper()[:20]}",
+            why="it is printed for people, or as JSON for programs",
+            fix="write EXPLAIN PRIVACY, or EXPLAIN PRIVACY (FORMAT JSON)",
+            at=word,
+        )
+    return Purpose.EXPLAIN_JSON, found.end()
+
+
+def _analyzed(plain: str, end: int) -> int:
+    """Where the query of EXPLAIN or EXPLAIN ANALYZE begins."""
+    found = _ANALYZE.match(plain, end)
+    return found.end() if found else end
+
+
+def _nothing(purpose: Purpose, text: str) -> NotUnderstood:
+    return NotUnderstood(
+        "There is no statement to answer" if purpose is Purpose.ANSWER else "There is no query after these words",
+        why="an empty question has no answer",
+        fix="write a SELECT statement",
+        try_sql="SELECT COUNT(*) FROM …",
+        at=(0, len(text)) if text.strip() else None,
+    )

@@ -1,0 +1,150 @@
+"""Tables inside a query, as a tree of operators. `resolve` builds the lower part, `rewrite` the upper one.
+
+Columns have numbers, not names, and the owner of a row is a column like any other that no query can name: it is
+carried upwards by its number from the table that holds it (rule 3). Engine text is printed from these trees alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dpsql.catalog.model import Keys, Value
+from dpsql.catalog.types import SqlType
+from dpsql.sql.intervals import EVERYTHING, Interval
+from dpsql.sql.scalars import Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a relation."""
+
+    id: int
+    name: str
+    """As the analyst may write it; empty where nobody may."""
+    type: SqlType
+    proved: Interval = EVERYTHING
+    """What every row satisfies, by type, expression or filter, whatever the data hold."""
+    declared: Interval = EVERYTHING
+    """What counts: the policy's bounds carried through. Rows may break it, so a clamp is always emitted."""
+    keys: Keys | None = None
+    """As declared; lost by any expression."""
+    hidden: bool = False
+    """Declared hidden, or computed from something hidden."""
+    not_null: bool = False
+    """Enforced by the engine."""
+    public: bool = False
+    """Comes from public tables alone."""
+    origin: tuple[str, str] | None = None
+    """(declared table, column) of an unchanged base column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """A declared table. `sources` names the engine's column behind each of `columns`; owner columns are among them."""
+
+    table: str
+    source: str
+    columns: tuple[Column, ...]
+    sources: tuple[str, ...]
+    owner: tuple[int, ...] = ()
+    """The columns that hold the person: empty for public tables, tables of unit row, and tables with a path."""
+    raw: tuple[int, ...] = ()
+    """Read as the engine holds them, without conversion: persons and keys of paths."""
+    private: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Literal rows: public keys, or keys released by an earlier step."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    from_step: int | None = None
+    """The rows are those released by this step; known only when it has run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """The rows for which `condition` is true."""
+
+    input: Relation
+    condition: Scalar
+    columns: tuple[Column, ...]
+    """Those of the input, with the ranges the condition proves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Each column an expression over the input."""
+
+    input: Relation
+    columns: tuple[Column, ...]
+    expressions: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Inner, or left where `outer`; columns of both sides, left first."""
+
+    left: Relation
+    right: Relation
+    condition: Scalar
+    outer: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.left.columns, *self.right.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """One aggregate of the engine: `count` (rows), `count_of`, `sum`, `count_distinct`, `min`, `max`, `avg`, ….
+
+    Private plans use the first four only, on integers; the rest serves queries on public tables.
+    """
+
+    function: str
+    argument: Scalar | None = None
+    filter: Scalar | None = None
+    """Only over public tables: in private plans a FILTER is part of the argument."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One row per combination of the columns `by` (numbers of the input), with totals."""
+
+    input: Relation
+    by: tuple[int, ...]
+    columns: tuple[Column, ...]
+    """First those of `by`, unchanged; then one per total."""
+    totals: tuple[Total, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """The input with one more column: 1, 2, … inside each `partition`, in the order of `order`."""
+
+    input: Relation
+    partition: tuple[int, ...]
+    order: tuple[Scalar, ...]
+    column: Column
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.input.columns, self.column)
+
+
+Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank
+
+
+@dataclass(slots=True)
+class Numbers:
+    """Fresh column numbers for one statement."""
+
+    _next: int = field(default=1)
+
+    def fresh(self) -> int:
+        number = self._next
+        self._next += 1
+        return number

@@ -1,0 +1,74 @@
+"""resolve: names become columns, columns have types, and every row of a private table carries its owner.
+
+Parsed -> Resolved. Nothing is judged here: `uses` and `meetings` say what was done with which column, and `check`
+decides. The clock is an argument: CURRENT_DATE is a literal from here on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from dpsql.catalog.model import Catalog
+from dpsql.sql.finish import Finish
+from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
+from dpsql.sql.relations import Relation
+from dpsql.sql.sources import NOTHING, source_of
+from dpsql.sql.syntax import At, Parsed, Purpose
+from dpsql.sql.uses import Meeting, Notes, Use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A query in our own words: a relation, what is counted in it by which keys, and what is done with the result."""
+
+    text: str
+    purpose: Purpose
+    catalog: Catalog
+    relation: Relation
+    owner: tuple[int, ...]
+    """The columns that hold the person; empty where rows are protected one by one, or where all is public."""
+    private: bool
+    keys: tuple[GroupKey, ...]
+    aggregates: tuple[Aggregate, ...]
+    grouped: bool
+    """False: every row goes out as it is, which only public tables may do."""
+    finish: Finish
+    uses: tuple[Use, ...]
+    meetings: tuple[Meeting, ...]
+    multiplied: bool
+    """Some rows were left out or multiplied: WHERE, a join, a path."""
+    private_tables: tuple[str, ...]
+    named_tables: tuple[str, ...]
+    tables: tuple[str, ...]
+    """The declared tables it reads: those it names, and those of their paths."""
+    notes: Notes
+    """Facts about columns, and fresh numbers for the stages that follow."""
+    at: At
+
+
+def resolve(parsed: Parsed, catalog: Catalog, *, today: date) -> Resolved:
+    """The query with every name looked up. Refuses unknown names and types that do not fit."""
+    notes = Notes(catalog=catalog, today=today, text=parsed.text)
+    source = source_of(parsed.query, NOTHING, notes)
+    outputs = outputs_of(parsed.query, source.scope, notes)
+    return Resolved(
+        text=parsed.text,
+        purpose=parsed.purpose,
+        catalog=catalog,
+        relation=source.relation,
+        owner=source.owner,
+        private=source.private,
+        keys=outputs.keys,
+        aggregates=outputs.aggregates,
+        grouped=outputs.grouped,
+        finish=outputs.finish,
+        uses=tuple(notes.uses),
+        meetings=tuple(notes.meetings),
+        multiplied=notes.multiplied,
+        private_tables=source.tables,
+        named_tables=tuple(notes.named),
+        tables=tuple(notes.tables),
+        notes=notes,
+        at=parsed.query.at,
+    )

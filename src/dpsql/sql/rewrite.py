@@ -1,0 +1,281 @@
+"""rewrite: the relations the engine will run, with every cap and clamp in them. Bounded -> Rewritten.
+
+    query's rows ─▶ arguments ─▶ grains ─▶ one row per person and group ─▶ capped contributions
+                                                                     ─▶ chosen or scaled groups ─▶ totals per key
+
+Only totals per key leave the engine: integers and keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from dpsql.catalog.model import Value
+from dpsql.errors import InternalError
+from dpsql.sql import inner
+from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.contributions import Builder, chosen_groups, contributions, ids, ref, refs
+from dpsql.sql.keys import KeyList, KeyTable, PrivateKey
+from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
+from dpsql.sql.scalars import columns_of
+from dpsql.sql.slots import SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One relation to run: its key columns, then its integers, in this order."""
+
+    relation: Relation
+    keys: tuple[Column, ...]
+    values: tuple[Column, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.keys, *self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """What will be asked of the engine."""
+
+    bounded: Bounded
+    selection: Statement | None = None
+    """The number of people per private key: finds the keys that may be shown."""
+    measurement: Statement | None = None
+    """The slots per key; where keys are private, over those the selection released."""
+    public: Statement | None = None
+    """A query on public tables: exact, free."""
+    key_count: Statement | None = None
+    """How many keys public tables hold: checked against the owner's limit before anything is paid."""
+
+
+def rewrite(bounded: Bounded) -> Rewritten:
+    """The statements of a query. The same query and policy give the same statements, whatever the rows hold."""
+    if not bounded.query.private:
+        return Rewritten(bounded=bounded, public=_public(bounded))
+    if bounded.private_keys:
+        return Rewritten(
+            bounded=bounded,
+            selection=_selection(bounded),
+            measurement=_measurement(bounded, _selected(bounded)) if bounded.slots else None,
+        )
+    keys = _public_keys(bounded)
+    if not bounded.slots:  # only keys, and they are public: nothing private is read
+        return Rewritten(bounded=bounded, public=None if keys is None else _keys_alone(keys))
+    return Rewritten(
+        bounded=bounded,
+        measurement=_measurement(bounded, keys),
+        key_count=_key_count(bounded, keys),
+    )
+
+
+def _public(bounded: Bounded) -> Statement:
+    """Rows of public tables as they are, or aggregated by the engine itself."""
+    query = bounded.query
+    if not query.grouped:
+        scalars = [column.expression for column in query.finish.outputs] + [key.by for key in query.finish.order_by]
+        needed = sorted(set().union(*map(columns_of, scalars)))
+        return Statement(
+            relation=query.relation, keys=tuple(query.notes.columns[number] for number in needed), values=()
+        )
+    build = Builder(bounded)
+    arguments = [build.argument(a.arguments[0]) if a.arguments else None for a in query.aggregates]
+    filters = [build.argument(a.filter) if a.filter is not None else None for a in query.aggregates]
+    base = build.base()
+    keys = tuple(key.column for key in query.keys)
+    totals = tuple(
+        Total(
+            function=_public_function(a.function, distinct=a.distinct, star=not a.arguments),
+            argument=None if argument is None else ref(argument),
+            filter=None if chosen is None else ref(chosen),
+        )
+        for a, argument, chosen in zip(query.aggregates, arguments, filters, strict=True)
+    )
+    values = tuple(a.column for a in query.aggregates)
+    relation = Group(input=base, by=ids(keys), columns=(*keys, *values), totals=totals)
+    return Statement(relation=relation, keys=(*keys, *values), values=())
+
+
+def _public_function(function: str, *, distinct: bool, star: bool) -> str:
+    if function == "count":
+        return "count" if star else "count_distinct" if distinct else "count_of"
+    return f"{function}_distinct" if distinct else function
+
+
+def _selection(bounded: Bounded) -> Statement:
+    """How many people stand behind each key, each person under at most G keys."""
+    build = Builder(bounded)
+    people = build.column()
+    if bounded.one_row_each:
+        rows = _inside_lists(build.base(), bounded, build)
+        relation = Group(
+            input=rows, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),)
+        )
+        return Statement(relation=relation, keys=build.keys, values=(people,))
+    by = (*build.owner, *build.keys)
+    pairs: Relation = Group(input=build.base(), by=ids(by), columns=by, totals=())
+    pairs = _inside_lists(pairs, bounded, build)
+    chosen = chosen_groups(pairs, build, groups=bounded.groups)
+    relation = Group(input=chosen, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),))
+    return Statement(relation=relation, keys=build.keys, values=(people,))
+
+
+def _inside_lists(relation: Relation, bounded: Bounded, build: Builder) -> Relation:
+    """Among private keys, the parts that have a public list stay inside it."""
+    for key, domain in zip(build.keys, bounded.domains, strict=True):
+        if isinstance(domain, PrivateKey):
+            continue
+        twin = build.column(key.type)
+        listed = _one_list(domain, twin, build)
+        relation = Join(left=relation, right=listed, condition=inner.alike(ref(key), ref(twin)))
+    return relation
+
+
+def _one_list(domain: KeyList | KeyTable, column: Column, build: Builder) -> Relation:
+    if isinstance(domain, KeyList):
+        return Listed(columns=(column,), rows=tuple((value,) for value in domain.values))
+    (own,) = domain.relation.columns
+    return Project(input=domain.relation, columns=(column,), expressions=(ref(own),))
+
+
+def _selected(bounded: Bounded) -> Relation:
+    """The keys an earlier step released."""
+    build = Builder(bounded)
+    return Listed(columns=build.like(build.keys), rows=(), from_step=0)
+
+
+def _public_keys(bounded: Bounded) -> Relation | None:
+    """All combinations of public keys; None without GROUP BY."""
+    if not bounded.domains:
+        return None
+    build = Builder(bounded)
+    columns = build.like(build.keys)
+    lists = [domain.values for domain in bounded.domains if isinstance(domain, KeyList)]
+    if len(lists) == len(bounded.domains):
+        return Listed(columns=columns, rows=tuple(product(*lists)))
+    relation: Relation | None = None
+    for domain, column in zip(bounded.domains, columns, strict=True):
+        if isinstance(domain, PrivateKey):
+            continue
+        one = _one_list(domain, column, build)
+        relation = one if relation is None else Join(left=relation, right=one, condition=inner.TRUE)
+    return relation
+
+
+def _keys_alone(keys: Relation) -> Statement:
+    return Statement(relation=keys, keys=keys.columns, values=())
+
+
+def _key_count(bounded: Bounded, keys: Relation | None) -> Statement | None:
+    if keys is None or isinstance(keys, Listed):
+        return None
+    number = Builder(bounded).column()
+    relation = Group(input=keys, by=(), columns=(number,), totals=(Total(function="count"),))
+    return Statement(relation=relation, keys=(), values=(number,))
+
+
+def _measurement(bounded: Bounded, keys: Relation | None) -> Statement:
+    """Every slot per key: zero where nobody is."""
+    build = Builder(bounded)
+    added = [placed for placed in bounded.slots if placed.slot.kind is not SlotKind.DISTINCT]
+    distinct = [placed for placed in bounded.slots if placed.slot.kind is SlotKind.DISTINCT]
+    pairs = None if bounded.one_row_each and not added else contributions(build, added, keys)
+    parts = [_totals(build, pairs, added)] if added and pairs is not None else []
+    parts += [_different(build, placed, pairs) for placed in distinct]
+    values = tuple(placed.column for placed in bounded.slots)
+    if keys is None:
+        return Statement(relation=_side_by_side(parts, values), keys=(), values=values)
+    return Statement(relation=_by_key(keys, parts, values, build), keys=keys.columns, values=values)
+
+
+def _totals(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Relation:
+    """The contributions of everybody, added up per key."""
+    columns = (*build.keys, *(placed.column for placed in slots))
+    totals = tuple(Total(function="sum", argument=refs([build.given[placed.slot]])[0]) for placed in slots)
+    return Group(input=pairs, by=ids(build.keys), columns=columns, totals=totals)
+
+
+def _different(build: Builder, placed: PlacedSlot, pairs: Relation | None) -> Relation:
+    """How many different values there are, at most C of each person and group, chosen by hash."""
+    bounded, slot = build.bounded, placed.slot
+    own = Builder(bounded)
+    if slot.argument is None:
+        raise InternalError("COUNT(DISTINCT) without an argument", why="a bug", fix="report the query")
+    value = own.argument(slot.argument)
+    rows: Relation = own.base()
+    rows = Filter(input=rows, condition=inner.known(ref(value)), columns=rows.columns)
+    if not bounded.one_row_each:
+        rows = _few_values(own, rows, value, cap=slot.cap, pairs=pairs if bounded.keys_limited else None)
+    total = Total(function="count_distinct", argument=ref(value))
+    return Group(input=rows, by=ids(own.keys), columns=(*own.keys, placed.column), totals=(total,))
+
+
+def _few_values(own: Builder, rows: Relation, value: Column, *, cap: int, pairs: Relation | None) -> Relation:
+    """Each value of a person and group once, at most `cap` of them, in the groups the person counts in."""
+    by = (*own.owner, *own.keys, value)
+    rows = Group(input=rows, by=ids(by), columns=by, totals=())
+    if pairs is not None:
+        who = (*own.owner, *own.keys)
+        twins = own.like(who)
+        counted = Project(input=pairs, columns=twins, expressions=refs(who))
+        rows = Join(left=rows, right=counted, condition=inner.all_of(*map(inner.alike, refs(who), refs(twins))))
+    rank = own.column()
+    ranked = Rank(
+        input=rows,
+        partition=ids((*own.owner, *own.keys)),
+        order=(inner.hash_of(inner.SALT, *refs(by)), ref(value)),
+        column=rank,
+    )
+    return Filter(input=ranked, condition=inner.at_most(ref(rank), cap), columns=ranked.columns)
+
+
+def _side_by_side(parts: Sequence[Relation], values: tuple[Column, ...]) -> Relation:
+    """Without groups each part is one row, also of an empty table."""
+    relation = parts[0]
+    for part in parts[1:]:
+        relation = Join(left=relation, right=part, condition=inner.TRUE)
+    return Project(input=relation, columns=values, expressions=tuple(map(inner.or_zero, refs(values))))
+
+
+def _by_key(keys: Relation, parts: Sequence[Relation], values: tuple[Column, ...], build: Builder) -> Relation:
+    """Every key once, with zeros where a part has no row for it."""
+    relation = keys
+    for part in parts:
+        twins = build.like(build.keys)
+        own = part.columns[len(build.keys) :]
+        renamed = Project(input=part, columns=(*twins, *own), expressions=(*refs(build.keys), *refs(own)))
+        condition = inner.all_of(*map(inner.alike, refs(keys.columns), refs(twins)))
+        relation = Join(left=relation, right=renamed, condition=condition, outer=True)
+    return Project(
+        input=relation,
+        columns=(*keys.columns, *values),
+        expressions=(*refs(keys.columns), *map(inner.or_zero, refs(values))),
+    )
+
+
+def filled(statement: Statement, rows: tuple[tuple[Value, ...], ...]) -> Statement:
+    """The statement with the keys that an earlier step released. What is read twice stays one relation."""
+    done: dict[int, Relation] = {}
+
+    def fill(relation: Relation) -> Relation:
+        if id(relation) not in done:
+            done[id(relation)] = _refilled(relation, rows, fill)
+        return done[id(relation)]
+
+    return replace(statement, relation=fill(statement.relation))
+
+
+def _refilled(
+    relation: Relation, rows: tuple[tuple[Value, ...], ...], fill: Callable[[Relation], Relation]
+) -> Relation:
+    match relation:
+        case Listed():
+            return relation if relation.from_step is None else replace(relation, rows=rows)
+        case Scan():
+            return relation
+        case Join():
+            return replace(relation, left=fill(relation.left), right=fill(relation.right))
+        case _:
+            return replace(relation, input=fill(relation.input))

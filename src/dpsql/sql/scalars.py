@@ -1,0 +1,105 @@
+"""Typed expressions: three nodes are enough. Every function is an entry of `sql.functions`; its name is the meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpsql.catalog.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of the relation below, by its number."""
+
+    id: int
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal. `type` says what NULL is a NULL of."""
+
+    value: bool | int | Fraction | str | date | datetime | None
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of the allow-list, applied to arguments of the types it wants."""
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    by: Scalar
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windowed:
+    """A window function over released rows. It never stands in an engine statement."""
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    partition_by: tuple[Scalar, ...]
+    order_by: tuple[Sorted, ...]
+    frame: str
+    """Ready to print, from a closed list; empty: the default frame."""
+    type: SqlType
+
+
+Scalar: TypeAlias = ColumnRef | Constant | Apply | Windowed
+
+
+def children(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The expressions directly inside."""
+    match scalar:
+        case Apply():
+            return scalar.arguments
+        case Windowed():
+            return (*scalar.arguments, *scalar.partition_by, *(key.by for key in scalar.order_by))
+        case _:
+            return ()
+
+
+def walk(scalar: Scalar) -> Iterator[Scalar]:
+    """The expression and everything inside it, outermost first."""
+    yield scalar
+    for child in children(scalar):
+        yield from walk(child)
+
+
+def columns_of(scalar: Scalar) -> frozenset[int]:
+    """The numbers of the columns it reads."""
+    return frozenset(node.id for node in walk(scalar) if isinstance(node, ColumnRef))
+
+
+def substituted(scalar: Scalar, by: Mapping[int, Scalar]) -> Scalar:
+    """The expression with columns replaced."""
+    if isinstance(scalar, ColumnRef):
+        return by.get(scalar.id, scalar)
+    return rebuilt(scalar, lambda child: substituted(child, by))
+
+
+def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
+    """The same node around changed children."""
+    match scalar:
+        case Apply():
+            return replace(scalar, arguments=tuple(map(change, scalar.arguments)))
+        case Windowed():
+            return replace(
+                scalar,
+                arguments=tuple(map(change, scalar.arguments)),
+                partition_by=tuple(map(change, scalar.partition_by)),
+                order_by=tuple(replace(key, by=change(key.by)) for key in scalar.order_by),
+            )
+        case _:
+            return scalar

@@ -1,0 +1,106 @@
+"""Which column a name means: the tables of one FROM clause, in order, and what of them may be named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from dpsql.errors import BadName
+from dpsql.sql.relations import Column
+from dpsql.sql.syntax import At, Identifier, Name, Star
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One entry of FROM: its alias and the columns that can be named through it."""
+
+    alias: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is in sight. `merged` are the columns of USING: one name, one column, whichever side it is taken from."""
+
+    tables: tuple[Table, ...] = ()
+    merged: tuple[Column, ...] = ()
+
+    def column(self, name: Name) -> Column:
+        """The one column that is meant."""
+        if len(name.parts) == 1:
+            return self._bare(name.parts[0], name.at)
+        if len(name.parts) == 2:
+            return self._qualified(name.parts[0], name.parts[1], name.at)
+        raise BadName(
+            f"{'.'.join(part.written for part in name.parts)} has too many parts",
+            why="tables are named as the policy declares them, without a database or a schema",
+            fix="write table.column or column",
+            at=name.at,
+        )
+
+    def star(self, star: Star) -> tuple[Column, ...]:
+        """What `*` or `t.*` stands for, in order; a column of USING once."""
+        if star.table is not None:
+            return self._table(star.table).columns
+        once = {column.name for column in self.merged}
+        rest = (column for table in self.tables for column in table.columns if column.name not in once)
+        return (*self.merged, *rest)
+
+    def star_names(self, star: Star) -> tuple[Name, ...]:
+        """The same, as names."""
+        found = []
+        for column in self.star(star):
+            (alias, *_) = (table.alias for table in self.tables if any(own is column for own in table.columns))
+            parts = (alias, column.name) if alias else (column.name,)
+            found.append(
+                Name(parts=tuple(Identifier(name=part, written=part, quoted=True) for part in parts), at=star.at)
+            )
+        return tuple(found)
+
+    def has(self, name: str) -> bool:
+        """True where some column in sight is called so."""
+        return any(column.name == name for table in self.tables for column in table.columns)
+
+    def _bare(self, name: Identifier, at: At) -> Column:
+        merged = [column for column in self.merged if column.name == name.name]
+        found = merged or [column for table in self.tables for column in table.columns if column.name == name.name]
+        if len(found) > 1:
+            tables = ", ".join(table.alias for table in self.tables if any(c.name == name.name for c in table.columns))
+            raise BadName(
+                f"{name.written} could be a column of {tables}",
+                why="a number about the wrong column would look just as good",
+                fix=f"say which: {self.tables[0].alias}.{name.written}",
+                at=at,
+            )
+        return found[0] if found else self._unknown(name, self.tables, at)
+
+    def _qualified(self, table: Identifier, name: Identifier, at: At) -> Column:
+        entry = self._table(table)
+        found = [column for column in entry.columns if column.name == name.name]
+        return found[0] if found else self._unknown(name, (entry,), at)
+
+    def _table(self, table: Identifier) -> Table:
+        found = [entry for entry in self.tables if entry.alias == table.name]
+        if len(found) != 1:
+            raise unknown_name(
+                f"no table here is called {table.written}", table.name, (entry.alias for entry in self.tables), table.at
+            )
+        return found[0]
+
+    def _unknown(self, name: Identifier, tables: tuple[Table, ...], at: At) -> Column:
+        where = " or ".join(entry.alias for entry in tables) or "this query"
+        names = (column.name for table in tables for column in table.columns)
+        raise unknown_name(f"there is no column {name.written} in {where}", name.name, names, at)
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
+    """The error for a name nobody declared; what was meant is guessed from declared names alone."""
+    names = sorted(set(known) - {""})
+    close = get_close_matches(name, names, n=1)
+    return BadName(
+        what + (f". Did you mean {close[0]}?" if close else ""),
+        why="what the owner has not declared cannot be queried",
+        fix=f"use one of: {', '.join(names[:12])}" if names else "declare it in the policy",
+        at=at,
+    )

@@ -1,0 +1,49 @@
+"""A slot: one integer per group that is added up in the engine, made noisy, and released.
+
+What a person adds to a slot is a whole number of grains between `low` and `high`, whatever their rows hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from dpsql.sensitivity.grain import Grain
+from dpsql.sql.scalars import Scalar
+
+
+class SlotKind(Enum):
+    ROWS = "rows"
+    """The rows of a person, at most `cap`."""
+    VALUES = "values"
+    """Their rows in which the argument is not NULL, at most `cap`."""
+    SUM = "sum"
+    """The sum of their values, each inside the bounds, the sum inside `cap` times the bounds."""
+    CENTRED = "centred"
+    """The sum of distances from the middle of the bounds; of more than `cap` values, their mean times `cap`."""
+    SQUARES = "squares"
+    """The same for squared distances."""
+    DISTINCT = "distinct"
+    """At most `cap` different values of each person; the engine counts their union."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Two slots are one if and only if they are equal."""
+
+    kind: SlotKind
+    argument: Scalar | None
+    """NULL where a row does not count; a FILTER is folded in. None: every row counts."""
+    cap: int
+    low: int
+    high: int
+    size: Fraction
+    """What one unit of the released integer stands for."""
+    grain: Grain | None = None
+    middle: int = 0
+
+    @property
+    def reach(self) -> int:
+        """The largest amount, up or down, that one person adds to one group."""
+        return max(abs(self.low), abs(self.high))

@@ -1,0 +1,197 @@
+"""What the analyst wrote, as our own small tree: names are text, nothing is looked up yet.
+
+The parser's tree ends at `parse`; every later stage sees these values only. What has no node here cannot be asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpsql.catalog.types import SqlType
+
+At: TypeAlias = tuple[int, int] | None
+"""Where in the text: first character, one past the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """A name, folded as the engine folds it: `name` is what is compared, `written` what is shown."""
+
+    name: str
+    quoted: bool
+    written: str = ""
+    """As the analyst wrote it, without its quotes: the name of a column of the answer keeps its case."""
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A column, perhaps with the table it is taken from: x, t.x."""
+
+    parts: tuple[Identifier, ...]
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal:
+    """A constant. Decimal numbers are exact; `type` None is NULL."""
+
+    value: bool | int | Fraction | str | date | datetime | None
+    type: SqlType | None
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Star:
+    """`*` or `t.*`; inside COUNT(*) it is the argument of the call."""
+
+    table: Identifier | None = None
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortKey:
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool = False
+    """As the engine would: DuckDB sorts NULLs last unless told otherwise."""
+
+
+class FrameUnit(Enum):
+    ROWS = "rows"
+    RANGE = "range"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """ROWS or RANGE BETWEEN start AND end; None is UNBOUNDED, 0 is CURRENT ROW, negative is PRECEDING."""
+
+    unit: FrameUnit
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """OVER (PARTITION BY … ORDER BY … frame)."""
+
+    partition_by: tuple[Expression, ...] = ()
+    order_by: tuple[SortKey, ...] = ()
+    frame: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Every operator and function by one canonical lower-case name: add, eq, and, like, in, case, count, sum, …
+
+    The names are those of `sql.functions`. `case` is (when, then, when, then, …, else); `in` is (x, a, b, …);
+    a cast is `to_integer`, `to_double`, `to_text`, `to_date`, `to_timestamp` or `to_boolean`; a part of a date is
+    `year`, `month`, …; `date_trunc` is (unit as a text literal, x).
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    distinct: bool = False
+    filter: Expression | None = None
+    over: Over | None = None
+    at: At = None
+
+
+Expression: TypeAlias = Name | Literal | Star | Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One column of a SELECT list."""
+
+    expression: Expression
+    alias: Identifier | None = None
+    text: str = ""
+    """The expression as it was written: the name of a column without an alias."""
+
+
+class JoinKind(Enum):
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    CROSS = "cross"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableName:
+    name: tuple[Identifier, ...]
+    alias: Identifier | None = None
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A subquery in FROM."""
+
+    query: Select
+    alias: Identifier | None = None
+    columns: tuple[Identifier, ...] = ()
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    kind: JoinKind
+    left: From
+    right: From
+    on: Expression | None = None
+    using: tuple[Identifier, ...] = ()
+    at: At = None
+
+
+From: TypeAlias = TableName | Derived | Joined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonTable:
+    name: Identifier
+    query: Select
+    columns: tuple[Identifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select:
+    """One SELECT with everything around it. Set operations have no node yet, so they are refused."""
+
+    with_: tuple[CommonTable, ...] = ()
+    distinct: bool = False
+    items: tuple[Item, ...]
+    from_: From | None = None
+    where: Expression | None = None
+    group_by: tuple[Expression, ...] = ()
+    """An ordinal is an integer literal here; `resolve` looks it up."""
+    having: Expression | None = None
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    at: At = None
+
+
+class Purpose(Enum):
+    """What is wanted from the query."""
+
+    ANSWER = "answer"
+    EXPLAIN = "explain"
+    """EXPLAIN PRIVACY: the derivation, free."""
+    EXPLAIN_JSON = "explain_json"
+    DRY_RUN = "dry_run"
+    """The price and the margins, free."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The result of `parse`: one statement."""
+
+    text: str
+    purpose: Purpose
+    query: Select

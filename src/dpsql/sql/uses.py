@@ -1,0 +1,91 @@
+"""What a query does with columns and tables, noted while names are resolved and judged by `check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+
+from dpsql.catalog.model import Catalog
+from dpsql.sql import functions
+from dpsql.sql.intervals import Interval
+from dpsql.sql.relations import Column, Numbers
+from dpsql.sql.scalars import Scalar, columns_of
+from dpsql.sql.syntax import At
+
+
+class Role(Enum):
+    """What a column is used for. `check` has a rule for each."""
+
+    FILTER = "filter"
+    JOIN = "join"
+    GROUP = "group"
+    COUNT = "count"
+    VALUE = "value"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    role: Role
+    columns: tuple[Column, ...]
+    at: At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """Rows of two private tables are paired."""
+
+    equal_owners: bool
+    """The condition implies that both rows are of one person."""
+    tables: tuple[str, str]
+    at: At
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is collected while one statement is resolved; frozen into `Resolved` at its end."""
+
+    catalog: Catalog
+    today: date
+    text: str
+    numbers: Numbers = field(default_factory=Numbers)
+    columns: dict[int, Column] = field(default_factory=dict)
+    """Every column by its number, with what is known about it so far."""
+    uses: list[Use] = field(default_factory=list)
+    meetings: list[Meeting] = field(default_factory=list)
+    tables: dict[str, None] = field(default_factory=dict)
+    named: dict[str, None] = field(default_factory=dict)
+    scans: int = 0
+    multiplied: bool = False
+    """Rows were left out or multiplied: a filter, a join, a path."""
+
+    def know(self, column: Column) -> Column:
+        self.columns[column.id] = column
+        return column
+
+    def use(self, role: Role, scalar: Scalar, at: At) -> None:
+        self.uses.append(
+            Use(role=role, columns=tuple(self.columns[number] for number in sorted(columns_of(scalar))), at=at)
+        )
+
+    def proved(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].proved)
+
+    def declared(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].declared)
+
+    def computed(self, name: str, scalar: Scalar) -> Column:
+        """A new column that holds an expression over known ones."""
+        inputs = [self.columns[number] for number in columns_of(scalar)]
+        return self.know(
+            Column(
+                id=self.numbers.fresh(),
+                name=name,
+                type=scalar.type,
+                proved=self.proved(scalar),
+                declared=self.declared(scalar),
+                hidden=any(column.hidden for column in inputs),
+                public=all(column.public for column in inputs),
+            )
+        )
