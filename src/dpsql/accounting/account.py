@@ -174,6 +174,11 @@ class Account:
             and total.delta <= (self.delta - self.delta_prime) * barely
         )
 
+    def admits_pure(self, *, epsilon: Number) -> bool:
+        """True where Σε <= ε would still hold after this much more: the first branch alone."""
+        spent = self.spent.epsilon
+        return spent is not None and spent + priced_epsilon(epsilon=epsilon) <= self.epsilon
+
     @property
     def pure_branch_open(self) -> bool:
         """True while Σε <= ε: nothing without a finite ε was bought, and the sum still fits."""

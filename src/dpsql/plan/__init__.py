@@ -1,0 +1,1 @@
+"""WHAT WILL HAPPEN, AND ITS PRICE. Pure: nothing here reads data, draws noise or spends."""

@@ -1,0 +1,132 @@
+"""seal, first half: how far one unit can move the numbers a statement releases, from the statement itself.
+
+    tables ─▶ whose rows ─▶ how many of each unit, how large ─▶ totals ─▶ Reach
+
+`bound` says how far a unit may reach and `rewrite` builds a statement that keeps it there; this module believes
+neither (rule 11). It reads the relation about to be printed for the engine, shares no function with the stages that
+made it, and refuses what it cannot follow. Proof: docs/theorems/derivation.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsql.catalog.model import Catalog
+from dpsql.plan.derive_joins import of_join
+from dpsql.plan.derive_rows import of_filter, of_group, of_project, of_rank
+from dpsql.plan.derive_states import State, Totals, Value, refused
+from dpsql.plan.derive_tables import of_listed, of_scan
+from dpsql.privacy.unit import Neighbours
+from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """How far one unit moves one column, over all keys."""
+
+    l1: int
+    l2_squared: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ball:
+    """How far one unit moves all columns together: Σ over keys and columns of (weight · move)² <= radius_squared."""
+
+    weights: tuple[int, ...]
+    radius_squared: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far one unit can move the released vector: column by column, or all columns in one ball."""
+
+    moves: tuple[Move, ...] = ()
+    """One per value column, in their order; empty where there is a ball."""
+    ball: Ball | None = None
+    keys_per_unit: int | None
+    """In how many key rows one unit counts, in each of two neighbours. None: without limit, as only a ball allows."""
+
+
+def derive(
+    relation: Relation, *, keys: tuple[int, ...], values: tuple[int, ...], catalog: Catalog, selection: bool = False
+) -> Reach:
+    """How far the rows of one unit move the columns `values`, one row per combination of the columns `keys`.
+
+    Theorem   docs/theorems/derivation.md: if f is the vector of all values over all keys, then for all neighbouring
+              databases |f_j(D) − f_j(D′)|₁ <= l1, |f_j(D) − f_j(D′)|₂² <= l2_squared for every column j, or all
+              columns together lie in the ball. Neighbours are those of the policy.
+    Requires  a statement of rules that are named here; InternalError otherwise. `selection`: keys are those of
+              private rows and are shown only by a private selection; else they must come from public relations.
+    Rounds    nothing: integers.
+    """
+    state = _state(relation, catalog)
+    if not isinstance(state, Totals):
+        raise refused("rows leave the engine that are not totals")
+    if len(set(keys)) != len(keys) or frozenset(keys) != state.keys.keys():
+        raise refused("released keys that are not the keys of the totals")
+    if state.public is selection:
+        raise refused("keys of private rows are shown, or public keys are selected")
+    if not values or len(set(values)) != len(values) or not state.values.keys() >= set(values):
+        raise refused("a released number that is not a total")
+    chosen = tuple(state.values[number] for number in values)
+    if any(value.null for value in chosen):
+        raise refused("a total that is NULL where nobody is")
+    return _reach(chosen, grouped=bool(keys), neighbours=catalog.policy.person.relation)
+
+
+def _state(relation: Relation, catalog: Catalog) -> State:
+    """What is known about the rows of a relation, from the tables upwards."""
+    match relation:
+        case Scan():
+            return of_scan(relation, catalog)
+        case Listed():
+            return of_listed(relation)
+        case Filter():
+            return of_filter(relation, _state(relation.input, catalog))
+        case Project():
+            return of_project(relation, _state(relation.input, catalog))
+        case Rank():
+            return of_rank(relation, _state(relation.input, catalog))
+        case Group():
+            return of_group(relation, _state(relation.input, catalog))
+        case Join():
+            return of_join(relation, _state(relation.left, catalog), _state(relation.right, catalog))
+        case _:
+            raise refused("an operator no rule names")
+
+
+def _reach(values: tuple[Value, ...], *, grouped: bool, neighbours: Neighbours) -> Reach:
+    limits = [value.groups for value in values if value.groups is not None]
+    most = max(limits) if len(limits) == len(values) else None
+    ball = _ball(values, neighbours)
+    if ball is not None:
+        return Reach(ball=ball, keys_per_unit=most)
+    if most is None:
+        raise refused("a person counts in any number of groups")
+    moves = (_move(value, groups, grouped, neighbours) for value, groups in zip(values, limits, strict=True))
+    return Reach(moves=tuple(moves), keys_per_unit=most)
+
+
+def _ball(values: tuple[Value, ...], neighbours: Neighbours) -> Ball | None:
+    """All columns are different coordinates of one ball, or there is none."""
+    found = [value.coordinate for value in values if value.coordinate is not None]
+    if len(found) != len(values) or len({each.index for each in found}) != len(found):
+        return None
+    if any(each.factor != found[0].factor for each in found):
+        return None
+    apart = 2 if neighbours is Neighbours.CHANGE_ONE else 1
+    return Ball(
+        weights=tuple(each.weight for each in found),
+        radius_squared=found[0].factor.radius_squared * apart * apart,
+    )
+
+
+def _move(value: Value, groups: int, grouped: bool, neighbours: Neighbours) -> Move:
+    """One unit comes or goes, or trades its contributions for others."""
+    low, high = min(value.low, 0), max(value.high, 0)
+    size = max(-low, high)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Move(l1=groups * size, l2_squared=groups * size * size)
+    if not grouped:
+        return Move(l1=high - low, l2_squared=(high - low) ** 2)
+    return Move(l1=2 * groups * size, l2_squared=groups * max((high - low) ** 2, 2 * size * size))

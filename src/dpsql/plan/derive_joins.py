@@ -1,0 +1,244 @@
+"""Two relations side by side. Each pair of kinds has one rule; a pair without a rule is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from dpsql.catalog.names import folded
+from dpsql.catalog.types import SqlType
+from dpsql.plan.derive_states import (
+    KEYS,
+    NOTHING,
+    ROWS,
+    Coordinate,
+    Fact,
+    Facts,
+    Ids,
+    Norm,
+    Owned,
+    Pending,
+    Public,
+    State,
+    Totals,
+    all_known,
+    as_basis,
+    columns_in,
+    conjuncts,
+    equalities,
+    least,
+    refused,
+    require_condition,
+    types_in,
+)
+from dpsql.sql.relations import Join
+from dpsql.sql.scalars import Apply, ColumnRef, Constant
+
+Pairs: TypeAlias = frozenset[tuple[int, int]]
+_ANY: Final = SqlType.INTEGER
+
+
+def of_join(relation: Join, left: State, right: State) -> State:
+    """Pairs of rows for which the condition is true."""
+    if columns_in(left) & columns_in(right):
+        raise refused("two columns with one number")
+    types = {**types_in(left), **types_in(right)}
+    require_condition(relation.condition, types, columns_in(left) | columns_in(right))
+    if isinstance(right, Totals):
+        return _totals_beside(relation, left, right)
+    if isinstance(left, Totals):
+        raise refused("rows are put beside totals")
+    if relation.outer and not (isinstance(left, Public) and isinstance(right, Public)):
+        raise refused("an outer join of private rows")
+    pairs = _of_one_type(equalities(relation.condition), types)
+    match left, right:
+        case Public(), Public():
+            return _public(relation, left, right)
+        case Owned(), Public():
+            return _with_public(relation, left, right, pairs)
+        case Public(), Owned():
+            return _with_public(relation, right, left, pairs)
+        case Owned(), Owned():
+            return _of_one_person(relation, left, right, pairs)
+        case Pending(), Pending() | Owned():
+            return _along_path(relation, left, right, pairs)
+        case _:
+            raise refused("a join no rule names")
+
+
+def _of_one_type(pairs: Pairs, types: Mapping[int, SqlType | None]) -> Pairs:
+    """Equal after a conversion is not equal: '1' and '01' are one number."""
+    return frozenset((a, b) for a, b in pairs if types[a] is types[b])
+
+
+def _public(relation: Join, left: Public, right: Public) -> Public:
+    both = left.distinct is not None and right.distinct is not None and not relation.outer
+    most = None if left.most is None or right.most is None else left.most * right.most
+    return Public(
+        types={**left.types, **right.types},
+        distinct=(left.distinct or NOTHING) | (right.distinct or NOTHING) if both else None,
+        most=most,
+    )
+
+
+def _with_public(relation: Join, owned: Owned, public: Public, pairs: Pairs) -> Owned:
+    """Rows keep their owner. Equality with all columns of distinct public rows finds at most one of them."""
+    mine = frozenset(number for number, fact in owned.facts.items() if fact.type is not None)
+    matched = frozenset(b for a, b in pairs if a in mine and b in public.types)
+    equal = frozenset(a for a, b in pairs if a in mine and b in public.types)
+    once = public.distinct is not None and public.distinct <= matched
+    facts = {**owned.facts, **{number: Fact(type=type_) for number, type_ in public.types.items()}}
+    crowd = ROWS
+    caps: Mapping[Ids, int] = {}
+    if once:
+        caps = owned.caps
+        inside = [most for alike, most in caps.items() if alike - owned.owner_columns <= equal]
+        crowd = min([owned.crowd, *(KEYS * most for most in inside)])
+    elif public.most is not None:
+        caps = {alike: most * public.most for alike, most in owned.caps.items()}
+    return replace(
+        owned,
+        facts=_beside(facts, once=once),
+        basis=relation,
+        part=False,
+        caps=caps,
+        spread=owned.spread if public.most is None or not equal else least(owned.spread, {equal: public.most}),
+        crowd=crowd,
+        table=None,
+    )
+
+
+def _beside(facts: Facts, *, once: bool) -> dict[int, Fact]:
+    """Facts above a join: columns are no longer those of one table, and a repeated row leaves its ball."""
+    return {
+        number: replace(fact, source=None, role=None if isinstance(fact.role, Coordinate) and not once else fact.role)
+        for number, fact in as_basis(facts).items()
+    }
+
+
+def _of_one_person(relation: Join, left: Owned, right: Owned, pairs: Pairs) -> Owned:
+    """Rows of two private relations, where every part of the person is equated."""
+    if not left.owner or len(left.owner) != len(right.owner):
+        raise refused("rows that are units of their own are paired")
+    for mine, other in zip(left.owner, right.owner, strict=True):
+        if not any(a in mine and b in other for a, b in pairs):
+            raise refused("rows of different people are paired")
+    typed = frozenset(number for number, fact in left.facts.items() if fact.type is not None)
+    crossing = frozenset((a, b) for a, b in pairs if a in typed and b in right.facts)
+    back = frozenset((b, a) for a, b in crossing)
+    left_once, right_once = _found_once(right, crossing), _found_once(left, back)
+    owner = tuple(mine | other for mine, other in zip(left.owner, right.owner, strict=True))
+    joined = Owned(
+        owner=owner,
+        facts={**_beside(left.facts, once=left_once), **_beside(right.facts, once=right_once)},
+        basis=relation,
+        known=all_known(left.known | right.known, owner),
+        caps=least(
+            left.caps if left_once else {},
+            right.caps if right_once else {},
+            {a | b: m * n for a, m in left.caps.items() for b, n in right.caps.items()},
+        ),
+        spread=least(left.spread, right.spread, _equal_spread(right, crossing), _equal_spread(left, back)),
+        crowd=min([ROWS, *([left.crowd] if left_once else []), *([right.crowd] if right_once else [])]),
+    )
+    return _kept_basis(joined, left, right) if left_once and _norm_beside(left, right) else joined
+
+
+def _found_once(other: Owned, crossing: Iterable[tuple[int, int]]) -> bool:
+    """No row finds two partners: of one unit at most one row of `other` agrees on what is equated."""
+    return other.rows(frozenset(b for _, b in crossing)) in {0, 1}
+
+
+def _equal_spread(other: Owned, crossing: Pairs) -> Mapping[Ids, int]:
+    """Columns equal to columns of `other` have no more combinations than those."""
+    groups = other.groups(frozenset(b for _, b in crossing))
+    return {} if groups is None else {frozenset(a for a, _ in crossing): groups}
+
+
+def _norm_beside(left: Owned, right: Owned) -> bool:
+    norms = [fact.role for fact in right.facts.values() if isinstance(fact.role, Norm)]
+    return bool(norms) and all(norm.basis is left.basis or norm.basis == left.basis for norm in norms)
+
+
+def _kept_basis(joined: Owned, left: Owned, right: Owned) -> Owned:
+    """A norm was put beside its own rows: each row is still one row of the basis, none is there twice."""
+    facts = {
+        number: replace(fact, meaning=left.facts[number].meaning)
+        for number, fact in joined.facts.items()
+        if number in left.facts
+    }
+    for number in right.facts:
+        elsewhere = Apply("beside", (ColumnRef(number, _ANY),), _ANY)  # no column of the basis, whatever its number
+        facts[number] = replace(joined.facts[number], meaning=elsewhere)
+    return replace(joined, facts=facts, basis=left.basis, part=True)
+
+
+def _along_path(relation: Join, left: Pending, right: Pending | Owned, pairs: Pairs) -> State:
+    """One declared step towards the person, on unconverted columns."""
+    step, onward = left.table.path[0], right.table
+    if onward is None or onward.name != step.table:
+        raise refused("a path that leads to another table")
+    if (left.table.path[1:], left.table.person) != (onward.path, onward.person):
+        raise refused("a path that ends at another person")
+    named = {(left.facts[a].source, right.facts[b].source) for a, b in pairs if a in left.facts and b in right.facts}
+    wanted = {(folded(a), folded(b)) for a, b in zip(step.columns, step.to_columns, strict=True)}
+    if not wanted <= named:
+        raise refused("a path that is not followed along its declared columns")
+    behind = {number: replace(fact, source=None) for number, fact in left.facts.items()}
+    if isinstance(right, Pending):
+        return replace(right, facts={**behind, **right.facts})
+    return replace(
+        right,
+        facts=_beside({**behind, **right.facts}, once=False),
+        basis=relation,
+        part=False,
+        caps={},
+        spread={},
+        crowd=ROWS,
+        table=None,
+    )
+
+
+def _totals_beside(relation: Join, left: State, right: Totals) -> Totals:
+    """Totals are put beside other totals without keys, or to the right of public keys, each at its own."""
+    if isinstance(left, Totals) and not left.keys and not right.keys:
+        always = isinstance(relation.condition, Constant) and relation.condition.value is True
+        if not always or relation.outer:
+            raise refused("one row of totals is there or not, depending on rows")
+        return replace(left, values={**left.values, **right.values})
+    keys = {number: types_in(left)[number] for number in _public_keys(left)}
+    if not relation.outer or right.public or not right.keys:
+        raise refused("keys of private rows decide which totals are shown")
+    _require_each_key_once(relation, keys, right.keys)
+    added = {number: replace(value, null=True) for number, value in right.values.items()}
+    before = left.values if isinstance(left, Totals) else {}
+    return Totals(keys=keys, public=True, values={**before, **added})
+
+
+def _public_keys(left: State) -> Ids:
+    match left:
+        case Public(distinct=frozenset() as distinct) if distinct:
+            return distinct
+        case Totals(public=True, keys=keys) if keys:
+            return frozenset(keys)
+        case _:
+            raise refused("totals beside rows that are not distinct public keys")
+
+
+def _require_each_key_once(
+    relation: Join, keys: Mapping[int, SqlType | None], others: Mapping[int, SqlType | None]
+) -> None:
+    """The condition equates each public key with one key of the totals, one to one, and says nothing else."""
+    found: list[tuple[int, int]] = []
+    for part in conjuncts(relation.condition):
+        match part:
+            case Apply("alike", (ColumnRef(id=a), ColumnRef(id=b))):
+                found.append((a, b) if a in keys else (b, a))
+            case _:
+                raise refused("totals are put beside keys by something else than equality")
+    mine, other = [a for a, _ in found], [b for _, b in found]
+    if (set(mine), set(other)) != (set(keys), set(others)) or not len(keys) == len(others) == len(found):
+        raise refused("totals are put beside keys that are not their own")
+    if any(keys[a] is not others[b] for a, b in found):
+        raise refused("keys of two types are equal only after a conversion")

@@ -1,0 +1,253 @@
+"""How far off an answer will be: known before anything runs, from the plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.types import NUMERIC
+from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
+from dpsql.plan.notes import notes, number_of_groups
+from dpsql.plan.price import Plan, SlotNoise
+from dpsql.plan.slot_words import subject, unit_name
+from dpsql.plan.wording import amount, counted, margin_text
+from dpsql.sql.linear import LinearForm, linear_form
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.slots import SlotKind
+
+__all__ = ["Certainty", "Expectation", "expected", "notes", "slot_law", "told_noises"]
+
+
+class Certainty(Enum):
+    """What can be said about an output column before it exists."""
+
+    KEY = "key"
+    """A released key, or made of keys alone: it has no margin."""
+    EXACT = "exact"
+    """It reads nothing private."""
+    MARGIN = "margin"
+    """The same ± in every row, from the law of the noise."""
+    PER_COUNT = "per count"
+    """An average: the ± is a number over the released count of the row."""
+    SIMULATED = "simulated"
+    """The ± depends on the released numbers; it comes with the answer."""
+    DERIVED = "derived"
+    """Made of noisy numbers, but not a number: it has no margin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What to expect of one column of the answer, at the confidence of the terms."""
+
+    name: str
+    certainty: Certainty
+    margin: Fraction | None = None
+    """± of every row; 0 where the column is exact. None: not one number for all rows."""
+    over_count: Fraction | None = None
+    """Of an average: its margin is this over the released count, where the average is near the middle of its bounds."""
+    over_count_at_most: Fraction | None = None
+    """The same wherever the average lies: the noise of the count then moves it too."""
+    examples: tuple[tuple[int, Fraction], ...] = ()
+    """(count, margin) for sizes that follow from the public number of rows."""
+    cause: str | None = None
+    """What makes the margin as large as it is."""
+
+    @property
+    def noisy(self) -> bool:
+        """It is a number that carries noise."""
+        return self.certainty in _NOISY
+
+    @property
+    def per_count(self) -> str | None:
+        """`± 550 / n`, of an average."""
+        return None if self.over_count is None else f"± {margin_text(self.over_count)} / n"
+
+    @property
+    def text(self) -> str:
+        """In a few words."""
+        return f"{self.name} {_WORDS[self.certainty](self)}"
+
+
+_NOISY: Final = frozenset({Certainty.MARGIN, Certainty.PER_COUNT, Certainty.SIMULATED})
+
+
+def _per_count_words(column: Expectation) -> str:
+    sizes = "; ".join(f"± {margin_text(margin)} if n = {amount(count)}" for count, margin in column.examples)
+    at_most = column.over_count_at_most
+    far = "" if at_most is None else f", at most ± {margin_text(at_most)} / n near a bound"
+    return f"{column.per_count}" + (f" ({sizes})" if sizes else "") + far
+
+
+_WORDS: Final[Mapping[Certainty, Callable[[Expectation], str]]] = {
+    Certainty.KEY: lambda column: "is a group",
+    Certainty.EXACT: lambda column: "is exact",
+    Certainty.MARGIN: lambda column: f"± {margin_text(column.margin or Fraction(0))}",
+    Certainty.PER_COUNT: _per_count_words,
+    Certainty.SIMULATED: lambda column: "± by simulation when it runs",
+    Certainty.DERIVED: lambda column: "follows noisy numbers and has no margin",
+}
+
+
+def expected(plan: Plan) -> tuple[Expectation, ...]:
+    """One per output column, in order. The same plan gives the same numbers; no row and no chance enters.
+
+    Theorem   linear outputs: `mechanisms.margins.linear_margin`. Averages: (S + e)/(N + f) − S/N is
+              (e − f·S/N)/(N + f), and |S/N| is at most half the width of the bounds.
+    Requires  nothing.
+    Rounds    up.
+    """
+    noises = {noise.placed.column.id: noise for noise in told_noises(plan)}
+    return tuple(_of_column(output.name, output.expression, noises, plan) for output in plan.bounded.finish.outputs)
+
+
+def told_noises(plan: Plan) -> tuple[SlotNoise, ...]:
+    """The noise of what will be told: of the stored release where one is good enough, else of the steps."""
+    if plan.stored is None:
+        return plan.noises
+    pairs = zip(plan.bounded.slots, plan.stored.noises, strict=True)
+    return tuple(SlotNoise(placed=placed, carried=carried) for placed, carried in pairs)
+
+
+_Noises = Mapping[int, SlotNoise]
+
+
+def _of_column(name: str, scalar: Scalar, noises: _Noises, plan: Plan) -> Expectation:
+    read = columns_of(scalar)
+    if read.isdisjoint(noises):
+        if plan.steps and not read.isdisjoint(key.column.id for key in plan.bounded.query.keys):
+            return Expectation(name=name, certainty=Certainty.KEY)
+        return Expectation(name=name, certainty=Certainty.EXACT, margin=Fraction(0))
+    if scalar.type not in NUMERIC:
+        return Expectation(name=name, certainty=Certainty.DERIVED)
+    shape = _shape(scalar, noises)
+    if shape is None:
+        return Expectation(name=name, certainty=Certainty.SIMULATED)
+    if shape.count is not None:
+        return _average(name, shape.top, shape.count, noises, plan)
+    return Expectation(
+        name=name,
+        certainty=Certainty.MARGIN,
+        margin=_margin(shape.top.weights, noises, plan),
+        cause=_cause(shape.top, noises, plan),
+    )
+
+
+def slot_law(noise: SlotNoise) -> NoisySlotLaw:
+    """The noise of a slot as margins are computed from it."""
+    return NoisySlotLaw(law=noise.carried.law, grain=noise.carried.size, rounded=noise.carried.rounded)
+
+
+def _margin(weights: Mapping[int, Fraction], noises: _Noises, plan: Plan) -> Fraction:
+    terms = [(weight, slot_law(noises[number])) for number, weight in weights.items()]
+    return linear_margin(terms, confidence=plan.terms.confidence)
+
+
+def _average(name: str, top: LinearForm, count: int, noises: _Noises, plan: Plan) -> Expectation:
+    ((number, weight),) = top.weights.items()
+    centred = noises[number].placed.slot
+    half = centred.size * centred.reach / centred.cap
+    size = _margin(top.weights, noises, plan)
+    return Expectation(
+        name=name,
+        certainty=Certainty.PER_COUNT,
+        over_count=size,
+        over_count_at_most=_margin({number: weight, count: weight * half}, noises, plan),
+        examples=tuple((rows, size / rows) for rows in _sizes(plan)),
+    )
+
+
+def _sizes(plan: Plan) -> tuple[int, ...]:
+    """An even share of the public number of rows, and a tenth of it; nothing where no size is public."""
+    query = plan.bounded.query
+    rows = {query.catalog.policy.tables[name].rows for name in query.private_tables}
+    groups = number_of_groups(plan.bounded)
+    if len(rows) != 1 or not groups:
+        return ()
+    (public,) = rows
+    share = _two_digits((public or 0) // groups)
+    return tuple(dict.fromkeys(size for size in (share, share // 10) if size))
+
+
+def _two_digits(size: int) -> int:
+    unit: int = 10 ** max(0, len(str(size)) - 2)
+    return size // unit * unit
+
+
+def _cause(form: LinearForm, noises: _Noises, plan: Plan) -> str | None:
+    """Of a single sum or count: how far one person may move it."""
+    if len(form.weights) != 1:
+        return None
+    slot = noises[next(iter(form.weights))].placed.slot
+    bounded = plan.bounded
+    parts = []
+    if slot.grain is not None:
+        low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
+        parts.append(f"{subject(slot, bounded.query)} within {low} and {high}")
+    if slot.cap > 1:
+        parts.append(counted(slot.cap, "row" if slot.kind is not SlotKind.DISTINCT else "value"))
+    if bounded.groups > 1:
+        parts.append(counted(bounded.groups, "group"))
+    return f"{' × '.join(parts)} of one {unit_name(bounded.query)}" if parts else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """`top` plus a constant; or, with a count, top / max(count, …) plus a constant."""
+
+    top: LinearForm
+    count: int | None = None
+
+
+def _shape(scalar: Scalar, noises: _Noises) -> _Shape | None:
+    """Linear outputs and averages, perhaps moved, scaled, or kept inside bounds; None for everything else.
+
+    Keeping a number inside fixed bounds moves it no further from a truth that is kept inside the same bounds.
+    """
+    form = linear_form(scalar, noises)
+    if form is not None:
+        return _Shape(top=form)
+    match scalar:
+        case Apply("clamp", (inside, Constant(), Constant())) | Apply("to_double", (inside,)):
+            return _shape(inside, noises)
+        case Apply("neg", (inside,)):
+            return _scaled(_shape(inside, noises), Fraction(-1))
+        case Apply("add" | "sub", (inside, Constant() as by)) | Apply("add", (Constant() as by, inside)):
+            return _scaled(_shape(inside, noises), None if _number(by) is None else Fraction(1))
+        case Apply("mul", (inside, Constant() as by)) | Apply("mul", (Constant() as by, inside)):
+            return _scaled(_shape(inside, noises), _number(by))
+        case Apply("div", (inside, Constant() as by)):
+            number = _number(by)
+            return _scaled(_shape(inside, noises), 1 / number if number else None)
+        case Apply("div", (above, below)):
+            return _quotient(linear_form(above, noises), below, noises)
+        case _:
+            return None
+
+
+def _number(constant: Constant) -> Fraction | None:
+    value = constant.value
+    return Fraction(value) if isinstance(value, int | Fraction) and not isinstance(value, bool) else None
+
+
+def _scaled(shape: _Shape | None, by: Fraction | None) -> _Shape | None:
+    if shape is None or not by:
+        return None
+    weights = {number: weight * by for number, weight in shape.top.weights.items()}
+    return _Shape(top=LinearForm(constant=shape.top.constant * by, weights=weights), count=shape.count)
+
+
+def _quotient(above: LinearForm | None, below: Scalar, noises: _Noises) -> _Shape | None:
+    """S / max(N, 1) for a centred sum S and a count N: what averages are made of."""
+    match below:
+        case Apply("greatest", (Apply("to_double", (ColumnRef(id=count),)) | ColumnRef(id=count), Constant())):
+            pass
+        case _:
+            return None
+    if above is None or above.constant or len(above.weights) != 1 or count not in noises:
+        return None
+    kinds = [noises[number].placed.slot.kind for number in (*above.weights, count)]
+    fits = kinds[0] is SlotKind.CENTRED and kinds[1] in (SlotKind.ROWS, SlotKind.VALUES)
+    return _Shape(top=above, count=count) if fits else None

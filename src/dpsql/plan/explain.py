@@ -1,0 +1,39 @@
+"""EXPLAIN PRIVACY: what a query would promise, cost and be worth. Free: it reads a plan, never a row.
+
+The very plan that would run is explained; nothing is planned a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpsql.accounting.account import Account
+from dpsql.plan.explain_json import Json, explained_json
+from dpsql.plan.explain_rules import RULES, Rule
+from dpsql.plan.explain_text import explained_text
+from dpsql.plan.price import Plan
+
+__all__ = ["RULES", "Explanation", "Rule", "explain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A plan, and the accounts that would pay for it: the analyst's grant and the promise it belongs to."""
+
+    plan: Plan
+    accounts: tuple[Account, ...]
+    dialect: str
+
+    def text(self, ascii: bool = False) -> str:  # noqa: A002  # the word for it
+        """For people: at most a hundred columns; with `ascii`, in letters every terminal has."""
+        return explained_text(self.plan, self.accounts, ascii_only=ascii)
+
+    def as_json(self) -> dict[str, Json]:
+        """For programs: everything, with exact numbers as text."""
+        return explained_json(self.plan, self.accounts, dialect=self.dialect)
+
+
+def explain(plan: Plan, *, accounts: Sequence[Account], dialect: str) -> Explanation:
+    """The explanation of a plan. Pure: it depends on plan, policy and accounts, and changes none of them."""
+    return Explanation(plan=plan, accounts=tuple(accounts), dialect=dialect)

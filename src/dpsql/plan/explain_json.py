@@ -1,0 +1,255 @@
+"""An explanation as data: exact numbers as text, enough to derive the price again without dpsql."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import date
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import Triple, triple
+from dpsql.catalog.model import Mode, Value
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.plan.expected import Expectation, expected
+from dpsql.plan.explain_facts import assumes, not_covered
+from dpsql.plan.explain_promise import account_name, cost, price_of, promise
+from dpsql.plan.explain_rules import RULES
+from dpsql.plan.explain_tree import Node, derivation
+from dpsql.plan.notes import notes
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
+from dpsql.plan.reach import slot_l1, slot_l2_squared
+from dpsql.plan.slot_words import title, unit_name
+from dpsql.privacy.events import Composed, Event
+from dpsql.sql.bound import Bounded
+from dpsql.sql.contributions import ball
+from dpsql.sql.emit import statement_text
+from dpsql.sql.keys import Domain, KeyList, PrivateKey
+from dpsql.sql.outputs import GroupKey
+from dpsql.sql.rewrite import Statement
+from dpsql.sql.slots import Slot
+
+Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
+
+FORM: Final = 1
+"""The version of this shape."""
+
+
+def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> dict[str, Json]:
+    """All of an explanation. Fractions are text such as "1/20"; null stands for infinity in prices."""
+    tree = derivation(plan)
+    return {
+        "version": FORM,
+        "query": plan.bounded.query.text,
+        "spent": "0",
+        "known": plan.stored is not None,
+        "promise": _promise(plan, accounts),
+        "terms": _terms(plan),
+        "bounding": _bounding(plan.bounded),
+        "steps": [] if plan.stored is not None else [_step(step, plan, dialect) for step in plan.steps],
+        "public": _sql(plan.rewritten.public, dialect),
+        "price": _triple(price_of(plan)),
+        "accounts": [_account(account, plan) for account in accounts],
+        "cost": list(cost(plan, accounts)),
+        "expected": [_expectation(column) for column in expected(plan)],
+        "notes": list(notes(plan)),
+        "assumes": list(assumes(plan)),
+        "not_covered": list(not_covered(plan)),
+        "derivation": _node(tree),
+        "rules": _rules(tree),
+    }
+
+
+def _fraction(value: Fraction | int | None) -> str | None:
+    return None if value is None else str(Fraction(value))
+
+
+def _triple(price: Triple) -> Json:
+    return {"epsilon": _fraction(price.epsilon), "delta": _fraction(price.delta), "rho": _fraction(price.rho)}
+
+
+def _sql(statement: Statement | None, dialect: str) -> str | None:
+    return None if statement is None else statement_text(statement, dialect=dialect)
+
+
+def _promise(plan: Plan, accounts: Sequence[Account]) -> Json:
+    query = plan.bounded.query
+    person = query.catalog.policy.person
+    return {
+        "unit": unit_name(query),
+        "label": person.label,
+        "group_size": person.group_size,
+        "neighbours": plan.bounded.neighbours.value,
+        "sentences": list(promise(plan, accounts)),
+    }
+
+
+def _terms(plan: Plan) -> Json:
+    terms = plan.terms
+    return {
+        "cost": _fraction(terms.cost),
+        "confidence": _fraction(terms.confidence),
+        "noise": None if terms.noise is None else terms.noise.value,
+        "pure": terms.pure,
+        "gaussian_rho": _fraction(terms.gaussian_rho),
+        "selection_share": _fraction(terms.selection_share),
+        "delta": _fraction(terms.delta),
+        "policy": plan.recalled.policy,
+        "data_version": plan.recalled.data_version,
+    }
+
+
+def _bounding(bounded: Bounded) -> Json:
+    keys = zip(bounded.query.keys, bounded.domains, strict=False)  # public queries have keys without domains
+    return {
+        "neighbours": bounded.neighbours.value,
+        "groups": bounded.groups,
+        "mode": None if bounded.mode is None else bounded.mode.value,
+        "one_row_each": bounded.one_row_each,
+        "keys": [_key(key, domain) for key, domain in keys],
+    }
+
+
+def _key(key: GroupKey, domain: Domain) -> Json:
+    if isinstance(domain, KeyList):
+        return {"text": key.text, "kind": "list", "values": [_value(value) for value in domain.values]}
+    return {"text": key.text, "kind": "private" if isinstance(domain, PrivateKey) else "public table"}
+
+
+def _value(value: Value) -> Json:
+    if isinstance(value, Fraction):
+        return str(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _step(step: Step, plan: Plan, dialect: str) -> Json:
+    told: dict[str, Json] = {
+        "kind": "select" if isinstance(step, SelectionStep) else "measure",
+        "sql": _sql(step.statement, dialect),
+        "key_columns": len(step.statement.keys),
+        "event": _event(step.event),
+        "price": _triple(triple(step.event)),
+    }
+    if isinstance(step, MeasurementStep):
+        return {**told, "slots": _slots(step.noises, plan.bounded)}
+    counts = () if step.counts is None else (step.counts,)
+    return {**told, "mechanism": _selection(step), "slots": _slots(counts, plan.bounded)}
+
+
+def _selection(step: SelectionStep) -> Json:
+    mechanism = step.mechanism
+    told: dict[str, Json] = {
+        "delta": _fraction(Fraction(mechanism.delta)),
+        "keys_per_unit": mechanism.keys_per_unit,
+        "keys": mechanism.keys,
+    }
+    if isinstance(mechanism, GaussianThresholdSelection):
+        return told | {
+            "name": "gaussian threshold",
+            "rule": "M4",
+            "sigma_squared": _fraction(Fraction(mechanism.sigma_squared)),
+            "threshold": mechanism.threshold,
+        }
+    return told | {
+        "name": "optimal selection",
+        "rule": "M3",
+        "epsilon": _fraction(Fraction(mechanism.epsilon)),
+        "certain": mechanism.certain,
+    }
+
+
+def _slots(noises: Sequence[SlotNoise], bounded: Bounded) -> list[Json]:
+    return [
+        {**_slot(noise.placed.slot, bounded), "noise": _noise(noise), "ball": weight}
+        for noise, weight in zip(noises, _weights(noises, bounded), strict=True)
+    ]
+
+
+def _weights(noises: Sequence[SlotNoise], bounded: Bounded) -> list[Json]:
+    """In scale mode: a contribution times its weight is at most `unit`, and the squares of all add up to at most
+    groups · slots · unit²."""
+    if bounded.mode is not Mode.SCALE or not noises:
+        return [None] * len(noises)
+    inside = ball([noise.placed.slot for noise in noises], groups=bounded.groups)
+    return [{"unit": str(inside.unit), "weight": str(weight)} for weight in inside.weights]
+
+
+def _slot(slot: Slot, bounded: Bounded) -> dict[str, Json]:
+    grouped = bool(bounded.query.keys)
+    l1 = slot_l1(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
+    l2_squared = slot_l2_squared(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
+    return {
+        "title": title(slot, bounded),
+        "kind": slot.kind.value,
+        "cap": slot.cap,
+        "low": str(slot.low),
+        "high": str(slot.high),
+        "size": str(slot.size),
+        "middle": str(slot.middle),
+        "bounds": None if slot.grain is None else [str(slot.grain.lower), str(slot.grain.upper)],
+        "l1": str(l1),
+        "l2_squared": str(l2_squared),
+    }
+
+
+def _noise(noise: SlotNoise) -> Json:
+    carried = noise.carried
+    told: dict[str, Json] = {"size": str(carried.size), "rounded": carried.rounded}
+    if isinstance(carried.law, DiscreteLaplaceLaw):
+        return told | {"law": "discrete laplace", "rule": "M1", "scale": str(carried.law.scale)}
+    return told | {"law": "discrete gaussian", "rule": "M2", "sigma_squared": str(carried.law.sigma_squared)}
+
+
+def _event(event: Event) -> Json:
+    """The name of the event and its parameters."""
+    if isinstance(event, Composed):
+        return {"name": "Composed", "events": [_event(part) for part in event.events]}
+    told: dict[str, Json] = {"name": type(event).__name__}
+    for field in fields(event):
+        value = getattr(event, field.name)
+        told[field.name] = value if isinstance(value, int) else str(value)
+    return told
+
+
+def _account(account: Account, plan: Plan) -> Json:
+    event = None if plan.stored is not None else plan.event
+    admitted = event is None or account.admits(event)
+    after = account if event is None or not admitted else account.charged(event)
+    closes = admitted and account.pure_branch_open and not after.pure_branch_open
+    return {
+        "name": account_name(account),
+        "epsilon": str(account.epsilon),
+        "delta": str(account.delta),
+        "delta_prime": str(account.delta_prime),
+        "rho": str(account.rho),
+        "granted_from": _fraction(account.granted_from),
+        "spent": _triple(account.spent),
+        "left": str(account.epsilon - account.spent_epsilon),
+        "admitted": admitted,
+        "left_after": str(account.epsilon - after.spent_epsilon) if admitted else None,
+        "closes_pure_branch": closes,
+    }
+
+
+def _expectation(column: Expectation) -> Json:
+    return {
+        "name": column.name,
+        "certainty": column.certainty.value,
+        "text": column.text,
+        "margin": _fraction(column.margin),
+        "over_count": _fraction(column.over_count),
+        "over_count_at_most": _fraction(column.over_count_at_most),
+        "examples": [{"count": count, "margin": str(margin)} for count, margin in column.examples],
+        "cause": column.cause,
+    }
+
+
+def _node(node: Node) -> Json:
+    return {"text": node.text, "rules": list(node.rules), "children": [_node(child) for child in node.children]}
+
+
+def _rules(tree: Node) -> Json:
+    used = sorted({rule for node in tree.walk() for rule in node.rules})
+    return {rule: {"title": RULES[rule].title, "page": RULES[rule].path} for rule in used}

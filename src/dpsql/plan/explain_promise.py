@@ -1,0 +1,173 @@
+"""What a plan promises to one person, what it costs the accounts, and what the promise rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import FREE, Triple, triple
+from dpsql.enclosure import exp_bounds
+from dpsql.errors import Refused
+from dpsql.plan.price import Plan
+from dpsql.plan.slot_words import protects_rows, unit_name
+from dpsql.plan.wording import amount, five_digits, left_amount, percent
+from dpsql.privacy.group import group_privacy
+from dpsql.privacy.measure import PrivacyParams, posterior_bound
+from dpsql.privacy.rounding import round_up
+from dpsql.privacy.unit import Neighbours
+
+
+def price_of(plan: Plan) -> Triple:
+    """(ε, δ, ρ) of all steps; nothing where a stored answer is told again, or nothing private is read."""
+    event = plan.event
+    return FREE if event is None or plan.stored is not None else triple(event)
+
+
+def account_name(account: Account) -> str:
+    """A grant is the limit of one analyst; the promise is what people were told."""
+    return "the promise" if account.granted_from is None else "your grant"
+
+
+# ---- the promise -----------------------------------------------------------------------------------------------
+
+
+def promise(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """The promise in sentences."""
+    query = plan.bounded.query
+    if not query.private:
+        return ("Public tables alone are read. Nobody is in them, so the answer is exact and free.",)
+    if not plan.steps:
+        return ("What is asked is public by policy. No row of anybody is read: the answer is exact and free.",)
+    if plan.stored is not None:
+        return (
+            "The answer is already known, and at least as precise. It is told again for nothing.",
+            "What was released once tells no more the second time.",
+        )
+    price = price_of(plan)
+    own = tuple(_with_gaussian(plan, accounts) if price.epsilon is None else _with_epsilon(plan, price.epsilon))
+    return (f"Protected: {_who(plan)}.", *own)
+
+
+def _who(plan: Plan) -> str:
+    query = plan.bounded.query
+    policy = query.catalog.policy
+    if protects_rows(query):
+        return f"one row of {query.private_tables[0]}"
+    owned = [table.name for table in policy.tables.values() if not table.public and not table.unit_row]
+    return policy.person.label or f"one {policy.person.name}, with all of their rows in {', '.join(owned)}"
+
+
+def _change(plan: Plan) -> str:
+    unit = unit_name(plan.bounded.query)
+    if plan.bounded.neighbours is Neighbours.CHANGE_ONE:
+        return f"Replacing one {unit} by another"
+    return f"Adding or removing one {unit}"
+
+
+def _factor(epsilon: Fraction) -> str:
+    return f"e^{amount(epsilon)} = {five_digits(exp_bounds(epsilon)[1])}"
+
+
+def _odds(plan: Plan, epsilon: Fraction, delta: Fraction) -> str:
+    most = five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
+    apart = ", apart from that slack" if delta else ""
+    return f"In odds{apart}: a 50–50 guess about any one {unit_name(plan.bounded.query)} becomes at most {most} %."
+
+
+def _slack(delta: Fraction) -> str:
+    return f", apart from a slack of δ = {amount(delta)}" if delta else ""
+
+
+def _with_epsilon(plan: Plan, epsilon: Fraction) -> Iterator[str]:
+    delta = price_of(plan).delta
+    yield (
+        f"{_change(plan)} changes the probability of any answer to this query by at most a factor "
+        f"{_factor(epsilon)}{_slack(delta)}."
+    )
+    yield f"{_odds(plan, epsilon, delta)} ({_kind(plan, delta)})"
+    yield from _for_groups(plan, epsilon, delta, of="this query")
+
+
+def _kind(plan: Plan, delta: Fraction) -> str:
+    if not delta:
+        return "pure ε; δ = 0"
+    return f"δ is the chance that a group shows which only one {unit_name(plan.bounded.query)} has"
+
+
+def _with_gaussian(plan: Plan, accounts: Sequence[Account]) -> Iterator[str]:
+    """Gaussian noise has no ε of its own; the account it is paid from has one."""
+    price = price_of(plan)
+    rho = Fraction(0) if price.rho is None else price.rho
+    shares = [f"{percent(rho / account.rho)} of {account_name(account)}" for account in accounts if account.rho]
+    part = f": {' and '.join(shares)}" if shares else ""
+    slack = f", and δ = {amount(price.delta)}" if price.delta else ""
+    yield f"Gaussian noise has no ε by itself. This query takes ρ = {amount(rho)}{part}{slack}."
+    whole = _whole_promise(plan, accounts)
+    if whole is not None:
+        epsilon, delta = whole
+        yield (
+            f"For everything that is ever answered under the promise, this query included: {_lowered(_change(plan))} "
+            f"changes the probability of any answers by at most a factor {_factor(epsilon)}{_slack(delta)}."
+        )
+        yield _odds(plan, epsilon, delta)
+        yield from _for_groups(plan, epsilon, delta, of="all answers together")
+    closing = [account_name(account) for account in accounts if account.pure_branch_open]
+    if closing:
+        yield (
+            f"The first Gaussian answer closes the pure branch of {' and '.join(closing)} for ever: from then on all "
+            "answers are counted in ρ alone, where an answer of ε without Gaussian noise counts ε²/2."
+        )
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def _whole_promise(plan: Plan, accounts: Sequence[Account]) -> tuple[Fraction, Fraction] | None:
+    """(ε, δ) of the promise the accounts belong to."""
+    for account in accounts:
+        return account.granted_from or account.epsilon, account.delta
+    declared = plan.bounded.query.catalog.policy.promise
+    return None if declared is None else (declared.epsilon, declared.delta)
+
+
+def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> Iterator[str]:
+    """The promise for families, where the owner wants it printed."""
+    size = plan.bounded.query.catalog.policy.person.group_size
+    if size == 1:
+        return
+    try:
+        several = group_privacy(PrivacyParams(epsilon=round_up(epsilon), delta=round_up(delta)), size=size)
+    except Refused:
+        yield f"There is no promise for groups of {amount(size)} in {of}."
+        return
+    yield (
+        f"For groups of {amount(size)} in {of}: at most a factor {_factor(epsilon * size)}"
+        f"{_slack(Fraction(several.delta))}."
+    )
+
+
+# ---- the cost --------------------------------------------------------------------------------------------------
+
+
+def cost(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """What each account has now, and what it would have afterwards."""
+    if plan.event is None or plan.stored is not None:
+        return ("0: free, now and every time",)
+    first = f"{amount(plan.terms.cost)} of the account"
+    return tuple(_of_account(plan, account) for account in accounts) or (first,)
+
+
+def _of_account(plan: Plan, account: Account) -> str:
+    event, name = plan.event, account_name(account)
+    before = account.epsilon - account.spent_epsilon
+    left = f"{amount(plan.terms.cost)} of {left_amount(before)} left in {name}"
+    if event is None or not account.admits(event):
+        return f"{left}: not enough, it would be refused"
+    after = account.charged(event)
+    counted = "ε" if after.spent.epsilon == after.spent_epsilon else "ρ"
+    delta = price_of(plan).delta
+    room = account.delta - account.delta_prime - account.spent.delta
+    slack = f"; δ: {amount(delta)} of {left_amount(room)} left" if delta else ""
+    return f"{left} → {left_amount(account.epsilon - after.spent_epsilon)} left, counted in {counted}{slack}"

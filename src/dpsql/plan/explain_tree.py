@@ -1,0 +1,313 @@
+"""The derivation of a plan as a tree: what is released, from what, how far one person moves it, by which rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.accounting.triple import Triple, triple
+from dpsql.catalog.model import Mode, TablePolicy
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection
+from dpsql.plan.expected import slot_law
+from dpsql.plan.notes import even_chance, number_of_groups
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
+from dpsql.plan.reach import slot_l1, slot_l2_squared
+from dpsql.plan.slot_words import counts_people, title, unit_name
+from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
+from dpsql.sql.bound import Bounded
+from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan
+from dpsql.sql.scalars import ColumnRef, columns_of
+from dpsql.sql.slots import Slot, SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One line of a derivation, the rules it applies (`explain_rules.RULES`), and what it rests on."""
+
+    text: str
+    rules: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def derivation(plan: Plan) -> Node:
+    """How the price of a plan comes about."""
+    query = plan.bounded.query
+    below = source(query.relation, plan.bounded)
+    if not query.private:
+        return Node(text="read public tables: exact and free, nobody is in them", children=(below,))
+    if not plan.steps:
+        return Node(text="tell what is public already: exact and free, no row of anybody is read")
+    if plan.stored is not None:
+        return Node(text="tell the stored answer again: it was paid for when it was released", rules=("T6",))
+    if len(plan.steps) == 1:
+        (step,) = plan.steps
+        return _step(step, plan, below=(below,))
+    steps = tuple(_step(step, plan, below=()) for step in plan.steps)
+    total = price_text(_total(plan))
+    return Node(
+        text=f"{len(steps)} steps, paid together before the first one runs: {total}",
+        rules=("T4",) if _total(plan).epsilon is not None else ("T5", "T8"),
+        children=(*steps, below),
+    )
+
+
+def _total(plan: Plan) -> Triple:
+    event = plan.event
+    return Triple(epsilon=Fraction(0), delta=Fraction(0), rho=Fraction(0)) if event is None else triple(event)
+
+
+def price_text(price: Triple) -> str:
+    """ε where there is one, else ρ; δ where there is one."""
+    loss = f"ρ = {_infinite(price.rho)}" if price.epsilon is None else f"ε = {amount(price.epsilon)}"
+    return f"{loss}, δ = {amount(price.delta)}" if price.delta else loss
+
+
+def _infinite(value: Fraction | None) -> str:
+    return "∞" if value is None else amount(value)
+
+
+def _step(step: Step, plan: Plan, *, below: tuple[Node, ...]) -> Node:
+    if isinstance(step, SelectionStep):
+        return _selection(step, plan, below)
+    return _measurement(step, plan, below)
+
+
+# ---- finding private groups ------------------------------------------------------------------------------------
+
+
+def _selection(step: SelectionStep, plan: Plan, below: tuple[Node, ...]) -> Node:
+    bounded = plan.bounded
+    person, people = unit_name(bounded.query), plural(unit_name(bounded.query))
+    mechanism = step.mechanism
+    keys = ", ".join(key.text for key in bounded.query.keys)
+    what = "find and count" if step.counts is not None else "find"
+    limit = "" if bounded.one_row_each else ", chosen by a salted hash"
+    children = [
+        _shown_rule(mechanism, people),
+        Node(text=f"one {person} counts under at most {counted(bounded.groups, 'group')}{limit}", rules=("T2",)),
+    ]
+    if step.counts is not None:
+        children.append(_noise(step.counts, plan, share=triple(step.event)))
+    return Node(
+        text=f"{what} the private groups of {keys}: {price_text(triple(step.event))}",
+        rules=("M4", "T8") if isinstance(mechanism, GaussianThresholdSelection) else ("M3",),
+        children=(*children, *below),
+    )
+
+
+def _shown_rule(
+    mechanism: PartitionSelection[tuple[object, ...]] | GaussianThresholdSelection[tuple[object, ...]], people: str
+) -> Node:
+    if isinstance(mechanism, GaussianThresholdSelection):
+        sigma = about(math.sqrt(mechanism.sigma_squared))
+        return Node(
+            text=f"a group is shown where its number of {people}, with discrete Gaussian noise of σ = {sigma}, is "
+            f"above {amount(mechanism.threshold)}"
+        )
+    return Node(
+        text=f"a group is shown the more likely the more {people} it has: every second time from "
+        f"{amount(even_chance(mechanism))} on, always from {amount(mechanism.certain)} on"
+    )
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------
+
+
+def _measurement(step: MeasurementStep, plan: Plan, below: tuple[Node, ...]) -> Node:
+    bounded = plan.bounded
+    laplace = all(isinstance(noise.carried.law, DiscreteLaplaceLaw) for noise in step.noises)
+    price = triple(step.event)
+    slots = tuple(_slot(noise, plan, share=_share(price, len(step.noises))) for noise in step.noises)
+    inside = (_groups(bounded, below),) if bounded.query.keys else below
+    rules = (("T4",) if len(slots) > 1 else ()) if laplace else ("T5",)
+    return Node(
+        text=f"release {counted(len(slots), 'noisy number')}{_where(bounded)}: {price_text(price)}",
+        rules=(*rules, *(("T6",) if _processed(plan) else ())),
+        children=(*slots, *inside),
+    )
+
+
+def _share(price: Triple, slots: int) -> Triple:
+    """Every slot takes the same part of the price."""
+    return Triple(
+        epsilon=None if price.epsilon is None else price.epsilon / slots,
+        delta=price.delta,
+        rho=None if price.rho is None else price.rho / slots,
+    )
+
+
+def _where(bounded: Bounded) -> str:
+    if not bounded.query.keys:
+        return ""
+    if bounded.private_keys:
+        return " for each group that was found"
+    number = number_of_groups(bounded)
+    return " for each public group" if number is None else f" for each of {counted(number, 'public group')}"
+
+
+def _processed(plan: Plan) -> bool:
+    """Something is computed from released numbers, or chosen by them."""
+    finish = plan.bounded.finish
+    plain = all(isinstance(output.expression, ColumnRef) for output in finish.outputs)
+    return (
+        not plain or finish.having is not None or bool(finish.order_by) or finish.limit is not None or finish.distinct
+    )
+
+
+def _slot(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
+    bounded, slot = plan.bounded, noise.placed.slot
+    outputs = [out.name for out in bounded.finish.outputs if noise.placed.column.id in columns_of(out.expression)]
+    used = f", for {', '.join(outputs)}" if outputs else ", for HAVING or ORDER BY"
+    return Node(
+        text=f"{title(slot, bounded)}{used}",
+        children=(
+            _contribution(slot, bounded),
+            Node(text=_distance(noise, bounded), rules=("T2",)),
+            _noise(noise, plan, share=share),
+        ),
+    )
+
+
+def _contribution(slot: Slot, bounded: Bounded) -> Node:
+    person = unit_name(bounded.query)
+    low, high = amount(slot.low * slot.size), amount(slot.high * slot.size)
+    group = " to each group" if bounded.query.keys else ""
+    text = f"one {person} adds between {low} and {high}{group}"
+    capped = (
+        ""
+        if bounded.one_row_each or counts_people(slot, bounded.query)
+        else f"; {_CAPPED[slot.kind](amount(slot.cap))}"
+    )
+    if slot.grain is None:
+        return Node(text=text + capped, rules=("T2",))
+    bounds = f"{amount(Fraction(slot.grain.lower))} and {amount(Fraction(slot.grain.upper))}"
+    step = f", counted in steps of {grain_text(slot.grain.size)}" if slot.grain.size != 1 else ""
+    return Node(text=f"{text}: values clamped to {bounds}{step}{capped}", rules=("T2", "T3"))
+
+
+_CAPPED: Final[Mapping[SlotKind, Callable[[str], str]]] = {
+    SlotKind.ROWS: lambda cap: f"rows capped at {cap}",
+    SlotKind.VALUES: lambda cap: f"values capped at {cap}",
+    SlotKind.SUM: lambda cap: f"the sum clamped to {cap} times the bounds and 0",
+    SlotKind.CENTRED: lambda cap: f"more than {cap} values weighted down to {cap}",
+    SlotKind.SQUARES: lambda cap: f"more than {cap} values weighted down to {cap}",
+    SlotKind.DISTINCT: lambda cap: f"at most {cap} different values, chosen by a salted hash",
+}
+
+
+def _distance(noise: SlotNoise, bounded: Bounded) -> str:
+    """How far one unit moves the slot over all groups, in the norm of its noise."""
+    slot, person = noise.placed.slot, unit_name(bounded.query)
+    grouped = bool(bounded.query.keys)
+    groups = " over all groups" if grouped else ""
+    if bounded.mode is Mode.SCALE:
+        most = counted(bounded.groups, "group")
+        return (
+            f"all that one {person} adds, in all groups together, is scaled to what {most} at the limits would add (L2)"
+        )
+    if isinstance(noise.carried.law, DiscreteLaplaceLaw):
+        size = slot_l1(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped) * slot.size
+        return f"sensitivity {amount(size)}{groups} (L1)"
+    squared = slot_l2_squared(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
+    size_text = about(math.sqrt(squared) * slot.size)
+    return f"sensitivity {size_text}{groups} (L2)"
+
+
+def _noise(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
+    carried, confidence = noise.carried, plan.terms.confidence
+    law = slot_law(noise)
+    margin = law.law.margin(confidence=confidence) * law.grain + (Fraction(1, 2) if law.rounded else 0)
+    ends = f"{price_text(share)}, ± {margin_text(Fraction(margin))} at {percent(confidence)}"
+    if isinstance(carried.law, DiscreteLaplaceLaw):
+        return Node(
+            text=f"discrete Laplace noise of scale {amount(carried.law.scale * carried.size)}: {ends}",
+            rules=("M1", "M5"),
+        )
+    sigma = about(math.sqrt(carried.law.sigma_squared) * carried.size)
+    return Node(text=f"discrete Gaussian noise of σ = {sigma}: {ends}", rules=("M2", "M5"))
+
+
+# ---- groups and rows -------------------------------------------------------------------------------------------
+
+
+def _groups(bounded: Bounded, below: tuple[Node, ...]) -> Node:
+    person = unit_name(bounded.query)
+    keys = ", ".join(key.text for key in bounded.query.keys)
+    number = number_of_groups(bounded)
+    which = "groups found before" if bounded.private_keys else "public groups, all of them appear"
+    shown = which if number is None else f"{amount(number)} {which}"
+    if number == 1:
+        shown = "1 public group, it appears"
+    return Node(text=f"GROUP BY {keys}: {shown}; one {person} {_counts_in(bounded)}", rules=("T2",), children=below)
+
+
+def _counts_in(bounded: Bounded) -> str:
+    groups = counted(bounded.groups, "group")
+    if bounded.one_row_each:
+        return "is in one group at most"
+    if bounded.mode is Mode.SCALE:
+        return f"counts in all of theirs, scaled to the weight of {groups}"
+    number = number_of_groups(bounded)
+    if number is not None and number <= bounded.groups:
+        return "may count in all of them"
+    return f"counts in at most {groups}, chosen by a salted hash"
+
+
+def source(relation: Relation, bounded: Bounded) -> Node:
+    """Where the rows come from."""
+    query = bounded.query
+    match relation:
+        case Scan():
+            return Node(text=_scan(relation, bounded), rules=("T1",) if relation.private else ())
+        case Filter():
+            return Node(text="keep the rows that match WHERE", children=(source(relation.input, bounded),))
+        case Project():
+            return source(relation.input, bounded)
+        case Join():
+            return Node(
+                text="join, row by row", children=(source(relation.left, bounded), source(relation.right, bounded))
+            )
+        case Group(input=Scan() as scan, totals=()):
+            return Node(text=f"look up the {unit_name(query)} in {scan.table}")
+        case _:
+            return Node(text=type(relation).__name__.lower())
+
+
+def _scan(scan: Scan, bounded: Bounded) -> str:
+    query = bounded.query
+    table = query.catalog.policy.tables[scan.table]
+    if table.public:
+        return f"scan {table.name}: public, nobody is in it"
+    if table.unit_row:
+        return f"scan {table.name}: each row is protected by itself"
+    return f"scan {table.name}: {query.catalog.policy.person.name} = {way_to_person(table)}; {_limits(table, bounded)}"
+
+
+def way_to_person(table: TablePolicy) -> str:
+    """`patient_id`, or the path to it."""
+    steps = [f"{'+'.join(step.columns)} -> {step.table}.{'+'.join(step.to_columns)}" for step in table.path]
+    return " -> ".join([*steps, "+".join(table.person)])
+
+
+def _limits(table: TablePolicy, bounded: Bounded) -> str:
+    person = unit_name(bounded.query)
+    if bounded.one_row_each:
+        return f"one row per {person}, enforced by the engine"
+    if table.unique:
+        return f"one row per {person} counts"
+    declared = [
+        ("rows_per_person", table.rows_per_person),
+        ("rows_per_group", table.rows_per_group),
+        ("groups_per_person", table.groups_per_person),
+    ]
+    return ", ".join(f"{name} = {amount(limit)}" for name, limit in declared if limit is not None)

@@ -1,0 +1,158 @@
+"""Where a bound can bite: a margin covers the bounded quantity, and these sentences say how it may differ.
+
+They follow from the plan, so that they are the same whether or not any row is touched by a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.model import Mode
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection, keep_probability
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep
+from dpsql.plan.slot_words import counted_things, counts_people, in_one_group, subject, unit_name
+from dpsql.plan.wording import amount, counted, plural
+from dpsql.sql.bound import Bounded
+from dpsql.sql.intervals import Interval
+from dpsql.sql.keys import Domain, KeyList, PrivateKey
+from dpsql.sql.outputs import GroupKey
+from dpsql.sql.scalars import Apply, Constant
+from dpsql.sql.slots import Slot, SlotKind
+
+
+def notes(plan: Plan) -> tuple[str, ...]:
+    """One sentence for each bound that may change an answer, in the order of the query."""
+    if not plan.steps:
+        return ()
+    bounded = plan.bounded
+    found = [note for placed in bounded.slots for note in _of_slot(placed.slot, bounded)]
+    found += _of_groups(plan)
+    found += [
+        note
+        for key, domain in zip(bounded.query.keys, bounded.domains, strict=True)
+        for note in _of_key(key, domain, bounded)
+    ]
+    found += [hidden_groups(step, plan) for step in plan.steps if isinstance(step, SelectionStep)]
+    return tuple(dict.fromkeys(found))
+
+
+def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
+    if slot.grain is not None and _clamp_bites(slot, bounded):
+        low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
+        yield f"{subject(slot, bounded.query)} counts within {low} and {high}"
+    if not bounded.one_row_each and not counts_people(slot, bounded.query):
+        yield _CAPS[slot.kind](slot, bounded)
+
+
+def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
+    """False where type and expression already keep every value inside."""
+    if slot.argument is None or slot.grain is None:
+        return False
+    return not bounded.query.notes.proved(slot.argument).within(
+        Interval(Fraction(slot.grain.lower), Fraction(slot.grain.upper))
+    )
+
+
+def _beyond(slot: Slot, bounded: Bounded) -> str:
+    of = f"{counted_things(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+    return f"{of} beyond {amount(slot.cap)} are not counted"
+
+
+def _sum_beyond(slot: Slot, bounded: Bounded) -> str:
+    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+    low, high = amount(slot.low * slot.size), amount(slot.high * slot.size)
+    return f"the sum of {of} counts within {low} and {high}"
+
+
+def _weighted(slot: Slot, bounded: Bounded) -> str:
+    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+    times = "once" if slot.cap == 1 else f"{amount(slot.cap)} times"
+    return f"of more than {counted(slot.cap, 'value')} of {of}, their mean counts {times}"
+
+
+def _different(slot: Slot, bounded: Bounded) -> str:
+    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+    different = "1 value" if slot.cap == 1 else f"{amount(slot.cap)} different values"
+    return f"at most {different} of {of} {'is' if slot.cap == 1 else 'are'} counted, chosen by hash"
+
+
+_CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
+    SlotKind.ROWS: _beyond,
+    SlotKind.VALUES: _beyond,
+    SlotKind.SUM: _sum_beyond,
+    SlotKind.CENTRED: _weighted,
+    SlotKind.SQUARES: _weighted,
+    SlotKind.DISTINCT: _different,
+}
+
+
+def _of_groups(plan: Plan) -> Iterator[str]:
+    """Finding groups chooses some of each person; measuring chooses too, or scales."""
+    bounded = plan.bounded
+    if not bounded.keys_limited or _all_groups_fit(bounded):
+        return
+    person, groups = unit_name(bounded.query), counted(bounded.groups, "group")
+    scaled = bounded.mode is Mode.SCALE and any(isinstance(step, MeasurementStep) for step in plan.steps)
+    if bounded.private_keys or not scaled:
+        finding = " when groups are found" if scaled else ""
+        yield f"one {person} counts in at most {groups}{finding}, chosen by hash"
+    if scaled:
+        yield f"one {person} in more than {groups} is scaled down into all of them, to the weight of {groups}"
+
+
+def _all_groups_fit(bounded: Bounded) -> bool:
+    """There are no more groups than one person may be in."""
+    number = number_of_groups(bounded)
+    return number is not None and number <= bounded.groups
+
+
+def number_of_groups(bounded: Bounded) -> int | None:
+    """How many groups the answer has, where that follows from policy and query."""
+    number = 1
+    for domain in bounded.domains:
+        if not isinstance(domain, KeyList):
+            return None
+        number *= len(domain.values)
+    return number
+
+
+def _of_key(key: GroupKey, domain: Domain, bounded: Bounded) -> Iterator[str]:
+    """Public groups are a list, and rows may have other values; CASE and the like name all that they can have."""
+    if isinstance(domain, PrivateKey) or isinstance(key.expression, Constant):
+        return
+    if isinstance(key.expression, Apply) and key.expression.function in ("case", "coalesce"):
+        return
+    yield f"rows whose {key.text or 'key'} is not among the public groups are left out"
+
+
+def hidden_groups(step: SelectionStep, plan: Plan) -> str:
+    """From how many people on a group is likely to appear."""
+    people = plural(unit_name(plan.bounded.query))
+    mechanism = step.mechanism
+    if isinstance(mechanism, GaussianThresholdSelection):
+        return f"groups with fewer than about {amount(mechanism.threshold)} {people} stay hidden"
+    return (
+        f"groups with fewer than about {amount(even_chance(mechanism))} {people} stay hidden; from "
+        f"{amount(mechanism.certain)} on all are shown"
+    )
+
+
+def even_chance(mechanism: PartitionSelection[tuple[object, ...]]) -> int:
+    """The smallest number of people whose group is shown at least every second time.
+
+    Theorem   docs/theorems/partition_selection.md: the probability rises with the number of people, up to 1.
+    Requires  nothing.
+    Rounds    up.
+    """
+    epsilon, delta = mechanism.per_key
+    low, high = 0, mechanism.certain  # shown less than every second time; shown at least so often
+    while high - low > 1:
+        middle = (low + high) // 2
+        if keep_probability(people=middle, epsilon=epsilon, delta=delta) >= Fraction(1, 2):
+            high = middle
+        else:
+            low = middle
+    return high

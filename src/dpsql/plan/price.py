@@ -1,0 +1,334 @@
+"""price: what a cost buys. Recalled -> Plan: mechanisms, scales, and one event for the account.
+
+Laplace, selection: ε is the cost. Gaussian: the same share of the account in ρ. Of the two the one with less noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, isqrt
+from typing import Final, TypeAlias
+
+from dpsql.catalog.model import Mode, Noise
+from dpsql.errors import NeedsDelta, NotSupported
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection
+from dpsql.plan.reach import slot_l1, slot_l2_squared
+from dpsql.plan.recall import Carried, Law, Recalled, Stored, precise_enough
+from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
+from dpsql.privacy.unit import Neighbours
+from dpsql.sql.bound import COUNT_GRAIN, Bounded, PlacedSlot
+from dpsql.sql.contributions import ball
+from dpsql.sql.rewrite import Rewritten, Statement
+from dpsql.sql.slots import Slot, SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is offered for an answer, and what the account makes of it."""
+
+    cost: Fraction
+    """In ε of the account."""
+    confidence: Fraction
+    noise: Noise | None
+    pure: bool
+    """The account's first branch would grant the cost as ε. Once it is closed, everything is counted in ρ."""
+    gaussian_rho: Fraction
+    """The ρ this cost buys: the same share of ρ* as the cost is of ε; 0 where the account grants no Gaussian noise."""
+    selection_share: Fraction | None
+    delta: Fraction | None
+    """What finding private keys may spend of δ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotNoise:
+    """The noise of one slot."""
+
+    placed: PlacedSlot
+    carried: Carried
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionStep:
+    """Which private keys may be shown."""
+
+    statement: Statement
+    mechanism: PartitionSelection[tuple[object, ...]] | GaussianThresholdSelection[tuple[object, ...]]
+    counts: SlotNoise | None
+    """The noisy numbers of people are released with the keys, and answer this slot."""
+
+    @property
+    def event(self) -> Event:
+        return self.mechanism.event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementStep:
+    """All slots of all keys, with noise."""
+
+    statement: Statement
+    noises: tuple[SlotNoise, ...]
+    event: Event
+
+
+Step: TypeAlias = SelectionStep | MeasurementStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that will happen, priced before any of it does."""
+
+    recalled: Recalled
+    terms: Terms
+    steps: tuple[Step, ...]
+    stored: Stored | None = None
+    """A stored release that is at least as precise as what the steps would buy: then none of them is taken."""
+
+    @property
+    def rewritten(self) -> Rewritten:
+        return self.recalled.rewritten
+
+    @property
+    def bounded(self) -> Bounded:
+        return self.rewritten.bounded
+
+    @property
+    def event(self) -> Event | None:
+        """What the account is charged; None: nothing private is read."""
+        return Composed(tuple(step.event for step in self.steps)) if self.steps else None
+
+    @property
+    def noises(self) -> tuple[SlotNoise, ...]:
+        """One per slot, in the order of the slots."""
+        last = self.steps[-1] if self.steps else None
+        if isinstance(last, MeasurementStep):
+            return last.noises
+        return (last.counts,) if last is not None and last.counts is not None else ()
+
+
+def price(recalled: Recalled, terms: Terms) -> Plan:
+    """The plan this cost buys; the stored release it need not buy again."""
+    plan = Plan(recalled=recalled, terms=terms, steps=_steps(recalled.rewritten, terms))
+    wanted = tuple(noise.carried for noise in plan.noises)
+    return replace(plan, stored=precise_enough(recalled.stored, wanted, confidence=terms.confidence))
+
+
+def _steps(rewritten: Rewritten, terms: Terms) -> tuple[Step, ...]:
+    if rewritten.selection is not None:
+        return _selected(rewritten, rewritten.selection, terms)
+    return () if rewritten.measurement is None else (_measured(rewritten, terms, share=Fraction(1)),)
+
+
+def _selected(rewritten: Rewritten, statement: Statement, terms: Terms) -> tuple[Step, ...]:
+    """Keys first, then values over them; where people per key is the question, both at once."""
+    bounded = rewritten.bounded
+    if terms.delta is None or not terms.delta:
+        raise _needs_delta(bounded)
+    if rewritten.measurement is None:
+        return (_selection(statement, bounded, terms, share=Fraction(1)),)
+    if bounded.only_people and terms.gaussian_rho and terms.noise is not Noise.LAPLACE:
+        return (_counted(statement, bounded, terms),)
+    if terms.selection_share is None:
+        raise _needs_delta(bounded)
+    return (
+        _selection(statement, bounded, terms, share=terms.selection_share),
+        _measured(rewritten, terms, share=1 - terms.selection_share),
+    )
+
+
+def _needs_delta(bounded: Bounded) -> NeedsDelta:
+    key = next(iter(bounded.query.keys))
+    name = key.text or "this key"
+    return NeedsDelta(
+        f"the groups of {name} are not public, so rare ones must be hidden; that needs delta",
+        why="a group that only one person has would reveal that person just by being listed",
+        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'): then all are shown, empty ones too. The owner can "
+        "list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
+        at=key.at,
+    )
+
+
+def _selection(statement: Statement, bounded: Bounded, terms: Terms, *, share: Fraction) -> SelectionStep:
+    """The rule that shows smaller groups: independent decisions, or one Gaussian threshold."""
+    delta = terms.delta or Fraction(0)
+    optimal: PartitionSelection[tuple[object, ...]] = PartitionSelection(
+        epsilon=epsilon_for(terms, share=share, parts=_changed_keys(bounded)),
+        delta=delta,
+        keys_per_unit=bounded.groups,
+        neighbours=bounded.neighbours,
+    )
+    if not terms.gaussian_rho or terms.noise is Noise.LAPLACE:
+        return SelectionStep(statement=statement, mechanism=optimal, counts=None)
+    threshold = _threshold(bounded, rho=terms.gaussian_rho * share, delta=delta)
+    smaller = threshold if 2 * threshold.threshold < optimal.certain else optimal
+    return SelectionStep(statement=statement, mechanism=smaller, counts=None)
+
+
+def _threshold(bounded: Bounded, *, rho: Fraction, delta: Fraction) -> GaussianThresholdSelection[tuple[object, ...]]:
+    return GaussianThresholdSelection(
+        sigma_squared=coarser(Fraction(_changed_keys(bounded)) / (2 * rho)),
+        delta=delta,
+        keys_per_unit=bounded.groups,
+        neighbours=bounded.neighbours,
+    )
+
+
+def _changed_keys(bounded: Bounded) -> int:
+    """In how many keys two neighbours may differ."""
+    return bounded.groups * (2 if bounded.neighbours is Neighbours.CHANGE_ONE else 1)
+
+
+def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
+    """The ε that `share` of the cost buys for `parts` independent decisions of equal ε.
+
+    Theorem   docs/theorems/event_triples.md: on the first branch the cost itself; on the second, where such decisions
+              cost ρ = ε²/2·parts, the ε whose ρ is the same share of ρ*.
+    Requires  0 < share <= 1, parts >= 1.
+    Rounds    down.
+    """
+    if terms.pure or not terms.gaussian_rho:
+        return terms.cost * share
+    return Fraction(isqrt(floor(2 * parts * terms.gaussian_rho * share * 4**_BITS_OF_ROOT)), 2**_BITS_OF_ROOT)
+
+
+def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionStep:
+    """The thresholded noisy number of people is the answer."""
+    mechanism = _threshold(bounded, rho=terms.gaussian_rho, delta=terms.delta or Fraction(0))
+    (placed,) = bounded.slots
+    law = DiscreteGaussianLaw(sigma_squared=Fraction(mechanism.sigma_squared))
+    noise = SlotNoise(placed=placed, carried=Carried(law=law, size=Fraction(1), rounded=False))
+    return SelectionStep(statement=statement, mechanism=mechanism, counts=noise)
+
+
+def _measured(rewritten: Rewritten, terms: Terms, *, share: Fraction) -> MeasurementStep:
+    """One joint mechanism for all slots: each gets the same share of the price."""
+    bounded = rewritten.bounded
+    if rewritten.measurement is None:
+        raise NotSupported("nothing is measured", why="there is no slot", fix="ask for an aggregate")
+    if bounded.mode is Mode.SCALE:
+        noises, event = _scaled(bounded, rho=terms.gaussian_rho * share)
+    elif _gaussian_is_better(bounded, terms, share):
+        noises, event = _gaussian(bounded, rho=terms.gaussian_rho * share)
+    else:
+        noises, event = _laplace(bounded, epsilon=epsilon_for(terms, share=share))
+    return MeasurementStep(statement=rewritten.measurement, noises=noises, event=event)
+
+
+def _distances(bounded: Bounded) -> list[tuple[PlacedSlot, int, int]]:
+    grouped = bool(bounded.query.keys)
+    return [
+        (
+            placed,
+            slot_l1(placed.slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped),
+            slot_l2_squared(placed.slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped),
+        )
+        for placed in bounded.slots
+    ]
+
+
+def _gaussian_is_better(bounded: Bounded, terms: Terms, share: Fraction) -> bool:
+    """The smaller variance at this cost, slot by slot in its own unit; ties to Laplace."""
+    if terms.noise is Noise.LAPLACE:
+        return False
+    if not terms.gaussian_rho:
+        if terms.noise is Noise.GAUSSIAN:
+            raise NotSupported(
+                "this account grants no Gaussian noise",
+                why="it has no δ', or its second branch is spent",
+                fix='leave noise out, or say noise = "laplace"',
+            )
+        return False
+    if terms.noise is Noise.GAUSSIAN:
+        return True
+    slots = len(bounded.slots)
+    epsilon, rho = epsilon_for(terms, share=share), terms.gaussian_rho * share
+    distances = _distances(bounded)
+    laplace = sum(2 * (Fraction(l1 * slots) / epsilon) ** 2 / placed.slot.reach**2 for placed, l1, _ in distances)
+    gaussian = sum(
+        Fraction(l2_squared * slots) / (2 * rho) / placed.slot.reach**2 for placed, _, l2_squared in distances
+    )
+    return gaussian < laplace
+
+
+def _laplace(bounded: Bounded, *, epsilon: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:
+    """Basic composition over slots: each is (ε/slots)-DP by itself.
+
+    Theorem   docs/theorems/discrete_laplace.md, basic_composition.md.
+    Requires  the distances of docs/theorems/bounding.md.
+    Rounds    nothing.
+    """
+    slots = len(bounded.slots)
+    noises = tuple(
+        _noise(placed, DiscreteLaplaceLaw(scale=Fraction(l1 * slots) / epsilon))
+        for placed, l1, _ in _distances(bounded)
+    )
+    return noises, Pure(epsilon=epsilon)
+
+
+def _gaussian(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:
+    """ρ adds up over slots: each is (ρ/slots)-zCDP by itself.
+
+    Theorem   docs/theorems/discrete_gaussian.md, zcdp.md.
+    Requires  the distances of docs/theorems/bounding.md.
+    Rounds    σ² up, and ρ is what the rounded σ² costs.
+    """
+    slots = len(bounded.slots)
+    unit = coarser(Fraction(slots) / (2 * rho))
+    noises = tuple(
+        _noise(placed, DiscreteGaussianLaw(sigma_squared=l2_squared * unit))
+        for placed, _, l2_squared in _distances(bounded)
+    )
+    return noises, _gaussian_event(bounded, unit=unit, l2_squared=slots)
+
+
+def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:
+    """The ball of scale mode: coordinate j has unit U/w_j, and the whole vector norm √(G·slots) in units.
+
+    Theorem   docs/theorems/bounding.md, discrete_gaussian.md.
+    Requires  contributions inside the ball; under change_one two of them, so twice the radius.
+    Rounds    σ² up, and ρ is what the rounded σ² costs.
+    """
+    slots = [placed.slot for placed in bounded.slots]
+    inside = ball(slots, groups=bounded.groups)
+    l2_squared = bounded.groups * len(slots) * (4 if bounded.neighbours is Neighbours.CHANGE_ONE else 1)
+    unit = coarser(Fraction(l2_squared) / (2 * rho))
+    noises = tuple(
+        SlotNoise(
+            placed=placed,
+            carried=Carried(
+                law=DiscreteGaussianLaw(sigma_squared=Fraction(inside.unit, weight) ** 2 * unit),
+                size=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
+                rounded=placed.slot.size == 1,
+            ),
+        )
+        for placed, weight in zip(bounded.slots, inside.weights, strict=True)
+    )
+    return noises, _gaussian_event(bounded, unit=unit, l2_squared=l2_squared)
+
+
+def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
+    return SlotNoise(placed=placed, carried=Carried(law=law, size=placed.slot.size, rounded=False))
+
+
+def _is_count(slot: Slot) -> bool:
+    return slot.kind in (SlotKind.ROWS, SlotKind.VALUES)
+
+
+def _gaussian_event(bounded: Bounded, *, unit: Fraction, l2_squared: int) -> Event:
+    """σ² and the squared distance in units; more than one number has more than one dimension."""
+    dimensions = 1 if len(bounded.slots) == 1 and not bounded.query.keys else 2
+    return DiscreteGaussian(sigma_squared=unit, l2_squared=Fraction(l2_squared), dimensions=dimensions)
+
+
+_BITS: Final = 24
+_BITS_OF_ROOT: Final = 40
+
+
+def coarser(value: Fraction) -> Fraction:
+    """At least `value`, with a numerator of 24 bits over a power of two: a σ² that a sampler likes."""
+    shift = value.numerator.bit_length() - value.denominator.bit_length() - _BITS
+    unit = Fraction(2) ** shift
+    return -(-value // unit) * unit

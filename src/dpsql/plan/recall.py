@@ -1,0 +1,66 @@
+"""recall: is the question answered already? What the plan knows about stored releases of the same private part.
+
+A stored release is free to tell again: it is post-processing of what was released once.
+Theorem: docs/theorems/post_processing.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.sql.rewrite import Rewritten
+
+Law: TypeAlias = DiscreteLaplaceLaw | DiscreteGaussianLaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """The noise that the numbers of one slot carry, in the units of the integers the engine returns."""
+
+    law: Law
+    size: Fraction
+    """What one of these integers stands for."""
+    rounded: bool
+    """Scaled counts are fractions; they are told as whole numbers."""
+
+    def margin(self, confidence: Fraction) -> Fraction:
+        """In the units of the slot."""
+        return self.law.margin(confidence=confidence) * self.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A stored release: its receipt, and the noise of its slots."""
+
+    receipt: int
+    noises: tuple[Carried, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A query, what makes it the question it is, and the stored releases that answer it, oldest first."""
+
+    rewritten: Rewritten
+    plan: str
+    """Digest of the private part."""
+    policy: str
+    """Digest of the declarations it used."""
+    data_version: str
+    stored: tuple[Stored, ...] = ()
+
+
+def precise_enough(stored: tuple[Stored, ...], wanted: tuple[Carried, ...], *, confidence: Fraction) -> Stored | None:
+    """The most precise stored release, if each of its margins is at most the one asked for."""
+    if not stored:
+        return None
+    asked = [noise.margin(confidence) for noise in wanted]
+    found = []
+    for release in stored:
+        margins = [noise.margin(confidence) for noise in release.noises]
+        if len(margins) == len(asked) and all(has <= most for has, most in zip(margins, asked, strict=True)):
+            found.append((margins, release))
+    return min(found, key=lambda each: each[0])[1] if found else None

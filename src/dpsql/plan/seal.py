@@ -1,0 +1,114 @@
+"""seal: the price, derived once more from what is about to be executed. Plan -> Sealed.
+
+The distances come from `derive`, which reads the statements and shares no function with `bound`, `price` or the
+rewriter; the price comes from the scales of the noise. A plan whose event promises less than that is a bug (rule 11).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpsql.accounting.triple import FREE, Triple, triple
+from dpsql.catalog.model import Catalog
+from dpsql.errors import InternalError
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.plan.derive import Ball, Move, Reach, derive
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.sql.relations import Join, Listed, Relation, Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A plan whose price two derivations agree on: the only thing that can be charged."""
+
+    plan: Plan
+    price: Triple
+
+
+def seal(plan: Plan, catalog: Catalog) -> Sealed:
+    """The plan, if its event costs at least what its noise and statements do."""
+    for statement in (plan.rewritten.public, plan.rewritten.key_count):
+        if statement is not None:
+            _require_public(statement.relation, catalog)
+    total = FREE
+    for step in plan.steps:
+        _require_covered(step, _reach(step, catalog))
+        total += triple(step.event)
+    return Sealed(plan=plan, price=total)
+
+
+def _require_public(relation: Relation, catalog: Catalog) -> None:
+    """What is read without a charge reads public tables only."""
+    match relation:
+        case Scan():
+            if relation.private or not catalog.policy.tables[relation.table].public:
+                raise _disagreement("a private table would be read for nothing")
+        case Listed():
+            return
+        case Join():
+            _require_public(relation.left, catalog)
+            _require_public(relation.right, catalog)
+        case _:
+            _require_public(relation.input, catalog)
+
+
+def _reach(step: Step, catalog: Catalog) -> Reach:
+    statement = step.statement
+    return derive(
+        statement.relation,
+        keys=tuple(column.id for column in statement.keys),
+        values=tuple(column.id for column in statement.values),
+        catalog=catalog,
+        selection=isinstance(step, SelectionStep),
+    )
+
+
+def _require_covered(step: Step, reach: Reach) -> None:
+    """The event of a step is at least what its noise costs at the derived distance."""
+    covered = _selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)
+    if not covered:
+        raise _disagreement("a plan promises less than it costs")
+
+
+def _disagreement(what: str) -> InternalError:
+    return InternalError(
+        what,
+        why="two derivations of its price disagree, so one of them is wrong",
+        fix="report the query; nothing was run and nothing was spent",
+    )
+
+
+def _selection_covered(step: SelectionStep, reach: Reach) -> bool:
+    """Each unit stands behind at most as many keys as the mechanism allows, once each."""
+    groups = reach.keys_per_unit
+    once = all(move.l1 <= 2 * (groups or 0) for move in reach.moves) and reach.ball is None
+    return once and groups is not None and groups <= step.mechanism.keys_per_unit
+
+
+def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
+    """Pure noise is priced by Σ l1/scale, Gaussian noise by Σ l2²/2σ², or by the ball's radius in units of σ."""
+    laws = [noise.carried.law for noise in step.noises]
+    promised = triple(step.event)
+    pure = [law for law in laws if isinstance(law, DiscreteLaplaceLaw)]
+    if len(pure) == len(laws):
+        if reach.ball is not None or len(reach.moves) != len(laws):
+            return False
+        loss = sum((move.l1 / law.scale for move, law in zip(reach.moves, pure, strict=True)), Fraction(0))
+        return promised.epsilon is not None and loss <= promised.epsilon
+    if pure:
+        return False  # one joint mechanism per step
+    variances = [law.sigma_squared for law in laws if isinstance(law, DiscreteGaussianLaw)]
+    rho = _ball_rho(reach.ball, variances) if reach.ball is not None else _moves_rho(reach.moves, variances)
+    return promised.rho is not None and rho <= promised.rho
+
+
+def _moves_rho(moves: tuple[Move, ...], variances: list[Fraction]) -> Fraction:
+    return sum((move.l2_squared / (2 * each) for move, each in zip(moves, variances, strict=True)), Fraction(0))
+
+
+def _ball_rho(ball: Ball, variances: list[Fraction]) -> Fraction:
+    """Σ c²/2σ² is largest where the whole radius lies in the coordinate with the smallest (weight · σ)²."""
+    smallest = min(weight * weight * each for weight, each in zip(ball.weights, variances, strict=True))
+    return ball.radius_squared / (2 * smallest)

@@ -1,0 +1,259 @@
+"""Statements the rewriter makes of real queries: the reach by hand, and people removed from a real DuckDB."""
+
+import random
+from datetime import date
+
+import duckdb
+import pytest
+
+from dpsql.catalog.check import checked
+from dpsql.catalog.load import loads
+from dpsql.catalog.model import EngineColumn, EngineTable, Mode
+from dpsql.catalog.types import SqlType
+from dpsql.plan.derive import Ball, Move, Reach, derive
+from dpsql.sql.bound import Wishes, bound
+from dpsql.sql.check import check
+from dpsql.sql.emit import statement_text
+from dpsql.sql.parse import parse
+from dpsql.sql.resolve import resolve
+from dpsql.sql.rewrite import filled, rewrite
+
+POLICY = """
+version = 1
+source.url = "memory:"
+[person]
+name = "patient"
+{relation}
+[promise]
+epsilon = 5.0
+delta   = 1e-6
+[defaults]
+max_keys = 1000
+[table.patients]
+person = "patient_id"
+unique = true
+[table.patients.columns]
+patient_id = {{ hidden = true }}
+age = {{ bounds = [0, 110] }}
+[table.visits]
+person = "patient_id"
+rows_per_person = 4
+rows_per_group = 3
+groups_per_person = 2
+[table.visits.columns]
+patient_id = {{ hidden = true }}
+visit_id = {{ hidden = true }}
+ward = {{ keys = ["A", "B", "C", "D"] }}
+illness = {{ keys = "private" }}
+charge = {{ bounds = [-10, 20] }}
+[table.drugs]
+person_via = "visit_id -> visits.visit_id -> patient_id"
+rows_per_person = 5
+rows_per_group = 2
+groups_per_person = 3
+[table.drugs.columns]
+visit_id = {{ hidden = true }}
+drug = {{ keys = "private" }}
+days = {{ bounds = [1, 9] }}
+[table.samples]
+unit = "row"
+[table.samples.columns]
+kind = {{ keys = ["x", "y"] }}
+weight = {{ bounds = [0, 8] }}
+[table.wards]
+public = true
+[table.wards.columns]
+ward = {{}}
+floor = {{ bounds = [0, 9] }}
+"""
+NAMES = {
+    "patients": {"patient_id": SqlType.INTEGER, "age": SqlType.INTEGER},
+    "visits": {
+        "patient_id": SqlType.INTEGER,
+        "visit_id": SqlType.INTEGER,
+        "ward": SqlType.TEXT,
+        "illness": SqlType.TEXT,
+        "charge": SqlType.INTEGER,
+    },
+    "drugs": {"visit_id": SqlType.INTEGER, "drug": SqlType.TEXT, "days": SqlType.INTEGER},
+    "samples": {"kind": SqlType.TEXT, "weight": SqlType.INTEGER},
+    "wards": {"ward": SqlType.TEXT, "floor": SqlType.INTEGER},
+}
+ENGINE_TYPES = {SqlType.INTEGER: "BIGINT", SqlType.TEXT: "VARCHAR"}
+SCHEMA = {
+    table: EngineTable(
+        name=table,
+        columns=tuple(EngineColumn(name=n, type=t, engine_type=ENGINE_TYPES[t]) for n, t in columns.items()),
+        unique=(("patient_id",),) if table == "patients" else (),
+    )
+    for table, columns in NAMES.items()
+}
+ADD_REMOVE = checked(loads(POLICY.format(relation=""), name="dpsql.toml"), SCHEMA)
+CHANGE_ONE = checked(loads(POLICY.format(relation='relation = "change_one"'), name="dpsql.toml"), SCHEMA)
+
+
+def statements(sql, catalog=ADD_REMOVE, *, mode=None, gaussian=False):
+    """(selection, measurement), either of them None."""
+    query = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
+    made = rewrite(bound(check(query), Wishes(mode=mode, noise=None, gaussian=gaussian)))
+    return made.selection, made.measurement
+
+
+def reach_of(statement, catalog=ADD_REMOVE, *, selection=False):
+    keys, values = (tuple(column.id for column in columns) for columns in (statement.keys, statement.values))
+    return derive(statement.relation, keys=keys, values=values, catalog=catalog, selection=selection)
+
+
+def moves(*pairs, keys=1):
+    return Reach(moves=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
+
+
+BY_HAND = {
+    # cap 4; [-10, 20] · 4 = [-40, 80]
+    "SELECT COUNT(*), SUM(charge) FROM visits": moves((4, 16), (80, 6400)),
+    "SELECT COUNT(charge) FROM visits WHERE charge > 3": moves((4, 16)),
+    # middle 5, distances up to 15: 4 · 15, and 4 · 225
+    "SELECT VAR_POP(charge) FROM visits": moves((4, 16), (60, 3600), (900, 810_000)),
+    "SELECT COUNT(DISTINCT patient_id) FROM visits": moves((1, 1)),
+    "SELECT COUNT(DISTINCT charge), COUNT(*) FROM visits": moves((4, 16), (4, 16)),
+    # cap 3 in each of 2 groups
+    "SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward": moves((6, 18), (120, 7200), keys=2),
+    "SELECT ward, COUNT(DISTINCT charge) FROM visits GROUP BY ward": moves((6, 18), keys=2),
+    "SELECT ward, COUNT(*) FROM visits WHERE ward IN ('A') GROUP BY ward": moves((3, 9)),
+    "SELECT charge > 0, COUNT(*) FROM visits GROUP BY 1": moves((6, 18), keys=2),
+    # one row each, enforced
+    "SELECT COUNT(*), SUM(age) FROM patients": moves((1, 1), (110, 12100)),
+    "SELECT age > 50, COUNT(*) FROM patients GROUP BY 1": moves((1, 1)),
+    # paths and joins: 5 rows of a person; with visits the larger cap
+    "SELECT COUNT(*), SUM(days) FROM drugs": moves((5, 25), (45, 2025)),
+    "SELECT SUM(p.age) FROM visits v JOIN patients p ON v.patient_id = p.patient_id": moves((440, 440**2)),
+    "SELECT COUNT(*) FROM drugs d JOIN visits v ON d.visit_id = v.visit_id": moves((5, 25)),
+    "SELECT w.floor, COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor": moves((6, 18), keys=2),
+    "SELECT kind, COUNT(*), SUM(weight) FROM samples GROUP BY kind": moves((1, 1), (8, 64)),
+}
+
+
+@pytest.mark.parametrize("sql", BY_HAND)
+def test_the_reach_of_a_query(sql):
+    _, measurement = statements(sql)
+    assert reach_of(measurement) == BY_HAND[sql]
+
+
+def test_scale_mode():
+    """Counts in 1024ths: 3 · 1024 in one group; sums: 3 · 20. Weights bring both to 3072 · 2^20, exactly or nearly."""
+    _, measurement = statements("SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward", gaussian=True)
+    unit = 3072 * 2**20
+    ball = Ball(weights=(2**20, unit // 60), radius_squared=unit**2 * 2 * 2)
+    assert reach_of(measurement) == Reach(ball=ball, keys_per_unit=4)
+    assert reach_of(measurement, CHANGE_ONE).ball == Ball(weights=ball.weights, radius_squared=4 * ball.radius_squared)
+
+
+def test_private_keys_are_selected_by_people_and_then_measured():
+    selection, measurement = statements("SELECT illness, SUM(charge) FROM visits GROUP BY illness")
+    assert reach_of(selection, selection=True) == moves((2, 2), keys=2)
+    assert reach_of(measurement) == moves((120, 7200), keys=2)
+    assert reach_of(filled(measurement, (("flu",), ("cold",), (None,)))) == moves((120, 7200), keys=2)
+
+
+def test_change_one():
+    sql = "SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward"
+    _, measurement = statements(sql, CHANGE_ONE)
+    assert reach_of(measurement, CHANGE_ONE) == moves((12, 36), (240, 16200), keys=2)  # (20+10)·3 = 90: 2 · 90²
+    _, alone = statements("SELECT SUM(charge) FROM visits", CHANGE_ONE)
+    assert reach_of(alone, CHANGE_ONE) == moves((120, 14400))
+
+
+@pytest.fixture
+def engine():
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for table, columns in NAMES.items():
+            read = ", ".join(f"{name} {ENGINE_TYPES[type_]}" for name, type_ in columns.items())
+            connection.execute(f"CREATE TABLE {table} ({read})")
+        connection.execute("INSERT INTO wards VALUES ('A', 1), ('B', 1), ('B', 2), ('C', 2), (NULL, 3), ('A', NULL)")
+        yield connection
+
+
+def person(number, chance):
+    """Rows of one person: (patients, visits, drugs). Visits of two people may share a number."""
+    many = chance.choice((0, 1, 3, 9, 30))
+    charges = chance.sample((None, -(2**40), -11, -10, 0, 1, 5, 19, 20, 21, 2**40), 4)
+    wards = chance.sample(("A", "B", "C", "D", "Z", None), chance.randint(1, 6))
+    visits = [
+        (
+            number,
+            chance.randint(1, 5),
+            chance.choice(wards),
+            chance.choice(("flu", "cold", None)),
+            chance.choice(charges),
+        )
+        for _ in range(many)
+    ]
+    return {"patients": [(number, chance.choice((None, -3, 0, 50, 110, 999)))], "visits": visits}
+
+
+def database(people, drugs):
+    """All tables. A drug leaves with the last person its visit belongs to."""
+    rows = {table: [row for each in people.values() for row in each[table]] for table in ("patients", "visits")}
+    reached = {visit for _, visit, *_ in rows["visits"]}
+    return rows | {"drugs": [row for row in drugs if row[0] in reached]}
+
+
+def exact(engine, text, rows, width):
+    for table, content in rows.items():
+        engine.execute(f"TRUNCATE {table}")
+        if content:
+            one = f"({', '.join('?' * len(content[0]))})"
+            values = [value for row in content for value in row]
+            engine.execute(f"INSERT INTO {table} VALUES {', '.join([one] * len(content))}", values)
+    found = engine.execute(text, [99] if "$1" in text else []).fetchall()
+    return {row[:width]: row[width:] for row in found}
+
+
+def within(reach, before, after, columns):
+    zero = (0,) * columns
+    moved = [
+        tuple(a - b for a, b in zip(before.get(key, zero), after.get(key, zero), strict=True))
+        for key in before.keys() | after.keys()
+    ]
+    if reach.ball is not None:
+        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.ball.weights, row, strict=True))
+        return total <= reach.ball.radius_squared
+    return all(
+        sum(abs(row[place]) for row in moved) <= move.l1 and sum(row[place] ** 2 for row in moved) <= move.l2_squared
+        for place, move in enumerate(reach.moves)
+    )
+
+
+ASKED = [
+    *((sql, {}) for sql in BY_HAND if "samples" not in sql),
+    ("SELECT ward, COUNT(*), SUM(charge), AVG(charge) FROM visits GROUP BY ward", {"gaussian": True}),
+    ("SELECT illness, ward, COUNT(*) FROM visits GROUP BY illness, ward", {"mode": Mode.CHOOSE}),
+    ("SELECT drug, SUM(days), COUNT(DISTINCT days) FROM drugs GROUP BY drug", {}),
+    ("SELECT drug, SUM(days) FROM drugs GROUP BY drug", {"gaussian": True}),
+]
+
+
+@pytest.mark.parametrize(("sql", "how"), ASKED, ids=[f"{sql} {how or ''}" for sql, how in ASKED])
+def test_no_person_moves_an_answer_further(engine, sql, how):
+    chance = random.Random(4)
+    selection, measurement = statements(sql, **how)
+    for _ in range(4):
+        people = {number: person(number, chance) for number in (1, 2, 3)} | {None: person(None, chance)}
+        drugs = [
+            (chance.randint(1, 6), chance.choice(("p", "q", "r", None)), chance.choice((None, -5, 1, 9, 50)))
+            for _ in range(chance.choice((2, 20, 60)))
+        ]
+        whole = database(people, drugs)
+        for statement in filter(None, (selection, measurement)):
+            if statement is measurement and selection is not None:
+                keys = tuple(exact(engine, statement_text(selection, dialect="duckdb"), whole, len(selection.keys)))
+                if not keys:
+                    continue
+                statement = filled(measurement, keys)
+            reach = reach_of(statement, selection=statement is selection)
+            text, width = statement_text(statement, dialect="duckdb"), len(statement.keys)
+            before = exact(engine, text, whole, width)
+            for leaving in (1, 2, 3):
+                rest = {number: rows for number, rows in people.items() if number != leaving}
+                after = exact(engine, text, database(rest, drugs), width)
+                assert within(reach, before, after, len(statement.values))

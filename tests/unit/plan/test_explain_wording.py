@@ -1,0 +1,95 @@
+"""How explanations say numbers and people."""
+
+from datetime import date, datetime
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.plan.wording import (
+    THIN,
+    about,
+    amount,
+    counted,
+    five_digits,
+    grain_text,
+    left_amount,
+    margin_text,
+    percent,
+    plural,
+    some,
+    value_text,
+)
+
+amounts = st.fractions(min_value=0, max_value=10**9, max_denominator=10**9)
+
+
+def number(text: str) -> Fraction:
+    return Fraction(text.replace(THIN, ""))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (Fraction(1, 20), "0.05"),
+        (Fraction(1, 10**9), "1e-9"),
+        (Fraction(1, 2 * 10**6), "5e-7"),
+        (12_000, f"12{THIN}000"),
+        (-12_000, f"-12{THIN}000"),
+        (Fraction(-1, 2), "-0.5"),
+        (Fraction(4941, 2), f"2{THIN}470.5"),
+        (Fraction(1, 3), "0.333334"),
+        (Fraction(10**6, 3), f"333{THIN}334"),
+        (10**15, "1e15"),
+    ],
+)
+def test_amounts(value, text):
+    assert amount(value) == text
+
+
+@given(amounts)
+def test_prices_round_up_and_what_is_left_rounds_down(value):
+    assert number(left_amount(value)) <= value <= number(amount(value))
+    assert number(five_digits(value)) >= value
+    assert number(amount(value)) - number(left_amount(value)) <= value / 10**4
+    assert abs(number(about(value)) - value) <= value / 10**5
+
+
+@given(amounts)
+def test_a_margin_is_never_shown_smaller_than_it_is(value):
+    shown = number(margin_text(value))
+    assert value <= shown <= max(value * Fraction(11, 10), value + (1 if value >= 100 else 0))
+
+
+def test_margins():
+    assert margin_text(Fraction(60)) == "60"
+    assert margin_text(Fraction(550, 2600)) == "0.22"
+    assert margin_text(Fraction(7189757, 10)) == f"718{THIN}976"
+    assert margin_text(Fraction(0)) == "0"
+
+
+def test_words():
+    assert percent(Fraction(19, 20)) == "95 %"
+    assert [plural(name) for name in ("patient", "person", "company", "boy", "boss", "box")] == [
+        "patients",
+        "people",
+        "companies",
+        "boys",
+        "bosses",
+        "boxes",
+    ]
+    assert counted(1, "group") == "1 group"
+    assert counted(1000, "group") == f"1{THIN}000 groups"
+    assert grain_text(Fraction(1, 1024)) == "2^-10"
+    assert grain_text(Fraction(1)) == "1"
+
+
+def test_values():
+    values = [None, True, 7, Fraction(1, 2), date(2024, 1, 2), datetime(2024, 1, 2, 3, 4), "Bern"]
+    assert [value_text(value) for value in values] == [
+        "NULL", "true", "7", "0.5", "2024-01-02", "2024-01-02T03:04:00", "Bern",
+    ]  # fmt: skip
+    assert some(["a", "b"]) == "a, b"
+    assert some(map(str, range(31))) == "0, 1, 2, 3, 4, 5, … (31 in all)"
