@@ -1,24 +1,69 @@
-"""dpsql: differentially private SQL. This release holds the theory; the packages are its chapters.
+"""dpsql: differentially private SQL. `open` is the door of the owner, `grant` makes an analyst, `sql` asks.
 
 dpsql.privacy       what is promised            dpsql.mechanisms   how a value is released
 dpsql.sensitivity   how far one person reaches  dpsql.accounting   what a history costs
 dpsql.randomness    exact noise                 dpsql.local        noise added by each person
 """
 
-from dpsql.errors import BadParameter, DpsqlError, Refused
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, Refused
 from dpsql.mechanisms.dp_sum import DpSum, dp_sum
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
 
+if TYPE_CHECKING:
+    from dpsql.session.analyst import Analyst, Budget
+    from dpsql.session.answer_value import Answer, Cost
+    from dpsql.session.noisy import Noisy
+    from dpsql.session.owner import Owner
+    from dpsql.session.owner import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
+    from dpsql.session.planning import Planner, Verdict
+    from dpsql.session.query import Query
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "Analyst",
+    "Answer",
     "BadParameter",
+    "Budget",
+    "BudgetExhausted",
+    "Cost",
     "DpSum",
     "DpsqlError",
     "Neighbours",
+    "Noisy",
+    "Owner",
+    "Planner",
     "PrivacyParams",
+    "Query",
     "Refused",
+    "Verdict",
     "__version__",
     "dp_sum",
+    "open",
 ]
+
+_ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
+    "Analyst": "session.analyst",
+    "Answer": "session.answer_value",
+    "Budget": "session.analyst",
+    "Cost": "session.answer_value",
+    "Noisy": "session.noisy",
+    "Owner": "session.owner",
+    "Planner": "session.planning",
+    "Query": "session.query",
+    "Verdict": "session.planning",
+    "open": "session.owner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'dpsql' has no attribute {name!r}")
+    module = import_module(f"dpsql.{_ON_FIRST_USE[name]}")
+    return getattr(module, "open_owner" if name == "open" else name)

@@ -1,0 +1,40 @@
+"""`dpsql plan FILE.sql …`: what the questions of some files would cost. Nothing is read but names and types."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from dpsql import DpsqlError, Planner
+
+BAD_POLICY = 8
+BAD_USE = 2
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data")
+    parser.add_argument("files", nargs="+", metavar="FILE.sql", help="files of SQL statements; - is standard input")
+    parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
+    parser.add_argument("--format", default="jsonl", choices=["jsonl"], help="one JSON object per statement")
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """One line per statement on standard output; everything else on standard error."""
+    try:
+        planner = Planner(chosen.policy)
+    except DpsqlError as error:
+        print(error, file=sys.stderr)
+        return BAD_POLICY
+    for name in chosen.files:
+        try:
+            text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            print(f"{name} cannot be read: {error.strerror}", file=sys.stderr)
+            return BAD_USE
+        for verdict in planner.verdicts(text):
+            print(json.dumps({"file": name, **verdict.as_json()}))
+    return 0

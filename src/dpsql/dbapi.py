@@ -1,0 +1,200 @@
+"""PEP 249: a connection and cursors over an analyst, for pandas.read_sql and everything else that speaks DB-API.
+
+Cells are plain numbers here; margins, cost and notes of the last answer are in `cursor.answer`.
+
+    connection = dpsql.dbapi.connect(analyst)
+    cursor = connection.cursor()
+    cursor.execute("SELECT city, COUNT(*) AS n FROM patients GROUP BY city")
+    cursor.fetchall()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any, Final, Self
+
+from dpsql import errors
+from dpsql.session.analyst import Analyst
+from dpsql.session.answer_value import Answer
+from dpsql.session.noisy import Noisy
+
+apilevel: Final = "2.0"
+threadsafety: Final = 1
+paramstyle: Final = "qmark"
+
+
+class Warning(Exception):  # noqa: A001 - the name PEP 249 prescribes
+    pass
+
+
+class Error(Exception):
+    """Every dpsql error in the words of PEP 249; `code` and the rest are those of the error it came from."""
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class InterfaceError(Error):
+    pass
+
+
+class DatabaseError(Error):
+    pass
+
+
+class DataError(DatabaseError):
+    pass
+
+
+class OperationalError(DatabaseError):
+    pass
+
+
+class IntegrityError(DatabaseError):
+    pass
+
+
+class ProgrammingError(DatabaseError):
+    pass
+
+
+class NotSupportedError(DatabaseError):
+    pass
+
+
+class InternalError(DatabaseError):
+    pass
+
+
+_TRANSLATED: Final = (
+    (errors.NotUnderstood, ProgrammingError),
+    (errors.BadName, ProgrammingError),
+    (errors.BadType, ProgrammingError),
+    (errors.BadParameter, ProgrammingError),
+    (errors.Refused, NotSupportedError),
+    (errors.InternalError, InternalError),
+    (errors.DpsqlError, OperationalError),
+)
+"""The first that fits: kinds of dpsql errors, and what PEP 249 calls them."""
+
+
+def connect(analyst: Analyst) -> Connection:
+    """A connection over an analyst, whose grant pays for what is asked."""
+    return Connection(analyst)
+
+
+class Connection:
+    """Nothing is ever rolled back: what was told cannot be taken back."""
+
+    Warning, Error, InterfaceError, DatabaseError = Warning, Error, InterfaceError, DatabaseError
+    DataError, OperationalError, IntegrityError = DataError, OperationalError, IntegrityError
+    InternalError, ProgrammingError, NotSupportedError = InternalError, ProgrammingError, NotSupportedError
+
+    def __init__(self, analyst: Analyst) -> None:
+        self._analyst: Analyst | None = analyst
+
+    def cursor(self) -> Cursor:
+        return Cursor(self)
+
+    def commit(self) -> None:
+        """Every answer is durable before it is told."""
+        self.analyst()
+
+    def rollback(self) -> None:
+        self.analyst()
+        raise NotSupportedError("a release cannot be rolled back: it has been told")
+
+    def close(self) -> None:
+        self._analyst = None
+
+    def analyst(self) -> Analyst:
+        if self._analyst is None:
+            raise InterfaceError("the connection is closed")
+        return self._analyst
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+Column = tuple[str, type | None, None, None, None, None, None]
+
+
+class Cursor:
+    """One question at a time; rows of plain values."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self.answer: Answer | None = None
+        """The last answer, with margins, cost and notes."""
+        self._rows: Iterator[tuple[Any, ...]] | None = iter(())
+
+    @property
+    def description(self) -> list[Column] | None:
+        if self.answer is None:
+            return None
+        return [(name, None, None, None, None, None, None) for name in self.answer.columns]
+
+    @property
+    def rowcount(self) -> int:
+        return -1 if self.answer is None else len(self.answer)
+
+    def execute(self, operation: str, parameters: Sequence[object] = ()) -> Self:
+        """Ask. Values are written into the text: a parameter would make one plan of many questions."""
+        self._open()
+        if parameters:
+            raise NotSupportedError("parameters are not available: write the values as literals")
+        try:
+            self.answer = self.connection.analyst().sql(operation)
+        except errors.DpsqlError as error:
+            kind = next(translated for known, translated in _TRANSLATED if isinstance(error, known))
+            raise kind(str(error), code=error.code) from error
+        self._rows = iter([tuple(_plain(cell) for cell in row) for row in self.answer])
+        return self
+
+    def executemany(self, operation: str, parameters: Sequence[Sequence[object]]) -> None:
+        raise NotSupportedError("a question is asked once: repeating it gives the same answer")
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return next(self._fetching(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
+        return list(islice(self._fetching(), self.arraysize if size is None else size))
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return list(self._fetching())
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self._fetching()
+
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
+        """Nothing to do: there are no parameters."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Nothing to do: answers are small."""
+
+    def close(self) -> None:
+        self._rows = None
+
+    def _open(self) -> Iterator[tuple[Any, ...]]:
+        if self._rows is None:
+            raise InterfaceError("the cursor is closed")
+        return self._rows
+
+    def _fetching(self) -> Iterator[tuple[Any, ...]]:
+        rows = self._open()
+        if self.answer is None:
+            raise ProgrammingError("nothing was asked yet")
+        return rows
+
+
+def _plain(cell: object) -> Any:
+    return cell.value if isinstance(cell, Noisy) else cell

@@ -1,0 +1,116 @@
+"""A table of exact integers per key becomes a table of noisy ones: the last place where exact numbers exist.
+
+The engine's row order is discarded before the first draw. No code here branches on a drawn value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from dpsql.errors import InternalError
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, gaussian_noise
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, laplace_noise
+from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection
+from dpsql.privacy.exact import Exact
+from dpsql.privacy.order import delivery_order
+from dpsql.randomness import Source
+
+Key = tuple[object, ...]
+"""One row of an engine: keys, then whole numbers."""
+Law = DiscreteLaplaceLaw | DiscreteGaussianLaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyTable:
+    """Released keys in order of delivery, and the noisy integers of each."""
+
+    keys: tuple[Key, ...]
+    values: tuple[tuple[int, ...], ...]
+
+
+def measured(rows: Exact[list[Any]], /, *, keys: int, laws: Sequence[Law], source: Source) -> NoisyTable:
+    """Every integer of every row plus one draw of the law of its column.
+
+    Theorem   docs/theorems/discrete_laplace.md, discrete_gaussian.md: noise on every coordinate of an integer vector.
+    Requires  rows of `keys` public keys and one whole number per law; laws calibrated to the distance of neighbours.
+    Rounds    nothing.
+    """
+    ordered = sorted(_shaped(opened(rows), keys, len(laws)), key=lambda row: delivery_order(row[:keys]))
+    noises = [noise_of(law, size=len(ordered), source=source) for law in laws]
+    values = tuple(
+        tuple(exact + noise[place] for exact, noise in zip(_whole(row[keys:]), noises, strict=True))
+        for place, row in enumerate(ordered)
+    )
+    return NoisyTable(keys=tuple(row[:keys] for row in ordered), values=values)
+
+
+@singledispatch
+def noise_of(law: Law, *, size: int, source: Source) -> list[int]:
+    """`size` independent exact draws of a law.
+
+    Theorem   docs/theorems/exact_samplers.md.
+    Requires  a discrete law.
+    Rounds    nothing.
+    """
+    raise InternalError(f"no sampler for {type(law).__name__}", why="a bug in dpsql", fix="report the query")
+
+
+@noise_of.register
+def _(law: DiscreteLaplaceLaw, *, size: int, source: Source) -> list[int]:
+    return laplace_noise(l1=1, epsilon=1 / law.scale, size=size, source=source)
+
+
+@noise_of.register
+def _(law: DiscreteGaussianLaw, *, size: int, source: Source) -> list[int]:
+    return gaussian_noise(sigma_squared=law.sigma_squared, size=size, source=source)
+
+
+def selected(
+    mechanism: PartitionSelection[Key] | GaussianThresholdSelection[Key],
+    rows: Exact[list[Any]],
+    *,
+    keys: int,
+    source: Source,
+) -> NoisyTable:
+    """The private keys that may be shown; their noisy numbers of people where the mechanism releases them.
+
+    Theorem   docs/theorems/partition_selection.md, partition_threshold.md.
+    Requires  rows of `keys` key columns and one number of people, each person under a limited number of keys.
+    Rounds    nothing.
+    """
+    shown = mechanism.release(_people(rows, keys), source=source)
+    ordered = tuple(sorted(shown, key=delivery_order))
+    return NoisyTable(keys=ordered, values=tuple((shown[key],) if isinstance(shown, dict) else () for key in ordered))
+
+
+def _people(rows: Exact[list[Any]], keys: int) -> Exact[Mapping[Key, int]]:
+    """The number of people behind each key, in order of delivery: draws do not depend on the engine's row order."""
+    ordered = sorted(_shaped(opened(rows), keys, 1), key=lambda row: delivery_order(row[:keys]))
+    people: Mapping[Key, int] = {row[:keys]: _whole(row[keys:])[0] for row in ordered}
+    return Exact(people)
+
+
+def _shaped(rows: list[Key], keys: int, values: int) -> list[Key]:
+    """Rows of the shape the plan says. What is wrong with them is not told."""
+    if len({row[:keys] for row in rows}) != len(rows) or any(len(row) != keys + values for row in rows):
+        raise _misshapen()
+    return rows
+
+
+def _whole(values: Key) -> tuple[int, ...]:
+    if any(type(value) is not int for value in values):
+        raise _misshapen()
+    return values  # type: ignore[return-value]  # checked above
+
+
+def _misshapen() -> InternalError:
+    return InternalError(
+        "the engine did not return keys and whole numbers as planned",
+        why="numbers of another kind would carry noise of another law",
+        fix="report the query; nothing was released",
+    )

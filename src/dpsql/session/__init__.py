@@ -1,0 +1,1 @@
+"""WHERE STAGES MEET: one short function from text to answer, and the objects people hold."""

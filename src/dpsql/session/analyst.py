@@ -1,0 +1,106 @@
+"""The analyst: asks questions under one grant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+from dpsql.accounting.account import Account
+from dpsql.errors import BadParameter, DpsqlError
+from dpsql.plan.explain import Explanation
+from dpsql.require import Number
+from dpsql.session.answer import Place
+from dpsql.session.answer_value import Answer
+from dpsql.session.query import Query, query_of
+from dpsql.session.terms import asked, stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Budget:
+    """What an account may spend, and has spent, in ε."""
+
+    total: Fraction
+    spent: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        return max(Fraction(0), self.total - self.spent)
+
+    @classmethod
+    def of(cls, account: Account) -> Budget:
+        return cls(total=account.epsilon, spent=account.spent_epsilon)
+
+    def __repr__(self) -> str:
+        full = round(10 * self.left / self.total)
+        return f"Budget({'▰' * full}{'▱' * (10 - full)} {float(self.left):.2f} of {float(self.total):.2f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Analyst:
+    """Asks questions under one grant. Embedded in the owner's process this is a role, not a boundary."""
+
+    place: Place
+
+    @property
+    def name(self) -> str:
+        return self.place.grant.to
+
+    @property
+    def budget(self) -> Budget:
+        """What the analyst's own grant has left."""
+        return Budget.of(self.place.accounts[-1])
+
+    def query(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+    ) -> Query:
+        """A question with its price: nothing is read, nothing is spent."""
+        ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
+        try:
+            return query_of(sql, ask, self.place, today=_today())
+        except DpsqlError as error:
+            raise error.within(sql) from None
+
+    def sql(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+        max_cost: Number | None = None,
+    ) -> Answer:
+        """The answer to a question: `query` and `run` in one."""
+        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
+        return query.answered(max_cost=max_cost)
+
+    def cost(self, sql: str) -> Fraction:
+        """What the answer would be charged."""
+        return self.query(sql).cost.epsilon
+
+    def explain(self, sql: str) -> Explanation:
+        """How the answer would be protected."""
+        return self.query(sql).explain()
+
+    def run(self, statements: Sequence[str], *, total: Number) -> list[Answer]:
+        """Several questions for one price, in equal shares. All are planned before the first is paid for."""
+        if not statements:
+            raise BadParameter("no question was asked", why="a price is shared among questions", fix="pass some SQL")
+        share = stated(total) / len(statements)
+        return [query.run() for query in [self.query(sql, epsilon=share) for sql in statements]]
+
+    def __repr__(self) -> str:
+        return f"Analyst({self.name!r}, {self.budget!r})"
+
+
+def _today() -> date:
+    """The day in UTC: the one place that reads the clock."""
+    return datetime.now(UTC).date()

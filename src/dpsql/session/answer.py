@@ -1,0 +1,97 @@
+"""Text in, private answer out: the only place where all stages meet.
+
+    parse ─▶ resolve ─▶ check ─▶ bound ─▶ rewrite ─▶ recall ─▶ price ─▶ seal
+          ─▶ ▌charge▐ ─▶ ▌run▐ ─▶ ▌draw▐ ─▶ ▌store▐ ─▶ release
+
+Everything up to `seal` is pure: `plan_of` alone serves EXPLAIN PRIVACY, DRY RUN, cost and margins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from dpsql.accounting.account import Account
+from dpsql.catalog.model import Catalog, Grant
+from dpsql.engines.engine import Engine
+from dpsql.ledger.ledger import Ledger
+from dpsql.plan.price import Terms, price
+from dpsql.plan.seal import Sealed, seal
+from dpsql.randomness import Source
+from dpsql.session.answer_value import Answer
+from dpsql.session.charging import charge
+from dpsql.session.describing import described
+from dpsql.session.permits import permit
+from dpsql.session.recalling import recall
+from dpsql.session.steps import perform
+from dpsql.session.telling import told, told_again, told_exactly
+from dpsql.session.terms import Ask, terms_of
+from dpsql.sql.bound import Wishes, bound
+from dpsql.sql.check import check
+from dpsql.sql.parse import parse
+from dpsql.sql.resolve import resolve
+from dpsql.sql.rewrite import rewrite
+from dpsql.sql.syntax import Purpose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an analyst stands: the catalogue, the engine, the ledger, whose grant pays, and the source of chance."""
+
+    catalog: Catalog
+    engine: Engine
+    ledger: Ledger
+    grant: Grant
+    source: Source
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """The promise to everybody, then the analyst's own limit: both must grant."""
+        return (self.ledger.account(), self.ledger.account(self.grant.to))
+
+    @property
+    def dialect(self) -> str:
+        return self.engine.capabilities.dialect
+
+
+def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
+    """What would happen, and its price: free, without data, without chance.
+
+    Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored.
+    """
+    accounts, defaults = place.accounts, place.catalog.policy.defaults
+    sealed = planned(text, terms_of(ask, defaults, accounts), place, today=today)
+    if sealed.plan.stored is None and not sealed.plan.terms.gaussian_rho:
+        before = planned(text, terms_of(ask, defaults, accounts, as_if_unspent=True), place, today=today)
+        return before if before.plan.stored is not None else sealed
+    return sealed
+
+
+def planned(text: str, offered: tuple[Wishes, Terms], place: Place, *, today: date) -> Sealed:
+    """The stages up to the charge, in their order."""
+    wishes, terms = offered
+    parsed = parse(text, dialect=place.dialect)  # syntax only
+    resolved = resolve(parsed, place.catalog, today=today)  # names, types, owners
+    checked = check(resolved)  # refuses what has no theorem
+    permit(checked, terms, place.grant, today=today)
+    bounded = bound(checked, wishes)  # contributions
+    rewritten = rewrite(bounded)  # what the engine will run
+    recalled = recall(rewritten, place.ledger, dialect=place.dialect)  # stored releases of the same question
+    plan = price(recalled, terms)  # mechanisms, scales, one event
+    return seal(plan, place.catalog)  # derived again, independently
+
+
+def answer(sealed: Sealed, place: Place) -> Answer:
+    """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
+    plan, engine, ledger = sealed.plan, place.engine, place.ledger
+    if plan.bounded.query.purpose is not Purpose.ANSWER:
+        return described(sealed, accounts=place.accounts, dialect=place.dialect)
+    if plan.stored is not None:
+        return told_again(sealed, ledger)
+    if not plan.steps:
+        return told_exactly(sealed, engine)
+    receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably
+    steps = perform(
+        plan, receipt, engine=engine, ledger=ledger, source=place.source
+    )  # effects 2, 3, 4: run, draw, store
+    return told(sealed, receipt, steps, ledger=ledger.id)  # post-processing only

@@ -1,0 +1,148 @@
+"""The answer to a question: rows of numbers with their margins, what they cost, and ways out into other tools."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from dpsql.errors import BadName, BadParameter
+from dpsql.session.digits import shown_amount, shown_percent
+from dpsql.session.noisy import Noisy
+from dpsql.session.release import Cell
+from dpsql.session.render import boxed, in_html, remarks
+from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
+
+Intervals: TypeAlias = Literal["none", "columns"]
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How a text begins that a spreadsheet would take for a formula."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cost:
+    """What an answer was charged, in ε of the account and in δ. Both are exact."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Cost(epsilon={shown_amount(self.epsilon)}, delta={shown_amount(self.delta)})"
+
+    def __str__(self) -> str:
+        """At least two places, as prices have."""
+        whole, _, places = shown_amount(self.epsilon).partition(".")
+        return f"{whole}.{places:0<2}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Answer:
+    """Rows of cells: `Noisy` where a number depends on noise, plain values for keys and exact numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    cost: Cost
+    release: int | None
+    """The number of the stored release it comes from; None where nothing private was asked."""
+    confidence: Fraction
+    notes: tuple[str, ...] = ()
+    """What a reader should know about these numbers; the same whatever the data hold."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
+        return iter(self.rows)
+
+    def __getitem__(self, column: str) -> list[Cell]:
+        """The cells of a column."""
+        names = unique_names(self.columns)
+        if column not in names:
+            raise BadName(
+                f"the answer has no column {column!r}",
+                why="a column has the name of its alias, or of the expression as it was written",
+                fix=f"choose one of: {', '.join(names)}",
+            )
+        place = names.index(column)
+        return [row[place] for row in self.rows]
+
+    def dicts(self) -> list[dict[str, Cell]]:
+        """One dictionary per row; numbers keep their margins."""
+        return [dict(zip(unique_names(self.columns), row, strict=True)) for row in self.rows]
+
+    def df(self, *, intervals: Intervals = "none") -> PandasFrame:
+        """A pandas data frame of the values; with intervals="columns" also x_low and x_high for every noisy x."""
+        return to_pandas(self._table(intervals))
+
+    def pl(self, *, intervals: Intervals = "none") -> PolarsFrame:
+        """A polars data frame, as `df`."""
+        return to_polars(self._table(intervals))
+
+    def arrow(self, *, intervals: Intervals = "none") -> ArrowTable:
+        """An Arrow table, as `df`."""
+        return to_arrow(self._table(intervals))
+
+    def to_csv(self, path: str | Path, *, intervals: Intervals = "none", spreadsheet_safe: bool = True) -> None:
+        """Write the values as CSV, in UTF-8; NULL is an empty field.
+
+        A key can begin with = + - or @ and would then be run as a formula by a spreadsheet that opens the file. Such
+        texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
+        """
+        table = self._table(intervals)
+        guard = _guarded if spreadsheet_safe else lambda cell: cell
+        out = io.StringIO()
+        writer = csv.writer(out)  # lines end as RFC 4180 says; then also a lone \r inside a text is quoted
+        writer.writerow(map(guard, table))
+        writer.writerows([guard(cell) for cell in row] for row in zip(*table.values(), strict=True))
+        Path(path).write_text(out.getvalue(), encoding="utf-8", newline="")
+
+    def _table(self, intervals: Intervals) -> dict[str, list[object]]:
+        """The columns by name, every name once."""
+        if intervals not in ("none", "columns"):
+            raise BadParameter(
+                f"intervals={intervals!r} is not known",
+                why="a table has either plain values or columns for the ends of the intervals",
+                fix='pass intervals="none" or intervals="columns"',
+            )
+        found: list[tuple[str, list[object]]] = []
+        for place, name in enumerate(unique_names(self.columns)):
+            cells = [row[place] for row in self.rows]
+            found.append((name, [cell.value if isinstance(cell, Noisy) else cell for cell in cells]))
+            if intervals == "columns" and any(isinstance(cell, Noisy) for cell in cells):
+                found.append((f"{name}_low", [cell.low if isinstance(cell, Noisy) else None for cell in cells]))
+                found.append((f"{name}_high", [cell.high if isinstance(cell, Noisy) else None for cell in cells]))
+        names = unique_names([name for name, _ in found])
+        return dict(zip(names, (cells for _, cells in found), strict=True))
+
+    def _footer(self) -> list[str]:
+        paid = [f"cost {self.cost}"] + ([] if self.release is None else [f"release #{self.release}"])
+        remark = remarks(self.rows, percent=shown_percent(self.confidence))
+        return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes)]
+
+    def __str__(self) -> str:
+        return boxed(self.columns, self.rows, self._footer())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_html(self.columns, self.rows, self._footer())
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, a repeated one with _2, _3, … behind it."""
+    taken: list[str] = []
+    for name in names:
+        number, unique = 1, name
+        while unique in taken or (number > 1 and unique in names):
+            number += 1
+            unique = f"{name}_{number}"
+        taken.append(unique)
+    return taken
+
+
+def _guarded(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -1,0 +1,43 @@
+"""charge: pay for a sealed plan before the engine is asked anything about people."""
+
+from __future__ import annotations
+
+from dpsql.engines.engine import Engine
+from dpsql.errors import InternalError
+from dpsql.ledger.ledger import Charge, Ledger, Receipt
+from dpsql.plan.record import plan_record
+from dpsql.plan.seal import Sealed
+from dpsql.session.recalling import question_of
+from dpsql.sql.emit import statement_text
+from dpsql.sql.keys import too_many_keys
+
+
+def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> Receipt:
+    """A durable receipt, or BudgetExhausted and nothing spent."""
+    plan = sealed.plan
+    dialect = engine.capabilities.dialect
+    _require_few_keys(sealed, engine)
+    if plan.event is None:
+        raise InternalError("a plan without steps is free", why="a bug in dpsql", fix="report the query")
+    return ledger.charge(
+        Charge(
+            analyst=analyst,
+            question=question_of(plan.recalled),
+            event=plan.event,
+            cost=plan.terms.cost,
+            steps=len(plan.steps),
+            sql=plan.bounded.query.text,
+            record=plan_record(plan, dialect=dialect),
+        )
+    )
+
+
+def _require_few_keys(sealed: Sealed, engine: Engine) -> None:
+    """Keys of public tables are counted before anything is paid: they are public, and may be too many."""
+    count = sealed.plan.rewritten.key_count
+    limit = sealed.plan.bounded.query.catalog.policy.defaults.max_keys
+    if count is None or limit is None:
+        return
+    ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
+    if not isinstance(number, int) or number > limit:
+        raise too_many_keys(limit)

@@ -1,0 +1,71 @@
+"""Numbers as people read them: as many digits as the margin leaves, and no more."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from typing import Final
+
+THIN: Final = "\u2009"
+"""Between groups of three digits."""
+
+_LONG: Final = 1e15
+_MOST_DECIMALS: Final = 15
+
+
+def shown_number(value: int | float, margin: int | float | None, *, thousands: str = THIN) -> tuple[str, str]:
+    """Value and margin, rounded alike: the margin to one digit, two if the first is 1; never below what it is.
+
+    Whole numbers keep all of their digits, and `?` stands for a margin that is not known.
+    """
+    if margin is None:
+        return shown_value(value, thousands=thousands), "?"
+    if margin == 0:
+        return shown_value(value, thousands=thousands), "0"
+    if max(abs(value), margin) >= _LONG or not math.isfinite(margin):
+        return f"{value:.6g}", f"{margin:.2g}"
+    decimals = _decimals(margin)
+    upper = math.ceil(Fraction(margin) * 10**decimals * (1 - Fraction(1, 10**9)))  # 0.3 is a little more than 0.3
+    margin_text = _grouped(Fraction(upper, 10**decimals), 0 if isinstance(margin, int) else decimals, thousands)
+    return _grouped(Fraction(value), 0 if isinstance(value, int) else decimals, thousands), margin_text
+
+
+def _decimals(margin: int | float) -> int:
+    exponent = math.floor(math.log10(margin))
+    digits = 2 if margin < 2 * 10.0**exponent else 1
+    return min(max(0, digits - 1 - exponent), _MOST_DECIMALS)
+
+
+def _grouped(number: Fraction, decimals: int, thousands: str) -> str:
+    rounded = round(number * 10**decimals)
+    whole, rest = divmod(abs(rounded), 10**decimals)
+    sign = "-" if rounded < 0 else ""
+    return f"{sign}{whole:,}".replace(",", thousands) + (f".{rest:0{decimals}d}" if decimals else "")
+
+
+def shown_value(value: int | float, *, thousands: str = THIN) -> str:
+    """A number without a margin: whole numbers in full, others to ten digits."""
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", thousands)
+    if not math.isfinite(value) or abs(value) >= _LONG:
+        return f"{value:.10g}"
+    text = f"{value:.10g}"
+    whole, point, rest = text.lstrip("-").partition(".")
+    if "e" in text:
+        return text
+    return "-" * text.startswith("-") + f"{int(whole):,}".replace(",", thousands) + point + rest
+
+
+def shown_percent(share: Fraction) -> str:
+    """0.95 as 95."""
+    return f"{float(100 * share):.10g}"
+
+
+def shown_amount(amount: Fraction) -> str:
+    """A price as a decimal number: exact where it ends within twelve places, else rounded up."""
+    with localcontext() as context:
+        context.prec = 60
+        quotient = Decimal(amount.numerator) / Decimal(amount.denominator)
+        places = Decimal(1).scaleb(min(-12, quotient.adjusted() - 6) if quotient else -12)
+        return f"{quotient.quantize(places, rounding=ROUND_CEILING).normalize():f}"

@@ -1,0 +1,278 @@
+"""A released number that knows how far off it may be, and takes that along through arithmetic."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any, Final, TypeAlias, cast
+from warnings import warn
+
+from dpsql.errors import BadType
+from dpsql.mechanisms.margins import DRAWS, Spread, band, linear_margin, spread_of
+from dpsql.privacy.rounding import round_up
+from dpsql.session.digits import shown_number, shown_percent
+from dpsql.session.plausible import Fixed, Origin, Plausible, Weights, plausible_sums
+
+Number: TypeAlias = int | float
+
+
+class UncertainComparison(UserWarning):
+    """Two numbers were compared that are too close to tell apart: the answer is that of the noisy values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Noisy:
+    """`value`, off by at most `margin` at the stated confidence; then the truth lies between `low` and `high`.
+
+    Sums, differences, products and quotients are Noisy again. Noise that two numbers share is counted once: n − n is
+    0 ± 0. A comparison compares the values and warns where the noise could turn it around.
+    """
+
+    value: Number
+    margin: Number | None
+    """None where no interval can be given."""
+    low: Number | None
+    high: Number | None
+    confidence: Fraction
+    weights: Weights | None
+    """The noise, where it is linear in released slots."""
+    origin: Origin | None = None
+    """Where plausible values come from, otherwise."""
+
+    def __add__(self, other: object) -> Noisy:
+        return _combined("+", self, other)
+
+    def __radd__(self, other: object) -> Noisy:
+        return _combined("+", other, self)
+
+    def __sub__(self, other: object) -> Noisy:
+        return _combined("-", self, other)
+
+    def __rsub__(self, other: object) -> Noisy:
+        return _combined("-", other, self)
+
+    def __mul__(self, other: object) -> Noisy:
+        return _combined("*", self, other)
+
+    def __rmul__(self, other: object) -> Noisy:
+        return _combined("*", other, self)
+
+    def __truediv__(self, other: object) -> Noisy:
+        return _combined("/", self, other)
+
+    def __rtruediv__(self, other: object) -> Noisy:
+        return _combined("/", other, self)
+
+    def __neg__(self) -> Noisy:
+        return _combined("*", -1, self)
+
+    def __pos__(self) -> Noisy:
+        return self
+
+    def __abs__(self) -> Noisy:
+        values = [None if value is None else abs(value) for value in _plausible(self, self.confidence)]
+        return _from_draws(abs(self.value), values, confidence=self.confidence)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __lt__(self, other: object) -> bool:
+        return _compared(operator.lt, self, other)
+
+    def __le__(self, other: object) -> bool:
+        return _compared(operator.le, self, other)
+
+    def __gt__(self, other: object) -> bool:
+        return _compared(operator.gt, self, other)
+
+    def __ge__(self, other: object) -> bool:
+        return _compared(operator.ge, self, other)
+
+    def __eq__(self, other: object) -> bool:
+        return _compared(operator.eq, self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return _compared(operator.ne, self, other)
+
+    __hash__ = object.__hash__  # by identity: equal values may stand for different truths
+
+    def __bool__(self) -> bool:
+        raise BadType(
+            "a noisy number is neither true nor false",
+            why="whether it is exactly 0 is a matter of chance",
+            fix="compare it, as in x > 0, or look at x.value, x.low and x.high",
+        )
+
+    def __repr__(self) -> str:
+        value, margin = shown_number(self.value, self.margin, thousands="")
+        return f"Noisy({value}, ±{margin}, {shown_percent(self.confidence)}%)"
+
+    def __str__(self) -> str:
+        return " ± ".join(shown_number(self.value, self.margin, thousands=""))
+
+    def __format__(self, spec: str) -> str:
+        """Value and margin, both in the format asked for."""
+        if not spec:
+            return str(self)
+        return f"{self.value:{spec}} ± " + ("?" if self.margin is None else f"{self.margin:{spec}}")
+
+
+def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence: Fraction) -> Noisy:
+    """A number whose noise is a weighted sum of slots; `margin` is that of the law of this sum."""
+    size = int(margin) if margin.denominator == 1 else round_up(margin)
+    return Noisy(value=value, margin=size, low=value - size, high=value + size, confidence=confidence, weights=weights)
+
+
+def simulated_cell(value: Number, spread: Spread | None, *, confidence: Fraction, origin: Origin) -> Noisy:
+    """A number whose interval is read off plausible values; None: too few of them exist."""
+    if spread is None:
+        return Noisy(value=value, margin=None, low=None, high=None, confidence=confidence, weights=None, origin=origin)
+    found = spread.around(float(value))
+    margin, low, high = (_alike(value, number) for number in (found.margin, found.low, found.high))
+    return Noisy(
+        value=value,
+        margin=margin,
+        low=low,
+        high=high,
+        confidence=confidence,
+        weights=None,
+        origin=origin,
+    )
+
+
+def _alike(value: Number, number: float) -> Number:
+    """Whole numbers around a whole number stay whole."""
+    return int(number) if isinstance(value, int) and number.is_integer() else number
+
+
+def _from_draws(value: Number, values: Plausible, *, confidence: Fraction) -> Noisy:
+    rule = band(count=len(values), confidence=confidence)
+    return simulated_cell(value, spread_of(values, rule=rule), confidence=confidence, origin=Fixed(tuple(values)))
+
+
+def _plausible(number: Noisy | Fraction, confidence: Fraction) -> Plausible:
+    rule = band(count=DRAWS, confidence=confidence)
+    if isinstance(number, Noisy) and number.origin is not None:
+        return number.origin.plausible(rule)
+    if isinstance(number, Noisy):
+        return plausible_sums(float(number.value), number.weights or {}, rule)
+    return [float(number)] * DRAWS
+
+
+def _read(number: object) -> Noisy | Fraction | None:
+    """Something to calculate with, exactly; None for anything else."""
+    match number:
+        case Noisy():
+            return number
+        case bool():
+            return None
+        case Rational():
+            return Fraction(int(number.numerator), int(number.denominator))
+        case Real() | Decimal() if math.isfinite(number):
+            return Fraction(number if isinstance(number, Decimal) else float(number))
+        case _:
+            return None
+
+
+def _combined(sign: str, left: object, right: object) -> Noisy:
+    """Left and right, put together: linear noise exactly, any other by the plausible values of both."""
+    a, b = _read(left), _read(right)
+    if a is None or b is None:
+        return cast(Noisy, NotImplemented)  # Python then asks the other operand
+    operation = _OPERATIONS[sign]
+    exact = operation(_value(a), _value(b))
+    in_floats = any(isinstance(part.value if isinstance(part, Noisy) else part, float) for part in (left, right))
+    value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
+    confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
+    weights = _combined_weights(sign, a, b)
+    if weights is not None:
+        return linear_cell(value, weights, margin=_margin(weights, confidence), confidence=confidence)
+    sides = zip(_plausible(a, confidence), _plausible(b, confidence), strict=False)
+    return _from_draws(value, [_or_none(operation, x, y) for x, y in sides], confidence=confidence)
+
+
+def _margin(weights: Weights, confidence: Fraction) -> Fraction:
+    return linear_margin([(weight, cell.law) for cell, weight in weights.items()], confidence=confidence)
+
+
+def _value(number: Noisy | Fraction) -> Fraction:
+    return Fraction(number.value) if isinstance(number, Noisy) else number
+
+
+def _or_none(operation: Callable[[Any, Any], Any], x: float | None, y: float | None) -> float | None:
+    try:
+        return None if x is None or y is None else float(operation(x, y))
+    except ZeroDivisionError:
+        return None
+
+
+def _combined_weights(sign: str, a: Noisy | Fraction, b: Noisy | Fraction) -> Weights | None:
+    left, right = (number.weights if isinstance(number, Noisy) else {} for number in (a, b))
+    if left is None or right is None:
+        return None
+    return _WEIGHTS[sign](left, right, _value(a), _value(b))
+
+
+def _sum(left: Weights, right: Weights) -> Weights:
+    weights = dict(left)
+    for cell, weight in right.items():
+        weights[cell] = weights.get(cell, Fraction(0)) + weight
+    return {cell: weight for cell, weight in weights.items() if weight}
+
+
+def _times(weights: Weights, factor: Fraction) -> Weights:
+    return {cell: weight * factor for cell, weight in weights.items() if factor}
+
+
+def _product(left: Weights, right: Weights, a: Fraction, b: Fraction) -> Weights | None:
+    if left and right:
+        return None
+    return _times(left, b) if left else _times(right, a)
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_WEIGHTS: Final[Mapping[str, Callable[[Weights, Weights, Fraction, Fraction], Weights | None]]] = {
+    "+": lambda left, right, a, b: _sum(left, right),
+    "-": lambda left, right, a, b: _sum(left, _times(right, Fraction(-1))),
+    "*": _product,
+    "/": lambda left, right, a, b: None if right else _times(left, 1 / b),
+}
+
+
+def _compared(operation: Callable[[Any, Any], Any], left: Noisy, right: object) -> bool:
+    """The comparison of the values, with a warning where the noise could turn it around."""
+    other = _read(right)
+    if other is None:
+        return cast(bool, NotImplemented)
+    if not _told_apart(left, other):
+        close = f"comparing {left} with {right}: too close to tell apart at {shown_percent(left.confidence)} %"
+        warn(close, UncertainComparison, stacklevel=3)
+    return bool(operation(_value(left), _value(other)))
+
+
+def _told_apart(left: Noisy, right: Noisy | Fraction) -> bool:
+    """Whether noise leaves no doubt which is larger: by the law of the difference where it is linear, else because
+    the intervals are apart."""
+    weights = _combined_weights("-", left, right)
+    if weights is not None:
+        if not weights:
+            return True  # the same noise in both
+        confidence = min(part.confidence for part in (left, right) if isinstance(part, Noisy))
+        return abs(_value(left) - _value(right)) > _margin(weights, confidence)
+    low, high = (right.low, right.high) if isinstance(right, Noisy) else (right, right)
+    if left.low is None or left.high is None or low is None or high is None:
+        return False
+    return left.high < low or high < left.low

@@ -1,0 +1,76 @@
+"""What a file of questions would cost, without a ledger and without data: names and types of the source are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+
+from dpsql.catalog.load import load
+from dpsql.catalog.model import Grant
+from dpsql.engines.registry import open_source
+from dpsql.errors import BadPolicy, DpsqlError
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.randomness import SYSTEM
+from dpsql.session.analyst import Analyst
+from dpsql.session.owner import Owner
+from dpsql.sql.parse import statements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What would become of one statement."""
+
+    index: int
+    sql: str
+    error: DpsqlError | None
+    cost: Fraction | None
+    delta: Fraction | None
+    margins: dict[str, Fraction | None]
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "index": self.index,
+            "verdict": "accepted" if self.error is None else "refused",
+            "code": None if self.error is None else self.error.code,
+            "cost": None if self.cost is None else float(self.cost),
+            "delta": None if self.delta is None else float(self.delta),
+            "margins": {name: None if margin is None else float(margin) for name, margin in self.margins.items()},
+            "error": None if self.error is None else self.error.as_json(),
+        }
+
+
+class Planner:
+    """Prices questions under a policy, on an account of its own that is never charged."""
+
+    def __init__(self, policy: str | PathLike[str]) -> None:
+        loaded = load(Path(policy))
+        if loaded.promise is None:
+            raise BadPolicy(
+                "the policy makes no promise",
+                why="a price is a share of what is promised",
+                fix="add [promise] with epsilon and delta",
+            )
+        ledger = MemoryLedger()
+        promise = loaded.promise
+        ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
+        owner = Owner(policy=loaded, engine=open_source(loaded.source), ledger=ledger, source=SYSTEM)
+        self._analyst: Analyst = owner.admit(Grant(to="planner", budget=promise.epsilon))
+
+    def verdicts(self, text: str) -> Iterator[Verdict]:
+        """One per statement; text that cannot be read at all is one refused statement."""
+        for index, (_, sql) in enumerate(statements(text)):
+            yield self.verdict(sql, index=index)
+
+    def verdict(self, sql: str, *, index: int = 0) -> Verdict:
+        """What would become of this statement."""
+        try:
+            query = self._analyst.query(sql)
+        except DpsqlError as error:
+            return Verdict(index=index, sql=sql, error=error, cost=None, delta=None, margins={})
+        cost = query.cost
+        return Verdict(
+            index=index, sql=sql, error=None, cost=cost.epsilon, delta=cost.delta, margins=dict(query.margins)
+        )

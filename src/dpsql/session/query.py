@@ -1,0 +1,68 @@
+"""A question: parsed, typed and priced when it is asked, answered when it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+
+from dpsql.errors import OverLimit
+from dpsql.plan.expected import expected
+from dpsql.plan.explain import Explanation, explain
+from dpsql.plan.seal import Sealed
+from dpsql.require import Number
+from dpsql.session.answer import Place, answer, plan_of
+from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.terms import Ask, asked, stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Query:
+    """A question and its price. Everything but `run` is free and reads no data."""
+
+    sql: str
+    ask: Ask
+    place: Place
+    today: date
+    sealed: Sealed
+
+    @property
+    def cost(self) -> Cost:
+        """What running it would be charged; nothing where a stored release or public tables answer it."""
+        plan = self.sealed.plan
+        if plan.stored is not None or not plan.steps:
+            return Cost(epsilon=Fraction(0))
+        return Cost(epsilon=plan.terms.cost, delta=self.sealed.price.delta)
+
+    @property
+    def margins(self) -> Mapping[str, Fraction | None]:
+        """± of each noisy column, where it is known before running."""
+        return {each.name: each.margin for each in expected(self.sealed.plan) if each.noisy}
+
+    def explain(self) -> Explanation:
+        """The derivation, from the very plan that would run."""
+        return explain(self.sealed.plan, accounts=self.place.accounts, dialect=self.place.dialect)
+
+    def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
+        """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
+        ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
+        return query_of(self.sql, ask, self.place, today=self.today).answered(max_cost=max_cost)
+
+    def answered(self, *, max_cost: Number | None) -> Answer:
+        """The answer to this very plan."""
+        if max_cost is not None and self.cost.epsilon > stated(max_cost):
+            raise OverLimit(
+                f"the query would cost {self.cost}, more than the {float(max_cost):g} you allow",
+                why="nothing was spent",
+                fix="allow more, or ask for less accuracy",
+            )
+        return answer(self.sealed, self.place)
+
+    def __repr__(self) -> str:
+        return f"Query({self.sql!r}, cost={self.cost})"
+
+
+def query_of(sql: str, ask: Ask, place: Place, *, today: date) -> Query:
+    """The question, planned."""
+    return Query(sql=sql, ask=ask, place=place, today=today, sealed=plan_of(sql, ask, place, today=today))

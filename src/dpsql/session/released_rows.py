@@ -1,0 +1,117 @@
+"""Released rows: keys and noisy integers, and how they become a table on the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.model import Value
+from dpsql.catalog.types import SqlType
+from dpsql.engines.desk import DeskType
+from dpsql.errors import InternalError
+from dpsql.mechanisms.margins import NoisySlotLaw
+from dpsql.sql.relations import Column
+
+_ROOM: Final = 2**62  # so that a number less its noise still fits into 64 bits
+_MORE_ROOM: Final = 2**126
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedSlot:
+    """One column of released numbers."""
+
+    column: Column
+    law: NoisySlotLaw | None
+    """None: exact, because nobody private is in it."""
+
+    def shown(self, released: Value) -> Value:
+        """The number that a released number of grains stands for, as it is shown."""
+        fine = self.fine(released)
+        return round(fine) if self.law is not None and self.law.rounded and isinstance(fine, Fraction) else fine
+
+    def fine(self, released: Value) -> Value:
+        """The same before rounding."""
+        if self.law is None:
+            return released
+        if type(released) is not int:
+            raise _misshapen()
+        return released if self.law.grain == 1 else released * self.law.grain
+
+    def rounding(self, released: Value) -> Fraction:
+        """What rounding has added."""
+        shown, fine = self.shown(released), self.fine(released)
+        return Fraction(shown) - fine if isinstance(shown, int) and isinstance(fine, Fraction) else Fraction(0)
+
+    @property
+    def shown_type(self) -> SqlType:
+        return SqlType.INTEGER if self.law is not None and self.law.rounded else self.fine_type
+
+    @property
+    def fine_type(self) -> SqlType:
+        if self.law is None:
+            return self.column.type
+        return SqlType.INTEGER if self.law.grain == 1 else SqlType.DOUBLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedTable:
+    """Rows in released order. `values` are the noisy grains of each slot; of an exact slot, the value itself."""
+
+    keys: tuple[Column, ...]
+    slots: tuple[ReleasedSlot, ...]
+    key_rows: tuple[tuple[Value, ...], ...]
+    values: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        keys, values = ({len(row) for row in rows} for rows in (self.key_rows, self.values))
+        if keys - {len(self.keys)} or values - {len(self.slots)} or len(self.key_rows) != len(self.values):
+            raise _misshapen()
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """What each column is called on the desk."""
+        return {column.id: f"c{column.id}" for column in (*self.keys, *(slot.column for slot in self.slots))}
+
+    def shown_row(self, row: int) -> tuple[Value, ...]:
+        """The numbers of a row as they are shown."""
+        return tuple(map(ReleasedSlot.shown, self.slots, self.values[row]))
+
+    def fine_row(self, row: int) -> tuple[Value, ...]:
+        """The same before rounding."""
+        return tuple(map(ReleasedSlot.fine, self.slots, self.values[row]))
+
+    def key_columns(self) -> tuple[tuple[str, DeskType], ...]:
+        """The keys as columns of a table on the desk."""
+        return tuple((f"c{column.id}", column.type) for column in self.keys)
+
+    def shown_columns(self, rows: Sequence[Sequence[Value]]) -> tuple[tuple[str, DeskType], ...]:
+        """The slots as columns, wide enough for these numbers as they are shown."""
+        return self._columns([slot.shown_type for slot in self.slots], rows)
+
+    def fine_columns(self, rows: Sequence[Sequence[Value]]) -> tuple[tuple[str, DeskType], ...]:
+        """The slots as columns, wide enough for these numbers before rounding."""
+        return self._columns([slot.fine_type for slot in self.slots], rows)
+
+    def _columns(self, types: Sequence[SqlType], rows: Sequence[Sequence[Value]]) -> tuple[tuple[str, DeskType], ...]:
+        return tuple(
+            (f"c{slot.column.id}", fitting_type(type_, [row[place] for row in rows]))
+            for place, (slot, type_) in enumerate(zip(self.slots, types, strict=True))
+        )
+
+
+def fitting_type(type_: SqlType, values: Sequence[object]) -> DeskType:
+    """The type itself, but for integers that need more than 64 bits, or even more than 128."""
+    largest = max((abs(value) for value in values if isinstance(value, int)), default=0)
+    if type_ is not SqlType.INTEGER or largest < _ROOM:
+        return type_
+    return "HUGEINT" if largest < _MORE_ROOM else SqlType.DOUBLE
+
+
+def _misshapen() -> InternalError:
+    return InternalError(
+        "the released rows do not fit their columns",
+        why="a number in the wrong place would get the wrong margin",
+        fix="report this with the SQL text; the answer itself is stored",
+    )

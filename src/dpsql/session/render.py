@@ -1,0 +1,142 @@
+"""An answer as text for a terminal and as HTML for a notebook: margins inline, doubtful cells marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import Final
+from unicodedata import category, east_asian_width
+
+from dpsql.session.digits import shown_number, shown_value
+from dpsql.session.noisy import Noisy
+from dpsql.session.release import Cell
+
+DOUBTFUL: Final = "⚠"
+_MEANING: Final = f"{DOUBTFUL} margin is larger than the value: do not use these cells"
+_ROWS: Final = 60
+"""Longer answers are cut on a screen; data frames and files have every row."""
+_NEITHER: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Characters that move the cursor, turn the text around or end a line."""
+
+
+def boxed(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequence[str]) -> str:
+    """A table with a frame, and lines below it."""
+    shown = rows[:_ROWS]
+    texts = [_Column.of(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
+    rule = ["─" * (column.width + 2) for column in texts]
+    body = ["│" + "│".join(f" {column.cells[row]} " for column in texts) + "│" for row in range(len(shown))]
+    more = [f"… {len(rows) - _ROWS} more rows"] if len(rows) > _ROWS else []
+    return "\n".join(
+        [
+            "┌" + "┬".join(rule) + "┐",
+            "│" + "│".join(f" {column.head} " for column in texts) + "│",
+            "├" + "┼".join(rule) + "┤",
+            *body,
+            "└" + "┴".join(rule) + "┘",
+            *more,
+            *footer,
+        ]
+    )
+
+
+def in_html(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequence[str]) -> str:
+    """The same for a notebook; everything that came from keys and names is escaped."""
+    head = "".join(f"<th>{escape(printable(name))}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_align(cell)}>{escape(_one(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows[:_ROWS]
+    )
+    more = [f"… {len(rows) - _ROWS} more rows"] if len(rows) > _ROWS else []
+    below = "".join(f"<div>{escape(line)}</div>" for line in [*more, *footer])
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def remarks(rows: Sequence[Sequence[Cell]], *, percent: str) -> str:
+    """What the table means: how many rows, what ± is, what ⚠ is."""
+    noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy)]
+    parts = [f"{len(rows)} row{'' if len(rows) == 1 else 's'}"]
+    parts += [f"± is {percent} %"] if noisy else []
+    parts += [_MEANING] if any(map(is_doubtful, noisy)) else []
+    return " · ".join(parts)
+
+
+def is_doubtful(cell: Cell) -> bool:
+    """Whether the noise may be all there is."""
+    return isinstance(cell, Noisy) and (cell.margin is None or cell.margin > abs(cell.value))
+
+
+def printable(text: str) -> str:
+    """Text in which no character steers the terminal: a key is data, whatever it holds."""
+    return "".join(repr(char)[1:-1] if category(char) in _NEITHER else char for char in text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """One column, every text of the same width."""
+
+    head: str
+    cells: tuple[str, ...]
+    width: int
+
+    @classmethod
+    def of(cls, name: str, cells: Sequence[Cell]) -> _Column:
+        texts = _aligned(cells)
+        head = printable(name)
+        width = max(map(_width, (head, *texts)))
+        right = any(_is_number(cell) for cell in cells)
+        padded = tuple(_padded(text, width, right=right) for text in texts)
+        return cls(head=_padded(head, width, right=right), cells=padded, width=width)
+
+
+def _aligned(cells: Sequence[Cell]) -> list[str]:
+    """The texts of a column; values and margins each end below one another."""
+    pairs = [shown_number(cell.value, cell.margin) if isinstance(cell, Noisy) else None for cell in cells]
+    values = max((len(pair[0]) for pair in pairs if pair), default=0)
+    margins = max((len(pair[1]) for pair in pairs if pair), default=0)
+    marked = any(map(is_doubtful, cells))
+    return [
+        _plain(cell)
+        if pair is None
+        else f"{pair[0]:>{values}} ± {pair[1]:>{margins}}" + (f" {DOUBTFUL if is_doubtful(cell) else ' '}" * marked)
+        for cell, pair in zip(cells, pairs, strict=True)
+    ]
+
+
+def _one(cell: Cell) -> str:
+    if not isinstance(cell, Noisy):
+        return _plain(cell)
+    return " ± ".join(shown_number(cell.value, cell.margin)) + f" {DOUBTFUL}" * is_doubtful(cell)
+
+
+def _plain(cell: Cell) -> str:
+    match cell:
+        case None:
+            return "NULL"
+        case bool():
+            return str(cell).lower()
+        case int() | float():
+            return shown_value(cell)
+        case datetime():
+            return cell.isoformat(sep=" ")
+        case _:
+            return printable(str(cell))
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, Noisy | int | float) and not isinstance(cell, bool)
+
+
+def _align(cell: Cell) -> str:
+    return ' style="text-align:right"' if _is_number(cell) else ""
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal it takes."""
+    return sum(0 if category(char) == "Mn" else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    space = " " * (width - _width(text))
+    return space + text if right else text + space

@@ -1,0 +1,72 @@
+"""run, draw, store: the effects of a paid plan, step by step. Each step is stored before the next is asked."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from dpsql.catalog.model import Value
+from dpsql.catalog.types import SqlType
+from dpsql.engines.engine import Engine, Rows
+from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
+from dpsql.mechanisms.table import NoisyTable, measured, selected
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.privacy.exact import Exact
+from dpsql.randomness import Source
+from dpsql.sql.emit import engine_text
+from dpsql.sql.relations import Column
+from dpsql.sql.rewrite import Statement, filled
+
+
+def perform(
+    plan: Plan, receipt: Receipt, *, engine: Engine, ledger: Ledger, source: Source
+) -> tuple[ReleasedStep, ...]:
+    """Every step of the plan that is not stored yet: run, draw, store."""
+    done = list(receipt.stored)
+    for number, step in enumerate(plan.steps[len(done) :], start=len(done)):
+        statement = statement_of(step, done)
+        noisy = NoisyTable(keys=(), values=())
+        if statement is not None:
+            text = engine_text(statement, dialect=engine.capabilities.dialect)
+            exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
+            noisy = drawn(step, exact, source)
+        released = ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values)
+        ledger.store(receipt, number, released)
+        done.append(released)
+    return tuple(done)
+
+
+def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
+    """What to run, with the keys released so far; None where no key was released, so that nothing can be measured."""
+    if isinstance(step, SelectionStep) or not done:
+        return step.statement
+    keys = key_values(done[-1], step.statement.keys)
+    return filled(step.statement, keys) if keys else None
+
+
+def drawn(step: Step, rows: Exact[Rows], source: Source) -> NoisyTable:
+    """Exact rows in, noisy rows out, by the mechanism of the step."""
+    keys = len(step.statement.keys)
+    if isinstance(step, MeasurementStep):
+        return measured(rows, keys=keys, laws=[noise.carried.law for noise in step.noises], source=source)
+    noisy = selected(step.mechanism, rows, keys=keys, source=source)
+    return noisy if step.counts is not None else NoisyTable(keys=noisy.keys, values=tuple(() for _ in noisy.keys))
+
+
+def told_keys(key: tuple[object, ...]) -> tuple[KeyValue, ...]:
+    """A key as the ledger keeps it: dates as text."""
+    return tuple(part.isoformat() if isinstance(part, date) else part for part in key)  # type: ignore[misc]
+
+
+def key_values(step: ReleasedStep, columns: tuple[Column, ...]) -> tuple[tuple[Value, ...], ...]:
+    """Keys as the plan knows them: text back to dates."""
+    return tuple(
+        tuple(_read(part, column.type) for part, column in zip(key, columns, strict=True)) for key in step.keys
+    )
+
+
+def _read(part: KeyValue, type_: SqlType) -> Value:
+    if isinstance(part, str) and type_ is SqlType.DATE:
+        return date.fromisoformat(part)
+    if isinstance(part, str) and type_ is SqlType.TIMESTAMP:
+        return datetime.fromisoformat(part)
+    return part

@@ -1,0 +1,316 @@
+"""Post-processing against DuckDB itself: the same rows, the question as an analyst would write it."""
+
+from datetime import date
+from fractions import Fraction
+
+import duckdb
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.engines.desk import Desk
+from dpsql.errors import InternalError
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
+from dpsql.session.noisy import Noisy
+from dpsql.session.release import released
+from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
+from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.functions import apply
+from dpsql.sql.intervals import EVERYTHING
+from dpsql.sql.relations import Column
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
+
+CITY, DAY, N, S = (
+    ColumnRef(7, SqlType.TEXT),
+    ColumnRef(3, SqlType.DATE),
+    ColumnRef(11, SqlType.INTEGER),
+    ColumnRef(12, SqlType.DOUBLE),
+)
+COUNTS = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(5)), grain=Fraction(1))
+SUMS = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(800)), grain=Fraction(1, 16))
+ROWS = [
+    ("Aarau", date(2024, 1, 1), 17, 160),
+    ("Basel", date(2024, 1, 1), 2611, -32000),
+    ("Bern", None, 17, 161),
+    ("Zürich", date(2024, 3, 1), -4, 8),
+    (None, date(2024, 3, 1), 900, 0),
+]
+CONFIDENCE = Fraction(19, 20)
+
+
+def column(reference, name=""):
+    return Column(id=reference.id, name=name, type=reference.type)
+
+
+def table(rows=ROWS, counts=COUNTS, sums=SUMS):
+    return ReleasedTable(
+        keys=(column(CITY), column(DAY)),
+        slots=(ReleasedSlot(column=column(N), law=counts), ReleasedSlot(column=column(S), law=sums)),
+        key_rows=tuple(row[:2] for row in rows),
+        values=tuple(row[2:] for row in rows),
+    )
+
+
+def call(function, *arguments):
+    return apply(function, arguments, proved=lambda _: EVERYTHING)
+
+
+def whole(value):
+    return Constant(value, SqlType.INTEGER)
+
+
+def decimal(value):
+    return Constant(Fraction(value), SqlType.DOUBLE)
+
+
+def window(function, *arguments, by=(), order=(), frame="", type_=SqlType.INTEGER):
+    return Windowed(function=function, arguments=arguments, partition_by=by, order_by=order, frame=frame, type=type_)
+
+
+def finish(*outputs, **rest):
+    return Finish(outputs=tuple(OutputColumn(name="", expression=output) for output in outputs), **rest)
+
+
+def answered(done, rows=ROWS, confidence=CONFIDENCE, **laws):
+    return released(table(rows, **laws), done, confidence=confidence, desk=Desk(), receipt=42)
+
+
+def plain(rows):
+    return [tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in rows]
+
+
+def asked(sql, rows=ROWS):
+    """The analyst's question on a table with the same numbers."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (r BIGINT, city VARCHAR, day DATE, n BIGINT, s DOUBLE)")
+        for number, (city, day, n, s) in enumerate(rows):
+            connection.execute("INSERT INTO t VALUES (?, ?, ?, ?, ?)", [number, city, day, n, s / 16])
+        return connection.execute(sql).fetchall()
+
+
+MEAN = call("div", S, N)
+SHARE = call("div", N, window("sum", N))
+RUNNING = window("sum", N, order=(Sorted(by=CITY),))
+# ruff: noqa: E501  (questions are easier to read on one line)
+
+QUESTIONS = [
+    (finish(CITY, DAY, N, S), "SELECT city, day, n, s FROM t ORDER BY r"),
+    (finish(N, call("add", N, whole(1)), call("mul", S, decimal("1/2"))), "SELECT n, n + 1, s / 2 FROM t ORDER BY r"),
+    (finish(CITY, having=call("gt", N, whole(17))), "SELECT city FROM t WHERE n > 17 ORDER BY r"),
+    (finish(CITY, having=call("lt", call("div", N, call("sub", N, N)), whole(1))), "SELECT city FROM t WHERE false"),
+    (finish(CITY, N, order_by=(Sorted(by=N),)), "SELECT city, n FROM t ORDER BY n, r"),
+    (finish(CITY, order_by=(Sorted(by=N, descending=True),)), "SELECT city FROM t ORDER BY n DESC, r"),
+    (
+        finish(CITY, order_by=(Sorted(by=DAY, descending=True, nulls_first=True), Sorted(by=MEAN)), limit=4, offset=1),
+        "SELECT city FROM t ORDER BY day DESC NULLS FIRST, s / n, r LIMIT 4 OFFSET 1",
+    ),
+    (finish(CITY, order_by=(Sorted(by=CITY, nulls_first=True),)), "SELECT city FROM t ORDER BY city NULLS FIRST"),
+    (finish(CITY, limit=0), "SELECT city FROM t LIMIT 0"),
+    (finish(CITY, offset=3), "SELECT city FROM t ORDER BY r OFFSET 3"),
+    (finish(N, distinct=True), "SELECT n FROM t GROUP BY n ORDER BY min(r)"),
+    (
+        finish(DAY, distinct=True, order_by=(Sorted(by=DAY),), limit=2),
+        "SELECT DISTINCT day FROM t ORDER BY day LIMIT 2",
+    ),
+    (finish(CITY, SHARE), "SELECT city, n / sum(n) OVER () FROM t ORDER BY r"),
+    (
+        finish(CITY, SHARE, having=call("gt", N, whole(0)), limit=2),
+        "SELECT city, n / sum(n) OVER () FROM t WHERE n > 0 ORDER BY r LIMIT 2",
+    ),
+    (
+        finish(RUNNING, window("rank", order=(Sorted(by=N, descending=True),)), window("count", by=(DAY,))),
+        "SELECT sum(n) OVER (ORDER BY city), rank() OVER (ORDER BY n DESC), count(*) OVER (PARTITION BY day) FROM t ORDER BY r",
+    ),
+    (
+        finish(
+            window("row_number", order=(Sorted(by=N),)),
+            window("lag", N, order=(Sorted(by=DAY),)),
+            window("first_value", CITY, order=(Sorted(by=N),), type_=SqlType.TEXT),
+        ),
+        "SELECT row_number() OVER w, lag(n) OVER (ORDER BY day, r), first_value(city) OVER w FROM t WINDOW w AS (ORDER BY n, r) ORDER BY r",
+    ),
+    (
+        finish(window("sum", N, order=(Sorted(by=N),), frame="ROWS BETWEEN 1 PRECEDING AND CURRENT ROW")),
+        "SELECT sum(n) OVER (ORDER BY n, r ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t ORDER BY r",
+    ),
+    (
+        finish(window("sum", N, order=(Sorted(by=N),))),
+        "SELECT sum(n) OVER (ORDER BY n) FROM t ORDER BY r",
+    ),
+    (
+        finish(window("sum", N, order=(Sorted(by=N),), frame="RANGE BETWEEN 20 PRECEDING AND CURRENT ROW")),
+        "SELECT sum(n) OVER (ORDER BY n RANGE BETWEEN 20 PRECEDING AND CURRENT ROW) FROM t ORDER BY r",
+    ),
+    (
+        finish(CITY, order_by=(Sorted(by=window("max", N, by=(DAY,)), descending=True), Sorted(by=whole(1)))),
+        "SELECT city FROM t ORDER BY max(n) OVER (PARTITION BY day) DESC, r",
+    ),
+    (
+        finish(
+            call("greatest", N, whole(0)),
+            call("case", call("gt", N, whole(0)), CITY, Constant("none", SqlType.TEXT)),
+        ),
+        "SELECT greatest(n, 0), CASE WHEN n > 0 THEN city ELSE 'none' END FROM t ORDER BY r",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("done", "sql"), QUESTIONS, ids=[sql for _, sql in QUESTIONS])
+def test_values_are_those_of_plain_sql(done, sql):
+    assert plain(answered(done)) == asked(sql)
+
+
+def test_types_of_cells():
+    (row, *_) = answered(finish(CITY, DAY, N, S, call("gt", N, whole(3)), RUNNING, call("add", N, whole(1))))
+    assert [type(cell) for cell in row] == [str, date, Noisy, Noisy, bool, Noisy, Noisy]
+    assert [type(cell.value) for cell in row if isinstance(cell, Noisy)] == [int, float, int, float]
+
+
+def test_a_slot_has_the_margin_of_its_law():
+    """P[|X| > 14] of scale 5 is 2p^15/(1+p) = 0.0547 and P[|X| > 15] = 0.0448, p = exp(-1/5)."""
+    cells = [row[0] for row in answered(finish(N))]
+    assert [cell.margin for cell in cells] == [15] * 5
+    assert [(cell.low, cell.high) for cell in cells] == [(n - 15, n + 15) for _, _, n, _ in ROWS]
+    assert {cell.confidence for cell in cells} == {CONFIDENCE}
+
+
+def test_a_linear_expression_has_the_margin_of_its_sum():
+    (cell,) = answered(finish(call("sub", call("mul", N, whole(3)), call("div", S, whole(2)))))[1]
+    wanted = linear_margin([(Fraction(3), COUNTS), (Fraction(1, 2), SUMS)], confidence=CONFIDENCE)
+    assert cell.value == 3 * 2611 + 32000 / 32
+    assert cell.margin == pytest.approx(float(wanted), rel=1e-12)
+
+
+def test_noise_that_cancels_leaves_no_margin():
+    (cell,) = answered(finish(call("sub", N, N)))[0]
+    assert (cell.value, cell.margin, cell.low, cell.high) == (0, 0, 0, 0)
+
+
+def test_keys_and_exact_slots_have_no_margin():
+    rows = answered(finish(CITY, N, call("mul", N, N)), counts=None)
+    assert rows[1] == ("Basel", 2611, 2611.0**2)
+
+
+def test_an_exact_slot_beside_a_noisy_one_is_a_constant():
+    (cell,) = answered(finish(call("add", N, S)), counts=None)[1]
+    assert cell.margin == answered(finish(S))[1][0].margin
+
+
+def test_null_has_no_margin():
+    nothing = call("div", S, call("sub", N, N))
+    assert answered(finish(nothing, N))[0][0] is None
+
+
+def test_an_expression_that_hardly_ever_has_a_value_has_no_margin():
+    """1/n over n = 1: a third of what n could be is 0 or below; the logarithm has no value there."""
+    (cell,) = answered(finish(call("ln", N)), rows=[("x", None, 1, 0)])[0]
+    assert (cell.value, cell.margin, cell.low, cell.high) == (0, None, None, None)
+
+
+def test_a_ratio_of_monotone_parts_has_the_interval_of_its_noise():
+    """100/n is monotone: the farther end is 100/(n - m), with m the margin of n up to one of its steps."""
+    (cell,) = answered(finish(call("div", decimal(100), N)))[1]
+    assert 100 / (2611 - 14) <= cell.high <= 100 / (2611 - 16)
+    assert cell.high - cell.value == pytest.approx(cell.margin) == pytest.approx(cell.value - cell.low)
+
+
+@pytest.mark.parametrize(("confidence", "margin"), [("0.5", 3), ("0.9", 12), ("0.99", 23), ("0.999", 35)])
+def test_simulated_intervals_at_other_confidences(confidence, margin):
+    """abs(n) far from 0 is n, but not linear to the eye: the margin is that of the law, or up to 10 % more."""
+    (cell,) = answered(finish(call("abs", N)), confidence=Fraction(confidence))[1]
+    assert abs(COUNTS.law.margin(confidence=Fraction(confidence)) - margin) <= 1
+    assert margin - 1 <= cell.margin <= 1.1 * margin + 1
+
+
+def test_rounded_slots_are_whole_numbers_with_half_a_unit_more():
+    rounded = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(3)), grain=Fraction(1, 4), rounded=True)
+    rows = [("a", None, 10, 0), ("b", None, 41, 0), ("c", None, -6, 0)]
+    cells = [row[0] for row in answered(finish(N), rows=rows, counts=rounded)]
+    assert [cell.value for cell in cells] == [2, 10, -2]  # 2.5 and -1.5 go to the even neighbour
+    assert {cell.margin for cell in cells} == {rounded.law.margin(confidence=CONFIDENCE) / 4 + 0.5}
+
+
+def test_simulation_knows_the_number_before_rounding():
+    """Of 41 quarters, shown as 10, almost without noise: twice the square root is that of 10.25."""
+    rounded = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(1, 100)), grain=Fraction(1, 4), rounded=True)
+    (cell,) = answered(finish(call("sqrt", N)), rows=[("b", None, 41, 0)], counts=rounded)[0]
+    assert cell.value == 10**0.5
+    assert cell.high == pytest.approx(10.25**0.5)
+
+
+@pytest.mark.parametrize("n", [2**62, -(2**70), 2**126 + 1])
+def test_numbers_beyond_64_bits(n):
+    rows = [("a", None, n, 0), ("b", None, 1, 0)]
+    first, second = (row[0] for row in answered(finish(N), rows=rows))
+    assert float(first) == float(n)
+    assert second.value == 1
+    assert answered(finish(call("div", N, whole(7))), rows=rows)[0][0].value == pytest.approx(n / 7)
+
+
+def test_wide_numbers_keep_every_digit():
+    assert answered(finish(N), rows=[("a", None, 2**100 + 1, 0)])[0][0].value == 2**100 + 1
+
+
+def test_noise_beyond_64_bits():
+    wide = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(2**61)), grain=Fraction(1))
+    (cell,) = answered(finish(call("abs", N)), rows=[("a", None, 5, 0)], counts=wide)[0]
+    assert cell.margin > 2**61
+
+
+def test_text_that_depends_on_noise_is_plain():
+    labels = answered(finish(call("case", call("gt", N, whole(100)), Constant("many", SqlType.TEXT), CITY)))
+    assert labels[1] == ("many",)
+
+
+def test_a_window_moves_with_the_noise_of_all_rows():
+    """The share of a row in the total is certain where it is the only one, however noisy it is."""
+    share = call("div", N, window("sum", N, by=(CITY,)))
+    cells = [row[0] for row in answered(finish(share), rows=[(str(n), None, n, 0) for n in (300, 400, 5000)])]
+    assert [(cell.value, cell.margin) for cell in cells] == [(1, 0)] * 3
+
+
+def test_rows_vary_independently_in_a_window():
+    """A sum over 400 rows: its margin is that of a sum of 400 independent noises, within 10 %."""
+    rows = [(str(number), None, 1000, 0) for number in range(400)]
+    (cell,) = answered(finish(window("sum", N), limit=1), rows=rows)[0]
+    true = float(linear_margin([(Fraction(1), COUNTS)] * 400, confidence=CONFIDENCE))
+    assert 0.9 * true <= cell.margin <= 1.1 * true
+
+
+def test_windows_see_only_rows_that_having_leaves():
+    rows = [("a", None, 1000, 0), ("b", None, 1000, 0), ("c", None, 1, 0)]
+    noisy = NoisySlotLaw(law=DiscreteLaplaceLaw(scale=Fraction(1, 1000)), grain=Fraction(1))
+    few = finish(window("count"), having=call("gt", N, whole(10)))
+    assert plain(answered(few, rows=rows, counts=noisy)) == [(2,), (2,)]
+    total = finish(call("abs", window("sum", N)), having=call("gt", N, whole(10)), limit=1)
+    (cell,) = answered(total, rows=rows, counts=noisy)[0]
+    assert (cell.low, cell.value, cell.high) == (2000, 2000, 2000)
+
+
+def test_the_same_release_gives_the_same_answer():
+    done = finish(MEAN, SHARE)
+    first, second = (answered(done) for _ in range(2))
+    assert [(cell.low, cell.high) for row in first for cell in row] == [
+        (cell.low, cell.high) for row in second for cell in row
+    ]
+
+
+def test_no_rows():
+    assert answered(finish(CITY, MEAN, SHARE), rows=[]) == ()
+
+
+@pytest.mark.parametrize("rows", [[("a", None, True, 0)], [("a", None, 1.5, 0)], [("a", None, None, 0)]])
+def test_noisy_grains_are_integers(rows):
+    with pytest.raises(InternalError):
+        answered(finish(N), rows=rows)
+
+
+def test_rows_that_do_not_fit_are_refused():
+    with pytest.raises(InternalError):
+        ReleasedTable(keys=(column(CITY),), slots=(), key_rows=(("a", "b"),), values=((),))
+
+
+def test_a_cast_to_a_whole_number_is_simulated():
+    (cell,) = answered(finish(Apply("to_integer", (S,), SqlType.INTEGER)))[1]
+    assert isinstance(cell.value, int)
+    assert cell.weights is None
