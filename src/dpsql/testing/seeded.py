@@ -18,7 +18,7 @@ class SeededSource:
     """
 
     def __init__(self, seed: int) -> None:
-        _refuse_outside_tests()
+        refuse_outside_tests()
         self._seed, self._counter = seed, 0
 
     def words(self, count: int) -> NDArray[np.uint64]:
@@ -29,12 +29,13 @@ class SeededSource:
         return int.from_bytes(self._stream(size), "little") >> (8 * size - count)
 
     def _stream(self, size: int) -> bytes:
-        _refuse_outside_tests()
+        refuse_outside_tests()
         self._counter += 1
         return hashlib.shake_256(f"{self._seed}:{self._counter}".encode()).digest(size)
 
 
-def _refuse_outside_tests() -> None:
+def refuse_outside_tests() -> None:
+    """Whatever would undo protection works inside a running test only."""
     if "PYTEST_CURRENT_TEST" not in os.environ:
         raise TestsOnly(
             "the seeded source of chance works in tests only",

@@ -1,0 +1,450 @@
+"""The capabilities of the checklist that need SQL, each through SQL; every expected number is derived by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dpsql
+
+sys.path.insert(0, str(Path(__file__).parent))  # the hospital lives beside this file
+from dpsql.errors import BudgetExhausted, Unbounded
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection
+from dpsql.session.noisy import Noisy
+from dpsql.testing.noiseless import without_noise
+from dpsql.testing.replay import excesses, replayed
+from dpsql.testing.seeded import SeededSource
+from hospital import WARDS, Hospital, opened
+
+DELTA = Fraction(1, 10**6)
+DAY, MOMENT, BORN = date(2025, 3, 3), datetime(2025, 3, 3, 3, 3), date(1990, 1, 1)
+
+
+def patient(number, age, city, flu=True, weight=70.0):
+    return (number, f"name {number}", age, city, flu, weight, BORN)
+
+
+def visit(number, *, ward=1, charge=100.0, points=1, diagnosis="flu"):
+    return (number, ward, charge, points, diagnosis, DAY, MOMENT)
+
+
+def hospital(*, patients=(), visits=(), readings=()):
+    return Hospital(
+        {
+            "patients": list(patients),
+            "visits": list(visits),
+            "beds": [],
+            "stays": [],
+            "wards": list(WARDS),
+            "readings": list(readings),
+        }
+    )
+
+
+FIVE = hospital(
+    patients=[
+        patient(1, 30, "Bern", flu=True),
+        patient(2, 40, "Bern", flu=False),
+        patient(3, 50, "Basel", flu=True),
+        patient(4, 60, "Basel", flu=False),
+        patient(5, 120, "Atlantis", flu=True),  # beyond the bound of 110, in a city nobody listed
+    ],
+    readings=[("a", 1.0, 10), ("a", 3.0, 20), ("b", 5.0, 60), (None, None, None)],
+)
+"""The five people of the differencing attack."""
+
+
+def cells(answer):
+    return [tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in answer]
+
+
+def exactly(analyst, sql):
+    return cells(without_noise(analyst, sql))
+
+
+def plan(analyst, sql, **asked):
+    return analyst.query(sql, **asked).sealed.plan
+
+
+def scales(analyst, sql, **asked):
+    """The Laplace scale of every slot, in units of the answer."""
+    noises = plan(analyst, sql, **asked).noises
+    assert all(isinstance(noise.carried.law, DiscreteLaplaceLaw) for noise in noises)
+    return [noise.carried.law.scale * noise.carried.size for noise in noises]
+
+
+def with_chance(analyst, seed):
+    return replace(analyst, place=replace(analyst.place, source=SeededSource(seed)))
+
+
+def one(answer):
+    ((cell,),) = answer.rows
+    return cell
+
+
+def test_noise_is_added_to_the_answer_by_the_curator():
+    """C015: the exact answer stays with the curator; what leaves is it plus noise that knows nothing of the data."""
+    sql = "SELECT COUNT(*) FROM patients WHERE flu"
+    four = FIVE.without(1)  # a person with flu is missing
+
+    def asked(rows, seed):
+        return one(with_chance(opened(rows, delta=0), seed).sql(sql))
+
+    answers = [asked(FIVE, seed) for seed in range(8)]
+    assert all(isinstance(answer, Noisy) and answer.margin > 0 for answer in answers)
+    assert [asked(four, seed).value for seed in range(8)] == [answer.value - 1 for answer in answers]
+    assert len({answer.value for answer in answers}) > 1
+
+
+def test_the_curator_is_paid_before_the_data_are_looked_at():
+    """C015: an answer that fails in the engine is charged all the same."""
+    analyst = opened(FIVE, delta=0)
+    analyst.place.engine.close()
+    with pytest.raises(dpsql.DpsqlError):
+        analyst.sql("SELECT COUNT(*) FROM patients")
+    assert analyst.budget.spent == 1
+
+
+def test_every_answer_says_what_it_guarantees():
+    """C018: ε and δ with the answer; the relation, the unit and the odds with its explanation."""
+    analyst = opened(FIVE, relation="change_one", delta=DELTA)
+    answer = analyst.sql("SELECT COUNT(*) FROM patients WHERE flu", epsilon=0.5, noise="laplace")
+    assert (answer.cost.epsilon, answer.cost.delta) == (Fraction(1, 2), 0)
+    assert "cost 0.50" in str(answer)
+
+    private = analyst.query("SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis", noise="laplace")
+    assert (private.cost.epsilon, private.cost.delta) == (1, Fraction(1, 10**9))
+
+    query = analyst.query("SELECT COUNT(*) FROM patients WHERE age > 1", epsilon=0.5, noise="laplace")
+    told = query.explain().as_json()
+    assert (told["promise"]["neighbours"], told["promise"]["unit"]) == ("change_one", "patient")
+    assert told["price"]["epsilon"] == "1/2"
+    odds = 100 / (1 + math.exp(-0.5))
+    assert f"at most {odds:.5g} %" in " ".join(query.explain().text().split())
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "change_one"])
+def test_count_of_rows_is_priced_as_sensitivity_one(relation):
+    """C049: COUNT(*) moves by 1 with one row, so by C with one person of at most C rows."""
+    analyst = opened(FIVE, delta=0, rows=6, relation=relation)
+    assert exactly(analyst, "SELECT COUNT(*) FROM patients") == [(5,)]
+    assert exactly(analyst, "SELECT COUNT(*) FROM readings") == [(4,)]
+    assert scales(analyst, "SELECT COUNT(*) FROM readings", epsilon=0.25) == [4]
+    assert scales(analyst, "SELECT COUNT(*) FROM patients", epsilon=0.25) == [6 / Fraction(1, 4)]
+
+
+def test_count_with_a_predicate_has_the_sensitivity_of_a_count():
+    """C050: a WHERE decides which rows are counted; it changes neither price nor noise, and may be empty."""
+    analyst = opened(FIVE, delta=0, rows=6)
+    flu = "SELECT COUNT(*) FROM patients WHERE flu"
+    assert exactly(analyst, flu) == [(3,)]
+    assert exactly(analyst, f"{flu} AND age < 100") == [(2,)]
+    assert exactly(analyst, f"{flu} AND age > 500") == [(0,)]
+    assert scales(analyst, flu) == scales(analyst, f"{flu} AND age > 500") == [6]
+    whole = replayed(analyst, flu, salt=1)
+    for person in range(1, 6):
+        assert list(excesses(whole, replayed(opened(FIVE.without(person), delta=0, rows=6), flu, salt=1))) == []
+
+
+SPENDERS = hospital(
+    visits=[
+        visit(1, charge=5000.0),  # counts as 2000
+        visit(1, charge=-7.0),  # counts as 0
+        visit(2, charge=1500.0),
+        visit(2, charge=None),
+        *[visit(3, charge=1800.0)] * 4,  # 7200, of which 3 rows of at most 2000 may count: 6000
+    ]
+)
+
+
+def test_sum_is_clamped_to_its_bounds():
+    """C051: values inside [0, 2000] row by row, a person's sum inside C·[0, 2000]; the noise hides C·2000."""
+    analyst = opened(SPENDERS, delta=0, rows=3)
+    assert exactly(analyst, "SELECT SUM(charge) FROM visits") == [(2000 + 1500 + 6000,)]
+    assert scales(analyst, "SELECT SUM(charge) FROM visits", epsilon=0.5) == [3 * 2000 / Fraction(1, 2)]
+    tighter = "SELECT SUM(CLAMP(charge, 0, 100)) FROM visits"
+    assert exactly(analyst, tighter) == [(100 + 100 + 300,)]
+    assert scales(analyst, tighter) == [300]
+    assert scales(analyst, "SELECT SUM(points) FROM visits") == [150]  # [-50, 50]: the farther end, three times
+
+
+def test_the_sensitivity_of_a_bounded_sum_depends_on_the_relation():
+    """C051: of steps in [0, 50] and of 10 + steps in [10, 60], row by row: max(|m|, |M|), or M − m with 0 inside."""
+    added, changed = (opened(FIVE, delta=0, relation=name) for name in ("add_remove", "change_one"))
+    for sql, expected in (("SUM(steps)", 50), ("SUM(10 + steps)", 60), ("SUM(-steps)", 50)):
+        assert scales(added, f"SELECT {sql} FROM readings") == [expected]
+        assert scales(changed, f"SELECT {sql} FROM readings") == [expected]
+    assert scales(added, "SELECT SUM(steps - 25) FROM readings") == [25]
+    assert scales(changed, "SELECT SUM(steps - 25) FROM readings") == [50]
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVG", "VAR_POP", "STDDEV_SAMP"])
+def test_unbounded_columns_are_refused_with_a_rewrite(aggregate):
+    """C052: without limits no finite noise hides a person: refused for nothing, with SQL that is accepted."""
+    analyst = opened(FIVE, delta=0)
+    for sql in (f"SELECT {aggregate}(bed_id) FROM beds", f"SELECT {aggregate}(1 / charge) FROM visits"):
+        with pytest.raises(Unbounded) as refused:
+            analyst.sql(sql)
+        assert refused.value.code == "DP102"
+        assert analyst.query(refused.value.try_sql).cost.epsilon == 1
+    assert analyst.budget.spent == 0
+
+
+def test_average_with_a_noisy_count():
+    """C053: middle + centred sum / count; two slots share the price, and the centred one hides half of the range."""
+    analyst = opened(FIVE, delta=0, rows=1)
+    assert exactly(analyst, "SELECT AVG(age) FROM patients") == [(pytest.approx((30 + 40 + 50 + 60 + 110) / 5),)]
+    assert scales(analyst, "SELECT AVG(age) FROM patients") == [2 * 1, 2 * 55]
+    assert exactly(analyst, "SELECT AVG(age) FROM patients WHERE age > 500") == [(55.0,)]
+    noisy = one(analyst.sql("SELECT AVG(age) FROM patients"))
+    assert 0 <= noisy.value <= 110
+
+
+def test_average_with_a_public_count(tmp_path):
+    """C053: where the number of rows is public and nothing is missing, only the sum is noisy: M − m over n."""
+    with duckdb.connect(str(tmp_path / "sensors.duckdb")) as plain:
+        plain.execute("CREATE TABLE sensors (celsius INTEGER NOT NULL, site VARCHAR)")
+        plain.execute("INSERT INTO sensors VALUES (10, 'a'), (20, 'b'), (30, 'a'), (60, 'b')")
+    policy = tmp_path / "dpsql.toml"
+    policy.write_text(
+        f"""
+        version = 1
+        [source]
+        url = "duckdb:///{tmp_path / "sensors.duckdb"}"
+        [person]
+        relation = "change_one"
+        [promise]
+        epsilon = 10
+        delta = 0
+        [defaults]
+        cost_per_query = 1
+        max_keys = 10
+        [table.sensors]
+        unit = "row"
+        rows = 4
+        rows_public = true
+        columns = {{ celsius = {{ bounds = [-10, 40] }}, site = {{ keys = ["a", "b"] }} }}
+        """
+    )
+    with dpsql.open(policy) as owner:
+        analyst = owner.grant("ana", budget=10)
+        assert exactly(analyst, "SELECT AVG(celsius) FROM sensors") == [(pytest.approx((10 + 20 + 30 + 40) / 4),)]
+        assert scales(analyst, "SELECT AVG(celsius) FROM sensors") == [50]
+        assert len(scales(analyst, "SELECT AVG(celsius) FROM sensors WHERE celsius > 0")) == 2
+        assert analyst.query("SELECT COUNT(*) FROM sensors").cost.epsilon == 0
+
+
+def test_a_histogram_over_disjoint_cells():
+    """C057: one row is in one cell, so all cells cost one count: sensitivity 1, and 2 where a row is replaced."""
+    sql = "SELECT site, COUNT(*) FROM readings GROUP BY site"
+    added, changed = (opened(FIVE, delta=0, relation=name) for name in ("add_remove", "change_one"))
+    assert exactly(added, sql) == [("a", 2), ("b", 1)]
+    assert scales(added, sql) == [1]
+    assert scales(changed, sql) == [2]
+    answer = added.sql(sql, epsilon=0.5)
+    assert answer.cost.epsilon == added.budget.spent == Fraction(1, 2)
+    assert [row[0] for row in answer] == ["a", "b"]
+
+
+def test_a_histogram_shows_every_public_cell_and_no_other():
+    """C057: cities that nobody has appear with a noisy zero; one that only somebody has does not."""
+    analyst = opened(FIVE, delta=0, rows=1, per_group=1, groups=1)
+    sql = "SELECT city, COUNT(*) FROM patients GROUP BY city"
+    assert exactly(analyst, sql) == [("Aarau", 0), ("Basel", 2), ("Bern", 2), ("Geneva", 0)]
+    assert [row[0] for row in analyst.sql(sql)] == ["Aarau", "Basel", "Bern", "Geneva"]
+    assert scales(analyst, sql) == [1]
+
+
+WORKLOAD = [
+    "SELECT COUNT(*) FROM patients",
+    "SELECT SUM(age) FROM patients",
+    "SELECT AVG(age) FROM patients",
+]
+
+
+def test_a_workload_adds_up():
+    """C063: count, sum and average, each at its own budget; the account is charged the sum of them."""
+    analyst = opened(FIVE, delta=0)
+    for sql, epsilon in zip(WORKLOAD, (0.1, 0.2, 0.3), strict=True):
+        assert analyst.sql(sql, epsilon=epsilon).cost.epsilon == Fraction(str(epsilon))
+    assert analyst.budget.spent == Fraction(6, 10)
+
+
+def test_a_workload_shares_one_budget():
+    """C063: three questions for one price, in equal shares; all are refused together before the first is paid."""
+    analyst = opened(FIVE, delta=0)
+    answers = analyst.run(WORKLOAD, total=0.6)
+    assert [answer.cost.epsilon for answer in answers] == [Fraction(1, 5)] * 3
+    assert analyst.budget.spent == Fraction(3, 5)
+    with pytest.raises(dpsql.Refused):
+        analyst.run(["SELECT COUNT(*) FROM visits", "SELECT age FROM patients"], total=1)
+    assert analyst.budget.spent == Fraction(3, 5)
+
+
+def test_a_workload_ends_where_the_budget_does():
+    """C063: ten answers of a tenth of the budget are granted and the eleventh is not."""
+    analyst = opened(FIVE, delta=0)
+    for age in range(10):
+        analyst.sql(f"SELECT COUNT(*) FROM patients WHERE age > {age}", epsilon=20)
+    with pytest.raises(BudgetExhausted):
+        analyst.sql("SELECT COUNT(*) FROM patients WHERE age > 10", epsilon=20)
+    assert analyst.budget.left == 0
+
+
+SEARCHES = hospital(visits=[*(visit(person, diagnosis="flu") for person in range(300)), visit(1, diagnosis="rare")])
+"""Three hundred people behind one diagnosis, one behind another."""
+
+
+def keep_probability(people, *, epsilon, delta):
+    """The optimal rule, as its recursion says it; in floats."""
+    kept = 0.0
+    for _ in range(people):
+        kept = min(math.exp(epsilon) * kept + delta, 1 - math.exp(-epsilon) * (1 - kept - delta), 1.0)
+    return kept
+
+
+def test_keys_nobody_listed_are_selected_privately():
+    """C065: a label that only one person has is shown with probability δ; one that everybody has is shown."""
+    analyst = opened(SEARCHES, groups=1, delta=DELTA)
+    sql = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis"
+    selection, measurement = plan(analyst, sql, noise="laplace").steps
+    mechanism = selection.mechanism
+    assert isinstance(mechanism, PartitionSelection)
+    assert (mechanism.epsilon, mechanism.delta) == (Fraction(1, 4), Fraction(1, 10**9))
+    certain = next(n for n in count(1) if keep_probability(n, epsilon=0.25, delta=1e-9) >= 1)
+    assert mechanism.certain == certain < 300
+    assert keep_probability(1, epsilon=0.25, delta=1e-9) == 1e-9
+    (noise,) = measurement.noises
+    assert noise.carried.law.scale == 4 / Fraction(3, 4)  # four rows in the group, three quarters of the price
+    answer = analyst.sql(sql, noise="laplace")
+    assert [row[0] for row in answer] == ["flu"]
+    assert answer.cost.delta == Fraction(1, 10**9)
+
+
+def test_one_person_stands_behind_a_limited_number_of_keys():
+    """C065: fifty labels of one person add at most G to all numbers of people together."""
+    many = hospital(visits=[visit(1, diagnosis=f"label {n}") for n in range(50)])
+    sql = "SELECT diagnosis FROM visits GROUP BY diagnosis"
+    whole, without = (replayed(opened(rows, groups=3), sql, salt=5) for rows in (many, many.without(1)))
+    assert sum(row[-1] for row in whole.steps[0].rows) == 3
+    assert without.steps[0].rows == []
+    assert list(excesses(whole, without)) == []
+
+
+def gaussian_tail(start, variance):
+    """Pr[Z >= start] of the discrete Gaussian: the sum itself."""
+    weights = [math.exp(-z * z / (2 * variance)) for z in range(2000)]
+    return math.fsum(weights[start:]) / (2 * math.fsum(weights) - 1)
+
+
+def test_a_threshold_on_noisy_numbers_of_people():
+    """C066: τ is the smallest integer for which G keys of one person all stay hidden but for δ; counts are above it."""
+    analyst = opened(SEARCHES, groups=3, delta=DELTA)
+    sql = "SELECT diagnosis, COUNT(DISTINCT patient_id) FROM visits GROUP BY diagnosis"
+    (step,) = plan(analyst, sql).steps
+    mechanism = step.mechanism
+    assert isinstance(mechanism, GaussianThresholdSelection)
+
+    def failure(threshold):
+        return -math.expm1(3 * math.log1p(-gaussian_tail(threshold, float(mechanism.sigma_squared))))
+
+    assert failure(mechanism.threshold) <= 1e-9 < failure(mechanism.threshold - 1)
+    ((label, people),) = analyst.sql(sql)
+    assert label == "flu"
+    assert mechanism.threshold < people.value
+    assert abs(people.value - 300) < 10 * math.sqrt(mechanism.sigma_squared)
+
+
+def test_variance_and_standard_deviation():
+    """C069: of weights 60, 70, 80, 90 and 100: mean 80, squares 400 + 100 + 0 + 100 + 400 = 1000."""
+    weights = (60.0, 70.0, 80.0, 90.0, 100.0)
+    rows = hospital(patients=[patient(n, 40, "Bern", weight=weight) for n, weight in enumerate(weights)])
+    analyst = opened(rows, delta=0, rows=1)
+    names = ("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "STDDEV")
+    sql = f"SELECT {', '.join(f'{name}(weight)' for name in names)} FROM patients"
+    expected = (200, 250, math.sqrt(200), math.sqrt(250), 250, math.sqrt(250))
+    assert exactly(analyst, sql) == [tuple(pytest.approx(number, rel=1e-4) for number in expected)]
+    # bounds [0, 200]: count 1, distance from the middle 100, its square 10 000; three slots share the price
+    assert scales(analyst, "SELECT VAR_POP(weight) FROM patients") == [3, 3 * 100, 3 * 10_000]
+    noisy = one(analyst.sql("SELECT VAR_POP(weight) FROM patients"))
+    assert 0 <= noisy.value <= 100**2
+
+
+BUSY = hospital(
+    visits=[
+        *(visit(1, ward=1 + n % 4, points=10) for n in range(1000)),  # 250 visits in each of four wards
+        visit(2, ward=1, points=10),
+    ]
+)
+
+
+def test_contributions_are_capped_per_person():
+    """C097: of a thousand rows of one person C count, in sums as in counts; a mean keeps its level."""
+    analyst = opened(BUSY, delta=0, rows=6)
+    sql = "SELECT COUNT(*), SUM(points), COUNT(DISTINCT patient_id), AVG(points) FROM visits"
+    assert exactly(analyst, sql) == [(6 + 1, min(10_000, 6 * 50) + 10, 2, pytest.approx(10))]
+    assert [scales(opened(BUSY, delta=0, rows=cap), "SELECT COUNT(*) FROM visits") for cap in (6, 60)] == [[6], [60]]
+
+
+def test_contributions_are_limited_to_some_groups_by_choosing():
+    """C097: at most G groups of one person count, chosen by a hash; each of them at most C rows."""
+    analyst = opened(BUSY, delta=0, rows=6, per_group=4, groups=3)
+    sql = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
+    for salt in range(5):
+        by_ward = dict(cells(without_noise(analyst, sql, salt=salt)))
+        by_ward[1] -= 1  # the other person
+        assert sorted(by_ward.values()) == [0, 4, 4, 4]
+    assert scales(analyst, sql) == [3 * 4]
+
+
+def test_contributions_are_limited_to_some_groups_by_scaling():
+    """C097: all groups of one person are kept, scaled into the ball of √G groups: 4·√(3/4) rows in each of four."""
+    analyst = opened(BUSY.without(2), rows=6, per_group=4, groups=3, mode="scale")
+    sql = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
+    whole = replayed(analyst, sql, salt=1)
+    counts = [Fraction(row[1], 1024) for row in whole.steps[0].rows]
+    assert counts == [pytest.approx(4 * math.sqrt(3 / 4), abs=1 / 1024)] * 4
+    assert sum(each * each for each in counts) <= 3 * 4**2
+    nobody = replayed(opened(BUSY.without(2).without(1), rows=6, per_group=4, groups=3, mode="scale"), sql, salt=1)
+    assert list(excesses(whole, nobody)) == []
+
+
+def test_what_was_released_can_be_used_again_for_nothing():
+    """C115: other orders, filters, shares and columns of the same release, and arithmetic on its numbers, are free."""
+    analyst = opened(FIVE, delta=0)
+    first = analyst.sql("SELECT city, COUNT(*) AS n FROM patients GROUP BY city")
+    spent = analyst.budget.spent
+    counts = dict(cells(first))
+
+    largest = analyst.sql("SELECT city, COUNT(*) AS n FROM patients GROUP BY city ORDER BY n DESC, city LIMIT 1")
+    assert cells(largest) == [min(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+    doubled = analyst.sql("SELECT city, 2 * COUNT(*) + 1 AS m FROM patients GROUP BY city HAVING COUNT(*) > -99999")
+    assert cells(doubled) == [(city, 2 * n + 1) for city, n in counts.items()]
+    assert largest.cost.epsilon == doubled.cost.epsilon == 0
+
+    (_, a), (_, b), *_ = first
+    difference = a - b
+    assert difference.value == a.value - b.value
+    assert max(a.margin, b.margin) < difference.margin < a.margin + b.margin
+    assert analyst.budget.spent == spent == 1
+
+
+def test_an_average_derived_from_a_sum_and_a_count():
+    """C115: SUM(x) / COUNT(x) in SQL and in Python are functions of one release, and cost nothing more."""
+    analyst = opened(FIVE, delta=0)
+    ((total, number),) = analyst.sql("SELECT SUM(age), COUNT(age) FROM patients")
+    ratio = one(analyst.sql("SELECT SUM(age) / COUNT(age) FROM patients"))
+    derived = total / number
+    assert ratio.value == pytest.approx(derived.value)
+    assert analyst.budget.spent == 1
+    assert exactly(analyst, "SELECT SUM(age) / COUNT(age) FROM patients") == [(pytest.approx(290 / 5),)]

@@ -1,0 +1,81 @@
+"""Every accepted question, on a hospital of badly behaved rows and on its neighbours (rules 1, 3, 7, 9)."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fixtures import ACCEPTED, Fixture  # noqa: E402
+from hospital import badly_behaved, opened  # noqa: E402
+
+from dpsql.testing.replay import excesses, replayed  # noqa: E402
+
+SALT = 123456789
+PEOPLE = (1, 7, 41, 42, 43, 44)
+"""Two ordinary people, one with a thousand rows, one of NULL and NaN, one with keys and values of their own, and one
+who is in the table of patients twice and shares a bed."""
+MODES = ("choose", None)
+CASES = len(ACCEPTED) * len(PEOPLE) * len(MODES)
+
+
+@cache
+def analyst(person=None, *, row=None, mode=None, threads=2, shuffled=None, relation="add_remove"):
+    hospital = badly_behaved()
+    if person is not None:
+        hospital = hospital.without(person)
+    if row is not None:
+        hospital = hospital.without_row("readings", row)
+    if shuffled is not None:
+        hospital = hospital.shuffled(shuffled)
+    return opened(hospital, mode=mode, threads=threads, relation=relation)
+
+
+@cache
+def base(sql, mode, relation="add_remove"):
+    return replayed(analyst(mode=mode, relation=relation), sql, salt=SALT)
+
+
+def test_there_are_enough_cases():
+    assert CASES >= 500
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
+def test_no_person_moves_more_than_was_priced(fixture: Fixture, mode):
+    whole = base(fixture.sql, mode)
+    assert whole.sealed is not None, whole.verdict
+    for person in PEOPLE:
+        neighbour = analyst(person, mode=mode, shuffled=person)
+        other = replayed(neighbour, fixture.sql, salt=SALT, forced=whole.recorded)
+        assert list(excesses(whole, other)) == [], person
+
+
+@pytest.mark.parametrize("row", [0, -1, -2, -3, -4])
+@pytest.mark.parametrize("fixture", [each for each in ACCEPTED if "readings" in each.sql], ids=str)
+def test_no_row_moves_more_than_was_priced(fixture: Fixture, row):
+    whole = base(fixture.sql, None)
+    number = row % len(badly_behaved().tables["readings"])
+    other = replayed(analyst(row=number), fixture.sql, salt=SALT, forced=whole.recorded)
+    assert list(excesses(whole, other)) == []
+
+
+@pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
+def test_threads_and_row_order_change_nothing(fixture: Fixture):
+    whole = base(fixture.sql, "choose")
+    other = replayed(analyst(mode="choose", threads=1, shuffled=99), fixture.sql, salt=SALT, forced=whole.recorded)
+    assert [step.rows for step in whole.steps] == [step.rows for step in other.steps]
+    assert [step.sql for step in whole.steps] == [step.sql for step in other.steps]
+
+
+@pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
+def test_replacing_a_person_moves_no_more_than_was_priced(fixture: Fixture):
+    """change_one: the hospital without one person, and the same hospital without another."""
+    one = replayed(analyst(41, relation="change_one"), fixture.sql, salt=SALT)
+    assert one.sealed is not None, one.verdict
+    for person in (1, 43):
+        other = replayed(analyst(person, relation="change_one"), fixture.sql, salt=SALT, forced=one.recorded)
+        assert list(excesses(one, other)) == [], person

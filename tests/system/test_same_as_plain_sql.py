@@ -1,0 +1,59 @@
+"""With noise off and no bound biting, every accepted question gives the answer of plain SQL on the same rows."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the hospital and the fixtures live beside this file
+from fixtures import ACCEPTED, Fixture  # noqa: E402
+from hospital import opened, well_behaved  # noqa: E402
+
+from dpsql.session.noisy import Noisy  # noqa: E402
+from dpsql.testing.noiseless import without_noise  # noqa: E402
+
+
+@cache
+def analyst(mode):
+    return opened(well_behaved(), rows=400, per_group=400, groups=400, mode=mode)
+
+
+@cache
+def plain():
+    return well_behaved().connection()
+
+
+def cells(row):
+    return tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row)
+
+
+def close(ours, theirs):
+    """Equal; fractions up to the grain (a millionth of the bounds, times the rows)."""
+    if isinstance(ours, float) or isinstance(theirs, float):
+        return (
+            ours is not None
+            and theirs is not None
+            and math.isclose(float(ours), float(theirs), rel_tol=1e-4, abs_tol=0.02)
+        )
+    return ours == theirs
+
+
+def order(row):
+    return tuple((cell is None, str(cell)) for cell in row if not isinstance(cell, float))
+
+
+@pytest.mark.parametrize("mode", ["choose", None])
+@pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
+def test_the_answer_is_that_of_plain_sql(fixture: Fixture, mode):
+    ours = [cells(row) for row in without_noise(analyst(mode), fixture.sql)]
+    theirs = plain().execute(fixture.plain).fetchall()
+    if "ORDER BY" not in fixture.sql.upper() or "OVER" in fixture.sql.upper():
+        ours, theirs = sorted(ours, key=order), sorted(theirs, key=order)
+    assert len(ours) == len(theirs), (ours, theirs)
+    for our, their in zip(ours, theirs, strict=True):
+        assert len(our) == len(their)
+        assert all(map(close, our, their)), (our, their)
