@@ -30,7 +30,7 @@ def main() -> int:
     )
     codes = [
         subprocess.run([sys.executable, BENCH / f"{name}.py"], check=False).returncode
-        for name in ("samplers", "smooth_median")
+        for name in ("samplers", "smooth_median", "pipeline")
     ]
     return int(any(codes) or not lean)
 
