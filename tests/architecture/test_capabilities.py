@@ -1,4 +1,4 @@
-"""Every capability of the checklist that needs neither SQL nor a ledger is named by a test."""
+"""Every capability of the checklist that exists so far is named by a test."""
 
 import ast
 import re
@@ -10,6 +10,7 @@ WITHOUT_SQL_OR_LEDGER = [
     *range(1, 15), 16, 17, *range(19, 49), 64, 67, 68, *range(70, 94), 95, 98, 99,
     *range(101, 110), *range(111, 115), *range(116, 128),
 ]  # fmt: skip
+THROUGH_SQL = [15, 18, 49, 50, 51, 52, 53, 57, 63, 65, 66, 69, 97, 115]
 
 
 def named_capabilities() -> set[str]:
@@ -23,5 +24,5 @@ def named_capabilities() -> set[str]:
 
 
 def test_every_capability_is_named_by_a_test():
-    wanted = {f"C{number:03d}" for number in WITHOUT_SQL_OR_LEDGER}
+    wanted = {f"C{number:03d}" for number in WITHOUT_SQL_OR_LEDGER + THROUGH_SQL}
     assert sorted(wanted - named_capabilities()) == []

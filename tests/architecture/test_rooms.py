@@ -74,12 +74,12 @@ def test_exact_values_are_opened_by_mechanisms_only():
         for file in SOURCE.rglob("*.py")
         if opened_in(file.read_text(encoding="utf-8"))
     }
-    assert {path.partition("/")[0] for path in found} <= {"mechanisms"}
+    assert {path.partition("/")[0] for path in found} <= {"mechanisms", "testing"}  # testing: in running tests only
 
 
 def test_nothing_is_printed_or_logged_by_the_library():
     for file in SOURCE.rglob("*.py"):
-        if file.name in {"demo.py", "vectors.py"}:
+        if file.name in {"demo.py", "vectors.py"} or file.parent.name == "cli":
             continue
         names = {
             node.id for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)
