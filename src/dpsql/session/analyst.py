@@ -8,13 +8,14 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
-from dpsql.errors import BadParameter, DpsqlError
+from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
 from dpsql.require import Number
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
+from dpsql.session.batch import Batch, batch
 from dpsql.session.query import Query, query_of
-from dpsql.session.terms import asked, stated
+from dpsql.session.terms import asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -90,12 +91,15 @@ class Analyst:
         """How the answer would be protected."""
         return self.query(sql).explain()
 
+    def plan(self, *, total: Number) -> Batch:
+        """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`."""
+        return batch(lambda sql, epsilon: self.query(sql, epsilon=epsilon), total=total)
+
     def run(self, statements: Sequence[str], *, total: Number) -> list[Answer]:
-        """Several questions for one price, in equal shares. All are planned before the first is paid for."""
-        if not statements:
-            raise BadParameter("no question was asked", why="a price is shared among questions", fix="pass some SQL")
-        share = stated(total) / len(statements)
-        return [query.run() for query in [self.query(sql, epsilon=share) for sql in statements]]
+        """The same for a list: equal shares, answers in order."""
+        with self.plan(total=total) as together:
+            planned = [together.sql(sql) for sql in statements]
+        return [question.answer for question in planned]
 
     def __repr__(self) -> str:
         return f"Analyst({self.name!r}, {self.budget!r})"
