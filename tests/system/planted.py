@@ -1,0 +1,201 @@
+"""Classic mistakes, the question that each of them spoils, and who must notice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planters import (
+    Planter,
+    all_groups,
+    any_number_of_values,
+    form,
+    grouped_by_collation,
+    having_in_the_engine,
+    inner_join,
+    keys_as_they_are,
+    keys_from_the_data,
+    no_clamp,
+    no_empty_row,
+    no_row_cap,
+    nobody_is_somebody,
+    norm_in_doubles,
+    not_scaled,
+    null_where_nobody_is,
+    one_group_too_many,
+    one_neighbour_instead_of_two,
+    order_by_value,
+    owner_by_name,
+    owners_not_equated,
+    path_to_anybody,
+    price_not_shared,
+    printed,
+    private_passes_for_public,
+    sum_without_zero,
+    wrong_owner,
+    zero_groups_missing,
+)
+
+from hospital import badly_behaved
+
+NOBODY_HERE = next(person for person in range(1, 41) if person not in {v[0] for v in badly_behaved().tables["visits"]})
+"""Somebody who is a patient without a visit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """A mistake, a question it spoils, and who catches it."""
+
+    title: str
+    plant: Planter
+    sql: str
+    seal: bool = False
+    """`seal` refuses the plan."""
+    audit: str | None = None
+    """What the audit says when `seal` does not look."""
+    people: tuple[int, ...] = (41, 43, 44)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+UNCLAMPED = form("clamp_whole", lambda parts: parts[0])
+CONVERTED_FIRST = form("grains", lambda parts: f"CAST(round({parts[0]} * {parts[5]}) AS BIGINT)")
+RANK_BELOW = form("at_most", lambda parts: f"({parts[0]} <= {parts[1]} + 1)")
+COUNT_OF = "SELECT diagnosis, COUNT(*) FROM visits WHERE diagnosis IN ('flu', 'nor this') GROUP BY diagnosis"
+BY_WARD = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
+CHOOSE = {"mode": "choose"}
+TOO_FAR = "more than their noise was priced for"
+
+BUGS = [
+    Bug(title="no clamp", plant=no_clamp, sql="SELECT SUM(charge) FROM visits", seal=True, audit=TOO_FAR),
+    Bug(title="no clamp is printed", plant=UNCLAMPED, sql="SELECT SUM(charge) FROM visits", audit=TOO_FAR),
+    Bug(title="no row cap", plant=no_row_cap, sql="SELECT COUNT(*) FROM visits", seal=True, audit=TOO_FAR),
+    Bug(
+        title="values are converted before they are bounded",
+        plant=CONVERTED_FIRST,
+        sql="SELECT SUM(charge) FROM visits",
+        audit="rows decide",
+    ),
+    Bug(title="one group too many", plant=one_group_too_many, sql=BY_WARD, seal=True, audit=TOO_FAR, options=CHOOSE),
+    Bug(title="one group too many is printed", plant=RANK_BELOW, sql=BY_WARD, audit=TOO_FAR, options=CHOOSE),
+    Bug(
+        title="a person behind any number of private keys",
+        plant=all_groups,
+        sql="SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+        seal=True,
+        audit="behind more keys",
+    ),
+    Bug(title="groups by value instead of by hash", plant=order_by_value, sql=BY_WARD, seal=True, options=CHOOSE),
+    Bug(
+        title="HAVING in the engine",
+        plant=having_in_the_engine,
+        sql=f"{COUNT_OF} HAVING COUNT(*) <= 0",
+        seal=True,
+        audit="keys differ",
+    ),
+    Bug(title="empty groups missing", plant=zero_groups_missing, sql=COUNT_OF, seal=True, audit="keys differ"),
+    Bug(title="empty groups missing in print", plant=printed("_join", inner_join), sql=COUNT_OF, audit="keys differ"),
+    Bug(
+        title="no row for an empty table",
+        plant=printed("_group", no_empty_row),
+        sql="SELECT COUNT(*) FROM visits WHERE diagnosis = 'nor this'",
+        audit="keys differ",
+    ),
+    Bug(
+        title="NULL where nobody is",
+        plant=null_where_nobody_is,
+        sql="SELECT SUM(charge) FROM visits WHERE diagnosis = 'nor this'",
+        seal=True,
+        audit="rows decide",
+    ),
+    Bug(
+        title="private keys as they are",
+        plant=keys_as_they_are,
+        sql="SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+        seal=True,
+        audit="keys differ",
+    ),
+    Bug(
+        title="public keys from the data",
+        plant=keys_from_the_data,
+        sql="SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+        audit="the verdict, the price or the plan differs",
+    ),
+    Bug(
+        title="labels by collation",
+        plant=printed("_group", grouped_by_collation),
+        sql="SELECT diagnosis FROM visits GROUP BY diagnosis",
+        audit="behind more keys",
+    ),
+    Bug(
+        title="any number of different values",
+        plant=any_number_of_values,
+        sql="SELECT COUNT(DISTINCT points) FROM visits",
+        seal=True,
+        audit=TOO_FAR,
+    ),
+    Bug(title="nobody is somebody", plant=nobody_is_somebody, sql="SELECT COUNT(*) FROM visits", seal=True),
+    Bug(
+        title="the owner by its name",
+        plant=owner_by_name,
+        sql="SELECT COUNT(*) FROM (SELECT points AS patient_id FROM visits) AS v",
+        seal=True,
+        audit=TOO_FAR,
+    ),
+    Bug(
+        title="another owner is printed",
+        plant=printed("_read", wrong_owner),
+        sql="SELECT COUNT(*) FROM visits",
+        audit=TOO_FAR,
+    ),
+    Bug(
+        title="a private table passes for a public one",
+        plant=private_passes_for_public,
+        sql="SELECT COUNT(*) FROM visits",
+        seal=True,
+    ),
+    Bug(title="a path to anybody", plant=path_to_anybody, sql="SELECT COUNT(*) FROM stays", seal=True),
+    Bug(
+        title="a join of different people",
+        plant=owners_not_equated,
+        sql="SELECT COUNT(*) FROM stays s JOIN beds b ON s.bed_id = b.bed_id",
+        seal=True,
+        audit=TOO_FAR,
+        options={"rows": 4},
+    ),
+    Bug(
+        title="a sum that cannot be zero",
+        plant=sum_without_zero,
+        sql="SELECT SUM(ward_id) FROM visits",
+        seal=True,
+        audit=TOO_FAR,
+        people=(NOBODY_HERE,),
+        options={"relation": "change_one"},
+    ),
+    Bug(
+        title="replacing a person priced as removing one",
+        plant=one_neighbour_instead_of_two,
+        sql="SELECT SUM(points) FROM visits",
+        seal=True,
+        options={"relation": "change_one"},
+    ),
+    Bug(
+        title="every slot at the whole price",
+        plant=price_not_shared,
+        sql="SELECT COUNT(*), SUM(charge) FROM visits",
+        seal=True,
+        audit=TOO_FAR,
+        options={"noise": "laplace"},
+    ),
+    Bug(
+        title="not scaled into the ball",
+        plant=not_scaled,
+        sql="SELECT ward_id, SUM(charge) FROM visits GROUP BY ward_id",
+        seal=True,
+        audit=TOO_FAR,
+        options={"mode": "scale"},
+    ),
+    Bug(title="the norm in doubles", plant=norm_in_doubles, sql=BY_WARD, seal=True, options={"mode": "scale"}),
+]

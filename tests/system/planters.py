@@ -1,0 +1,271 @@
+"""Classic mistakes as patches of one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.plan import price
+from dpsql.privacy.unit import Neighbours
+from dpsql.session import answer
+from dpsql.sql import bound, contributions, emit, inner, rewrite, sources
+from dpsql.sql.aggregates.registry import MEASURES
+from dpsql.sql.contributions import Builder, ids, ref, refs
+from dpsql.sql.keys import KeyList, in_order
+from dpsql.sql.relations import Filter, Group, Project
+from dpsql.sql.scalars import Apply
+from hospital import Hospital
+
+KNOWN: list[tuple[object, Hospital]] = []
+"""The rows behind each catalogue that was opened."""
+Planter = Callable[[pytest.MonkeyPatch], None]
+FORMS = inner.FORMS["duckdb"]
+
+
+# ------------------------------------------------------------------------------------------------ the rewriter
+
+
+def no_clamp(patch):
+    patch.setattr(inner, "clamp_whole", lambda value, *, low, high: value)
+
+
+def no_row_cap(patch):
+    honest = inner.clamp_whole
+
+    def planted(value, *, low, high):
+        whole_person = isinstance(value, Apply) and value.function == "or_zero"
+        return value if whole_person else honest(value, low=low, high=high)
+
+    patch.setattr(inner, "clamp_whole", planted)
+
+
+def _choosing(patch, change):
+    """`chosen_groups`, which two modules know by name."""
+    honest = contributions.chosen_groups
+
+    def planted(relation, build, *, groups):
+        return change(honest, relation, build, groups)
+
+    for module in (contributions, rewrite):
+        patch.setattr(module, "chosen_groups", planted)
+
+
+def one_group_too_many(patch):
+    _choosing(patch, lambda honest, relation, build, groups: honest(relation, build, groups=groups + 1))
+
+
+def all_groups(patch):
+    _choosing(patch, lambda honest, relation, build, groups: relation)
+
+
+def order_by_value(patch):
+    """The groups with the smallest contribution first, instead of by hash."""
+
+    def change(honest, relation, build, groups):
+        chosen = honest(relation, build, groups=groups)
+        ranked = replace(chosen.input, order=(ref(relation.columns[-1]), *refs(build.keys)))
+        return replace(chosen, input=ranked)
+
+    _choosing(patch, change)
+
+
+def having_in_the_engine(patch):
+    honest = rewrite._measurement
+
+    def planted(bounded, keys):
+        statement = honest(bounded, keys)
+        few = inner.at_most(ref(statement.values[0]), 0)
+        relation = statement.relation
+        return replace(statement, relation=Filter(input=relation, condition=few, columns=relation.columns))
+
+    patch.setattr(rewrite, "_measurement", planted)
+
+
+def zero_groups_missing(patch):
+    honest = rewrite._by_key
+
+    def planted(*arguments):
+        relation = honest(*arguments)
+        return replace(relation, input=replace(relation.input, outer=False))
+
+    patch.setattr(rewrite, "_by_key", planted)
+
+
+def null_where_nobody_is(patch):
+    def planted(parts, values):
+        return Project(input=parts[0], columns=values, expressions=refs(values))
+
+    patch.setattr(rewrite, "_side_by_side", planted)
+
+
+def keys_as_they_are(patch):
+    """Private keys are measured without having been selected."""
+    honest = rewrite.rewrite
+
+    def planted(bounded):
+        if not bounded.private_keys:
+            return honest(bounded)
+        build = Builder(bounded)
+        found = Group(input=build.base(), by=ids(build.keys), columns=build.keys, totals=())
+        keys = Project(input=found, columns=build.like(build.keys), expressions=refs(build.keys))
+        return rewrite.Rewritten(bounded=bounded, measurement=rewrite._measurement(bounded, keys))
+
+    patch.setattr(answer, "rewrite", planted)
+
+
+def any_number_of_values(patch):
+    honest = rewrite._few_values
+
+    def planted(own, rows, value, *, cap, pairs):
+        return honest(own, rows, value, cap=cap, pairs=pairs).input.input
+
+    patch.setattr(rewrite, "_few_values", planted)
+
+
+def nobody_is_somebody(patch):
+    """Rows whose person is NULL are kept, as if they were one person's."""
+    patch.setattr(inner, "known", lambda a: inner.TRUE)
+
+
+def not_scaled(patch):
+    patch.setattr(contributions, "_scaled", lambda build, pairs, slots: pairs)
+
+
+def norm_in_doubles(patch):
+    """Sums of doubles depend on the order of rows, and round."""
+    patch.setattr(inner, "squared", lambda value: Apply("squared", (value,), SqlType.DOUBLE))
+    patch.setitem(FORMS, "squared", lambda parts: f"(CAST({parts[0]} AS DOUBLE) * {parts[0]})")
+
+
+# ---------------------------------------------------------------------------------- the resolver, bound, the price
+
+
+def owner_by_name(patch):
+    """Above a subquery the owner is whatever column is called like the person."""
+    honest = sources._subquery
+
+    def planted(*arguments):
+        source = honest(*arguments)
+        named = [column.id for table in source.scope.tables for column in table.columns if column.name == "patient_id"]
+        return replace(source, owner=tuple(named[:1]) or source.owner)
+
+    patch.setattr(sources, "_subquery", planted)
+
+
+def owners_not_equated(patch):
+    honest = sources._met
+
+    def planted(left, right, scalar, notes, at):
+        honest(left, right, scalar, notes, at)
+        return scalar
+
+    patch.setattr(sources, "_met", planted)
+
+
+def private_passes_for_public(patch):
+    honest = sources._scan
+
+    def planted(table, notes, *, owned):
+        scan, visible = honest(table, notes, owned=owned)
+        return replace(scan, private=False), visible
+
+    patch.setattr(sources, "_scan", planted)
+
+
+def path_to_anybody(patch):
+    """The joins along a path to the person pair everything with everything."""
+    patch.setattr(sources, "_all_equal", lambda left, right: inner.TRUE)
+
+
+def keys_from_the_data(patch):
+    """The plan lists the keys that the table holds when it is made, and treats them as public."""
+
+    def planted(key, query, *, max_keys):
+        (rows,) = (rows for catalog, rows in KNOWN if catalog is query.catalog)
+        return KeyList(values=in_order(row[4] for row in rows.tables["visits"]))
+
+    patch.setattr(bound, "domain", planted)
+
+
+def sum_without_zero(patch):
+    """A person's sum inside C·[lo, hi], although nobody has to be there."""
+    honest = MEASURES["sum"]
+
+    def planted(subject):
+        measured = honest(subject)
+        slots = tuple(
+            replace(slot, low=slot.cap * slot.grain.low, high=slot.cap * slot.grain.high) for slot in measured.slots
+        )
+        return replace(measured, slots=slots)
+
+    patch.setitem(MEASURES, "sum", planted)
+
+
+def one_neighbour_instead_of_two(patch):
+    for name in ("slot_l1", "slot_l2_squared"):
+        honest = getattr(price, name)
+
+        def planted(slot, *, groups, neighbours, grouped, honest=honest):
+            return honest(slot, groups=groups, neighbours=Neighbours.ADD_REMOVE, grouped=grouped)
+
+        patch.setattr(price, name, planted)
+
+
+def price_not_shared(patch):
+    """Each of several slots gets noise for the whole price."""
+    honest = price._laplace
+
+    def planted(bounded, *, epsilon):
+        noises, event = honest(bounded, epsilon=epsilon)
+        laws = [DiscreteLaplaceLaw(scale=noise.carried.law.scale / len(noises)) for noise in noises]
+        thin = [
+            replace(noise, carried=replace(noise.carried, law=law)) for noise, law in zip(noises, laws, strict=True)
+        ]
+        return tuple(thin), event
+
+    patch.setattr(price, "_laplace", planted)
+
+
+# ------------------------------------------------------------------------------------------------ the printer
+
+
+def form(name: str, form: Callable[[list[str]], str]) -> Planter:
+    return lambda patch: patch.setitem(FORMS, name, form)
+
+
+def printed(method: str, change: Callable[..., str]) -> Planter:
+    def plant(patch):
+        honest = getattr(emit._Printer, method)
+        patch.setattr(emit._Printer, method, lambda self, *arguments: change(honest, self, *arguments))
+
+    return plant
+
+
+def wrong_owner(honest, printer, scan, column, source):
+    return '"points"' if column.id in scan.raw else honest(printer, scan, column, source)
+
+
+def no_empty_row(honest, printer, group):
+    return honest(printer, group) + ("" if group.by else " HAVING count(*) > 0")
+
+
+def inner_join(honest, printer, join, needed):
+    return honest(printer, join, needed).replace("LEFT JOIN", "JOIN")
+
+
+def grouped_by_collation(honest, printer, group):
+    """'Flu' and 'flu' are one group, labelled by the one that comes first."""
+    text = honest(printer, group)
+    if not group.by:
+        return text
+    columns = group.columns[: len(group.by)]
+    names = [printer.name(column.id) for column in columns]
+    texts = [column.type is SqlType.TEXT for column in columns]
+    shown = [f"min({name}) AS {name}" if is_text else name for name, is_text in zip(names, texts, strict=True)]
+    by = [f"lower({name})" if is_text else name for name, is_text in zip(names, texts, strict=True)]
+    inside = text.removeprefix(f"SELECT {', '.join(names)}").removesuffix(f" GROUP BY {', '.join(names)}")
+    return f"SELECT {', '.join(shown)}{inside} GROUP BY {', '.join(by)}"

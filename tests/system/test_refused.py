@@ -1,0 +1,126 @@
+"""Every question that must be refused: with its code, at its place, before the engine, whatever the rows are."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the hospital and the fixtures live beside this file
+from fixtures import REFUSED, Fixture  # noqa: E402
+from hospital import Hospital, badly_behaved, opened, well_behaved  # noqa: E402
+
+import dpsql  # noqa: E402
+
+
+class Untouchable:
+    """An engine that says what it is and fails as soon as it is asked anything."""
+
+    def __init__(self, engine):
+        self.capabilities = engine.capabilities
+
+    def run(self, sql, /, *, parameters):
+        raise AssertionError(f"the engine was asked {sql}")
+
+    def run_public(self, sql, /):
+        raise AssertionError(f"the engine was asked {sql}")
+
+    def schema(self):
+        raise AssertionError("the schema is known already")
+
+
+@cache
+def analyst(rows: str) -> dpsql.Analyst:
+    hospital = {
+        "none": Hospital({name: [] for name in well_behaved().tables}),
+        "good": well_behaved(),
+        "bad": badly_behaved(),
+    }[rows]
+    found = opened(hospital)
+    return replace(found, place=replace(found.place, engine=Untouchable(found.place.engine)))
+
+
+def refusal(sql: str, rows: str = "good") -> dpsql.DpsqlError:
+    with pytest.raises(dpsql.DpsqlError) as caught:
+        analyst(rows).sql(sql)
+    return caught.value
+
+
+def test_there_are_enough_of_them():
+    assert len(REFUSED) >= 90
+    assert len({fixture.sql for fixture in REFUSED}) == len(REFUSED)
+
+
+@pytest.mark.parametrize("fixture", REFUSED, ids=str)
+def test_it_is_refused_with_its_code_and_its_place(fixture: Fixture):
+    error = refusal(fixture.sql)
+    assert error.code == fixture.code, error
+    assert error.at is not None, error
+    start, end = error.at
+    assert fixture.sql[start:end] == fixture.marked, error
+    assert error.what
+    assert error.why
+    assert error.fix
+    assert "\n" not in error.what
+
+
+@pytest.mark.parametrize("fixture", REFUSED, ids=str)
+def test_the_caret_stands_under_what_it_marks(fixture: Fixture):
+    """The picture in the message, against the marked text of the fixture."""
+    _, line, carets, *_ = str(refusal(fixture.sql)).splitlines()
+    begin = carets.index("^")
+    width = carets.count("^")
+    assert carets.strip() == "^" * width
+    assert width == min(40, len(fixture.marked))
+    shown = line[begin:]
+    assert shown.startswith(fixture.marked[: min(width, len(shown))])
+
+
+@pytest.mark.parametrize("fixture", REFUSED, ids=str)
+def test_the_words_do_not_depend_on_the_rows(fixture: Fixture):
+    told = {rows: refusal(fixture.sql, rows) for rows in ("none", "good", "bad")}
+    assert len({str(error) for error in told.values()}) == 1
+    assert told["none"].as_json() == told["good"].as_json() == told["bad"].as_json()
+
+
+@pytest.mark.parametrize("fixture", REFUSED, ids=str)
+def test_nothing_is_spent(fixture: Fixture):
+    before = analyst("good").budget
+    refusal(fixture.sql)
+    assert analyst("good").budget == before
+
+
+@pytest.mark.parametrize("fixture", REFUSED, ids=str)
+def test_what_it_proposes_is_accepted(fixture: Fixture):
+    proposal = refusal(fixture.sql).try_sql
+    if proposal is not None:
+        analyst("good").query(proposal)
+
+
+def test_some_of_them_propose_something():
+    assert sum(refusal(fixture.sql).try_sql is not None for fixture in REFUSED) >= 20
+
+
+@pytest.mark.parametrize(
+    ("sql", "at"),
+    [
+        ("SELECT COUNT(*) FROM patients\x00", (29, 30)),
+        ("SELECT COUNT(*) FROM patients WHERE city = 'a\x00b'", (45, 46)),
+        ("SELECT COUNT(*) FROM pat\ud800ients", (24, 25)),
+        ("SELECT COUNT(*) FROM patients -- \udfff", (33, 34)),
+    ],
+)
+def test_what_is_no_character_is_refused(sql, at):
+    error = refusal(sql)
+    assert (error.code, error.at) == ("DP100", at)
+    str(error).encode("utf-8", "backslashreplace")
+
+
+def test_a_key_is_a_place_in_a_text_of_several_lines():
+    sql = "SELECT city,\n       COUNT(*)\nFROM patients\nGROUP BY city,\n\tname"
+    error = refusal(sql)
+    assert sql[slice(*error.at)] == "name"
+    assert "\n    \tname\n     ^^^^\n" in str(error)
