@@ -301,7 +301,7 @@ def test_a_workload_ends_where_the_budget_does():
     assert analyst.budget.left == 0
 
 
-SEARCHES = hospital(visits=[*(visit(person, diagnosis="flu") for person in range(300)), visit(1, diagnosis="rare")])
+SEARCHES = hospital(visits=[*(visit(person, diagnosis="flu") for person in range(300)), visit(300, diagnosis="rare")])
 """Three hundred people behind one diagnosis, one behind another."""
 
 

@@ -1,0 +1,251 @@
+"""docs/supported-sql.md, written from the rule tables: what no rule names is refused, so the tables are the support.
+
+`python tools/supported_sql.py --write` writes the page; without it, the page is compared. A test does the same, and
+plans every example.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from dpsql.sql.functions import FUNCTIONS, WINDOW_FUNCTIONS
+from dpsql.sql.functions.arithmetic import ARITHMETIC
+from dpsql.sql.functions.casts import CASTS
+from dpsql.sql.functions.choices import CHOICES
+from dpsql.sql.functions.function import Function
+from dpsql.sql.functions.logic import LOGIC
+from dpsql.sql.functions.mathematics import MATHEMATICS
+from dpsql.sql.functions.rounding import ROUNDING
+from dpsql.sql.functions.text import TEXT
+from dpsql.sql.functions.time import TIME
+from dpsql.sql.parse_functions import OTHER_NAMES
+from dpsql.sql.parse_refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
+from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "supported-sql.md"
+
+MEASURED: Final = {
+    "count": (
+        "COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT(DISTINCT person)",
+        "Rows, values that are not NULL, different values, or people; of one person at most what the policy says.",
+    ),
+    "sum": ("SUM(x)", "Values beyond the bounds count as the bound; a sum of nothing is 0."),
+    "avg": ("AVG(x)", "A noisy sum over a noisy count, inside the bounds; of nothing, the middle of the bounds."),
+    "var_pop": ("VAR_POP(x)", "The variance, from 0 to a quarter of the squared width of the bounds."),
+    "var_samp": ("VAR_SAMP(x), VARIANCE(x)", "The variance of a sample: VAR_POP · n/(n − 1)."),
+    "stddev_pop": ("STDDEV_POP(x)", "The root of VAR_POP."),
+    "stddev_samp": ("STDDEV_SAMP(x), STDDEV(x)", "The root of VAR_SAMP."),
+}
+
+FAMILIES: Final[Sequence[tuple[str, Iterable[Function]]]] = (
+    ("Arithmetic", ARITHMETIC),
+    ("Rounding", ROUNDING),
+    ("Roots, powers, logarithms", MATHEMATICS),
+    ("Comparisons and logic", LOGIC),
+    ("Choices and limits", CHOICES),
+    ("Casts", CASTS),
+    ("Text", TEXT),
+    ("Dates and times", TIME),
+)
+
+CLAUSE_EXAMPLES: Final = (
+    ("WHERE", "Any condition over declared columns.", "SELECT COUNT(*) FROM visits WHERE charge > 500"),
+    (
+        "GROUP BY public keys",
+        "Listed in policy or query, bounded whole numbers, truth values, CASE, calendar, public tables. All appear.",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+    ),
+    (
+        "GROUP BY private keys",
+        'Columns with keys = "private": found by the noisy number of people, rare ones stay hidden.',
+        "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+    ),
+    (
+        "GROUP BY an expression, a number, an alias",
+        "As in DuckDB.",
+        "SELECT EXTRACT(month FROM day) AS m, COUNT(*) FROM visits GROUP BY m",
+    ),
+    (
+        "JOIN … ON, USING, a public table",
+        "INNER joins with public tables on any condition.",
+        "SELECT w.name, COUNT(*) FROM visits v JOIN wards w ON v.ward_id = w.id GROUP BY w.name",
+    ),
+    (
+        "JOIN … ON, USING, a private table",
+        "INNER joins whose condition says that both rows are of the same person.",
+        "SELECT AVG(age) FROM patients JOIN visits USING (patient_id)",
+    ),
+    (
+        "Subqueries in FROM, WITH",
+        "That filter, join and compute row by row.",
+        "WITH high AS (SELECT charge FROM visits WHERE points > 0) SELECT SUM(charge) FROM high",
+    ),
+    (
+        "FILTER (WHERE …)",
+        "On every aggregate.",
+        "SELECT COUNT(*), COUNT(*) FILTER (WHERE flu) FROM patients",
+    ),
+    (
+        "HAVING, ORDER BY, LIMIT, OFFSET, DISTINCT",
+        "On released rows: free.",
+        "SELECT city, COUNT(*) AS n FROM patients GROUP BY city HAVING n > 9 ORDER BY n DESC LIMIT 2",
+    ),
+    (
+        "Expressions over aggregates",
+        "On released numbers: free, with a margin of their own.",
+        "SELECT 100.0 * COUNT(*) FILTER (WHERE flu) / COUNT(*) AS share FROM patients",
+    ),
+    (
+        "OVER (PARTITION BY … ORDER BY … ROWS …)",
+        "Windows over released rows: free.",
+        "SELECT city, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM patients GROUP BY city",
+    ),
+    (
+        "CURRENT_DATE",
+        "The day in UTC, fixed when the question is asked.",
+        "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE",
+    ),
+    (
+        "EXPLAIN PRIVACY, EXPLAIN PRIVACY (FORMAT JSON)",
+        "How the answer would be protected: free.",
+        "EXPLAIN PRIVACY SELECT COUNT(*) FROM visits",
+    ),
+    ("DRY RUN", "The price and the margins: free.", "DRY RUN SELECT COUNT(*) FROM visits"),
+    (
+        "Public tables",
+        "Rows, joins, windows and aggregates of them: exact and free.",
+        "SELECT floor, MAX(name) FROM wards GROUP BY floor ORDER BY floor",
+    ),
+)
+
+REFUSED_EXAMPLES: Final = (
+    ("DP101", "rows about people", "SELECT age FROM patients"),
+    ("DP102", "values without limits", "SELECT SUM(1 / charge) FROM visits"),
+    ("DP103", "one person's value", "SELECT MAX(age) FROM patients"),
+    ("DP104", "outer and cross joins", "SELECT COUNT(*) FROM patients LEFT JOIN visits USING (patient_id)"),
+    ("DP301", "hidden columns", "SELECT COUNT(*) FROM patients WHERE name = 'Bob'"),
+    ("DP303", "joins of different people", "SELECT COUNT(*) FROM visits a JOIN visits b ON a.day = b.day"),
+    ("DP304", "subqueries without a person", "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM visits) t"),
+    ("DP305", "fractional keys", "SELECT charge, COUNT(*) FROM visits GROUP BY charge"),
+)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "# Supported SQL"
+    yield ""
+    yield "Written by `tools/supported_sql.py` from the rule tables of the code. **Unknown means no**: a clause,"
+    yield "function, operator or type that no rule names is refused before anything is read or spent, with the reason"
+    yield "and a way out. The dialect is DuckDB's. The examples ask about a hospital: `patients`, `visits`, and the"
+    yield "public table `wards`."
+    yield ""
+    yield "## Clauses"
+    yield ""
+    yield from _table(("clause", "what is answered", "example"), _clauses())
+    yield "## Aggregates about people"
+    yield ""
+    yield from _table(("aggregate", "meaning"), _measured())
+    public = ", ".join(sorted(name.upper() for name in PUBLIC_AGGREGATES - AGGREGATES))
+    yield f"About public tables also {public}, exactly."
+    yield ""
+    yield "## Functions"
+    yield ""
+    yield "Every one is total: no value of a row makes it fail. Where there is no answer it is NULL."
+    yield ""
+    yield from _functions()
+    yield "Other names: " + ", ".join(f"{o.upper()} is {n.upper()}" for o, n in sorted(OTHER_NAMES.items())) + "."
+    yield ""
+    yield "## Windows"
+    yield ""
+    yield "Over released rows, and over public tables; never over people."
+    yield ""
+    yield from _table(("function", "meaning"), _windows())
+    yield "## What is refused"
+    yield ""
+    yield from _table(("code", "what", "example"), ([c, w, _code(e)] for c, w, e in REFUSED_EXAMPLES))
+    yield "### Constructs"
+    yield ""
+    yield from _table(("construct", "why", "instead"), _lessons())
+    yield "### Functions and aggregates"
+    yield ""
+    yield from _table(("names", "why", "instead"), _refused_functions())
+
+
+def _clauses() -> Iterator[list[str]]:
+    return ([clause, meaning, _code(example)] for clause, meaning, example in CLAUSE_EXAMPLES)
+
+
+def _measured() -> Iterator[list[str]]:
+    if MEASURED.keys() != AGGREGATES:
+        raise LookupError(f"describe in MEASURED: {sorted(MEASURED.keys() ^ AGGREGATES)}")
+    return ([_code(usage), meaning] for usage, meaning in MEASURED.values())
+
+
+def _functions() -> Iterator[str]:
+    named = [function.name for _, family in FAMILIES for function in family]
+    if sorted(named) != sorted(FUNCTIONS):
+        raise LookupError(f"no family has: {sorted(FUNCTIONS.keys() ^ set(named))}")
+    for title, family in FAMILIES:
+        yield f"### {title}"
+        yield ""
+        yield from _table(("as written", "meaning"), ([_code(each.usage), each.summary] for each in family))
+
+
+def _windows() -> Iterator[list[str]]:
+    if WINDOW_FUNCTIONS.keys() != WINDOWS:
+        raise LookupError(f"two tables of windows differ: {sorted(WINDOW_FUNCTIONS.keys() ^ WINDOWS)}")
+    return ([_code(each.usage), each.summary] for each in WINDOW_FUNCTIONS.values())
+
+
+def _lessons() -> Iterator[list[str]]:
+    """Constructs with the same reason and way out in one line, sorted by the first of them."""
+    reasons: dict[tuple[str, str], set[str]] = {}
+    for lesson in (*CONSTRUCTS.values(), *CLAUSES.values(), *STATEMENTS.values(), PRIVATE_STEP):
+        reasons.setdefault((lesson.why, lesson.fix), set()).add(lesson.what)
+    lines = sorted((sorted(names, key=str.lower), why, fix) for (why, fix), names in reasons.items())
+    for names, why, fix in lines:
+        yield ["; ".join(names), "no rule names it" if why == NO_RULE else why, fix]
+
+
+def _refused_functions() -> Iterator[list[str]]:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for name, reason in REFUSED_FUNCTIONS.items():
+        reasons.setdefault(reason, []).append(name.upper())
+    for (why, fix), names in reasons.items():
+        yield [", ".join(sorted(names)), why, fix]
+    raw = ", ".join(sorted(name.upper() for name in RAW_AGGREGATES))
+    yield [raw, "of people: one person's value, or no rule yet", "AVG, STDDEV, or COUNT(*) FILTER (WHERE x > 100)"]
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _row(head)
+    yield _row(["---"] * len(head))
+    yield from map(_row, rows)
+    yield ""
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def main() -> int:
+    if "--write" in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    same = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
+    print("supported-sql.md: up to date" if same else "supported-sql.md: run python tools/supported_sql.py --write")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
