@@ -152,12 +152,13 @@ class Cursor:
         self._open()
         if parameters:
             raise NotSupportedError("parameters are not available: write the values as literals")
+        self.answer, self._rows = None, iter(())  # what was asked before is not the answer to this
         try:
-            self.answer = self.connection.analyst().sql(operation)
+            answer = self.connection.analyst().sql(operation)
         except errors.DpsqlError as error:
             kind = next(translated for known, translated in _TRANSLATED if isinstance(error, known))
             raise kind(str(error), code=error.code) from error
-        self._rows = iter([tuple(_plain(cell) for cell in row) for row in self.answer])
+        self.answer, self._rows = answer, iter([tuple(_plain(cell) for cell in row) for row in answer])
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[object]]) -> None:

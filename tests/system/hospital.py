@@ -1,4 +1,4 @@
-"""A small hospital: tables with foreign keys, a policy, and rows that are either well behaved or as bad as rows can be."""
+"""A small hospital: tables with foreign keys, a policy, and rows that are well behaved or as bad as rows can be."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Row = tuple[object, ...]
 
 COLUMNS = {
     "patients": "patient_id BIGINT, name VARCHAR, age INTEGER, city VARCHAR, flu BOOLEAN, weight DOUBLE, born DATE",
-    "visits": "patient_id BIGINT, ward_id INTEGER, charge DOUBLE, points BIGINT, diagnosis VARCHAR, day DATE, moment TIMESTAMP",
+    "visits": "patient_id BIGINT, ward_id INTEGER, charge DOUBLE, points BIGINT, diagnosis VARCHAR, day DATE, "
+    "moment TIMESTAMP",
     "beds": "bed_id BIGINT, patient_id BIGINT",
     "stays": "bed_id BIGINT, nights INTEGER, bill DOUBLE",
     "wards": "id INTEGER, name VARCHAR, floor INTEGER",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hospital import badly_behaved
 from planters import (
     Planter,
     all_groups,
@@ -35,8 +36,6 @@ from planters import (
     wrong_owner,
     zero_groups_missing,
 )
-
-from hospital import badly_behaved
 
 NOBODY_HERE = next(person for person in range(1, 41) if person not in {v[0] for v in badly_behaved().tables["visits"]})
 """Somebody who is a patient without a visit."""

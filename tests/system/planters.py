@@ -18,6 +18,7 @@ from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.keys import KeyList, in_order
 from dpsql.sql.relations import Filter, Group, Project
 from dpsql.sql.scalars import Apply
+
 from hospital import Hospital
 
 KNOWN: list[tuple[object, Hospital]] = []

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import count
-from pathlib import Path
 
 import duckdb
 import pytest
 
 import dpsql
-
-sys.path.insert(0, str(Path(__file__).parent))  # the hospital lives beside this file
 from dpsql.errors import BudgetExhausted, Unbounded
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
@@ -24,6 +20,7 @@ from dpsql.session.noisy import Noisy
 from dpsql.testing.noiseless import without_noise
 from dpsql.testing.replay import excesses, replayed
 from dpsql.testing.seeded import SeededSource
+
 from hospital import WARDS, Hospital, opened
 
 DELTA = Fraction(1, 10**6)

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import math
 import random
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import duckdb
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # the hospital and the bugs live beside this file
-from planted import BUGS, BY_WARD, TOO_FAR, Bug
-from planters import FORMS, KNOWN
 
 import dpsql
 from dpsql.accounting.triple import FREE, triple
@@ -34,7 +28,10 @@ from dpsql.sql import functions, inner
 from dpsql.testing.noiseless import exact_steps
 from dpsql.testing.replay import excesses, replayed
 from dpsql.testing.seeded import SeededSource
+
 from hospital import badly_behaved, opened
+from planted import BUGS, BY_WARD, TOO_FAR, Bug
+from planters import FORMS, KNOWN
 
 SALT = 987654321
 

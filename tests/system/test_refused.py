@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the hospital and the fixtures live beside this file
-from fixtures import REFUSED, Fixture  # noqa: E402
-from hospital import Hospital, badly_behaved, opened, well_behaved  # noqa: E402
+import dpsql
 
-import dpsql  # noqa: E402
+from fixtures import REFUSED, Fixture
+from hospital import Hospital, badly_behaved, opened, well_behaved
 
 
 class Untouchable:

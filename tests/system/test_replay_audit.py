@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from fixtures import ACCEPTED, Fixture  # noqa: E402
-from hospital import badly_behaved, opened  # noqa: E402
+from dpsql.testing.replay import excesses, replayed
 
-from dpsql.testing.replay import excesses, replayed  # noqa: E402
+from fixtures import ACCEPTED, Fixture
+from hospital import badly_behaved, opened
 
 SALT = 123456789
 PEOPLE = (1, 7, 41, 42, 43, 44)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the hospital and the fixtures live beside this file
-from fixtures import ACCEPTED, Fixture  # noqa: E402
-from hospital import opened, well_behaved  # noqa: E402
+from dpsql.session.noisy import Noisy
+from dpsql.testing.noiseless import without_noise
 
-from dpsql.session.noisy import Noisy  # noqa: E402
-from dpsql.testing.noiseless import without_noise  # noqa: E402
+from fixtures import ACCEPTED, Fixture
+from hospital import opened, well_behaved
 
 
 @cache

@@ -146,8 +146,6 @@ def _wrong(usage: str, at: At) -> NoReturn:
 
 
 def _if(arguments: Arguments, at: At) -> Call:
-    if len(arguments) == 2:
-        arguments = (*arguments, NULL)
     if len(arguments) != 3:
         _wrong("IF(condition, then, otherwise)", at)
     return Call(function="case", arguments=arguments, at=at)

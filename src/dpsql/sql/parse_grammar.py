@@ -339,8 +339,6 @@ class _Recogniser:
         if self.next() == "(":
             self.wrapped(lambda: self.several(lambda: self.expect(NUMBER)))
 
-    # ---- forms with words of their own ------------------------------------------------------------------------------
-
     def case(self) -> None:
         if self.next() != "WHEN":
             self.expression()

@@ -17,8 +17,6 @@ MAX_INTEGER: Final = 2**63 - 1
 MAX_EXPONENT: Final = 400
 """Doubles end near 1e308; beyond this an exponent is not even computed."""
 MAX_DIGITS: Final = 400
-_LARGEST: Final = Fraction(2**1024 - 2**970)
-_SMALLEST: Final = Fraction(1, 2**1074)
 
 _NUMBER: Final = re.compile(r"(\d+)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -48,8 +46,11 @@ def _fraction(whole: str, decimals: str, exponent: str, written: str, at: At) ->
     if len(whole) + len(decimals) > MAX_DIGITS or len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT:
         raise _out_of_range(written, at)
     value = Fraction(int(whole + decimals)) * Fraction(10) ** (int(exponent) - len(decimals))
-    if value and not _SMALLEST <= value <= _LARGEST:
-        raise _out_of_range(written, at)
+    try:
+        if value and not float(value):
+            raise _out_of_range(written, at)
+    except OverflowError:
+        raise _out_of_range(written, at) from None
     return value
 
 

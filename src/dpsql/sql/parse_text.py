@@ -24,7 +24,6 @@ _PART: Final = re.compile(
     r"""|(?P<tagged>(?<![\w$])\$(?:[^\W\d]\w*+)?\$)|(?P<semicolon>;)|(?P<open>['"])"""
 )
 """A doubled quote stands for itself; nothing else is special between quotes."""
-_CLOSING: Final = re.compile(r"[\s;]+\Z")
 _BLOCK_EDGE: Final = re.compile(r"/\*|\*/")
 _PIECE: Final = re.compile(r"\w+|[^\w\s]")
 _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -59,7 +58,7 @@ def prepared(text: str) -> Prepared:
     _require_readable(text)
     plain = _require_one_statement(text)
     purpose, end = _purpose(plain)
-    plain = " " * end + plain[end:]
+    plain = _NOT_A_BREAK.sub(" ", plain[:end]) + plain[end:]
     if not plain.strip():
         raise _nothing(purpose, text)
     return Prepared(text=text, plain=plain, purpose=purpose)
@@ -109,7 +108,9 @@ def _require_one_statement(text: str) -> str:
     parts = list(itertools.islice(_parts(text), MAX_PIECES + 1))
     _require_few(len(parts))
     plain = _without(text, parts, "comment")
-    last = len(_CLOSING.sub("", plain))
+    last = next(
+        (end for end in range(len(plain), 0, -1) if plain[end - 1] not in " ;\n" and not plain[end - 1].isspace()), 0
+    )
     if inner := next((part for part in parts if part.kind == "semicolon" and part.start < last), None):
         raise NotUnderstood(
             "The text holds several statements",

@@ -99,7 +99,7 @@ def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
     names = sorted(set(known) - {""})
     close = get_close_matches(name, names, n=1)
     return BadName(
-        what + (f". Did you mean {close[0]}?" if close else ""),
+        what[:120] + (f". Did you mean {close[0]}?" if close else ""),
         why="what the owner has not declared cannot be queried",
         fix=f"use one of: {', '.join(names[:12])}" if names else "declare it in the policy",
         at=at,

@@ -169,8 +169,17 @@ def test_what_cannot_be_bound_is_left_out(opened_file, tmp_path):
 
 
 def test_a_name_with_a_point_is_left_out(opened_file):
-    engine = opened_file("CREATE SCHEMA s", 'CREATE TABLE "s.t" (a INTEGER)', "CREATE TABLE s.t (b INTEGER)")
-    assert [column.name for column in engine.schema()["s.t"].columns] == ["b"]
+    engine = opened_file(
+        'CREATE TABLE "a.t" (x INTEGER)',
+        'CREATE TABLE "z.t" (x INTEGER)',
+        'CREATE TABLE "alone.t" (x INTEGER)',
+        "CREATE SCHEMA a",
+        "CREATE TABLE a.t (y INTEGER)",
+        "CREATE SCHEMA z",
+        "CREATE TABLE z.t (y INTEGER)",
+    )
+    assert sorted(engine.schema()) == ["a.t", "z.t"]
+    assert {column.name for table in engine.schema().values() for column in table.columns} == {"y"}
 
 
 def test_probing_a_table_called_like_the_probe(opened_file):

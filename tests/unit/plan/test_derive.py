@@ -189,10 +189,11 @@ def test_several_parts_stand_side_by_side():
         """COUNT(*), SUM(charge) and COUNT(DISTINCT charge) by ward: two parts beside the same keys."""
 
         values = (80, 81, 82)
+        second = Different()
 
         def shown(self):
             first = projected(Visits.totals(self), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
-            second = projected(Different.totals(Different()), c71=ref(20, TEXT), c82=ref(80))
+            second = projected(self.second.totals(), c71=ref(20, TEXT), c82=ref(80))
             relation = self.listed()
             for part, twin in ((first, 70), (second, 71)):
                 condition = inner.alike(ref(60, TEXT), ref(twin, TEXT))
@@ -201,6 +202,8 @@ def test_several_parts_stand_side_by_side():
             return projected(relation, c60=ref(60, TEXT), **zeros)
 
     assert Both().reach() == moves((6, 18), (60, 1800), (6, 18), keys=2)
+    wider = planted(Both, second=planted(Different, groups=3)).reach()
+    assert wider == moves((6, 18), (60, 1800), (9, 27), keys=3)
 
 
 def test_parts_without_keys_are_one_row_each():
@@ -363,6 +366,7 @@ def test_an_owner_taken_from_another_column_is_refused():
         {"table": "wards"},
         {"source": "main.wards"},
         {"sources": ("ward", "charge", "nobody")},
+        {"sources": ("ward", "nobody", "Patient_ID")},
         {"table": "unheard_of"},
     ):
         refused(planted(Visits, table=lambda self, change=change: replace(Visits.table(self), **change)))
@@ -439,6 +443,81 @@ def test_a_norm_per_group_is_refused():
         return projected(grouped(each, (11, 23), c44=sum_of(ref(43))), c11=ref(11, TEXT), c44=ref(44))
 
     refused(planted(Scaled, norms=norms))
+
+
+def test_a_norm_per_group_beside_its_group_is_refused():
+    def together(self):
+        each = projected(self.inside(), c11=ref(9, TEXT), c23=ref(20, TEXT), c43=self.term())
+        both = inner.all_of(self.met(), inner.alike(ref(20, TEXT), ref(23, TEXT)))
+        return Join(left=self.inside(), right=grouped(each, (11, 23), c44=sum_of(ref(43))), condition=both)
+
+    refused(planted(Scaled, together=together))
+
+
+def test_a_norm_over_rows_that_may_be_missing_is_refused():
+    refused(planted(Scaled, normed=lambda self: Scaled().together()))
+
+
+def test_a_norm_with_a_null_that_is_not_released_is_refused():
+    """The term of the row is NULL then, and so are count and charge in it."""
+
+    def amounts(self):
+        return Visits.amounts(self) | {"c42": inner.clamp_whole(ref(31), low=0, high=3)}
+
+    def term(self):
+        return inner.plus(*Scaled.term(self).arguments, inner.squared(ref(42)))
+
+    refused(planted(Scaled, amounts=amounts, term=term))
+    known = planted(Scaled, term=term, amounts=lambda self: amounts(self) | {"c42": whole(1)})
+    assert known.reach().ball == Scaled().reach().ball
+
+
+def test_a_column_beside_the_rows_is_not_a_column_of_the_rows():
+    """The norm takes the number of the charge; what is scaled is the norm."""
+
+    class Taken(Scaled):
+        cap, low, high = 1, 0, 1
+
+        def together(self):
+            left = projected(self.inside(), c9=ref(9, TEXT), c20=ref(20, TEXT), c40=ref(40))
+            norm = inner.clamp_whole(inner.or_zero(ref(44)), low=0, high=1)
+            right = projected(self.norms(), c11=ref(11, TEXT), c44=ref(44), c41=norm)
+            return Join(left=left, right=right, condition=self.met())
+
+    refused(Taken())
+
+
+def test_coordinates_of_two_balls_are_in_neither():
+    def factored(self):
+        return projected(
+            self.together(),
+            c9=ref(9, TEXT),
+            c20=ref(20, TEXT),
+            c40=ref(40),
+            c41=ref(41),
+            c45=self.factor(),
+            c48=inner.factor(ref(44), radius_squared=5),
+        )
+
+    def shrunk(self):
+        return [inner.shrink(self.amount(0), ref(45, DOUBLE)), inner.shrink(self.amount(1), ref(48, DOUBLE))]
+
+    apart = planted(Scaled, factored=factored, shrunk=shrunk).reach()
+    assert apart == moves((4 * 3072, 4 * 3072**2), (120, 3600), keys=4)
+
+
+def test_groups_added_together_leave_the_ball():
+    """Four contributions of one person in one number: their sum may be twice as long as their norm."""
+
+    class Ungrouped(Scaled):
+        keys = ()
+
+        def shown(self):
+            totals = grouped(self.chosen(), (), c80=sum_of(ref(46)), c81=sum_of(ref(47)))
+            return projected(totals, c80=inner.or_zero(ref(80)), c81=inner.or_zero(ref(81)))
+
+    size = 4 * 3 * 1024
+    assert Ungrouped().reach() == moves((size, size**2), (120, 120**2), keys=1)
 
 
 def test_a_norm_that_skips_null_terms_is_refused():
@@ -607,6 +686,16 @@ def test_literal_keys_of_their_type_are_distinct(type_, rows):
     refused(by(TEXT, rows, inside=Visits.capped))
 
 
+def test_keys_inside_a_list_of_another_type_are_not_limited_by_it():
+    """'1' and '01' both equal 1: two public numbers can be many texts."""
+
+    def inside(self):
+        numbers = Listed(columns=(column(61),), rows=((1,), (2,)))
+        return Join(left=self.capped(), right=numbers, condition=inner.alike(ref(20, TEXT), ref(61)))
+
+    refused(planted(Visits, chosen=inside))
+
+
 def test_fractions_are_no_keys():
     key = Apply("to_double", (ref(3),), DOUBLE)
     rows = {"rows": lambda self: projected(self.owned(), c9=ref(9, TEXT), c20=key, c21=ref(3))}
@@ -678,6 +767,13 @@ def test_a_total_that_is_null_without_people_is_refused():
 
     refused(planted(Visits, shown=shown))
     refused(planted(Total_, shown=Total_.totals))
+    counts = planted(
+        Visits,
+        values=(80,),
+        totals=lambda self: grouped(self.chosen(), (20,), c80=COUNT, c81=COUNT),
+        shown=shown,
+    )
+    refused(counts)  # never NULL in a group, but NULL where there is none
 
 
 def test_totals_are_not_touched_before_the_noise():
@@ -721,6 +817,12 @@ def test_sums_that_could_leave_128_bits_are_refused():
     assert planted(Visits, low=0, high=2**80).reach().moves[1].l1 == 2 * 3 * 2**80
     refused(planted(Visits, low=0, high=2**86))  # 2^40 rows of 2^86
     refused(planted(Visits, low=-(2**86), high=0))
+
+
+def test_totals_of_everybody_that_could_leave_128_bits_are_refused():
+    """One row of a unit is far from it, 2^40 units are not."""
+    assert planted(Readings, low=0, high=2**86 - 1).reach().moves[1].l1 == 2**86 - 1
+    refused(planted(Readings, low=0, high=2**86))
 
 
 def test_squares_that_could_leave_128_bits_are_refused():

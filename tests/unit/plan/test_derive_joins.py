@@ -21,6 +21,7 @@ from derive_trees import (
     ref,
     scan,
     sum_of,
+    whole,
 )
 
 from dpsql.catalog.model import PathStep
@@ -243,6 +244,13 @@ class Items(Care):
 def test_the_owner_stands_at_the_end_of_the_path():
     assert Care().reach() == ONE
     assert Items().reach() == ONE
+
+
+def test_a_person_with_one_visit_may_have_any_number_of_care():
+    def capped(self):
+        return projected(self.rows(), c9=ref(9, TEXT), c40=whole(1), c41=inner.or_zero(self.clamped()))
+
+    refused(planted(Care, capped=capped), catalog(unique={"visits": (("Patient_ID",), ("ID",))}))
 
 
 def test_a_path_that_is_not_followed_has_no_owner():

@@ -1,6 +1,7 @@
 """No person, however extreme, moves what the engine computes further than `derive` says; somebody moves it so far."""
 
 import random
+from fractions import Fraction
 
 import duckdb
 import pytest
@@ -54,14 +55,18 @@ def difference(before, after, columns):
     return [tuple(a - b for a, b in zip(before.get(k, nothing), after.get(k, nothing), strict=True)) for k in keys]
 
 
+def share(moved, limit):
+    return Fraction(moved, limit) if limit else float("inf") if moved else 0
+
+
 def judged(reach, moved):
     """For each column how much of its l1 and l2 was used; for a ball how much of it. At most 1."""
     if reach.ball is not None:
         total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.ball.weights, row, strict=True))
-        return [total / reach.ball.radius_squared]
+        return [share(total, reach.ball.radius_squared)]
     columns = list(zip(*moved, strict=True))
     return [
-        max(sum(map(abs, column)) / move.l1, sum(c * c for c in column) / move.l2_squared)
+        max(share(sum(map(abs, column)), move.l1), share(sum(c * c for c in column), move.l2_squared))
         for column, move in zip(columns, reach.moves, strict=True)
     ]
 

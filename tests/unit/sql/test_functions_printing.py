@@ -98,6 +98,14 @@ def test_an_unknown_dialect_is_refused() -> None:
         print_scalar(call("not", COLUMNS[B]), dialect="oracle", column=str)
 
 
+def test_the_length_of_a_chain_of_texts_is_looked_at_on_the_way() -> None:
+    scalar: Scalar = COLUMNS[T]
+    for _ in range(63):
+        scalar = call("concat", scalar, COLUMNS[T])
+    assert print_scalar(call("concat", COLUMNS[T], COLUMNS[T]), dialect="duckdb", column=str).count("strlen") == 1
+    assert 8 <= printed(scalar).count("strlen") <= 10
+
+
 def test_text_cannot_grow_without_end() -> None:
     scalar: Scalar = COLUMNS[T]
     for _ in range(40):

@@ -124,6 +124,8 @@ EXPRESSIONS: list[tuple[str, Expression]] = [
     ("-a", c("neg", A)),
     ("+a", A),
     ("a || b", c("concat", A, B)),
+    ("2 * abs(a)", c("mul", v(2), c("abs", A))),
+    ("a * replace(b, 'x', 'y')", c("mul", A, c("replace", B, v("x"), v("y")))),
     # logic
     ("a = b", c("eq", A, B)),
     ("a <> b", c("ne", A, B)),
@@ -149,7 +151,7 @@ EXPRESSIONS: list[tuple[str, Expression]] = [
     ("CASE WHEN a THEN 1 END", c("case", A, v(1), v(None))),
     ("CASE x WHEN 1 THEN a WHEN 2 THEN b END", c("case", c("eq", X, v(1)), A, c("eq", X, v(2)), B, v(None))),
     ("IF(a, 1, 2)", c("case", A, v(1), v(2))),
-    ("IIF(a, 1)", c("case", A, v(1), v(None))),
+    ("IIF(a, 1, 2)", c("case", A, v(1), v(2))),
     ("COALESCE(a, b, 0)", c("coalesce", A, B, v(0))),
     ("IFNULL(a, b)", c("coalesce", A, B)),
     ("NVL(a, b)", c("coalesce", A, B)),
@@ -457,6 +459,7 @@ REFUSED: list[tuple[str, str]] = [
     ("SELECT a FROM t PIVOT (‹SUM(x) FOR y IN (1, 2)›)", "DP104"),
     ("SELECT SUM(‹a ORDER BY b LIMIT 1›) FROM t", "DP104"),
     ("SELECT STRING_AGG(a, ‹',' ORDER BY b›) FROM t", "DP104"),
+    ("SELECT ‹PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a DESC)› FROM t", "DP104"),
     ("SELECT FIRST(‹a› IGNORE NULLS) FROM t", "DP104"),
     ("SELECT * EXCLUDE (‹a›) FROM t", "DP104"),
     ("SELECT * REPLACE (‹1 AS a›) FROM t", "DP104"),
@@ -519,6 +522,9 @@ REFUSED: list[tuple[str, str]] = [
     ("SELECT ‹DATE_TRUNC(month, x)›", "DP405"),
     ("SELECT ‹DATE_DIFF(a, b)›", "DP405"),
     ("SELECT ‹COUNT(a, b)› FROM t", "DP405"),
+    ("SELECT ‹IF(a, b)› FROM t", "DP405"),
+    ("SELECT ‹LOG(3, a)› FROM t", "DP405"),
+    ("SELECT ‹DATE_ADD('day', 1, x)› FROM t", "DP405"),
     ("SELECT ‹to_text(a)› FROM t", "DP401"),
     ("SELECT ‹to_timestamp(a)› FROM t", "DP401"),
     ("SELECT SUM(a) OVER ‹w› FROM t", "DP401"),
@@ -591,6 +597,12 @@ def test_a_quotation_that_never_ends_is_shown_where_it_starts() -> None:
         parse(text, dialect="duckdb")
     assert caught.value.at is not None
     assert caught.value.at[0] == text.index("'")
+
+
+def test_a_file_is_no_table() -> None:
+    with pytest.raises(NotSupported, match="single quotes") as caught:
+        parse("SELECT a FROM 'people.csv'", dialect="duckdb")
+    assert "file" in caught.value.why
 
 
 def test_an_unknown_dialect_is_refused() -> None:

@@ -1,0 +1,152 @@
+"""`dpsql plan`: one JSON object per statement, from names and types alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from dpsql.cli.main import main
+
+POLICY = """
+version = 1
+[source]
+url = "duckdb://{file}"
+[promise]
+epsilon = 3
+delta = 1e-6
+[defaults]
+cost_per_query = 0.1
+selection_share = 0.25
+delta_per_query = 1e-9
+max_keys = 1000
+noise = "laplace"
+[table.visits]
+person = "patient_id"
+rows_per_person = 4
+groups_per_person = 2
+[table.visits.columns]
+patient_id = {{ hidden = true }}
+charge = {{ bounds = [0, 100] }}
+diagnosis = {{ keys = "private" }}
+[table.wards]
+public = true
+[table.wards.columns]
+name = {{}}
+"""
+
+SQL = """
+-- what a count costs; not two statements
+SELECT COUNT(*) AS n FROM visits;
+SELECT patient_id FROM visits;
+SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis;;
+SELECT name FROM wards
+"""
+KEYS = {"file", "index", "verdict", "code", "cost", "delta", "margins", "error"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with duckdb.connect(str(tmp_path / "data.duckdb")) as connection:
+        connection.execute("CREATE TABLE visits (patient_id BIGINT, charge DOUBLE, diagnosis VARCHAR)")
+        connection.execute("CREATE TABLE wards (name VARCHAR)")
+    (tmp_path / "dpsql.toml").write_text(POLICY.format(file=tmp_path / "data.duckdb"), encoding="utf-8")
+    (tmp_path / "questions.sql").write_text(SQL, encoding="utf-8")
+    return tmp_path
+
+
+def planned(folder, capsys, *files):
+    code = main(["plan", *map(str, files), "--policy", str(folder / "dpsql.toml")])
+    out = capsys.readouterr().out
+    return code, [json.loads(line) for line in out.splitlines()]
+
+
+def test_one_object_per_statement(folder, capsys):
+    code, found = planned(folder, capsys, folder / "questions.sql")
+    assert code == 0
+    assert all(set(each) == KEYS for each in found)
+    assert [each["index"] for each in found] == [0, 1, 2, 3]
+    assert [each["verdict"] for each in found] == ["accepted", "refused", "accepted", "accepted"]
+    assert {each["file"] for each in found} == {str(folder / "questions.sql")}
+    count, rows, groups, public = found
+    assert (count["cost"], count["delta"], count["code"], count["error"]) == (0.1, 0, None, None)
+    assert set(count["margins"]) == {"n"}
+    # Laplace noise of scale 4/0.1 stays within 40 ln 20 = 119.8 in 95 % of all cases; an integer margin reaches it.
+    assert 119 <= count["margins"]["n"] <= 121
+    assert (rows["code"], rows["cost"], rows["margins"]) == ("DP101", None, {})
+    assert set(rows["error"]) == {"code", "title", "where", "why", "fix", "try", "docs"}
+    assert groups["delta"] == pytest.approx(1e-9)
+    assert (public["cost"], public["margins"]) == (0, {})
+
+
+def test_text_that_cannot_be_read_is_one_refused_object(folder, capsys):
+    (folder / "broken.sql").write_text("SELECT COUNT(*) FROM visits; SELECT 'never ends; SELECT 1", encoding="utf-8")
+    _, found = planned(folder, capsys, folder / "broken.sql")
+    assert [(each["index"], each["verdict"], each["code"]) for each in found] == [(0, "refused", "DP100")]
+
+
+def test_bytes_that_are_no_text_have_a_verdict_too(folder, capsys):
+    (folder / "bytes.sql").write_bytes(b"SELECT \xff\xfe FROM visits\x00")
+    code, found = planned(folder, capsys, folder / "bytes.sql")
+    assert (code, [each["verdict"] for each in found]) == (0, ["refused"])
+
+
+def test_an_empty_file_has_no_statements(folder, capsys):
+    (folder / "empty.sql").write_text(" ; -- nothing\n;", encoding="utf-8")
+    assert planned(folder, capsys, folder / "empty.sql") == (0, [])
+
+
+def test_several_files_each_count_from_zero(folder, capsys):
+    (folder / "more.sql").write_text("SELECT SUM(charge) FROM visits", encoding="utf-8")
+    _, found = planned(folder, capsys, folder / "more.sql", folder / "questions.sql")
+    assert [each["index"] for each in found] == [0, 0, 1, 2, 3]
+
+
+def test_rows_change_nothing(folder, capsys):
+    _, before = planned(folder, capsys, folder / "questions.sql")
+    with duckdb.connect(str(folder / "data.duckdb")) as connection:
+        connection.execute("INSERT INTO visits SELECT range, 50, 'flu' FROM range(1000)")
+    _, after = planned(folder, capsys, folder / "questions.sql")
+    assert before == after
+
+
+def test_nothing_is_charged_and_no_ledger_is_made(folder, capsys):
+    before = sorted(path.name for path in folder.iterdir())
+    planned(folder, capsys, folder / "questions.sql")
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_a_file_that_is_not_there(folder, capsys):
+    assert main(["plan", str(folder / "none.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "none.sql cannot be read" in shown.err
+
+
+@pytest.mark.parametrize("text", ["not toml", "", "[source]\nurl = 'duckdb:///none.duckdb'\n"])
+def test_a_wrong_policy(folder, capsys, text):
+    (folder / "dpsql.toml").write_text(text, encoding="utf-8")
+    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")]) == 8
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "DP501" in shown.err
+
+
+def test_a_policy_that_is_not_there(folder, capsys):
+    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "none.toml")]) == 8
+    assert "DP5" in capsys.readouterr().err
+
+
+def test_as_a_command_with_standard_input(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "dpsql.cli.main", "plan", "-", "--policy", str(folder / "dpsql.toml")],
+        input="SELECT COUNT(*) FROM visits; SELECT * FROM visits",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [json.loads(line)["verdict"] for line in done.stdout.splitlines()] == ["accepted", "refused"]
+    assert done.stderr == ""

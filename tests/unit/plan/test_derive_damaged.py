@@ -1,0 +1,216 @@
+"""Statements damaged at random: each is refused, or what it computes stays within the reach derived for it."""
+
+import random
+from dataclasses import fields, replace
+
+import duckdb
+import pytest
+from derive_trees import (
+    TEXT,
+    Different,
+    People,
+    Scaled,
+    Total_,
+    Visits,
+    catalog,
+    column,
+    planted,
+    ref,
+    whole,
+)
+from test_derive_joins import Care, WithAge
+from test_derive_on_duckdb import PEOPLE, SALT, content, database, difference, extreme, judged, visits_of
+
+from dpsql.errors import InternalError
+from dpsql.sql import inner
+from dpsql.sql.emit import statement_text
+from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Scan, Total
+from dpsql.sql.rewrite import Statement
+from dpsql.sql.scalars import Apply, ColumnRef, Constant
+
+WHOLE = [
+    Visits(),
+    Total_(),
+    Different(),
+    People(),
+    Scaled(),
+    planted(Scaled, weights=(1, 300), radius_squared=10**6),
+    planted(Visits, chosen=Visits.inside),
+    Care(),
+    WithAge(),
+]
+NUMBERS = (2, 3, 9, 20, 21, 30, 31, 40, 41, 43, 44, 45, 46, 47, 50, 60, 70, 80, 81)
+NAMES = ("same", "alike", "or_zero", "clamp_whole", "minus", "times", "plus", "all", "or", "known", "squared", "shrink")
+NODES = (Scan, Listed, Filter, Project, Join, Group, Rank, Total, ColumnRef, Constant, Apply)
+
+
+def places(thing, path=()):
+    """Every node of a tree, with the way to it."""
+    if isinstance(thing, NODES):
+        yield path, thing
+        for field in fields(thing):
+            yield from places(getattr(thing, field.name), (*path, field.name))
+    elif isinstance(thing, tuple):
+        for place, part in enumerate(thing):
+            yield from places(part, (*path, place))
+
+
+def changed(thing, path, new):
+    if not path:
+        return new
+    first, *rest = path
+    if isinstance(thing, tuple):
+        return (*thing[:first], changed(thing[first], rest, new), *thing[first + 1 :])
+    return replace(thing, **{first: changed(getattr(thing, first), rest, new)})
+
+
+def without(items, chance):
+    gone = chance.randrange(len(items)) if items else 0
+    return items[:gone] + items[gone + 1 :], gone
+
+
+def damaged_scalar(scalar, chance):
+    match scalar:
+        case ColumnRef():
+            return replace(scalar, id=chance.choice(NUMBERS))
+        case Constant(value=int(value)) if not isinstance(value, bool):
+            return replace(scalar, value=chance.choice((value + 1, value - 1, 2 * value, 0, -value)))
+        case Apply():
+            return chance.choice(
+                (
+                    *scalar.arguments[:1],
+                    replace(scalar, arguments=without(scalar.arguments, chance)[0]),
+                    replace(scalar, function=chance.choice(NAMES)),
+                    inner.times(scalar, 3),
+                )
+            )
+        case _:
+            return scalar
+
+
+def damaged_relation(relation, chance):
+    number = chance.choice(NUMBERS)
+    match relation:
+        case Filter():
+            return chance.choice((relation.input, replace(relation, condition=inner.TRUE)))
+        case Project():
+            kept, gone = without(relation.columns, chance)
+            fewer = (*relation.expressions[:gone], *relation.expressions[gone + 1 :])
+            mixed = tuple(chance.choices(relation.expressions, k=len(relation.expressions)))
+            return chance.choice(
+                (replace(relation, columns=kept, expressions=fewer), replace(relation, expressions=mixed))
+            )
+        case Group():
+            by, gone = without(relation.by, chance)
+            fewer = replace(relation, by=by, columns=(*relation.columns[:gone], *relation.columns[gone + 1 :]))
+            more = replace(relation, by=(number, *relation.by), columns=(column(number, TEXT), *relation.columns))
+            return chance.choice((relation.input, more, fewer if relation.by else more))
+        case Rank():
+            order, _ = without(relation.order, chance)
+            return chance.choice(
+                (
+                    relation.input,
+                    replace(relation, partition=without(relation.partition, chance)[0]),
+                    replace(relation, partition=(*relation.partition, number)),
+                    replace(relation, order=order),
+                    replace(relation, order=(*order, ref(number))),
+                )
+            )
+        case Join():
+            turned = replace(relation, left=relation.right, right=relation.left)
+            other = replace(relation, outer=not relation.outer)
+            return chance.choice(
+                (relation.left, relation.right, turned, other, replace(relation, condition=inner.TRUE))
+            )
+        case Scan():
+            return chance.choice(
+                (replace(relation, owner=(number,)), replace(relation, raw=()), replace(relation, owner=()))
+            )
+        case Listed():
+            return replace(relation, rows=chance.choice((relation.rows + relation.rows[:1], relation.rows[:2])))
+        case Total():
+            functions = ("count", "sum", "count_of", "count_distinct", "max")
+            return replace(relation, function=chance.choice(functions), argument=chance.choice((None, ref(number))))
+
+
+def damaged(tree, chance):
+    path, node = chance.choice(list(places(tree)))
+    scalar = isinstance(node, (ColumnRef, Constant, Apply))
+    return changed(tree, path, damaged_scalar(node, chance) if scalar else damaged_relation(node, chance))
+
+
+@pytest.fixture
+def engine():
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("CREATE TABLE visits (ID BIGINT, Patient_ID VARCHAR, ward VARCHAR, charge BIGINT)")
+        connection.execute("CREATE TABLE care (id BIGINT, visit_id BIGINT, cost BIGINT)")
+        connection.execute("CREATE TABLE patients (patient_id VARCHAR, age BIGINT)")
+        yield connection
+
+
+def computed(engine, text, width, people):
+    """{key: values} for these people. A key that comes twice would be told apart by nothing."""
+    tables = content(people)
+    rows = {"visits": tables["visits"], "care": tables["care"]}
+    rows["patients"] = [(person, age) for person, visits in people.items() if visits for age in (1, 2)]
+    for table, each in rows.items():
+        engine.execute(f"TRUNCATE {table}")
+        if each:
+            one = f"({', '.join('?' * len(each[0]))})"
+            engine.execute(
+                f"INSERT INTO {table} VALUES {', '.join([one] * len(each))}", [v for row in each for v in row]
+            )
+    found = engine.execute(text, [SALT] if "$1" in text else []).fetchall()
+    keyed = {row[:width]: row[width:] for row in found}
+    assert len(keyed) == len(found)
+    return keyed
+
+
+def text_of(relation, statement):
+    columns = {each.id: each for each in relation.columns}
+    keys, values = (tuple(columns[number] for number in numbers) for numbers in (statement.keys, statement.values))
+    return statement_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
+
+
+def crowds(chance):
+    yield database(chance)
+    yield {person: extreme(person, chance.choice((2**40, -(2**40), None))) for person in PEOPLE}
+    yield {person: visits_of(person, chance) for person in PEOPLE}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damage_is_refused_or_covered(engine, seed):
+    chance, covered, refused = random.Random(seed), 0, 0
+    declared = catalog()
+    for _ in range(120):
+        statement = chance.choice(WHOLE)
+        relation = statement.statement()
+        for _ in range(chance.choice((1, 1, 2))):
+            relation = damaged(relation, chance)
+        try:
+            reach = type("Damaged", (type(statement),), {"statement": lambda self, r=relation: r})().reach(declared)
+        except InternalError:
+            refused += 1
+            continue
+        try:
+            text = text_of(relation, statement)
+            computed(engine, text, len(statement.keys), {"ann": []})
+        except (duckdb.Error, LookupError):  # not a statement any more: nothing would run
+            continue
+        covered += 1
+        for people in crowds(chance):
+            before = computed(engine, text, len(statement.keys), people)
+            for person in PEOPLE[:2]:
+                after = computed(engine, text, len(statement.keys), people | {person: []})
+                assert statement.selection or before.keys() == after.keys()
+                assert max(judged(reach, difference(before, after, len(statement.values)))) <= 1, text
+    assert covered > 5
+    assert refused > 50
+
+
+def test_the_damage_reaches_every_kind_of_node():
+    chance = random.Random(0)
+    for node in (whole(3), ref(2), inner.or_zero(ref(2)), inner.TRUE):
+        assert damaged_scalar(node, chance) is not None
+    kinds = {type(node) for statement in WHOLE for _, node in places(statement.statement())}
+    assert kinds == set(NODES)

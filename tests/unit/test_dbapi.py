@@ -1,0 +1,172 @@
+"""PEP 249 over an analyst."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas
+import pytest
+
+import dpsql
+from dpsql import dbapi, errors
+
+CITIES = ["Basel", "Bern"]
+QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY city ORDER BY city"
+
+
+@pytest.fixture
+def analyst():
+    owner = dpsql.open(":memory:", threads=1)
+    frame = pandas.DataFrame({"id": range(40), "age": [30] * 40, "city": CITIES * 20, "name": ["x"] * 40})
+    owner.register(
+        "people", frame, person="id", hidden=["id", "name"], rows_per_person=1, groups_per_person=1,
+        bounds={"age": (0, 100)}, keys={"city": CITIES},
+    )  # fmt: skip
+    owner.promise(epsilon=100)
+    owner.defaults(cost_per_query=10, max_keys=10)
+    return owner.grant("ana", budget=30)
+
+
+@pytest.fixture
+def cursor(analyst):
+    return dbapi.connect(analyst).cursor()
+
+
+def test_the_module_says_what_the_standard_asks():
+    assert (dbapi.apilevel, dbapi.paramstyle) == ("2.0", "qmark")
+    assert dbapi.threadsafety in (0, 1, 2, 3)
+    tree = {
+        dbapi.InterfaceError: dbapi.Error,
+        dbapi.DatabaseError: dbapi.Error,
+        dbapi.DataError: dbapi.DatabaseError,
+        dbapi.OperationalError: dbapi.DatabaseError,
+        dbapi.IntegrityError: dbapi.DatabaseError,
+        dbapi.InternalError: dbapi.DatabaseError,
+        dbapi.ProgrammingError: dbapi.DatabaseError,
+        dbapi.NotSupportedError: dbapi.DatabaseError,
+    }
+    for kind, parent in tree.items():
+        assert kind.__bases__ == (parent,)
+        assert getattr(dbapi.Connection, kind.__name__) is kind
+    assert not issubclass(dbapi.Warning, dbapi.Error)
+
+
+def test_pandas_reads_an_answer(analyst):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="pandas only supports SQLAlchemy", category=UserWarning)
+        frame = pandas.read_sql(QUESTION, dbapi.connect(analyst))
+    assert list(frame.columns) == ["city", "n", "mean"]
+    assert list(frame["city"]) == CITIES
+    assert frame["n"].dtype.kind in "if"
+    # ε is 10 for three slots of one group: 20 people are counted within 20 with all but a probability below 1e-20.
+    assert frame["n"].between(0, 40).all()
+    assert frame["mean"].between(0, 100).all()
+
+
+def test_cells_are_plain_and_the_answer_keeps_the_margins(cursor):
+    assert cursor.description is None
+    assert cursor.rowcount == -1
+    assert cursor.execute(QUESTION) is cursor
+    assert [column[0] for column in cursor.description] == ["city", "n", "mean"]
+    assert all(len(column) == 7 for column in cursor.description)
+    assert cursor.rowcount == 2
+    rows = cursor.fetchall()
+    assert [type(cell) for cell in rows[0]][:1] == [str]
+    assert all(type(cell) in (str, int, float) for row in rows for cell in row)
+    assert rows == [tuple(getattr(cell, "value", cell) for cell in row) for row in cursor.answer]
+    assert cursor.answer.cost.epsilon == 10
+
+
+def test_fetching_in_pieces(cursor):
+    cursor.execute(QUESTION)
+    first = cursor.fetchone()
+    assert first[0] == "Basel"
+    assert [row[0] for row in cursor.fetchmany(5)] == ["Bern"]
+    assert cursor.fetchone() is None
+    assert cursor.fetchmany() == []
+    assert cursor.fetchall() == []
+    cursor.execute(QUESTION)
+    assert cursor.fetchmany() == [first]
+    cursor.arraysize = 2
+    cursor.execute(QUESTION)
+    assert len(cursor.fetchmany()) == 2
+    cursor.execute(QUESTION)
+    assert [row[0] for row in cursor] == CITIES
+
+
+def test_a_repeat_costs_nothing(cursor, analyst):
+    cursor.execute(QUESTION)
+    rows = cursor.fetchall()
+    cursor.execute(QUESTION)
+    assert cursor.fetchall() == rows
+    assert analyst.budget.spent == 10
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "code"),
+    [
+        ("SELEC", dbapi.ProgrammingError, "DP100"),
+        ("SELECT COUNT(*) FROM nobody", dbapi.ProgrammingError, "DP401"),
+        ("SELECT SUM(city) FROM people", dbapi.ProgrammingError, "DP405"),
+        ("SELECT * FROM people", dbapi.NotSupportedError, "DP101"),
+        ("SELECT MAX(age) FROM people", dbapi.NotSupportedError, "DP103"),
+        ("SELECT COUNT(*) FROM people WHERE name = 'x'", dbapi.NotSupportedError, "DP301"),
+    ],
+)
+def test_errors_are_those_of_the_standard(cursor, analyst, sql, kind, code):
+    with pytest.raises(dbapi.Error) as caught:
+        cursor.execute(sql)
+    assert type(caught.value) is kind
+    assert caught.value.code == code
+    assert isinstance(caught.value.__cause__, errors.DpsqlError)
+    assert "Fix" in str(caught.value)
+    assert analyst.budget.spent == 0
+
+
+def test_an_empty_account_is_operational(cursor):
+    for least in range(3):
+        cursor.execute(f"SELECT COUNT(*) FROM people WHERE age > {least}")
+    with pytest.raises(dbapi.OperationalError) as caught:
+        cursor.execute("SELECT COUNT(*) FROM people WHERE age > 9")
+    assert caught.value.code == "DP201"
+
+
+def test_a_failed_question_leaves_no_answer_of_the_one_before(cursor):
+    cursor.execute(QUESTION)
+    with pytest.raises(dbapi.Error):
+        cursor.execute("SELECT * FROM people")
+    assert cursor.description is None
+    with pytest.raises(dbapi.ProgrammingError):
+        cursor.fetchall()
+
+
+def test_no_parameters(cursor, analyst):
+    with pytest.raises(dbapi.NotSupportedError):
+        cursor.execute("SELECT COUNT(*) FROM people WHERE age > ?", [3])
+    with pytest.raises(dbapi.NotSupportedError):
+        cursor.executemany("SELECT COUNT(*) FROM people", [[]])
+    assert analyst.budget.spent == 0
+
+
+def test_nothing_asked_yet(cursor):
+    for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall):
+        with pytest.raises(dbapi.ProgrammingError):
+            fetch()
+
+
+def test_closed(analyst):
+    with dbapi.connect(analyst) as connection:
+        cursor = connection.cursor()
+        cursor.setinputsizes([])
+        cursor.setoutputsize(1)
+        cursor.execute(QUESTION)
+        cursor.close()
+        for use in (cursor.fetchone, cursor.fetchall, lambda: cursor.execute(QUESTION)):
+            with pytest.raises(dbapi.InterfaceError):
+                use()
+        connection.commit()
+        with pytest.raises(dbapi.NotSupportedError):
+            connection.rollback()
+    for use in (connection.commit, connection.rollback, lambda: connection.cursor().execute(QUESTION)):
+        with pytest.raises(dbapi.InterfaceError):
+            use()
