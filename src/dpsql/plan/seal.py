@@ -83,8 +83,9 @@ def _disagreement(what: str) -> InternalError:
 def _selection_covered(step: SelectionStep, reach: Reach) -> bool:
     """Each unit stands behind at most as many keys as the mechanism allows, once each."""
     groups = reach.keys_per_unit
-    once = all(move.l1 <= 2 * (groups or 0) for move in reach.moves) and reach.ball is None
-    return once and groups is not None and groups <= step.mechanism.keys_per_unit
+    if groups is None or reach.ball is not None or groups > step.mechanism.keys_per_unit:
+        return False
+    return all(move.l1 <= step.mechanism.keys for move in reach.moves)
 
 
 def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
