@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.sql.parse_refusals import misread
 from dpsql.sql.parse_tokens import Tokens
@@ -103,14 +103,15 @@ class _Recogniser:
         if not self.take("DISTINCT"):
             self.take("ALL")
         self.items()
-        for word, clause in (
+        clauses: tuple[tuple[str, Callable[[], object]], ...] = (
             ("FROM", lambda: self.several(self.joined)),
             ("WHERE", self.expression),
             ("GROUP BY", lambda: self.several(self.expression)),
             ("HAVING", self.expression),
             ("WINDOW", lambda: self.several(self.named_window)),
             ("ORDER BY", lambda: self.several(self.sort_key)),
-        ):
+        )
+        for word, clause in clauses:
             if self.take(word):
                 clause()
         return self.rows()

@@ -25,7 +25,7 @@ LOOSE: Final = frozenset({exp.Not, exp.Escape, exp.EQ, exp.NEQ, exp.LT, exp.LTE,
 _WORDS: Final = {"locks": "FOR"}
 """Arguments of nodes that are written with another word."""
 
-_SHOWN: Final = {exp.Var: "", exp.Interval: "INTERVAL"}
+_SHOWN: Final[Mapping[type[exp.Expr], str]] = {exp.Var: "", exp.Interval: "INTERVAL"}
 """Nodes without a place, found by a word: their own, or this one."""
 
 Convert: TypeAlias = "Callable[[Reader, exp.Expr], Expression]"

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlglot import Dialect
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.errors import BadParameter, NotSupported
 from dpsql.sql.parse_refusals import (
