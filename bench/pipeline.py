@@ -115,7 +115,7 @@ def accuracy(path: Path) -> None:
     print("\nmedian relative error at 100 000 rows, ε = 1, δ = 1e-6, 10 rows, 5 groups, 2 rows per group")
     for name in ("Q1", "Q2", "Q3", "Q4"):
         ((truth,),) = plain.execute(QUERIES[name]).fetchall()
-        errors = [abs(number(public().sql(QUERIES[name]).rows[0][0]) / float(truth) - 1) for _ in range(15)]
+        errors = [abs(number(public().sql(QUERIES[name]).rows[0][0]) / float(truth) - 1) for _ in range(101)]
         print(f"{name}        {statistics.median(errors):8.3%}")
     truths = {city: (n, s) for city, n, s in plain.execute(QUERIES["Q5"]).fetchall()}
     for label, fresh in (("scale", public), ("choose", chosen)):
