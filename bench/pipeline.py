@@ -9,6 +9,7 @@ whole query at most 1.3 × the floor + 30 ms; planning a three-join query at mos
 from __future__ import annotations
 
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -152,6 +153,40 @@ def planning(path: Path) -> bool:
     return ratio <= 5
 
 
+_FLOOR_ALONE = """
+import duckdb, sys
+sys.path.insert(0, sys.argv[2])
+import floor
+connection = duckdb.connect()
+connection.execute(f"CREATE TABLE visits AS SELECT * FROM '{sys.argv[1]}'")
+connection.execute(floor.queries("visits")["Q5"]).fetchall()
+"""
+_DPSQL_ALONE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import pipeline
+pipeline.opened(Path(sys.argv[1]), cities=pipeline.CITIES)().sql(pipeline.QUERIES["Q5"])
+"""
+_PEAK = """
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def memory(path: Path) -> bool:
+    """Peak resident memory of Q5 in a process of its own."""
+
+    def peak(code: str) -> float:
+        arguments = [sys.executable, "-c", code + _PEAK, str(path), str(Path(__file__).parent)]
+        return int(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.split()[-1]) / 1024
+
+    bare, whole = peak(_FLOOR_ALONE), peak(_DPSQL_ALONE)
+    fits = whole <= 1.2 * bare + 60
+    verdict = "ok" if fits else "SHORT"
+    print(f"memory of Q5: floor {bare:.0f} MiB, dpsql {whole:.0f} MiB (wanted: 1.2 × floor + 60)  {verdict}")
+    return fits
+
+
 def main(sizes: list[int]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         good = True
@@ -161,6 +196,7 @@ def main(sizes: list[int]) -> int:
                 accuracy(path)
                 good &= planning(path)
             good &= speed(path, rows)
+            good &= memory(path)
     return int(not good)
 
 
