@@ -32,6 +32,7 @@ def table_of(name: str, section: Section, *, source: str) -> TablePolicy:
     """The declaration in a section; `name` is folded, `source` is the name in the engine unless the section has one."""
     section.only(TABLE_KEYS)
     owned = _way(name, section)
+    rows_public = section.optional("rows_public", values.flag, False)
     columns = {column: _column(column, part) for column, _, part in section.section("columns").named()}
     return TablePolicy(
         name=name,
@@ -41,8 +42,8 @@ def table_of(name: str, section: Section, *, source: str) -> TablePolicy:
         person=owned.person,
         path=owned.path,
         unique=section.optional("unique", values.flag, False),
-        rows=section.optional("rows", values.size, None),
-        rows_public=section.optional("rows_public", values.flag, False),
+        rows=section.optional("rows", values.count if rows_public else values.size, None),  # a public size is exact
+        rows_public=rows_public,
         rows_per_person=section.optional("rows_per_person", values.count, None),
         rows_per_group=section.optional("rows_per_group", values.count, None),
         groups_per_person=section.optional("groups_per_person", values.count, None),

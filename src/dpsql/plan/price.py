@@ -64,6 +64,13 @@ class SelectionStep:
     def event(self) -> Event:
         return self.mechanism.event
 
+    @property
+    def people(self) -> int:
+        """From about how many people on a key has an even chance to be shown."""
+        if isinstance(self.mechanism, GaussianThresholdSelection):
+            return self.mechanism.threshold
+        return (self.mechanism.certain + 1) // 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementStep:
@@ -101,6 +108,11 @@ class Plan:
         return Composed(tuple(step.event for step in self.steps)) if self.steps else None
 
     @property
+    def people(self) -> int | None:
+        """Where private keys are selected: from about how many people on a key is shown."""
+        return next((step.people for step in self.steps if isinstance(step, SelectionStep)), None)
+
+    @property
     def noises(self) -> tuple[SlotNoise, ...]:
         """One per slot, in the order of the slots."""
         last = self.steps[-1] if self.steps else None
@@ -113,7 +125,8 @@ def price(recalled: Recalled, terms: Terms) -> Plan:
     """The plan this cost buys; the stored release it need not buy again."""
     plan = Plan(recalled=recalled, terms=terms, steps=_steps(recalled.rewritten, terms))
     wanted = tuple(noise.carried for noise in plan.noises)
-    return replace(plan, stored=precise_enough(recalled.stored, wanted, confidence=terms.confidence))
+    stored = precise_enough(recalled.stored, wanted, people=plan.people, confidence=terms.confidence)
+    return replace(plan, stored=stored)
 
 
 def _steps(rewritten: Rewritten, terms: Terms) -> tuple[Step, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import le
 from typing import TypeAlias
 
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
@@ -38,6 +39,8 @@ class Stored:
 
     receipt: int
     noises: tuple[Carried, ...]
+    people: int | None = None
+    """Where private keys were selected: from about how many people on a key had an even chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +56,20 @@ class Recalled:
     stored: tuple[Stored, ...] = ()
 
 
-def precise_enough(stored: tuple[Stored, ...], wanted: tuple[Carried, ...], *, confidence: Fraction) -> Stored | None:
-    """The most precise stored release, if each of its margins is at most the one asked for."""
+def precise_enough(
+    stored: tuple[Stored, ...], wanted: tuple[Carried, ...], *, people: int | None, confidence: Fraction
+) -> Stored | None:
+    """The most precise stored release, if each of its margins is at most the one asked for.
+
+    Keys that were selected more coarsely than asked for are not precise enough either.
+    """
     if not stored:
         return None
     asked = [noise.margin(confidence) for noise in wanted]
     found = []
     for release in stored:
         margins = [noise.margin(confidence) for noise in release.noises]
-        if len(margins) == len(asked) and all(has <= most for has, most in zip(margins, asked, strict=True)):
-            found.append((margins, release))
+        finer = people is None or (release.people is not None and release.people <= people)
+        if finer and len(margins) == len(asked) and all(map(le, margins, asked)):
+            found.append(((margins, release.people or 0), release))
     return min(found, key=lambda each: each[0])[1] if found else None

@@ -52,6 +52,7 @@ def plan_record(plan: Plan, *, dialect: str) -> str:
             "neighbours": bounded.neighbours.value,
             "steps": [_step(step, dialect) for step in plan.steps],
             "noises": [_noise(noise) for noise in plan.noises],
+            "people": plan.people,
         },
         sort_keys=True,
     )
@@ -92,6 +93,12 @@ def stored_noises(record: str) -> tuple[Carried, ...]:
             why="the margins of a stored answer come from its plan",
             fix="verify the ledger; it may have been written by another version",
         ) from None
+
+
+def stored_people(record: str) -> int | None:
+    """How finely the keys of a record were selected; None where they were public."""
+    people = json.loads(record).get("people")
+    return people if isinstance(people, int) else None
 
 
 def _law(name: str, scale: Fraction) -> Law:

@@ -85,7 +85,8 @@ def _selection_covered(step: SelectionStep, reach: Reach) -> bool:
     groups = reach.keys_per_unit
     if groups is None or reach.ball is not None or groups > step.mechanism.keys_per_unit:
         return False
-    return all(move.l1 <= step.mechanism.keys for move in reach.moves)
+    # once behind each key: a person who adds 2 to a key has a squared distance above the distance itself
+    return all(move.l2_squared <= move.l1 <= step.mechanism.keys for move in reach.moves)
 
 
 def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:

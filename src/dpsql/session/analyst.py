@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
@@ -14,6 +13,7 @@ from dpsql.require import Number
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
+from dpsql.session.clock import today
 from dpsql.session.query import Query, query_of
 from dpsql.session.terms import asked
 
@@ -65,7 +65,7 @@ class Analyst:
         """A question with its price: nothing is read, nothing is spent."""
         ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
         try:
-            return query_of(sql, ask, self.place, today=_today())
+            return query_of(sql, ask, self.place, today=today())
         except DpsqlError as error:
             raise error.within(sql) from None
 
@@ -103,8 +103,3 @@ class Analyst:
 
     def __repr__(self) -> str:
         return f"Analyst({self.name!r}, {self.budget!r})"
-
-
-def _today() -> date:
-    """The day in UTC: the one place that reads the clock."""
-    return datetime.now(UTC).date()

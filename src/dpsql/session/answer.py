@@ -87,7 +87,7 @@ def answer(sealed: Sealed, place: Place) -> Answer:
     if plan.bounded.query.purpose is not Purpose.ANSWER:
         return described(sealed, accounts=place.accounts, dialect=place.dialect)
     if plan.stored is not None:
-        return told_again(sealed, ledger)
+        return told_again(sealed, ledger, analyst=place.grant.to)
     if not plan.steps:
         return told_exactly(sealed, engine)
     receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from math import exp
+from math import ceil, exp
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -94,18 +94,29 @@ class Owner:
         self._policy = replace(self._policy, tables={**self._policy.tables, table.name: table})
 
     def person(
-        self, *, name: str = "person", label: str = "", relation: str = "add_remove", group_size: int = 1
+        self,
+        *,
+        name: str | None = None,
+        label: str | None = None,
+        relation: str | None = None,
+        group_size: int | None = None,
     ) -> None:
-        """Who is protected, in words; and which two databases must be hard to tell apart."""
+        """Who is protected, in words; and which two databases must be hard to tell apart. The rest stays as it is."""
         known = {each.value: each for each in Neighbours}
-        if relation not in known:
+        if relation is not None and relation not in known:
             raise BadParameter(
                 f"relation={relation!r} is not known",
                 why="constants differ between the relations by up to a factor of two",
                 fix=f"use one of {', '.join(map(repr, known))}",
             )
-        require_count(group_size=group_size)
-        person = Person(name=name, label=label, relation=known[relation], group_size=group_size)
+        now = self._policy.person
+        person = Person(
+            name=now.name if name is None else name,
+            label=now.label if label is None else label,
+            relation=now.relation if relation is None else known[relation],
+            group_size=now.group_size if group_size is None else group_size,
+        )
+        require_count(group_size=person.group_size)
         self._policy = replace(self._policy, person=person)
 
     def promise(self, *, epsilon: Number, delta: Number = 0, delta_prime: Number | None = None) -> str:
@@ -232,7 +243,7 @@ def _csv_types(types: Mapping[str, str | SqlType] | None) -> dict[str, SqlType] 
 
 def _odds(promise: Promise, person: str) -> str:
     """The promise in words: how far a fifty-fifty guess about one person can move."""
-    at_most = 1 / (1 + exp(-promise.epsilon))
+    at_most = ceil(1000 / (1 + exp(-promise.epsilon))) / 1000  # rounded up: it is a limit
     return (
         f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%} "
         f"(ε = {float(promise.epsilon):g}, δ = {float(promise.delta):g})."

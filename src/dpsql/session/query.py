@@ -14,6 +14,7 @@ from dpsql.plan.seal import Sealed
 from dpsql.require import Number
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.clock import today
 from dpsql.session.terms import Ask, asked, stated
 
 
@@ -24,7 +25,6 @@ class Query:
     sql: str
     ask: Ask
     place: Place
-    today: date
     sealed: Sealed
 
     @property
@@ -47,7 +47,7 @@ class Query:
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
         ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-        return query_of(self.sql, ask, self.place, today=self.today).answered(max_cost=max_cost)
+        return query_of(self.sql, ask, self.place, today=today()).answered(max_cost=max_cost)
 
     def answered(self, *, max_cost: Number | None) -> Answer:
         """The answer to this very plan."""
@@ -65,4 +65,4 @@ class Query:
 
 def query_of(sql: str, ask: Ask, place: Place, *, today: date) -> Query:
     """The question, planned."""
-    return Query(sql=sql, ask=ask, place=place, today=today, sealed=plan_of(sql, ask, place, today=today))
+    return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today))

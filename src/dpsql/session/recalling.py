@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsql.catalog.digest import digest
 from dpsql.ledger.ledger import Ledger, Question
 from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.record import plan_digest, stored_noises
+from dpsql.plan.record import plan_digest, stored_noises, stored_people
 from dpsql.sql.rewrite import Rewritten
 
 
@@ -19,7 +19,7 @@ def recall(rewritten: Rewritten, ledger: Ledger, *, dialect: str) -> Recalled:
         data_version=query.catalog.policy.data_version,
     )
     stored = tuple(
-        Stored(receipt=release.receipt, noises=stored_noises(release.record))
+        Stored(receipt=release.receipt, noises=stored_noises(release.record), people=stored_people(release.record))
         for release in ledger.recall(question_of(asked))
     )
     return Recalled(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Final
 
 from dpsql.engines.desk import Desk
 from dpsql.engines.engine import Engine
@@ -31,13 +33,18 @@ def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, l
     return _answer(plan, _table(plan, carried, steps), cost=cost, receipt=receipt.number, ledger=ledger)
 
 
-def told_again(sealed: Sealed, ledger: Ledger) -> Answer:
-    """The answer from a stored release: free."""
+_KNOWN: Final = "already known: it was released before"
+
+
+def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
+    """The answer from a stored release: free. Whose release it was, and which, only its own analyst is told."""
     plan = sealed.plan
     for release in ledger.recall(question_of(plan.recalled)):
         if plan.stored is not None and release.receipt == plan.stored.receipt:
             table = _table(plan, plan.stored.noises, release.steps)
-            return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=release.receipt, ledger=ledger.id)
+            again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=release.receipt, ledger=ledger.id)
+            own = release.analyst == analyst
+            return again if own else replace(again, release=None, notes=(*again.notes, _KNOWN))
     raise LedgerBroken(
         "a stored release is gone",
         why="the ledger is append-only: what was stored once can always be told again",

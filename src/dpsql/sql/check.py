@@ -73,7 +73,7 @@ def hidden_stays_hidden(query: Resolved) -> None:
 
 def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     doing, why = _HIDDEN_USES[use.role]
-    table = query.catalog.policy.tables[query.private_tables[0]]
+    table = query.catalog.policy.tables[query.named_tables[0]]
     others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
@@ -210,4 +210,4 @@ RULES: Final[tuple[Rule, ...]] = (
     known_aggregates,
     comparable_keys,
 )
-PUBLIC_RULES: Final[tuple[Rule, ...]] = (public_aggregates,)
+PUBLIC_RULES: Final[tuple[Rule, ...]] = (hidden_stays_hidden, public_aggregates)

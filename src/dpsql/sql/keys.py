@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
@@ -84,16 +85,15 @@ def _listed_in_query(expression: Scalar, relation: Relation) -> tuple[Value, ...
     """`WHERE k IN (…)` or `k = …`: the rows that are left have no other key."""
     for condition in _conditions(relation):
         match condition:
-            case Apply("in" | "eq", (same, *listed)) if same == expression and all(map(_is_value, listed)):
-                return tuple(each.value for each in listed if isinstance(each, Constant))
+            case Apply("in" | "eq", (same, *listed)) if same == expression and all(map(_is_constant, listed)):
+                return tuple(each.value for each in listed if isinstance(each, Constant) and each.value is not None)
             case _:
                 continue
     return None
 
 
-def _is_value(scalar: Scalar) -> bool:
-    """NULL in a list matches nothing."""
-    return isinstance(scalar, Constant) and scalar.value is not None
+def _is_constant(scalar: Scalar) -> bool:
+    return isinstance(scalar, Constant)
 
 
 def _conditions(relation: Relation) -> Iterator[Scalar]:
@@ -201,12 +201,13 @@ def _buckets(unit: str, interval: Interval, type_: SqlType, limit: _Limit) -> tu
     step = _STEPS.get(unit.lower())
     if dates is None or step is None:
         return None
-    bucket, last = step(dates[0], 0), dates[1]
     found: list[Value] = []
-    while bucket <= last:
-        found.append(bucket)
-        _require_few(len(found), limit)
-        bucket = step(bucket, 1)
+    with suppress(ValueError, OverflowError):  # the calendar ends with the year 9999
+        bucket = step(dates[0], 0)
+        while bucket <= dates[1]:
+            found.append(bucket)
+            _require_few(len(found), limit)
+            bucket = step(bucket, 1)
     return tuple(found)
 
 

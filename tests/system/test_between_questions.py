@@ -1,0 +1,111 @@
+"""What one question leaves behind for the next: stored releases, other analysts, the calendar, changed declarations."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadPolicy, Hidden, InternalError, NotPermitted
+from dpsql.privacy.unit import Neighbours
+from dpsql.session import query as query_module
+
+
+@pytest.fixture
+def owner():
+    owner = dpsql.open(":memory:")
+    rows = pd.DataFrame(
+        {
+            "who": range(300),
+            "city": ["Bern"] * 299 + ["Aarau"],
+            "day": pd.to_datetime(["2025-05-05"] * 300).astype("datetime64[us]"),
+        }
+    )
+    wards = pd.DataFrame({"id": [1, 2], "code": ["x", "y"]})
+    owner.register("people", rows, person="who", unique=True, keys={"city": "private"}, columns=["day"])
+    owner.register("wards", wards, public=True, columns=["id"], hidden=["code"])
+    owner.promise(epsilon=50, delta=1e-3)
+    owner.defaults(cost_per_query=1, max_keys=20_000, selection_share=0.25, delta_per_query=1e-6)
+    return owner
+
+
+GROUPS = "SELECT city FROM people GROUP BY city"
+
+
+def test_a_coarse_selection_does_not_stand_for_a_fine_one(owner):
+    """At a tiny price no group of 300 people is shown; who pays for more precision must get it."""
+    analyst = owner.grant("ana", budget=50)
+    assert len(analyst.sql(GROUPS, epsilon=0.0001)) == 0
+    fine = analyst.sql(GROUPS, epsilon=5)
+    assert fine.cost.epsilon == 5
+    assert [row[0] for row in fine] == ["Bern"]
+    assert analyst.sql(GROUPS, epsilon=4).cost.epsilon == 0
+
+
+def test_another_analysts_release_is_known_but_not_numbered(owner):
+    ann, bob = owner.grant("ann", budget=20), owner.grant("bob", budget=20)
+    first = ann.sql("SELECT COUNT(*) FROM people")
+    again = bob.sql("SELECT COUNT(*) FROM people")
+    assert (again.cost.epsilon, again.release, first.release is None) == (0, None, False)
+    assert again.rows[0][0].value == first.rows[0][0].value
+    assert any("already known" in note for note in again.notes)
+    assert ann.sql("SELECT COUNT(*) FROM people").release == first.release
+
+
+def test_a_question_kept_for_a_year_meets_the_end_of_its_grant(owner, monkeypatch):
+    analyst = owner.grant("ana", budget=5, expires=date(2999, 1, 1))
+    kept = analyst.query("SELECT COUNT(*) FROM people")
+    monkeypatch.setattr(query_module, "today", lambda: date(2999, 1, 2))
+    with pytest.raises(NotPermitted, match="ended"):
+        kept.run()
+
+
+def test_a_name_for_people_does_not_change_who_is_protected(owner):
+    owner.person(relation="change_one")
+    owner.person(name="patient")
+    assert owner.catalog.policy.person.relation is Neighbours.CHANGE_ONE
+
+
+def test_hidden_columns_of_public_tables_stay_hidden(owner):
+    analyst = owner.grant("ana", budget=5)
+    with pytest.raises(Hidden):
+        analyst.sql("SELECT code FROM wards")
+    assert len(analyst.sql("SELECT id FROM wards")) == 2
+
+
+def test_the_calendar_ends_with_the_year_9999(owner):
+    analyst = owner.grant("ana", budget=5)
+    years = "SELECT DATE_TRUNC('year', day) AS y, COUNT(*) FROM people WHERE day BETWEEN '2024-01-01' AND '9999-12-31'"
+    assert len(analyst.sql(f"{years} GROUP BY 1")) == 7976
+
+
+def test_null_in_a_list_of_keys_is_no_key(owner):
+    analyst = owner.grant("ana", budget=5)
+    rows = analyst.sql("SELECT city, COUNT(*) FROM people WHERE city IN ('Bern', NULL) GROUP BY city")
+    assert [row[0] for row in rows] == ["Bern"]
+
+
+def test_a_public_number_of_rows_is_exact():
+    owner = dpsql.open(":memory:")
+    with pytest.raises(BadPolicy):
+        owner.register("t", pd.DataFrame({"x": [1]}), unit="row", rows="about 6000", rows_public=True, columns=["x"])
+
+
+def test_new_data_are_a_new_question_on_the_same_budget(owner):
+    before = owner.grant("ana", budget=5)
+    before.sql("SELECT COUNT(*) FROM people")
+    owner.new_data_version("2")
+    after = owner.grant("ana", budget=5)
+    assert after.sql("SELECT COUNT(*) FROM people").cost.epsilon == 1
+    assert float(after.budget.spent) == pytest.approx(2, rel=1e-6)
+
+
+def test_seal_refuses_a_person_who_counts_twice_behind_a_key(owner, monkeypatch):
+    from dpsql.plan import seal as sealing
+    from dpsql.plan.derive import Move, Reach
+
+    monkeypatch.setattr(sealing, "derive", lambda *_, **__: Reach(moves=(Move(l1=2, l2_squared=4),), keys_per_unit=1))
+    with pytest.raises(InternalError):
+        owner.grant("ana", budget=5).query(GROUPS)
