@@ -109,3 +109,35 @@ def test_seal_refuses_a_person_who_counts_twice_behind_a_key(owner, monkeypatch)
     monkeypatch.setattr(sealing, "derive", lambda *_, **__: Reach(moves=(Move(l1=2, l2_squared=4),), keys_per_unit=1))
     with pytest.raises(InternalError):
         owner.grant("ana", budget=5).query(GROUPS)
+
+
+@pytest.mark.parametrize("noise", [None, "laplace", "gaussian"])
+@pytest.mark.parametrize("cost", [1, 5])
+def test_an_answer_with_private_keys_spends_no_more_than_its_price(cost, noise):
+    """A selection and a measurement are counted in one currency, so that the share of the account is the price."""
+    owner = dpsql.open(":memory:")
+    rows = pd.DataFrame({"who": range(600), "city": "Bern", "x": range(600)})
+    owner.register("t", rows, person="who", unique=True, keys={"city": "private"}, bounds={"x": (0, 600)})
+    owner.promise(epsilon=10, delta=1e-6)
+    owner.defaults(max_keys=10, selection_share=0.25, delta_per_query=1e-8)
+    analyst = owner.grant("ana", budget=10)
+    answer = analyst.sql("SELECT city, SUM(x), COUNT(*) FROM t GROUP BY city", epsilon=cost, noise=noise)
+    assert answer.cost.epsilon == cost
+    assert float(analyst.budget.spent) <= cost * (1 + 1e-9)
+
+
+def test_the_same_key_twice_is_one_key(owner):
+    analyst = owner.grant("ana", budget=5)
+    rows = analyst.sql("SELECT who > 9 AS k, who > 9 AS l, COUNT(*) FROM people GROUP BY k, l")
+    assert [row[:2] for row in rows] == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize("limit", [float("nan"), float("inf"), -1, "x"])
+def test_a_limit_is_a_number(owner, limit):
+    with pytest.raises(dpsql.BadParameter):
+        owner.grant("ana", budget=5).sql("SELECT COUNT(*) FROM people", max_cost=limit)
+
+
+def test_public_aggregates_of_distinct_values_are_refused_where_no_rule_names_them(owner):
+    with pytest.raises(dpsql.Refused):
+        owner.grant("ana", budget=5).sql("SELECT MIN(DISTINCT id) FROM wards")

@@ -146,10 +146,20 @@ def _selected(rewritten: Rewritten, statement: Statement, terms: Terms) -> tuple
         return (_counted(statement, bounded, terms),)
     if terms.selection_share is None:
         raise _needs_delta(bounded)
+    currency = _one_currency(bounded, terms, share=1 - terms.selection_share)
     return (
-        _selection(statement, bounded, terms, share=terms.selection_share),
-        _measured(rewritten, terms, share=1 - terms.selection_share),
+        _selection(statement, bounded, currency, share=terms.selection_share),
+        _measured(rewritten, currency, share=1 - terms.selection_share),
     )
+
+
+def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
+    """All steps in ε, or all in ρ: one Gaussian step closes the first branch for the others of its plan too."""
+    if not terms.pure:
+        return terms
+    if bounded.mode is Mode.SCALE or _gaussian_is_better(bounded, terms, share):
+        return replace(terms, pure=False)
+    return replace(terms, gaussian_rho=Fraction(0))
 
 
 def _needs_delta(bounded: Bounded) -> NeedsDelta:

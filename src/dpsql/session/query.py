@@ -11,7 +11,7 @@ from dpsql.errors import OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, explain
 from dpsql.plan.seal import Sealed
-from dpsql.require import Number
+from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
@@ -51,6 +51,8 @@ class Query:
 
     def answered(self, *, max_cost: Number | None) -> Answer:
         """The answer to this very plan."""
+        if max_cost is not None:
+            require_non_negative(max_cost=max_cost)
         if max_cost is not None and self.cost.epsilon > stated(max_cost):
             raise OverLimit(
                 f"the query would cost {self.cost}, more than the {float(max_cost):g} you allow",

@@ -185,7 +185,8 @@ def comparable_keys(query: Resolved) -> None:
 def public_aggregates(query: Resolved) -> None:
     """What can be asked about public tables."""
     for aggregate in query.aggregates:
-        if aggregate.function not in PUBLIC_AGGREGATES or len(aggregate.arguments) > 1:
+        spread = aggregate.distinct and aggregate.function not in ("count", "sum", "avg")
+        if aggregate.function not in PUBLIC_AGGREGATES or len(aggregate.arguments) > 1 or spread:
             raise NotSupported(
                 f"{aggregate.text or aggregate.function} is not available",
                 why="no rule names it",

@@ -67,7 +67,10 @@ def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
     """Everything of a SELECT above FROM and WHERE."""
     items = tuple(_expanded(query.items, scope))
     reader = _Reader(scope=scope, notes=notes, items=items, grouped=_is_grouped(query))
-    reader.keys = [reader.key(expression) for expression in query.group_by]
+    for expression in query.group_by:
+        key = reader.key(expression)
+        if all(known.expression != key.expression for known in reader.keys):  # the same key twice is one key
+            reader.keys.append(key)
     columns = tuple(OutputColumn(name=_name(item), expression=reader.released(item.expression)) for item in items)
     for item, column in zip(items, columns, strict=True):
         reader.by_alias.setdefault(_alias(item), column.expression)
