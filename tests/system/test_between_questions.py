@@ -141,3 +141,22 @@ def test_a_limit_is_a_number(owner, limit):
 def test_public_aggregates_of_distinct_values_are_refused_where_no_rule_names_them(owner):
     with pytest.raises(dpsql.Refused):
         owner.grant("ana", budget=5).sql("SELECT MIN(DISTINCT id) FROM wards")
+
+
+def test_no_answer_takes_more_than_it_says_whatever_was_bought_before():
+    """Laplace answers weigh more once they are counted in ρ: a Gaussian that would do that to them is not bought."""
+    owner = dpsql.open(":memory:")
+    rows = pd.DataFrame({"who": range(600), "city": ["Bern", "Basel"] * 300, "x": range(600)})
+    owner.register("t", rows, person="who", unique=True, keys={"city": ["Basel", "Bern"]}, bounds={"x": (0, 600)})
+    owner.promise(epsilon=5, delta=1e-6)
+    owner.defaults(cost_per_query=0.5, max_keys=10)
+    analyst = owner.grant("ana", budget=5)
+    spent = 0.0
+    for sql in (
+        "SELECT COUNT(*) FROM t",
+        "SELECT COUNT(*) FROM t WHERE x > 3",
+        "SELECT city, COUNT(*), AVG(x), STDDEV(x) FROM t GROUP BY city",
+    ):
+        analyst.sql(sql)
+        assert float(analyst.budget.spent) - spent <= 0.5 * (1 + 1e-9)
+        spent = float(analyst.budget.spent)

@@ -94,9 +94,17 @@ def terms_of(
 
 
 def _gaussian_rho(cost: Fraction, accounts: tuple[Account, ...]) -> Fraction:
-    """The ρ this cost buys, or 0 where some account would not grant a Gaussian of it."""
+    """The ρ this cost buys, or 0 where some account would not grant a Gaussian of it at this price.
+
+    The first Gaussian closes the first branch: answers bought before it are then counted in ρ, where they may weigh
+    more. An account that would so lose more than the cost does not grant it, as long as its first branch is open.
+    """
     rho = min(account.rho_for(epsilon=cost) for account in accounts)
     if not rho:
         return Fraction(0)
     event = DiscreteGaussian(sigma_squared=1 / (2 * rho), l2_squared=Fraction(1))
-    return rho if all(account.admits(event) for account in accounts) else Fraction(0)
+    return rho if all(_grants(account, event, cost) for account in accounts) else Fraction(0)
+
+
+def _grants(account: Account, event: DiscreteGaussian, cost: Fraction) -> bool:
+    return account.admits(event) and account.charged(event).spent_epsilon - account.spent_epsilon <= cost
