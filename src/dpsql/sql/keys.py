@@ -21,7 +21,7 @@ from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts
 from dpsql.sql.syntax import At
 
 
@@ -100,24 +100,16 @@ def _conditions(relation: Relation) -> Iterator[Scalar]:
     """Everything that holds for each row, down to the tables."""
     match relation:
         case Filter():
-            yield from _conjuncts(relation.condition)
+            yield from conjuncts(relation.condition)
             yield from _conditions(relation.input)
         case Project():
             yield from _conditions(relation.input)
         case Join(outer=False):
-            yield from _conjuncts(relation.condition)
+            yield from conjuncts(relation.condition)
             yield from _conditions(relation.left)
             yield from _conditions(relation.right)
         case _:
             return
-
-
-def _conjuncts(scalar: Scalar) -> Iterator[Scalar]:
-    if isinstance(scalar, Apply) and scalar.function == "and":
-        for argument in scalar.arguments:
-            yield from _conjuncts(argument)
-    else:
-        yield scalar
 
 
 def _enumerated(scalar: Scalar, query: Resolved, limit: _Limit) -> tuple[Value, ...] | None:

@@ -103,3 +103,12 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
             )
         case _:
             return scalar
+
+
+def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
+    """The parts that all hold where the condition is true: a AND b AND c taken apart."""
+    if isinstance(scalar, Apply) and scalar.function == "and":
+        for argument in scalar.arguments:
+            yield from conjuncts(argument)
+    else:
+        yield scalar

@@ -15,7 +15,7 @@ from dpsql.sql import functions, inner
 from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.relations import Column, Filter, Group, Join, Project, Relation, Scan
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts
 from dpsql.sql.scope import Scope, Table, unknown_name
 from dpsql.sql.syntax import (
     At,
@@ -337,7 +337,7 @@ def _joined(item: Joined, known: Known, notes: Notes) -> Source:
     scope = Scope(tables=(*left.scope.tables, *right.scope.tables), merged=left.scope.merged)
     scalar = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
     notes.use(Role.JOIN, scalar, item.at)
-    for part in _conjuncts(scalar):
+    for part in conjuncts(scalar):
         if _equated(part, left, right) is None or _computed_of_hidden(part, notes):  # a filter that stands after ON
             notes.use(Role.FILTER, part, item.on.at if item.on is not None else item.at)
     owner = left.owner or right.owner
@@ -398,7 +398,7 @@ def _met(left: Source, right: Source, scalar: Scalar, notes: Notes, at: At) -> S
 
 def implies_equal_owners(scalar: Scalar, left: Source, right: Source, notes: Notes) -> bool:
     """True where every part of the person, or every part of a path to it, is equated, column to column."""
-    pairs = [pair for part in _conjuncts(scalar) if (pair := _equated(part, left, right)) is not None]
+    pairs = [pair for part in conjuncts(scalar) if (pair := _equated(part, left, right)) is not None]
     origins = {(notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
     origins |= {(b, a) for a, b in origins}
     tables = notes.catalog.policy.tables
@@ -444,12 +444,6 @@ def _same_path_tied(a: TablePolicy, b: TablePolicy, origins: _Origins) -> bool:
             ((a.name, x), (b.name, y)) in origins for x, y in zip(a.path[0].columns, b.path[0].columns, strict=True)
         )
     )
-
-
-def _conjuncts(scalar: Scalar) -> list[Scalar]:
-    if isinstance(scalar, Apply) and scalar.function == "and":
-        return [inner for argument in scalar.arguments for inner in _conjuncts(argument)]
-    return [scalar]
 
 
 def _equated(scalar: Scalar, left: Source, right: Source) -> tuple[int, int] | None:
