@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from fractions import Fraction
 
 import duckdb
 import pytest
@@ -13,42 +12,13 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, InternalError, NotSupported
 from dpsql.sql.functions import (
     WINDOW_FUNCTIONS,
-    apply,
     clean,
     print_scalar,
     windowed,
 )
-from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.scalars import ColumnRef, Constant, Scalar, Sorted, Windowed
+from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed
 
-B, I, D, T, DAY, TS = SqlType.BOOLEAN, SqlType.INTEGER, SqlType.DOUBLE, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP
-COLUMNS = {kind: ColumnRef(number, kind) for number, kind in enumerate((B, I, D, T, DAY, TS), 1)}
-NULL = Constant(None, T)
-
-
-def whole(value: int) -> Constant:
-    return Constant(value, I)
-
-
-def text(value: str) -> Constant:
-    return Constant(value, T)
-
-
-def double(value: float) -> Constant:
-    return Constant(Fraction(value), D)
-
-
-def between(low: float | None, high: float | None) -> Interval:
-    return Interval(None if low is None else Fraction(low), None if high is None else Fraction(high))
-
-
-def call(function: str, *arguments: Scalar, proved: Callable[[Scalar], Interval] = lambda _: EVERYTHING) -> Scalar:
-    return apply(function, arguments, proved=proved)
-
-
-def printed(scalar: Scalar) -> str:
-    return print_scalar(scalar, dialect="duckdb", column=lambda number: f"c{number}")
-
+from function_words import COLUMNS, DAY, TS, B, D, I, T, call, double, printed, text, whole
 
 # ---- printing -------------------------------------------------------------------------------------------------------
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 import duckdb
 import pytest
 
-from dpsql.catalog.types import SqlType
 from dpsql.sql.functions import (
-    apply,
     interval_of,
     print_scalar,
     refined,
@@ -19,34 +16,7 @@ from dpsql.sql.functions import (
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 
-B, I, D, T, DAY, TS = SqlType.BOOLEAN, SqlType.INTEGER, SqlType.DOUBLE, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP
-COLUMNS = {kind: ColumnRef(number, kind) for number, kind in enumerate((B, I, D, T, DAY, TS), 1)}
-NULL = Constant(None, T)
-
-
-def whole(value: int) -> Constant:
-    return Constant(value, I)
-
-
-def text(value: str) -> Constant:
-    return Constant(value, T)
-
-
-def double(value: float) -> Constant:
-    return Constant(Fraction(value), D)
-
-
-def between(low: float | None, high: float | None) -> Interval:
-    return Interval(None if low is None else Fraction(low), None if high is None else Fraction(high))
-
-
-def call(function: str, *arguments: Scalar, proved: Callable[[Scalar], Interval] = lambda _: EVERYTHING) -> Scalar:
-    return apply(function, arguments, proved=proved)
-
-
-def printed(scalar: Scalar) -> str:
-    return print_scalar(scalar, dialect="duckdb", column=lambda number: f"c{number}")
-
+from function_words import COLUMNS, DAY, NULL, TS, B, D, I, T, between, call, double, text, whole
 
 # ---- ranges ---------------------------------------------------------------------------------------------------------
 
