@@ -48,10 +48,10 @@ def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
 
 
 def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
-    """False where type and expression already keep every value inside."""
+    """False where type, expression and filters already keep every value inside."""
     if slot.argument is None or slot.grain is None:
         return False
-    return not bounded.query.notes.proved(slot.argument).within(
+    return not bounded.query.notes.kept(slot.argument).within(
         Interval(Fraction(slot.grain.lower), Fraction(slot.grain.upper))
     )
 

@@ -82,7 +82,7 @@ def applied(call: Call, arguments: tuple[Scalar, ...], notes: Notes) -> Scalar:
     if call.function in REFUSED_FUNCTIONS:
         why, fix = REFUSED_FUNCTIONS[call.function]
         raise NotSupported(f"{call.function}() is not available", why=why, fix=fix, at=call.at)
-    return functions.apply(call.function, arguments, proved=notes.proved, at=call.at)
+    return functions.apply(call.function, arguments, proved=notes.proved, kept=notes.kept, at=call.at)
 
 
 def require_plain(call: Call) -> None:

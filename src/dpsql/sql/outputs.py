@@ -155,7 +155,7 @@ class _Reader:
         column = self.notes.computed("", scalar)
         if isinstance(scalar, ColumnRef):
             column = replace(self.notes.columns[scalar.id], id=column.id, name="")
-            self.notes.know(column)
+        column = self.notes.know(replace(column, kept=column.proved))  # a listed key is shown whatever a filter keeps
         return GroupKey(column=column, expression=scalar, text=self._text(meant), at=meant.at)
 
     def _meant(self, expression: Expression) -> Expression:

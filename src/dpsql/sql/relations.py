@@ -24,7 +24,9 @@ class Column:
     """As the analyst may write it; empty where nobody may."""
     type: SqlType
     proved: Interval = EVERYTHING
-    """What every row satisfies, by type, expression or filter, whatever the data hold."""
+    """What every row of every table satisfies, by type and expression: safe wherever an engine computes it."""
+    kept: Interval = EVERYTHING
+    """What the rows satisfy that the filters of the query keep. An engine may compute on the others first."""
     declared: Interval = EVERYTHING
     """What counts: the policy's bounds carried through. Rows may break it, so a clamp is always emitted."""
     keys: Keys | None = None

@@ -159,6 +159,7 @@ def _declared_column(table: TablePolicy, name: str, engine: EngineColumn, notes:
         name=name,
         type=type_,
         proved=_of_type(type_, engine),
+        kept=_of_type(type_, engine),
         declared=_of_bounds(policy.bounds, type_) if policy.bounds else _of_type(type_, engine, declared=True),
         keys=policy.keys,
         hidden=policy.hidden,
@@ -239,11 +240,14 @@ def _filtered(source: Source, where: Expression | None, notes: Notes) -> Source:
 
 
 def _filter(relation: Relation, scalar: Scalar, notes: Notes) -> Filter:
-    """What the condition proves holds for every row above it."""
-    proved = functions.refined(scalar, lambda number: notes.columns[number].proved)
+    """What the condition says holds for every row above it.
+
+    It proves nothing about an expression above: an engine may compute that first, on rows the filter then drops.
+    """
+    kept = functions.refined(scalar, lambda number: notes.columns[number].kept)
     declared = functions.refined(scalar, lambda number: notes.columns[number].declared)
-    for number, interval in proved.items():
-        notes.know(replace(notes.columns[number], proved=interval, declared=declared.get(number, interval)))
+    for number, interval in kept.items():
+        notes.know(replace(notes.columns[number], kept=interval, declared=declared.get(number, interval)))
     columns = tuple(notes.columns[column.id] for column in relation.columns)
     return Filter(input=relation, condition=scalar, columns=columns)
 
@@ -380,7 +384,7 @@ def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Note
     for name in names:
         a, b = (scope.column(Name(parts=(name,), at=name.at)) for scope in (left, right))
         sides = (ColumnRef(a.id, a.type), ColumnRef(b.id, b.type))
-        pairs.append(functions.apply("eq", sides, proved=notes.proved, at=name.at))
+        pairs.append(functions.apply("eq", sides, proved=notes.proved, kept=notes.kept, at=name.at))
     return pairs[0] if len(pairs) == 1 else Apply("and", tuple(pairs), SqlType.BOOLEAN)
 
 

@@ -72,6 +72,9 @@ class Notes:
     def proved(self, scalar: Scalar) -> Interval:
         return functions.interval_of(scalar, lambda number: self.columns[number].proved)
 
+    def kept(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].kept)
+
     def declared(self, scalar: Scalar) -> Interval:
         return functions.interval_of(scalar, lambda number: self.columns[number].declared)
 
@@ -84,6 +87,7 @@ class Notes:
                 name=name,
                 type=scalar.type,
                 proved=self.proved(scalar),
+                kept=self.kept(scalar),
                 declared=self.declared(scalar),
                 hidden=any(column.hidden for column in inputs),
                 public=all(column.public for column in inputs),

@@ -1,4 +1,4 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # function_words.py is shared by the files here
+sys.path.insert(0, str(Path(__file__).parent))  # clinic.py and function_words.py are shared by the files here

@@ -37,12 +37,22 @@ def _whole_or_double(exact: Callable[[Interval, Interval], Interval]) -> Callabl
         left, right = numbers(request, counted(request, 2, 2))
         if left.type is SqlType.DOUBLE:
             return request.result((left, right), SqlType.DOUBLE)
-        ranges = [typed(request.proved(side), SqlType.INTEGER) for side in (left, right)]
-        if exact(*ranges).within(INT64):
-            return request.result((left, right), SqlType.INTEGER)
+        for sides in ((left, right), tuple(_moved_inside(request, side) for side in (left, right))):
+            ranges = [typed(request.proved(side), SqlType.INTEGER) for side in sides]
+            if exact(*ranges).within(INT64):
+                return request.result(sides, SqlType.INTEGER)
         return request.result((to_double(left), to_double(right)), SqlType.DOUBLE)
 
     return rule
+
+
+def _moved_inside(request: Request, side: Scalar) -> Scalar:
+    """The same number in every row that counts, and in the others the nearest that could: filters may come late."""
+    proved, kept = (typed(known(side), SqlType.INTEGER) for known in (request.proved, request.kept))
+    if kept.low is None or kept.high is None or proved.within(kept):
+        return side
+    low, high = (Constant(int(end), SqlType.INTEGER) for end in (kept.low, kept.high))
+    return Apply("clamp", (side, low, high), SqlType.INTEGER)
 
 
 def _add(request: Request) -> Scalar:

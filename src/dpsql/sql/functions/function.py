@@ -20,6 +20,7 @@ class Request:
     usage: str
     arguments: tuple[Scalar, ...]
     proved: Callable[[Scalar], Interval]
+    kept: Callable[[Scalar], Interval]
     at: tuple[int, int] | None = None
 
     def wrong(self, what: str, *, fix: str | None = None) -> NoReturn:

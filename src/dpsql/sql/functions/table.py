@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
@@ -45,21 +46,31 @@ def apply(
     arguments: Sequence[Scalar],
     *,
     proved: Callable[[Scalar], Interval],
+    kept: Callable[[Scalar], Interval] | None = None,
     at: tuple[int, int] | None = None,
 ) -> Scalar:
     """The function of these arguments, with every conversion written out.
 
     `proved` is the range of an argument that holds whatever the rows are: it decides whether whole numbers stay whole
-    (rule 6). Raises BadName for a function that is not on the list, BadType for arguments that do not fit.
+    (rule 6). `kept` is its range in the rows that count, where filters drop others; what is whole only there is moved
+    into that range before it is computed with. Raises BadName for a function that is not on the list, BadType for
+    arguments that do not fit.
     """
     known = FUNCTIONS.get(function)
     if known is None:
         raise unknown(function, at=at)
-    asked = Request(function=function, usage=known.usage, arguments=tuple(arguments), proved=proved, at=at)
+    asked = Request(
+        function=function,
+        usage=known.usage,
+        arguments=tuple(arguments),
+        proved=proved,
+        kept=proved if kept is None else kept,
+        at=at,
+    )
     if function == "neg":  # -9223372036854775808 is a whole number of 64 bits, 9223372036854775808 is not
         return known.typed(asked)
     fitting = tuple(in_range(asked, scalar) for scalar in arguments)
-    return known.typed(Request(function=function, usage=known.usage, arguments=fitting, proved=proved, at=at))
+    return known.typed(replace(asked, arguments=fitting))
 
 
 def unknown(function: str, *, at: tuple[int, int] | None) -> BadName:

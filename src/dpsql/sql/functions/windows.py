@@ -109,6 +109,11 @@ WINDOW_FUNCTIONS: Final[Mapping[str, WindowFunction]] = MappingProxyType({entry.
 """Every window function an analyst may use on released rows."""
 
 
+def _anything(_scalar: Scalar) -> Interval:
+    """Released numbers may hold anything."""
+    return EVERYTHING
+
+
 def windowed(
     function: str,
     arguments: Sequence[Scalar],
@@ -129,7 +134,7 @@ def windowed(
             at=at,
         )
     asked = Request(
-        function=function, usage=known.usage, arguments=tuple(arguments), proved=lambda _scalar: EVERYTHING, at=at
+        function=function, usage=known.usage, arguments=tuple(arguments), proved=_anything, kept=_anything, at=at
     )
     if frame and not _FRAME.fullmatch(frame):
         asked.wrong("the frame of a window reaches too far", fix="write ROWS BETWEEN 6 PRECEDING AND CURRENT ROW")
