@@ -12,6 +12,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import DeskType
 from dpsql.errors import InternalError
 from dpsql.mechanisms.margins import NoisySlotLaw
+from dpsql.sql.intervals import INT64
 from dpsql.sql.relations import Column
 
 _ROOM: Final = 2**62  # so that a number less its noise still fits into 64 bits
@@ -83,8 +84,11 @@ class ReleasedTable:
         return tuple(map(ReleasedSlot.fine, self.slots, self.values[row]))
 
     def key_columns(self) -> tuple[tuple[str, DeskType], ...]:
-        """The keys as columns of a table on the desk."""
-        return tuple((f"c{column.id}", column.type) for column in self.keys)
+        """The keys as columns of a table on the desk. Exact sums of public tables stand here too, and may be wide."""
+        return tuple(
+            (f"c{column.id}", key_type(column.type, [row[place] for row in self.key_rows]))
+            for place, column in enumerate(self.keys)
+        )
 
     def shown_columns(self, rows: Sequence[Sequence[Value]]) -> tuple[tuple[str, DeskType], ...]:
         """The slots as columns, wide enough for these numbers as they are shown."""
@@ -99,6 +103,12 @@ class ReleasedTable:
             (f"c{slot.column.id}", fitting_type(type_, [row[place] for row in rows]))
             for place, (slot, type_) in enumerate(zip(self.slots, types, strict=True))
         )
+
+
+def key_type(type_: SqlType, values: Sequence[object]) -> DeskType:
+    """The type itself, but for integers beyond 64 bits. No noise is added to them, so that no room is needed."""
+    fits = all(INT64.contains(value) for value in values if type(value) is int)
+    return type_ if fits else fitting_type(type_, values)
 
 
 def fitting_type(type_: SqlType, values: Sequence[object]) -> DeskType:

@@ -80,13 +80,10 @@ def _table(plan: Plan, carried: tuple[Carried, ...], steps: tuple[ReleasedStep, 
 
 def _key_columns(plan: Plan) -> tuple[Column, ...]:
     """The columns the outputs read as keys."""
-    query = plan.bounded.query
-    keys = tuple(key.column for key in query.keys)
-    if query.private:
-        return keys
-    if query.grouped:
-        return (*keys, *(aggregate.column for aggregate in query.aggregates))
-    return () if plan.rewritten.public is None else plan.rewritten.public.keys
+    query, public = plan.bounded.query, plan.rewritten.public
+    if query.private or public is None:
+        return tuple(key.column for key in query.keys)
+    return public.keys
 
 
 def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None, ledger: str) -> Answer:

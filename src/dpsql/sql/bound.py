@@ -17,7 +17,7 @@ from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.aggregates.measure import Measured, Subject
+from dpsql.sql.aggregates.measure import Measured, Subject, require_room
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
@@ -95,7 +95,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     cap = 1 if one_row_each else _row_cap(query)
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
     groups = groups if number is None else min(groups, max(number, 1))
-    measured = [MEASURES[aggregate.function](_subject(aggregate, query, cap)) for aggregate in query.aggregates]
+    measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
     slots = _placed([slot for each in measured for slot in each.slots], query)
     return Bounded(
         query=query,
@@ -182,6 +182,13 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
             fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped",
         )
     return value
+
+
+def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
+    subject = _subject(aggregate, query, cap)
+    measured = MEASURES[aggregate.function](subject)
+    require_room(subject, measured.slots)
+    return measured
 
 
 def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:

@@ -135,6 +135,11 @@ class _Printer:
     def _listed(self, listed: Listed) -> str:
         if listed.from_step is not None and not listed.rows:
             rows = ":released"  # the canonical text of keys that are not known yet; never sent to an engine
+        elif not listed.rows:
+            nothing = (
+                f"{functions.print_constant(Constant(None, c.type))} AS {self.name(c.id)}" for c in listed.columns
+            )
+            return f"SELECT {', '.join(nothing)} WHERE FALSE"
         else:
             rows = ", ".join(f"({', '.join(self._cells(listed, row))})" for row in listed.rows)
         return f"SELECT * FROM (VALUES {rows}) AS v({', '.join(self.name(column.id) for column in listed.columns)})"

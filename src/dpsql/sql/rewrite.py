@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from dpsql.catalog.model import Value
+from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
-from dpsql.sql import inner
+from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.contributions import Builder, chosen_groups, contributions, ids, ref, refs
 from dpsql.sql.keys import KeyList, KeyTable, PrivateKey
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
-from dpsql.sql.scalars import columns_of
+from dpsql.sql.scalars import Constant, columns_of
 from dpsql.sql.slots import SlotKind
 
 
@@ -73,14 +74,15 @@ def rewrite(bounded: Bounded) -> Rewritten:
 
 def _public(bounded: Bounded) -> Statement:
     """Rows of public tables as they are, or aggregated by the engine itself."""
-    query = bounded.query
+    query, build = bounded.query, Builder(bounded)
     if not query.grouped:
         scalars = [column.expression for column in query.finish.outputs] + [key.by for key in query.finish.order_by]
         needed = sorted(set().union(*map(columns_of, scalars)))
+        if not needed:
+            return _rows_alone(query.relation, build)
         return Statement(
             relation=query.relation, keys=tuple(query.notes.columns[number] for number in needed), values=()
         )
-    build = Builder(bounded)
     arguments = [build.argument(a.arguments[0]) if a.arguments else None for a in query.aggregates]
     filters = [build.argument(a.filter) if a.filter is not None else None for a in query.aggregates]
     base = build.base()
@@ -94,8 +96,20 @@ def _public(bounded: Bounded) -> Statement:
         for a, argument, chosen in zip(query.aggregates, arguments, filters, strict=True)
     )
     values = tuple(a.column for a in query.aggregates)
-    relation = Group(input=base, by=ids(keys), columns=(*keys, *values), totals=totals)
+    if not keys and not values:  # one row, whatever the tables hold
+        return _keys_alone(Listed(columns=(build.column(),), rows=((1,),)))
+    sums = build.like(values)
+    grouped = Group(input=base, by=ids(keys), columns=(*keys, *sums), totals=totals)
+    shown = tuple(functions.clean(column) if column.type is SqlType.DOUBLE else column for column in refs(sums))
+    relation = Project(input=grouped, columns=(*keys, *values), expressions=(*refs(keys), *shown))
     return Statement(relation=relation, keys=(*keys, *values), values=())
+
+
+def _rows_alone(relation: Relation, build: Builder) -> Statement:
+    """Nothing of the rows is shown but how many there are."""
+    one = build.column()
+    rows = Project(input=relation, columns=(one,), expressions=(Constant(1, SqlType.INTEGER),))
+    return Statement(relation=rows, keys=(one,), values=())
 
 
 def _public_function(function: str, *, distinct: bool, star: bool) -> str:

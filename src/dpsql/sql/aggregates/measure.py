@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -18,6 +18,14 @@ from dpsql.sql.slots import Slot
 
 LARGEST_GRAINS: Final = 2**62
 """A bounded value is a BIGINT of grains."""
+_FINEST: Final = 2**40
+"""Bounds nearer to each other than this part of their distance from 0 would need more than 62 bits of grains."""
+_LARGEST: Final = Fraction(2) ** 200
+"""Squares of grains stay far inside the sizes that noise can be computed for."""
+MOST_ROWS: Final = 2**40
+"""No table has more rows. This keeps sums inside the engine's integers; no sensitivity rests on it."""
+ROOM: Final = 2**126
+"""Sums are HUGEINT, with a bit to spare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,33 +60,83 @@ def grain_of(subject: Subject) -> Grain:
     low, high = subject.range.low, subject.range.high
     if low is None or high is None:
         raise _unbounded(subject)
-    scalar = subject.aggregate.arguments[0]
-    if low >= high:  # a constant: the range from 0 to it will do
-        low, high = (low, Fraction(0)) if low < 0 else (Fraction(0), max(low, Fraction(1)))
-    grain = column_grain(lower=low, upper=high, whole=scalar.type is not SqlType.DOUBLE)
-    if max(abs(grain.low), abs(grain.high)) >= LARGEST_GRAINS:
+    whole = subject.aggregate.arguments[0].type is not SqlType.DOUBLE
+    low, high = _with_width(low, high, whole=whole)
+    _require_reach(subject, max(abs(low), abs(high)), high - low, whole=whole)
+    return column_grain(lower=low, upper=high, whole=whole)
+
+
+def _with_width(low: Fraction, high: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
+    """The bounds; of a constant, or of what is nearly one, moved apart toward 0, which makes no sum larger."""
+    farthest = max(abs(low), abs(high))
+    width = max(Fraction(1), high - low) if whole else max(farthest / _FINEST, high - low) or Fraction(1)
+    return (high - width, high) if high > 0 else (low, low + width)
+
+
+def _require_reach(subject: Subject, farthest: Fraction, width: Fraction, *, whole: bool) -> None:
+    """Every value is a whole number of grains in 64 bits, and every size a number the accounts can calculate with."""
+    name, at = subject.aggregate.text or subject.aggregate.function.upper(), subject.aggregate.at
+    if whole and farthest >= LARGEST_GRAINS:
         raise BadParameter(
-            f"the bounds of {subject.aggregate.text} are too far from 0 for their width",
+            f"the values of {name} go beyond {LARGEST_GRAINS}",
             why="values would not fit into 64 bits, and an overflow would tell about rows",
-            fix="subtract a constant inside the aggregate, or widen the bounds",
+            fix="subtract a constant inside the aggregate, clamp the values, or calculate in fractions: CAST(x AS "
+            "DOUBLE)",
+            at=at,
         )
-    return grain
+    if farthest > _LARGEST or width < 1 / _LARGEST:
+        raise BadParameter(
+            f"the values of {name} are too large or too small to calculate with",
+            why=f"their bounds are {float(width):.1e} apart, and sizes lie between {float(1 / _LARGEST):.1e} and "
+            f"{float(_LARGEST):.1e}",
+            fix="use another unit, so that values are nearer to 1",
+            at=at,
+        )
+
+
+def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
+    """Everybody's contributions together fit into the engine's integers, whatever the rows hold.
+
+    `seal` derives the same for each step on the way there; here it becomes a sentence about bounds and caps.
+    """
+    largest = max((slot.reach for slot in slots), default=0)
+    if largest * MOST_ROWS < ROOM:
+        return
+    name = subject.aggregate.text or subject.aggregate.function.upper()
+    narrow = "" if subject.range.low is None else "clamp the values to narrower bounds, as in CLAMP(x, 0, 1000); or "
+    raise BadParameter(
+        f"{name} could need more than 128 bits: one person may add {float(largest):.1e} to a group",
+        why="its sums are whole numbers in the engine, and an overflow would tell about rows",
+        fix=f"{narrow}the owner lowers the {subject.cap} rows that count of one person, rows_per_group or "
+        "rows_per_person",
+        try_sql=_clamped(subject) if narrow and subject.cap < 2**20 else None,
+        at=subject.aggregate.at,
+    )
+
+
+def _clamped(subject: Subject) -> str | None:
+    """The query with the argument of the aggregate inside CLAMP."""
+    aggregate, at = subject.aggregate, subject.aggregate.at
+    inside = _inside(aggregate)
+    if not inside or at is None or "FILTER" in aggregate.text.upper():
+        return None
+    rewrite = f"{aggregate.function.upper()}(CLAMP({inside}, 0, 1000))"
+    return f"{subject.text[: at[0]]}{rewrite}{subject.text[at[1] :]}"
+
+
+def _inside(aggregate: Aggregate) -> str:
+    return aggregate.text.partition("(")[2].rpartition(")")[0].strip()
 
 
 def _unbounded(subject: Subject) -> Unbounded:
     aggregate = subject.aggregate
-    inside = aggregate.text.partition("(")[2].rpartition(")")[0].strip()
-    name = aggregate.function.upper()
-    rewrite = f"{name}(CLAMP({inside}, 0, 1000))" if inside and "FILTER" not in aggregate.text.upper() else None
-    at = aggregate.at
-    whole = f"{subject.text[: at[0]]}{rewrite}{subject.text[at[1] :]}" if rewrite and at else None
     return Unbounded(
-        f"{aggregate.text or name} needs limits for {inside or 'its values'}",
+        f"{aggregate.text or aggregate.function.upper()} needs limits for {_inside(aggregate) or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
         fix="say the smallest and the largest value that should count, as in CLAMP(x, 0, 1000); values beyond count as "
         "the limit. The owner can declare bounds = [0, 1000] for the column instead",
-        try_sql=whole,
-        at=at,
+        try_sql=_clamped(subject),
+        at=aggregate.at,
     )
 
 

@@ -6,9 +6,7 @@ Proof: docs/theorems/bounding.md. Distances are taken from the middle of the bou
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Final
 
-from dpsql.errors import BadParameter
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.aggregates.count import values
 from dpsql.sql.aggregates.measure import Measured, Subject, call, double, grain_of, number
@@ -33,7 +31,6 @@ def variance(subject: Subject, *, sample: bool) -> Measured:
     """Q/N − (S/N)², between 0 and half²; for a sample × N/(N − 1)."""
     grain = grain_of(subject)
     middle, half = _middle(grain)
-    _require_room(subject, half)
     most = number(Fraction(half * half) * grain.size**2)
 
     def value(columns: tuple[ColumnRef, ...]) -> Scalar:
@@ -77,21 +74,6 @@ def _middle(grain: Grain) -> tuple[int, int]:
     """The middle of the bounds in whole grains, and the largest distance from it."""
     middle = (grain.low + grain.high) // 2
     return middle, max(grain.high - middle, middle - grain.low)
-
-
-MOST_ROWS: Final = 2**40
-_ROOM: Final = 2**126
-
-
-def _require_room(subject: Subject, half: int) -> None:
-    """Squares of very wide integers would not fit: an overflow would tell about rows."""
-    if half * half * MOST_ROWS * subject.cap >= _ROOM:
-        raise BadParameter(
-            f"the bounds of {subject.aggregate.text} are too wide for a variance",
-            why="sums of squares would not fit into 128 bits, and an overflow would tell about rows",
-            fix="clamp the values to narrower bounds, as in CLAMP(x, 0, 1000000)",
-            at=subject.aggregate.at,
-        )
 
 
 def _counts(subject: Subject) -> tuple[Slot, ...]:

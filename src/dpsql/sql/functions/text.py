@@ -117,8 +117,18 @@ def _print_left(arguments: Sequence[Argument]) -> str:
     subject, number = arguments
     high = number.range.high
     safe = high is not None and high < _FARTHEST
-    text = number.text if safe else where(number.text, lambda v: f"{v} < {_FARTHEST}")
+    text = number.text if safe else where(_whole(number), lambda v: f"{v} < {_FARTHEST}")
     return f"left({subject.text}, {text})"
+
+
+def _print_right(arguments: Sequence[Argument]) -> str:
+    subject, number = arguments
+    return f"right({subject.text}, {_whole(number)})"
+
+
+def _whole(argument: Argument) -> str:
+    """A number of 64 bits, else NULL: released sums may come in 128."""
+    return argument.text if argument.constant is not None else f"TRY_CAST({argument.text} AS BIGINT)"
 
 
 def _plain(name: str, usage: str, summary: str, rule: TypeRule) -> Function:
@@ -186,7 +196,13 @@ TEXT: Final = (
         typed=_CUT,
         forms={"duckdb": _print_left},
     ),
-    _plain("right", "RIGHT(x, n)", "The last n characters; all but the first -n where n is negative.", _CUT),
+    Function(
+        name="right",
+        usage="RIGHT(x, n)",
+        summary="The last n characters; all but the first -n where n is negative.",
+        typed=_CUT,
+        forms={"duckdb": _print_right},
+    ),
     Function(
         name="replace",
         usage="REPLACE(x, 'old', 'new')",

@@ -1,0 +1,141 @@
+"""How much one person can contribute: caps, bounds, and the room of the engine's integers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+
+import pytest
+
+from dpsql.catalog.model import Mode, Noise
+from dpsql.errors import BadParameter, NotSupported, Unbounded
+from dpsql.plan.derive import derive
+from dpsql.sql.rewrite import Statement, rewrite
+from dpsql.sql.slots import Slot, SlotKind
+
+from clinic import CLINIC, bounded, clinic
+
+FUNCTIONS = ["COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "STDDEV({})", "COUNT(DISTINCT {})"]
+
+
+def slots(sql: str) -> list[Slot]:
+    return [placed.slot for placed in bounded(sql).slots]
+
+
+def test_every_slot_says_what_one_person_adds_at_most() -> None:
+    """Six rows of one person; points between -50 and 50, so 0 is the middle; price in 1/1024ths of 2 at most."""
+    assert [(slot.kind, slot.low, slot.high) for slot in slots("SELECT COUNT(*), SUM(points) FROM visits")] == [
+        (SlotKind.ROWS, 0, 6),
+        (SlotKind.SUM, -300, 300),
+    ]
+    count, centred, squares = slots("SELECT VAR_POP(points) FROM visits")
+    assert (count.kind, count.high) == (SlotKind.VALUES, 6)
+    assert (centred.kind, centred.low, centred.high) == (SlotKind.CENTRED, -300, 300)
+    assert (squares.kind, squares.low, squares.high) == (SlotKind.SQUARES, 0, 6 * 50 * 50)
+
+
+def test_equal_slots_are_released_once() -> None:
+    assert len(slots("SELECT COUNT(points), AVG(points), VAR_POP(points), SUM(points) FROM visits")) == 4
+
+
+@pytest.mark.parametrize(
+    ("sql", "groups"),
+    [
+        ("SELECT COUNT(*) FROM visits", 1),
+        ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", 3),
+        ("SELECT ward, COUNT(*) FROM visits WHERE ward IN (1, 2) GROUP BY ward", 2),  # there are only two
+        ("SELECT illness, COUNT(*) FROM visits GROUP BY illness", 3),
+        ("SELECT town, COUNT(*) FROM people GROUP BY town", 1),  # one row each
+        ("SELECT site, COUNT(*) FROM readings GROUP BY site", 1),
+        ("SELECT illness, COUNT(*) FROM visits WHERE illness IN (NULL) GROUP BY illness", 1),
+    ],
+)
+def test_a_person_counts_in_so_many_groups(sql: str, groups: int) -> None:
+    assert bounded(sql).groups == groups
+
+
+def test_modes() -> None:
+    by_ward = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
+    assert bounded(by_ward, gaussian=True).mode is Mode.SCALE
+    assert bounded(by_ward, gaussian=False).mode is Mode.CHOOSE
+    assert bounded(by_ward, gaussian=True, noise=Noise.LAPLACE).mode is Mode.CHOOSE
+    assert bounded("SELECT COUNT(*) FROM visits", gaussian=True).mode is None
+    assert bounded("SELECT town, COUNT(*) FROM people GROUP BY town", gaussian=True).mode is None
+    with pytest.raises(NotSupported, match="scale"):
+        bounded("SELECT ward, COUNT(DISTINCT points) FROM visits GROUP BY ward", gaussian=True, mode=Mode.SCALE)
+
+
+def test_without_a_cap_nothing_is_counted() -> None:
+    with pytest.raises(Unbounded, match="rows_per_person"):
+        bounded("SELECT COUNT(*) FROM visits", clinic(rows_per_person=None))
+
+
+def derived(statement: Statement, catalog: object) -> None:
+    keys, values = (tuple(column.id for column in columns) for columns in (statement.keys, statement.values))
+    derive(statement.relation, keys=keys, values=values, catalog=catalog, selection=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cap", [1, 6, 10**6, 10**12, 10**20, 10**30])
+@pytest.mark.parametrize("bits", [10, 30, 40, 53, 61])
+@pytest.mark.parametrize("grouped", ["", " GROUP BY ward", " GROUP BY illness"])
+@pytest.mark.parametrize("mode", [None, Mode.CHOOSE])
+def test_what_has_room_is_derived_and_what_has_none_is_refused(
+    cap: int, bits: int, grouped: str, mode: Mode | None
+) -> None:
+    """The two derivations agree on what fits into 128 bits, so that nobody meets the one that cannot explain it."""
+    catalog = clinic(rows_per_person=cap, rows_per_group=cap, groups_per_person=3)
+    for function in FUNCTIONS:
+        argument = function.format(f"CLAMP(code, {-(2**bits)}, {2**bits - 1})")
+        sql = f"SELECT {argument} FROM visits{grouped}"
+        with suppress(BadParameter):
+            made = rewrite(bounded(sql, catalog, gaussian=True, mode=mode))
+            assert made.measurement is not None
+            derived(made.measurement, catalog)
+
+
+def test_the_refusal_for_want_of_room_offers_a_query_that_has_it() -> None:
+    sql = "SELECT VAR_POP(CLAMP(code, 0, 1000000000000000)) FROM visits"
+    with pytest.raises(BadParameter) as refusal:
+        bounded(sql)
+    assert refusal.value.try_sql == "SELECT VAR_POP(CLAMP(CLAMP(code, 0, 1000000000000000), 0, 1000)) FROM visits"
+    bounded(refusal.value.try_sql)
+
+
+def test_room_by_hand() -> None:
+    """C values of at most b need C · b · 2^40 < 2^126."""
+    sql = "SELECT SUM(CLAMP(code, 0, {})) FROM visits"
+    fits = clinic(rows_per_person=2**26)
+    bounded(sql.format(2**60 - 1), fits)
+    with pytest.raises(BadParameter, match=r"(?s)128 bits.*rows_per_group"):
+        bounded(sql.format(2**60), fits)
+
+
+@pytest.mark.parametrize(
+    ("argument", "low", "high"),
+    [
+        ("2020", 2019, 2020),
+        ("-3", -3, -2),
+        ("0", 0, 1),
+        ("CLAMP(code, 7, 7)", 6, 7),
+    ],
+)
+def test_a_constant_has_the_narrowest_bounds_that_make_no_sum_larger(argument: str, low: int, high: int) -> None:
+    (slot,) = slots(f"SELECT SUM({argument}) FROM visits")
+    assert slot.grain is not None
+    assert (slot.grain.lower, slot.grain.upper) == (low, high)
+    assert slot.reach == 6 * max(abs(low), abs(high))
+
+
+def test_what_is_nearly_a_constant_keeps_its_value_and_its_sensitivity() -> None:
+    """The logarithm's range is a little wider than a point, since libraries err; 0.8109302162163288 is ln 2.25."""
+    (slot,) = slots("SELECT SUM(LN(2.25)) FROM visits")
+    assert slot.grain is not None
+    assert slot.grain.lower < Fraction(0.8109302162163287) < Fraction(0.8109302162163289) < slot.grain.upper
+    assert float(slot.reach * slot.size) == pytest.approx(6 * 0.8109302162163288, rel=1e-9)
+    assert max(abs(slot.grain.low), abs(slot.grain.high)) < 2**62
+
+
+def test_public_tables_need_no_bounds() -> None:
+    plain = bounded("SELECT region, COUNT(*) FROM wards GROUP BY region")
+    assert (plain.slots, plain.domains, plain.mode) == ((), (), None)
+    assert CLINIC.policy.tables["wards"].public
