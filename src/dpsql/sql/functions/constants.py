@@ -170,14 +170,16 @@ def _timestamp(constant: Constant) -> str | None:
 
 
 def quoted(text: str) -> str:
-    """A text literal: only the quote is special, and it is doubled."""
-    if "\0" in text:
-        _refuse("a text literal contains the character NUL", fix="remove it")
+    """A text literal: only the quote is special, and it is doubled.
+
+    No statement can hold a NUL, and nobody writes one, but a key that was released may have one: its bytes are written
+    in hexadecimal digits, flat however many there are.
+    """
     try:
-        text.encode("utf-8")
+        encoded = text.encode("utf-8")
     except UnicodeEncodeError:
         _refuse("a text literal contains half of a character (a lone surrogate)", fix="remove it")
-    return "'" + text.replace("'", "''") + "'"
+    return f"decode(from_hex('{encoded.hex()}'))" if 0 in encoded else "'" + text.replace("'", "''") + "'"
 
 
 _PRINTERS: Final[dict[SqlType, Callable[[Constant], str | None]]] = {
