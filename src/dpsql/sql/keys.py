@@ -7,21 +7,24 @@ of it appears, with nobody behind it too. All other keys are private and must be
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Final, NamedTuple, TypeAlias
+from itertools import product
+from typing import Final, TypeAlias
 
 from dpsql.catalog.model import KeyKind, PublicKeys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.privacy.order import delivery_order
+from dpsql.sql import inner
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Relation, Scan
+from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.syntax import At
 
 
@@ -48,23 +51,65 @@ Domain: TypeAlias = KeyList | KeyTable | PrivateKey
 
 def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     """Where the values of this key come from."""
-    values = _listed_in_query(key.expression, query.relation)
+    asked = _Asked(query=query, computed=_computed(query.relation), max_keys=max_keys, at=key.at)
+    values = _listed_in_query(key.expression, asked)
+    table = _public_table(key, asked)
+    if values is None and table is not None and key.expression.type is SqlType.INTEGER:
+        return table  # of all whole numbers between bounds, it knows which there are
     if values is None:
-        values = _enumerated(key.expression, query, _Limit(max_keys, key.at))
+        values = _enumerated(key.expression, asked)
     if values is not None:
         return KeyList(values=in_order(_of_type(values, key.expression.type)))
-    table = _public_table(key, query)
     if table is not None:
         return table
-    _require_declared(key, query)
+    _require_declared(key, asked)
     return PrivateKey()
 
 
-class _Limit(NamedTuple):
-    """The most keys of one GROUP BY expression, and where it stands."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One expression of GROUP BY in its query."""
 
+    query: Resolved
+    computed: Mapping[int, Scalar]
+    """The columns of subqueries that are expressions."""
     max_keys: int
     at: At
+
+    def over_tables(self, scalar: Scalar) -> Scalar:
+        """The expression with computed columns replaced by what they stand for, unless that grows out of hand."""
+        spelled = scalar
+        while columns_of(spelled) & self.computed.keys():
+            spelled = substituted(spelled, self.computed)
+            if sum(1 for _ in walk(spelled)) > _LONGEST:
+                return scalar
+        return spelled
+
+
+_LONGEST: Final = 1000
+"""Nodes of an expression that is still compared with others."""
+
+
+def _computed(relation: Relation) -> dict[int, Scalar]:
+    found: dict[int, Scalar] = {}
+    for each in _below(relation):
+        if isinstance(each, Project):
+            pairs = zip(each.columns, each.expressions, strict=True)
+            found |= {column.id: scalar for column, scalar in pairs if scalar != ColumnRef(column.id, column.type)}
+    return found
+
+
+def _below(relation: Relation) -> Iterator[Relation]:
+    """The relation and all it reads."""
+    yield relation
+    match relation:
+        case Join():
+            yield from _below(relation.left)
+            yield from _below(relation.right)
+        case Scan() | Listed():
+            return
+        case _:
+            yield from _below(relation.input)
 
 
 def _of_type(values: Iterable[Value], type_: SqlType) -> Iterator[Value]:
@@ -81,11 +126,14 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(sorted(set(values), key=lambda value: delivery_order((value,))))
 
 
-def _listed_in_query(expression: Scalar, relation: Relation) -> tuple[Value, ...] | None:
+def _listed_in_query(expression: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
     """`WHERE k IN (…)` or `k = …`: the rows that are left have no other key."""
-    for condition in _conditions(relation):
+    wanted = asked.over_tables(expression)
+    for condition in _conditions(asked.query.relation):
         match condition:
-            case Apply("in" | "eq", (same, *listed)) if same == expression and all(map(_is_constant, listed)):
+            case Apply("in" | "eq", (same, *listed)) if (
+                all(map(_is_constant, listed)) and asked.over_tables(same) == wanted
+            ):
                 return tuple(each.value for each in listed if isinstance(each, Constant) and each.value is not None)
             case _:
                 continue
@@ -112,52 +160,89 @@ def _conditions(relation: Relation) -> Iterator[Scalar]:
             return
 
 
-def _enumerated(scalar: Scalar, query: Resolved, limit: _Limit) -> tuple[Value, ...] | None:
+def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
     """Every value the expression can have, from the policy and the query alone; None where there is no such list."""
     match scalar:
         case Constant():
             return (scalar.value,)
         case ColumnRef():
-            column = query.notes.columns[scalar.id]
+            column = asked.query.notes.columns[scalar.id]
             if isinstance(column.keys, PublicKeys):
                 return column.keys.values
-            if column.keys is KeyKind.PRIVATE or column.public:
-                return None
             if column.keys is KeyKind.CALENDAR:
-                return _days(column.declared, scalar.type, limit)
+                return _days(column.declared, scalar.type, asked)
+            if scalar.id in asked.computed:
+                values = _enumerated(asked.computed[scalar.id], asked)
+                return _by_type(scalar, asked) if values is None else _kept(values, column)
+            if column.public:
+                return None
         case Apply("case", arguments):
-            return _united((*arguments[1::2], *arguments[-1:]), query, limit)
+            return _united((*arguments[1::2], *arguments[-1:]), asked)
         case Apply("coalesce", arguments):
-            return _united(arguments, query, limit)
+            return _united(arguments, asked)
         case Apply("date_trunc", (Constant(value=str(unit)), of)):
-            return _buckets(unit, query.notes.declared(of), of.type, limit)
+            return _buckets(unit, asked.query.notes.declared(of), of.type, asked)
+        case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
+            return _calculated(scalar, asked) or _by_type(scalar, asked)
         case _:
             pass
-    return _by_type(scalar, query, limit)
+    return _by_type(scalar, asked)
 
 
-def _united(parts: Iterable[Scalar], query: Resolved, limit: _Limit) -> tuple[Value, ...] | None:
+def _kept(values: tuple[Value, ...], column: Column) -> tuple[Value, ...]:
+    """Without the whole numbers that a filter on the column of a subquery leaves out."""
+    return tuple(value for value in values if type(value) is not int or column.declared.contains(value))
+
+
+_ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+}
+
+
+def _calculated(call: Apply, asked: _Asked) -> tuple[Value, ...] | None:
+    """Whole numbers of which there is a list, and a constant: age // 10 * 10 has every tenth number of its range."""
+    left, right = ([each.value] if isinstance(each, Constant) else _enumerated(each, asked) for each in call.arguments)
+    if left is None or right is None:
+        return None
+    pairs = list(product(left, right))
+    wholes = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
+    missing = (None,) if len(wholes) < len(pairs) else ()
+    return (*(_ARITHMETIC[call.function](a, b) for a, b in wholes), *missing)
+
+
+def _united(parts: Iterable[Scalar], asked: _Asked) -> tuple[Value, ...] | None:
     found: list[Value] = []
     for part in parts:
-        values = _enumerated(part, query, limit)
+        values = _enumerated(part, asked)
         if values is None:
             return None
         found += values
     return tuple(dict.fromkeys(found))
 
 
-def _by_type(scalar: Scalar, query: Resolved, limit: _Limit) -> tuple[Value, ...] | None:
-    if any(query.notes.columns[number].keys is KeyKind.PRIVATE for number in columns_of(scalar)):
+FEW_KEYS: Final = 2000
+"""Keys that a function lists by itself, of a column without bounds: months and remainders, but not all years."""
+
+
+def _by_type(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
+    """Truth values, and whole numbers between bounds."""
+    notes = asked.query.notes
+    read = [notes.columns[number] for number in columns_of(asked.over_tables(scalar))]
+    if any(column.keys is KeyKind.PRIVATE for column in read):
         return None
     if scalar.type is SqlType.BOOLEAN:
         return (False, True)
     if scalar.type is not SqlType.INTEGER:
         return None
-    interval = query.notes.declared(scalar)
+    interval = notes.declared(scalar)
     if interval.low is None or interval.high is None:
         return None
     low, high = math.ceil(interval.low), math.floor(interval.high)
-    return tuple(range(low, high + 1)) if high - low < limit.max_keys else None
+    bounded = all(column.declared.bounded for column in read)
+    most = asked.max_keys if bounded else min(asked.max_keys, FEW_KEYS)
+    return tuple(range(low, high + 1)) if high - low < most else None
 
 
 _MICROSECONDS: Final = 86_400_000_000
@@ -176,18 +261,18 @@ def _dates(interval: Interval, type_: SqlType) -> tuple[date, date] | None:
         return None
 
 
-def _days(interval: Interval, type_: SqlType, limit: _Limit) -> tuple[Value, ...] | None:
+def _days(interval: Interval, type_: SqlType, asked: _Asked) -> tuple[Value, ...] | None:
     """Each day between the bounds. Timestamps have no such list, their days have."""
     dates = _dates(interval, type_) if type_ is SqlType.DATE else None
     if dates is None:
         return None
     first, last = dates
     count = (last - first).days + 1
-    _require_few(count, limit)
+    _require_few(count, asked)
     return tuple(first + timedelta(days=day) for day in range(count))
 
 
-def _buckets(unit: str, interval: Interval, type_: SqlType, limit: _Limit) -> tuple[Value, ...] | None:
+def _buckets(unit: str, interval: Interval, type_: SqlType, asked: _Asked) -> tuple[Value, ...] | None:
     """Each bucket of a date_trunc between the bounds."""
     dates = _dates(interval, type_)
     step = _STEPS.get(unit.lower())
@@ -198,7 +283,7 @@ def _buckets(unit: str, interval: Interval, type_: SqlType, limit: _Limit) -> tu
         bucket = step(dates[0], 0)
         while bucket <= dates[1]:
             found.append(bucket)
-            _require_few(len(found), limit)
+            _require_few(len(found), asked)
             bucket = step(bucket, 1)
     return tuple(found)
 
@@ -219,9 +304,9 @@ _STEPS: Final[Mapping[str, Callable[[date, int], date]]] = {
 """The bucket of a day, or the n-th one after it."""
 
 
-def _require_few(count: int, limit: _Limit) -> None:
-    if count > limit.max_keys:
-        raise too_many_keys(limit.max_keys, at=limit.at)
+def _require_few(count: int, asked: _Asked) -> None:
+    if count > asked.max_keys:
+        raise too_many_keys(asked.max_keys, at=asked.at)
 
 
 def too_many_keys(max_keys: int, *, at: At = None) -> BadKey:
@@ -234,41 +319,41 @@ def too_many_keys(max_keys: int, *, at: At = None) -> BadKey:
     )
 
 
-def _public_table(key: GroupKey, query: Resolved) -> KeyTable | None:
-    """All values of an expression over the columns of one public table."""
-    wanted = columns_of(key.expression)
-    for scan in _scans(query.relation):
+def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
+    """All values of an expression over the columns of one public table, in the rows that filters on it leave."""
+    expression, relation = asked.over_tables(key.expression), asked.query.relation
+    conditions = [asked.over_tables(condition) for condition in _conditions(relation)]
+    for scan in (each for each in _below(relation) if isinstance(each, Scan) and not each.private):
         ids = {column.id for column in scan.columns}
-        if wanted and not scan.private and wanted <= ids:
-            values = Project(input=scan, columns=(key.column,), expressions=(key.expression,))
+        own = [condition for condition in conditions if columns_of(condition) and columns_of(condition) <= ids]
+        if columns_of(expression) and columns_of(expression) <= ids:
+            rows = Filter(input=scan, condition=inner.all_of(*own), columns=scan.columns) if own else scan
+            values = Project(input=rows, columns=(key.column,), expressions=(expression,))
             return KeyTable(relation=Group(input=values, by=(key.column.id,), columns=(key.column,), totals=()))
     return None
 
 
-def _scans(relation: Relation) -> Iterator[Scan]:
-    match relation:
-        case Scan():
-            yield relation
-        case Join():
-            yield from _scans(relation.left)
-            yield from _scans(relation.right)
-        case Listed():
-            return
-        case _:
-            yield from _scans(relation.input)
-
-
-def _require_declared(key: GroupKey, query: Resolved) -> None:
+def _require_declared(key: GroupKey, asked: _Asked) -> None:
     """Private keys are found only in columns the owner has thought about."""
-    for number in columns_of(key.expression):
-        column = query.notes.columns[number]
-        bounded = column.declared.low is not None and column.declared.high is not None
-        if column.keys is None and not bounded and not column.public:
+    for number in columns_of(asked.over_tables(key.expression)):
+        column = asked.query.notes.columns[number]
+        if column.keys is None and not column.declared.bounded and not column.public:
             name = column.name or key.text
+            groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
             raise BadKey(
-                f"the groups of {name} are not declared",
+                f"{groups} are not declared",
                 why="a group that only one person has would reveal that person just by being listed",
-                fix=f"list the groups you want: WHERE {name} IN ('a', 'b'). The owner can declare keys = [...] for the "
-                'column, or keys = "private" to have them found with noise',
+                fix=f"say which you want: WHERE {name} {_EXAMPLES[column.type]}. The owner can declare bounds or "
+                'keys = [...] for the column, or keys = "private" to have them found with noise',
                 at=key.at,
             )
+
+
+_EXAMPLES: Final[Mapping[SqlType, str]] = {
+    SqlType.BOOLEAN: "IN (TRUE, FALSE)",
+    SqlType.INTEGER: "BETWEEN 0 AND 99",
+    SqlType.DOUBLE: "BETWEEN 0 AND 99",
+    SqlType.TEXT: "IN ('a', 'b')",
+    SqlType.DATE: "BETWEEN '2024-01-01' AND '2024-12-31'",
+    SqlType.TIMESTAMP: "BETWEEN '2024-01-01' AND '2024-12-31'",
+}

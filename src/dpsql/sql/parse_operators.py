@@ -231,7 +231,25 @@ def _cast(reader: Reader, node: exp.Expr) -> Expression:
     argument = reader.expression(node.this)
     if isinstance(argument, Literal) and name in _PLAIN and (plain := _PLAIN[name](argument, at=argument.at)):
         return plain
-    return _wrapped(name, argument)
+    return Call(function=name, arguments=(argument,), at=_cast_place(reader, argument.at))
+
+
+def _cast_place(reader: Reader, argument: At) -> At:
+    """From CAST to its closing bracket, or from the argument to the type after ::."""
+    if argument is None:
+        return None
+    tokens, words = reader.tokens, [token.text.upper() for token in reader.tokens.tokens]
+    first, after = tokens.number(argument[0]), tokens.number(argument[1] - 1) + 1
+    while after < len(words) and words[after] == ")":
+        after += 1
+    opening = tokens.around[first]
+    while opening > 0 and words[opening - 1] == "(":
+        opening = tokens.around[opening]
+    if words[after : after + 1] == ["::"]:
+        return tokens.balanced(tokens.at(first, min(after + 1, len(words) - 1)))
+    if opening > 0 and words[opening - 1] in ("CAST", "TRY_CAST"):
+        return tokens.at(opening - 1, tokens.closing[opening])
+    return argument
 
 
 def _cast_type(reader: Reader, argument: At) -> At:

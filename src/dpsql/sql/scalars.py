@@ -106,8 +106,8 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
 
 
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
-    """The parts that all hold where the condition is true: a AND b AND c taken apart."""
-    if isinstance(scalar, Apply) and scalar.function == "and":
+    """The parts that all hold where the condition is true: a AND b AND c taken apart, ours and the analyst's."""
+    if isinstance(scalar, Apply) and scalar.function in ("and", "all"):
         for argument in scalar.arguments:
             yield from conjuncts(argument)
     else:

@@ -69,7 +69,7 @@ ENGINE_TYPES = {
 }
 TABLES = {
     "people": "person BIGINT, age INTEGER, born DATE, town VARCHAR",
-    "visits": "person BIGINT, ward BIGINT, illness VARCHAR, points BIGINT, code BIGINT, day DATE, moment TIMESTAMP, "
+    "visits": "person BIGINT, ward INTEGER, illness VARCHAR, points BIGINT, code BIGINT, day DATE, moment TIMESTAMP, "
     "later DATE, price DOUBLE",
     "wards": "id BIGINT, name VARCHAR, region VARCHAR",
     "readings": "site VARCHAR, level DOUBLE",

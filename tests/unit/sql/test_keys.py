@@ -1,0 +1,158 @@
+"""Which groups appear, by hand: from the policy, from the query, from public tables, or found by selection."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import duckdb
+import pytest
+
+from dpsql.errors import BadKey
+from dpsql.sql.emit import statement_text
+from dpsql.sql.keys import KeyList, KeyTable, PrivateKey, domain
+from dpsql.sql.rewrite import Statement
+
+from clinic import resolved
+
+WARDS = [(1, "north", "N"), (2, "south", "S"), (3, "east", "N"), (4, "west", None), (5, None, "N")]
+
+
+def domain_of(key: str, rest: str = "", source: str = "visits", max_keys: int = 1000) -> object:
+    query = resolved(f"SELECT COUNT(*) FROM {source} {rest} GROUP BY {key}")
+    return domain(query.keys[0], query, max_keys=max_keys)
+
+
+def listed(key: str, rest: str = "", source: str = "visits") -> list[object]:
+    found = domain_of(key, rest, source)
+    assert isinstance(found, KeyList)
+    return list(found.values)
+
+
+@pytest.mark.parametrize(
+    ("key", "rest", "values"),
+    [
+        ("ward", "", [1, 2, 3, 4]),
+        ("ward", "WHERE ward > 2", [3, 4]),
+        ("ward", "WHERE ward IN (9, 2, NULL)", [2, 9]),
+        ("illness", "WHERE illness = 'flu'", ["flu"]),
+        ("illness", "WHERE illness IN ('flu', 'Flu') AND ward = 1", ["Flu", "flu"]),
+        ("illness", "WHERE illness IN (NULL)", []),
+        ("ward * 10", "", [10, 20, 30, 40]),
+        ("ward * 10 + 5", "WHERE ward < 3", [15, 25]),
+        ("100 - ward", "", [96, 97, 98, 99]),
+        ("points // 25 * 25", "", [-50, -25, 0, 25, 50]),
+        ("points % 3", "", [-2, -1, 0, 1, 2]),
+        ("code % 2", "", [-1, 0, 1]),  # of a column without bounds, but few
+        ("code // 50", "WHERE code BETWEEN 0 AND 199", [0, 1, 2, 3]),
+        ("code * 2", "WHERE code BETWEEN 0 AND 2", [0, 2, 4]),
+        ("month(later)", "", list(range(1, 13))),
+        ("year(later)", "WHERE later >= '2019-05-05' AND later < '2022-01-01'", [2019, 2020, 2021]),
+        ("illness = 'flu' OR ward = 1", "", None),
+        ("ward > 2", "", [False, True]),
+        ("CASE WHEN ward = 1 THEN 'first' WHEN ward = 2 THEN 'second' END", "", ["first", "second", None]),
+        ("date_trunc('month', day)", "", [datetime(2025, 1, 1), datetime(2025, 2, 1), datetime(2025, 3, 1)]),
+        ("date_trunc('year', later)", "WHERE later BETWEEN '2024-06-01' AND '2025-06-01'",
+         [datetime(2024, 1, 1), datetime(2025, 1, 1)]),
+        ("'all'", "", ["all"]),
+        ("1 = 1", "", [False, True]),
+        ("NULL", "", [None]),
+    ],
+)  # fmt: skip
+def test_what_policy_and_query_list(key: str, rest: str, values: list[object] | None) -> None:
+    if values is None:
+        assert isinstance(domain_of(key, rest), PrivateKey)
+    else:
+        assert listed(key, rest) == values
+
+
+def test_every_day_of_a_calendar() -> None:
+    """From 30 January to 2 March 2025: two days, 28, two."""
+    days = listed("day")
+    assert (days[0], days[-1], len(days)) == (date(2025, 1, 30), date(2025, 3, 2), 32)
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "values"),
+    [
+        ("(SELECT ward * 10 AS w FROM visits) t", "w", [10, 20, 30, 40]),
+        ("(SELECT ward * 10 AS w FROM visits) t WHERE w > 20", "w", [30, 40]),
+        ("(SELECT w + 1 AS v FROM (SELECT ward * 10 AS w FROM visits) t) u", "v * 2", [22, 42, 62, 82]),
+        ("(SELECT upper(illness) AS i FROM visits WHERE upper(illness) IN ('FLU')) t", "i", ["FLU"]),
+        ("(SELECT year(later) AS y FROM visits) t WHERE y BETWEEN 2020 AND 2022", "y", [2020, 2021, 2022]),
+        ("(SELECT 1 AS one FROM visits) t", "one", [1]),
+    ],
+)
+def test_columns_of_subqueries_are_what_they_stand_for(source: str, key: str, values: list[object]) -> None:
+    assert listed(key, source=source) == values
+
+
+def test_a_private_column_stays_private_under_another_name() -> None:
+    assert isinstance(domain_of("i", source="(SELECT upper(illness) AS i FROM visits) t"), PrivateKey)
+
+
+def test_names_of_names_do_not_grow_without_end() -> None:
+    """Each level doubles what it stands for: forty would be a million millions of nodes."""
+    source = "visits"
+    for level in range(1, 13):
+        before = "ward" if level == 1 else f"w{level - 1}"
+        source = f"(SELECT {before} + {before} AS w{level} FROM {source}) t{level}"
+    found = domain_of("w12", source=source)
+    assert isinstance(found, KeyList | PrivateKey)
+
+
+def found_in(found: object) -> set[object]:
+    assert isinstance(found, KeyTable)
+    columns = found.relation.columns
+    sql = statement_text(Statement(relation=found.relation, keys=columns, values=()), dialect="duckdb")
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE wards (id BIGINT, name VARCHAR, region VARCHAR)")
+    connection.executemany("INSERT INTO wards VALUES (?, ?, ?)", WARDS)
+    return {row[0] for row in connection.execute(sql).fetchall()}
+
+
+JOINED = "visits v JOIN wards w ON v.ward = w.id"
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "names"),
+    [
+        (JOINED, "w.name", {"north", "south", "east", "west", None}),
+        (f"{JOINED} WHERE w.region = 'N'", "w.name", {"north", "east", None}),
+        (f"{JOINED} AND w.region = 'N'", "w.name", {"north", "east", None}),
+        (f"{JOINED} WHERE w.region = 'N' AND w.id > 1", "upper(w.name)", {"EAST", None}),
+        (f"{JOINED} WHERE w.region = 'N' OR v.points > 3", "w.name", {"north", "south", "east", "west", None}),
+        (f"{JOINED} WHERE v.illness = 'flu'", "w.name", {"north", "south", "east", "west", None}),
+        ("visits v JOIN (SELECT id, upper(name) AS n FROM wards WHERE region = 'N') w ON v.ward = w.id", "n",
+         {"NORTH", "EAST", None}),
+        ("visits v JOIN (SELECT id, upper(name) AS n FROM wards) w ON v.ward = w.id WHERE n <> 'EAST'", "n",
+         {"NORTH", "SOUTH", "WEST"}),
+        (f"{JOINED} WHERE w.id BETWEEN 1 AND 3", "w.id * 4611686018427387", {4611686018427387 * n for n in (1, 2, 3)}),
+    ],
+)  # fmt: skip
+def test_a_public_table_lists_the_keys_that_its_own_filters_leave(source: str, key: str, names: set[object]) -> None:
+    assert found_in(domain_of(key, source=source)) == names
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "example"),
+    [
+        ("code", "code", "WHERE code BETWEEN 0 AND 99"),
+        ("code // 10 * 10", "code // 10 * 10, and those of code,", "WHERE code BETWEEN 0 AND 99"),
+        ("year(later)", "year(later), and those of later,", "WHERE later BETWEEN '2024-01-01' AND '2024-12-31'"),
+        ("later", "later", "WHERE later BETWEEN '2024-01-01' AND '2024-12-31'"),
+        ("CAST(FLOOR(code / 10) AS INTEGER)", "CAST(FLOOR(code / 10) AS INTEGER)", "WHERE code BETWEEN 0 AND 99"),
+    ],
+)
+def test_what_nobody_has_declared_is_refused_with_an_example(key: str, name: str, example: str) -> None:
+    with pytest.raises(BadKey) as refusal:
+        domain_of(key)
+    assert name in refusal.value.what
+    assert example in str(refusal.value.fix)
+    if "later" not in key or "(" in key:  # and with the example it is accepted
+        assert domain_of(key, example) is not None
+
+
+def test_more_keys_than_the_owner_allows_are_refused_where_each_would_appear() -> None:
+    with pytest.raises(BadKey, match="more than 31 groups"):
+        domain_of("day", max_keys=31)
+    assert isinstance(domain_of("ward", max_keys=3), PrivateKey)
