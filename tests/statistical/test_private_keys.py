@@ -157,8 +157,8 @@ def test_a_delta_for_each_key_is_refused_and_would_be_noticed(mechanism, monkeyp
     assert own > MOST
 
 
-def rows_instead_of_people(bounded):
-    build = Builder(bounded)
+def rows_instead_of_people(bounded, numbers):
+    build = Builder(bounded, numbers)
     people = build.column()
     relation = Group(
         input=build.base(), by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),)

@@ -16,7 +16,7 @@ from dpsql.sql import bound, contributions, emit, inner, rewrite, sources
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.keys import KeyList, in_order
-from dpsql.sql.relations import Filter, Group, Project
+from dpsql.sql.relations import Filter, Group, Numbers, Project
 from dpsql.sql.scalars import Apply
 
 from hospital import Hospital
@@ -77,8 +77,8 @@ def order_by_value(patch):
 def having_in_the_engine(patch):
     honest = rewrite._measurement
 
-    def planted(bounded, keys):
-        statement = honest(bounded, keys)
+    def planted(bounded, keys, numbers):
+        statement = honest(bounded, keys, numbers)
         few = inner.at_most(ref(statement.values[0]), 0)
         relation = statement.relation
         return replace(statement, relation=Filter(input=relation, condition=few, columns=relation.columns))
@@ -110,10 +110,11 @@ def keys_as_they_are(patch):
     def planted(bounded):
         if not bounded.private_keys:
             return honest(bounded)
-        build = Builder(bounded)
+        build = Builder(bounded, Numbers(bounded.free))
         found = Group(input=build.base(), by=ids(build.keys), columns=build.keys, totals=())
         keys = Project(input=found, columns=build.like(build.keys), expressions=refs(build.keys))
-        return rewrite.Rewritten(bounded=bounded, measurement=rewrite._measurement(bounded, keys))
+        measurement = rewrite._measurement(bounded, keys, build.numbers)
+        return rewrite.Measuring(bounded=bounded, measurement=measurement, key_count=None)
 
     patch.setattr(answer, "rewrite", planted)
 

@@ -23,12 +23,12 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.reach import slot_l1, slot_l2_squared
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
+from dpsql.sql.ball import ball
 from dpsql.sql.bound import Bounded
-from dpsql.sql.contributions import ball
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import Domain, KeyList, PrivateKey
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.rewrite import Statement
+from dpsql.sql.rewrite import Statement, Unprotected
 from dpsql.sql.slots import Slot
 
 Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
@@ -49,7 +49,7 @@ def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> 
         "terms": _terms(plan),
         "bounding": _bounding(plan.bounded),
         "steps": [] if plan.stored is not None else [_step(step, plan, dialect) for step in plan.steps],
-        "public": _sql(plan.rewritten.public, dialect),
+        "public": _sql(plan.rewritten.statement if isinstance(plan.rewritten, Unprotected) else None, dialect),
         "price": _triple(price_of(plan)),
         "accounts": [_account(account, plan) for account in accounts],
         "cost": list(cost(plan, accounts)),

@@ -20,9 +20,9 @@ from dpsql.plan.reach import slot_l1, slot_l2_squared
 from dpsql.plan.recall import Carried, Law, Recalled, Stored, precise_enough
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.bound import COUNT_GRAIN, Bounded, PlacedSlot
-from dpsql.sql.contributions import ball
-from dpsql.sql.rewrite import Rewritten, Statement
+from dpsql.sql.ball import COUNT_GRAIN, ball
+from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -130,14 +130,18 @@ def price(recalled: Recalled, terms: Terms) -> Plan:
 
 
 def _steps(rewritten: Rewritten, terms: Terms) -> tuple[Step, ...]:
-    if rewritten.selection is not None:
-        return _selected(rewritten, rewritten.selection, terms)
-    return () if rewritten.measurement is None else (_measured(rewritten, terms, share=Fraction(1)),)
+    match rewritten:
+        case Unprotected():
+            return ()
+        case Measuring():
+            return (_measured(rewritten.measurement, rewritten.bounded, terms, share=Fraction(1)),)
+        case Selecting():
+            return _selected(rewritten, terms)
 
 
-def _selected(rewritten: Rewritten, statement: Statement, terms: Terms) -> tuple[Step, ...]:
+def _selected(rewritten: Selecting, terms: Terms) -> tuple[Step, ...]:
     """Keys first, then values over them; where people per key is the question, both at once."""
-    bounded = rewritten.bounded
+    bounded, statement = rewritten.bounded, rewritten.selection
     if terms.delta is None or not terms.delta:
         raise _needs_delta(bounded)
     if rewritten.measurement is None:
@@ -149,7 +153,7 @@ def _selected(rewritten: Rewritten, statement: Statement, terms: Terms) -> tuple
     currency = _one_currency(bounded, terms, share=1 - terms.selection_share)
     return (
         _selection(statement, bounded, currency, share=terms.selection_share),
-        _measured(rewritten, currency, share=1 - terms.selection_share),
+        _measured(rewritten.measurement, bounded, currency, share=1 - terms.selection_share),
     )
 
 
@@ -226,18 +230,15 @@ def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionS
     return SelectionStep(statement=statement, mechanism=mechanism, counts=noise)
 
 
-def _measured(rewritten: Rewritten, terms: Terms, *, share: Fraction) -> MeasurementStep:
+def _measured(statement: Statement, bounded: Bounded, terms: Terms, *, share: Fraction) -> MeasurementStep:
     """One joint mechanism for all slots: each gets the same share of the price."""
-    bounded = rewritten.bounded
-    if rewritten.measurement is None:
-        raise NotSupported("nothing is measured", why="there is no slot", fix="ask for an aggregate")
     if bounded.mode is Mode.SCALE:
         noises, event = _scaled(bounded, rho=terms.gaussian_rho * share)
     elif _gaussian_is_better(bounded, terms, share):
         noises, event = _gaussian(bounded, rho=terms.gaussian_rho * share)
     else:
         noises, event = _laplace(bounded, epsilon=epsilon_for(terms, share=share))
-    return MeasurementStep(statement=rewritten.measurement, noises=noises, event=event)
+    return MeasurementStep(statement=statement, noises=noises, event=event)
 
 
 def _distances(bounded: Bounded) -> list[tuple[PlacedSlot, int, int]]:

@@ -16,15 +16,15 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.price import MeasurementStep, Plan, SlotNoise, Step
 from dpsql.plan.recall import Carried, Law
 from dpsql.sql.emit import statement_text
-from dpsql.sql.rewrite import Rewritten, Statement
+from dpsql.sql.rewrite import Rewritten, Selecting, Statement, Unprotected
 
 
 def plan_digest(rewritten: Rewritten, *, dialect: str) -> str:
     """Equal for two queries that ask the engine the same, by construction."""
     bounded = rewritten.bounded
     parts = {
-        "selection": _text(rewritten.selection, dialect),
-        "measurement": _text(rewritten.measurement, dialect),
+        "selection": _text(rewritten.selection if isinstance(rewritten, Selecting) else None, dialect),
+        "measurement": _text(None if isinstance(rewritten, Unprotected) else rewritten.measurement, dialect),
         "slots": [
             [placed.slot.kind.value, placed.slot.low, placed.slot.high, str(placed.slot.size)]
             for placed in bounded.slots

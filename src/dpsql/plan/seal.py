@@ -17,6 +17,7 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.derive import Ball, Move, Reach, derive
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
 from dpsql.sql.relations import Join, Listed, Relation, Scan
+from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +30,22 @@ class Sealed:
 
 def seal(plan: Plan, catalog: Catalog) -> Sealed:
     """The plan, if its event costs at least what its noise and statements do."""
-    for statement in (plan.rewritten.public, plan.rewritten.key_count):
-        if statement is not None:
-            _require_public(statement.relation, catalog)
+    for statement in _unpaid(plan.rewritten):
+        _require_public(statement.relation, catalog)
     total = FREE
     for step in plan.steps:
         _require_covered(step, _reach(step, catalog))
         total += triple(step.event)
     return Sealed(plan=plan, price=total)
+
+
+def _unpaid(rewritten: Rewritten) -> list[Statement]:
+    """What is run without a charge."""
+    match rewritten:
+        case Unprotected(statement=statement) | Measuring(key_count=statement):
+            return [] if statement is None else [statement]
+        case Selecting():
+            return []
 
 
 def _require_public(relation: Relation, catalog: Catalog) -> None:

@@ -10,6 +10,7 @@ from dpsql.plan.seal import Sealed
 from dpsql.session.recalling import question_of
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import too_many_keys
+from dpsql.sql.rewrite import Measuring
 
 
 def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> Receipt:
@@ -34,7 +35,8 @@ def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> R
 
 def _require_few_keys(sealed: Sealed, engine: Engine) -> None:
     """Keys of public tables are counted before anything is paid: they are public, and may be too many."""
-    count = sealed.plan.rewritten.key_count
+    rewritten = sealed.plan.rewritten
+    count = rewritten.key_count if isinstance(rewritten, Measuring) else None
     limit = sealed.plan.bounded.query.catalog.policy.defaults.max_keys
     if count is None or limit is None:
         return

@@ -23,6 +23,7 @@ from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.steps import key_values
 from dpsql.sql.emit import statement_text
 from dpsql.sql.relations import Column
+from dpsql.sql.rewrite import Statement, Unprotected
 
 
 def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, ledger: str) -> Answer:
@@ -54,8 +55,7 @@ def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
 
 def told_exactly(sealed: Sealed, engine: Engine) -> Answer:
     """The answer to a plan that reads nothing private: exact and free."""
-    plan = sealed.plan
-    statement = plan.rewritten.public
+    plan, statement = sealed.plan, _unprotected(sealed.plan)
     if statement is None:  # constants of the policy alone
         table = ReleasedTable(keys=(), slots=(), key_rows=((),), values=((),))
     else:
@@ -80,10 +80,14 @@ def _table(plan: Plan, carried: tuple[Carried, ...], steps: tuple[ReleasedStep, 
 
 def _key_columns(plan: Plan) -> tuple[Column, ...]:
     """The columns the outputs read as keys."""
-    query, public = plan.bounded.query, plan.rewritten.public
-    if query.private or public is None:
+    query, statement = plan.bounded.query, _unprotected(plan)
+    if query.private or statement is None:
         return tuple(key.column for key in query.keys)
-    return public.keys
+    return statement.keys
+
+
+def _unprotected(plan: Plan) -> Statement | None:
+    return plan.rewritten.statement if isinstance(plan.rewritten, Unprotected) else None
 
 
 def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None, ledger: str) -> Answer:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import prod
-from typing import Final
 
 from dpsql.catalog.model import Mode, Noise, TablePolicy
 from dpsql.catalog.names import folded
@@ -19,12 +17,13 @@ from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.aggregates.measure import Measured, Subject, require_room
 from dpsql.sql.aggregates.registry import MEASURES
+from dpsql.sql.ball import fits
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
 from dpsql.sql.outputs import Aggregate
-from dpsql.sql.relations import Column, Filter, Project, Relation, Scan
+from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, substituted
 from dpsql.sql.slots import Slot, SlotKind
@@ -64,6 +63,8 @@ class Bounded:
     one_row_each: bool
     """Every unit has at most one row, by construction or by a constraint of the engine: no grouping by owner."""
     neighbours: Neighbours
+    free: int
+    """The first number that no column has."""
 
     @property
     def private_keys(self) -> bool:
@@ -96,7 +97,8 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
     groups = groups if number is None else min(groups, max(number, 1))
     measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
-    slots = _placed([slot for each in measured for slot in each.slots], query)
+    numbers = Numbers(query.notes.free)
+    slots = _placed([slot for each in measured for slot in each.slots], numbers)
     return Bounded(
         query=query,
         domains=domains,
@@ -106,6 +108,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         mode=_mode(query, slots, groups, number, one_row_each, wishes),
         one_row_each=one_row_each,
         neighbours=query.catalog.policy.person.relation,
+        free=numbers.free,
     )
 
 
@@ -120,6 +123,7 @@ def _unprotected(query: Resolved) -> Bounded:
         mode=None,
         one_row_each=True,
         neighbours=query.catalog.policy.person.relation,
+        free=query.notes.free,
     )
 
 
@@ -237,21 +241,12 @@ def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved)
     return table.rows if table.rows_public and table.unit_row and full else None
 
 
-def _placed(slots: list[Slot], query: Resolved) -> tuple[PlacedSlot, ...]:
+def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
     """Each different slot once."""
+    types = [(slot, SqlType.INTEGER if slot.size == 1 else SqlType.DOUBLE) for slot in dict.fromkeys(slots)]
     return tuple(
-        PlacedSlot(
-            slot=slot,
-            column=query.notes.know(
-                Column(
-                    id=query.notes.numbers.fresh(),
-                    name="",
-                    type=SqlType.INTEGER if slot.size == 1 else SqlType.DOUBLE,
-                    public=True,
-                )
-            ),
-        )
-        for slot in dict.fromkeys(slots)
+        PlacedSlot(slot=slot, column=Column(id=numbers.fresh(), name="", type=type_, public=True))
+        for slot, type_ in types
     )
 
 
@@ -273,13 +268,6 @@ def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
     )
 
 
-LARGEST_NORM: Final = 2**126
-LARGEST_COORDINATE: Final = 2**53
-MOST_GROUPS: Final = 2**30
-COUNT_GRAIN: Final = Fraction(1, 2**10)
-"""Scaled counts are fractions: they are kept in units of a 1024th."""
-
-
 def _mode(
     query: Resolved,
     slots: tuple[PlacedSlot, ...],
@@ -290,7 +278,7 @@ def _mode(
 ) -> Mode | None:
     if not query.keys or one_row_each:
         return None
-    possible = wishes.gaussian and wishes.noise is not Noise.LAPLACE and _can_scale(slots)
+    possible = wishes.gaussian and wishes.noise is not Noise.LAPLACE and fits([placed.slot for placed in slots])
     if wishes.mode is Mode.SCALE and not possible:
         raise NotSupported(
             'mode "scale" is not possible here',
@@ -301,19 +289,3 @@ def _mode(
     useful = groups * len(slots) > 1 and (number is None or groups < number)
     scale = possible and useful and wishes.mode is not Mode.CHOOSE
     return Mode.SCALE if scale and slots else Mode.CHOOSE
-
-
-def _can_scale(slots: tuple[PlacedSlot, ...]) -> bool:
-    """The squared norm is one integer of 127 bits, and every coordinate a double without rounding."""
-    if any(placed.slot.kind is SlotKind.DISTINCT for placed in slots):
-        return False
-    units = [scaled_unit(placed.slot) for placed in slots]
-    whole = max(units, default=1) * (1 if len(set(units)) == 1 else 2**20)
-    return (
-        max(units, default=1) < LARGEST_COORDINATE and whole * whole * max(len(units), 1) * MOST_GROUPS < LARGEST_NORM
-    )
-
-
-def scaled_unit(slot: Slot) -> int:
-    """The largest contribution of a person to one group, in the grains of scale mode."""
-    return slot.reach * (COUNT_GRAIN.denominator if slot.kind in (SlotKind.ROWS, SlotKind.VALUES) else 1)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from dpsql.catalog.model import Mode
 from dpsql.catalog.types import SqlType
 from dpsql.sql import inner
-from dpsql.sql.bound import COUNT_GRAIN, Bounded, PlacedSlot, scaled_unit
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Total
+from dpsql.sql.ball import COUNT_GRAIN, COUNTED, ball
+from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -31,14 +32,15 @@ def ids(columns: Iterable[Column]) -> tuple[int, ...]:
 
 @dataclass(slots=True)
 class Builder:
-    """Fresh columns for one statement, the arguments its slots read, and where contributions stand."""
+    """Fresh columns for one relation, the arguments its slots read, and where contributions stand."""
 
     bounded: Bounded
+    numbers: Numbers
     arguments: dict[Scalar, Column] = field(default_factory=dict)
     given: dict[Slot, Column] = field(default_factory=dict)
 
     def column(self, type_: SqlType = SqlType.INTEGER) -> Column:
-        return Column(id=self.bounded.query.notes.numbers.fresh(), name="", type=type_)
+        return Column(id=self.numbers.fresh(), name="", type=type_)
 
     def like(self, columns: Iterable[Column]) -> tuple[Column, ...]:
         return tuple(self.column(column.type) for column in columns)
@@ -144,7 +146,6 @@ def _count(build: Builder, slot: Slot) -> Total:
     return Total(function="count_of", argument=ref(build.arguments[slot.argument]))
 
 
-_COUNTED = (SlotKind.ROWS, SlotKind.VALUES)
 _WEIGHTED = (SlotKind.CENTRED, SlotKind.SQUARES)
 
 
@@ -158,7 +159,7 @@ def _capped(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> Rela
     limited = []
     for placed in slots:
         slot = placed.slot
-        if slot.kind in _COUNTED:
+        if slot.kind in COUNTED:
             amount: Scalar = of(_count(build, slot))
         else:
             amount = of(Total(function="sum", argument=_grains(build, slot)))
@@ -176,7 +177,7 @@ def _row_by_row(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> 
     limited = []
     for placed in slots:
         slot = placed.slot
-        amount = _presence(build, slot) if slot.kind in _COUNTED else _grains(build, slot)
+        amount = _presence(build, slot) if slot.kind in COUNTED else _grains(build, slot)
         limited.append(inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high))
         build.given[slot] = build.column()
     return _with_given(build, rows, (*build.owner, *build.keys), slots, limited)
@@ -206,31 +207,6 @@ def chosen_groups(relation: Relation, build: Builder, *, groups: int) -> Relatio
         column=rank,
     )
     return Filter(input=ranked, condition=inner.at_most(ref(rank), groups), columns=ranked.columns)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ball:
-    """The L2 ball of scale mode in integers: a contribution times its weight is at most `unit`."""
-
-    unit: int
-    weights: tuple[int, ...]
-    radius_squared: int
-
-
-def ball(slots: Sequence[Slot], *, groups: int) -> Ball:
-    """Weights that give every slot the same unit, up to 2^-20 of it.
-
-    Theorem   docs/theorems/bounding.md: weight · contribution <= unit, and the squared norm is one integer sum.
-    Requires  at least one slot; groups >= 1.
-    Rounds    weights down, so units up.
-    """
-    units = [scaled_unit(slot) for slot in slots]
-    whole = max(units) * (1 if len(set(units)) == 1 else 2**20)
-    return Ball(
-        unit=whole,
-        weights=tuple(whole // unit for unit in units),
-        radius_squared=whole * whole * groups * len(units),
-    )
 
 
 def _scaled(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Relation:
@@ -266,4 +242,4 @@ def _scaled(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Rel
 def _in_scale(build: Builder, slot: Slot) -> Scalar:
     """Counts become whole numbers of 1024ths before they are scaled."""
     column = ref(build.given[slot])
-    return inner.times(column, COUNT_GRAIN.denominator) if slot.kind in _COUNTED else column
+    return inner.times(column, COUNT_GRAIN.denominator) if slot.kind in COUNTED else column

@@ -42,11 +42,13 @@ class KeyTable:
     relation: Relation
 
 
+@dataclass(frozen=True, slots=True)
 class PrivateKey:
     """Found by selection."""
 
 
-Domain: TypeAlias = KeyList | KeyTable | PrivateKey
+PublicDomain: TypeAlias = KeyList | KeyTable
+Domain: TypeAlias = PublicDomain | PrivateKey
 
 
 def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:

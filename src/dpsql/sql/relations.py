@@ -6,7 +6,7 @@ carried upwards by its number from the table that holds it (rule 3). Engine text
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from dpsql.catalog.model import Keys, Value
@@ -142,11 +142,11 @@ Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank
 
 @dataclass(slots=True)
 class Numbers:
-    """Fresh column numbers for one statement."""
+    """A supply of column numbers that no column has yet. Each stage begins its own where the one before has ended."""
 
-    _next: int = field(default=1)
+    free: int = 1
 
     def fresh(self) -> int:
-        number = self._next
-        self._next += 1
+        number = self.free
+        self.free += 1
         return number

@@ -15,7 +15,7 @@ from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Relation
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
-from dpsql.sql.uses import Meeting, Notes, Use
+from dpsql.sql.uses import Findings, Meeting, Notes, Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,7 @@ class Resolved:
     named_tables: tuple[str, ...]
     tables: tuple[str, ...]
     """The declared tables it reads: those it names, and those of their paths."""
-    notes: Notes
-    """Facts about columns, and fresh numbers for the stages that follow."""
+    notes: Findings
     at: At
 
 
@@ -69,6 +68,6 @@ def resolve(parsed: Parsed, catalog: Catalog, *, today: date) -> Resolved:
         private_tables=source.tables,
         named_tables=tuple(notes.named),
         tables=tuple(notes.tables),
-        notes=notes,
+        notes=notes.findings,
         at=parsed.query.at,
     )

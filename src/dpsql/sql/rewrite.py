@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TypeAlias
 
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
@@ -18,8 +19,8 @@ from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.contributions import Builder, chosen_groups, contributions, ids, ref, refs
-from dpsql.sql.keys import KeyList, KeyTable, PrivateKey
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
+from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain
+from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Scan, Total
 from dpsql.sql.scalars import Constant, columns_of
 from dpsql.sql.slots import SlotKind
 
@@ -38,43 +39,64 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewritten:
-    """What will be asked of the engine."""
+class Unprotected:
+    """Nothing private is read: exact, free."""
 
     bounded: Bounded
-    selection: Statement | None = None
-    """The number of people per private key: finds the keys that may be shown."""
-    measurement: Statement | None = None
-    """The slots per key; where keys are private, over those the selection released."""
-    public: Statement | None = None
-    """A query on public tables: exact, free."""
-    key_count: Statement | None = None
+    statement: Statement | None
+    """None: the answer is made of constants of the policy alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """The groups are public, or there is one: every slot is measured for each."""
+
+    bounded: Bounded
+    measurement: Statement
+    key_count: Statement | None
     """How many keys public tables hold: checked against the owner's limit before anything is paid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selecting:
+    """Some keys are private: those that may be shown are found first."""
+
+    bounded: Bounded
+    selection: Statement
+    """The number of people per key."""
+    measurement: Statement | None
+    """The slots, for the keys that the selection released; None where only keys are asked for."""
+
+
+Rewritten: TypeAlias = Unprotected | Measuring | Selecting
+"""What will be asked of the engine."""
 
 
 def rewrite(bounded: Bounded) -> Rewritten:
     """The statements of a query. The same query and policy give the same statements, whatever the rows hold."""
+    numbers = Numbers(bounded.free)
     if not bounded.query.private:
-        return Rewritten(bounded=bounded, public=_public(bounded))
-    if bounded.private_keys:
-        return Rewritten(
+        return Unprotected(bounded=bounded, statement=_public(bounded, numbers))
+    domains = [domain for domain in bounded.domains if not isinstance(domain, PrivateKey)]
+    if len(domains) < len(bounded.domains):
+        return Selecting(
             bounded=bounded,
-            selection=_selection(bounded),
-            measurement=_measurement(bounded, _selected(bounded)) if bounded.slots else None,
+            selection=_selection(bounded, numbers),
+            measurement=_measurement(bounded, _selected(bounded, numbers), numbers) if bounded.slots else None,
         )
-    keys = _public_keys(bounded)
+    keys = _public_keys(domains, Builder(bounded, numbers)) if domains else None
     if not bounded.slots:  # only keys, and they are public: nothing private is read
-        return Rewritten(bounded=bounded, public=None if keys is None else _keys_alone(keys))
-    return Rewritten(
+        return Unprotected(bounded=bounded, statement=None if keys is None else _keys_alone(keys))
+    return Measuring(
         bounded=bounded,
-        measurement=_measurement(bounded, keys),
-        key_count=_key_count(bounded, keys),
+        measurement=_measurement(bounded, keys, numbers),
+        key_count=_key_count(bounded, keys, numbers),
     )
 
 
-def _public(bounded: Bounded) -> Statement:
+def _public(bounded: Bounded, numbers: Numbers) -> Statement:
     """Rows of public tables as they are, or aggregated by the engine itself."""
-    query, build = bounded.query, Builder(bounded)
+    query, build = bounded.query, Builder(bounded, numbers)
     if not query.grouped:
         scalars = [column.expression for column in query.finish.outputs] + [key.by for key in query.finish.order_by]
         needed = sorted(set().union(*map(columns_of, scalars)))
@@ -118,9 +140,9 @@ def _public_function(function: str, *, distinct: bool, star: bool) -> str:
     return f"{function}_distinct" if distinct else function
 
 
-def _selection(bounded: Bounded) -> Statement:
+def _selection(bounded: Bounded, numbers: Numbers) -> Statement:
     """How many people stand behind each key, each person under at most G keys."""
-    build = Builder(bounded)
+    build = Builder(bounded, numbers)
     people = build.column()
     if bounded.one_row_each:
         rows = _inside_lists(build.base(), bounded, build)
@@ -142,39 +164,34 @@ def _inside_lists(relation: Relation, bounded: Bounded, build: Builder) -> Relat
         if isinstance(domain, PrivateKey):
             continue
         twin = build.column(key.type)
-        listed = _one_list(domain, twin, build)
+        listed = _one_list(domain, twin)
         relation = Join(left=relation, right=listed, condition=inner.alike(ref(key), ref(twin)))
     return relation
 
 
-def _one_list(domain: KeyList | KeyTable, column: Column, build: Builder) -> Relation:
+def _one_list(domain: PublicDomain, column: Column) -> Relation:
     if isinstance(domain, KeyList):
         return Listed(columns=(column,), rows=tuple((value,) for value in domain.values))
     (own,) = domain.relation.columns
     return Project(input=domain.relation, columns=(column,), expressions=(ref(own),))
 
 
-def _selected(bounded: Bounded) -> Relation:
+def _selected(bounded: Bounded, numbers: Numbers) -> Relation:
     """The keys an earlier step released."""
-    build = Builder(bounded)
+    build = Builder(bounded, numbers)
     return Listed(columns=build.like(build.keys), rows=(), from_step=0)
 
 
-def _public_keys(bounded: Bounded) -> Relation | None:
-    """All combinations of public keys; None without GROUP BY."""
-    if not bounded.domains:
-        return None
-    build = Builder(bounded)
+def _public_keys(domains: Sequence[PublicDomain], build: Builder) -> Relation:
+    """All combinations of public keys."""
     columns = build.like(build.keys)
-    lists = [domain.values for domain in bounded.domains if isinstance(domain, KeyList)]
-    if len(lists) == len(bounded.domains):
+    lists = [domain.values for domain in domains if isinstance(domain, KeyList)]
+    if len(lists) == len(domains):
         return Listed(columns=columns, rows=tuple(product(*lists)))
-    relation: Relation | None = None
-    for domain, column in zip(bounded.domains, columns, strict=True):
-        if isinstance(domain, PrivateKey):
-            continue
-        one = _one_list(domain, column, build)
-        relation = one if relation is None else Join(left=relation, right=one, condition=inner.TRUE)
+    first, *others = (_one_list(domain, column) for domain, column in zip(domains, columns, strict=True))
+    relation = first
+    for other in others:
+        relation = Join(left=relation, right=other, condition=inner.TRUE)
     return relation
 
 
@@ -182,17 +199,17 @@ def _keys_alone(keys: Relation) -> Statement:
     return Statement(relation=keys, keys=keys.columns, values=())
 
 
-def _key_count(bounded: Bounded, keys: Relation | None) -> Statement | None:
+def _key_count(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> Statement | None:
     if keys is None or isinstance(keys, Listed):
         return None
-    number = Builder(bounded).column()
+    number = Builder(bounded, numbers).column()
     relation = Group(input=keys, by=(), columns=(number,), totals=(Total(function="count"),))
     return Statement(relation=relation, keys=(), values=(number,))
 
 
-def _measurement(bounded: Bounded, keys: Relation | None) -> Statement:
+def _measurement(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> Statement:
     """Every slot per key: zero where nobody is."""
-    build = Builder(bounded)
+    build = Builder(bounded, numbers)
     added = [placed for placed in bounded.slots if placed.slot.kind is not SlotKind.DISTINCT]
     distinct = [placed for placed in bounded.slots if placed.slot.kind is SlotKind.DISTINCT]
     pairs = None if bounded.one_row_each and not added else contributions(build, added, keys)
@@ -214,7 +231,7 @@ def _totals(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Rel
 def _different(build: Builder, placed: PlacedSlot, pairs: Relation | None) -> Relation:
     """How many different values there are, at most C of each person and group, chosen by hash."""
     bounded, slot = build.bounded, placed.slot
-    own = Builder(bounded)
+    own = Builder(bounded, build.numbers)
     if slot.argument is None:
         raise InternalError("COUNT(DISTINCT) without an argument", why="a bug", fix="report the query")
     value = own.argument(slot.argument)

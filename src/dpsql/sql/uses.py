@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
+from types import MappingProxyType
 
 from dpsql.catalog.model import Catalog
 from dpsql.sql import functions
@@ -42,9 +44,25 @@ class Meeting:
     at: At
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What is known about the columns of a resolved query."""
+
+    columns: Mapping[int, Column]
+    """Every column by its number."""
+    free: int
+    """The first number that no column has."""
+
+    def kept(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].kept)
+
+    def declared(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].declared)
+
+
 @dataclass(slots=True)
 class Notes:
-    """What is collected while one statement is resolved; frozen into `Resolved` at its end."""
+    """What is collected while one statement is resolved; its end is `findings`, which nobody changes any more."""
 
     catalog: Catalog
     today: date
@@ -59,6 +77,10 @@ class Notes:
     scans: int = 0
     multiplied: bool = False
     """Rows were left out or multiplied: a filter, a join, a path."""
+
+    @property
+    def findings(self) -> Findings:
+        return Findings(columns=MappingProxyType(dict(self.columns)), free=self.numbers.free)
 
     def know(self, column: Column) -> Column:
         self.columns[column.id] = column

@@ -96,7 +96,7 @@ def statements(sql, catalog=ADD_REMOVE, *, mode=None, gaussian=False):
     """(selection, measurement), either of them None."""
     query = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
     made = rewrite(bound(check(query), Wishes(mode=mode, noise=None, gaussian=gaussian)))
-    return made.selection, made.measurement
+    return getattr(made, "selection", None), getattr(made, "measurement", None)
 
 
 def reach_of(statement, catalog=ADD_REMOVE, *, selection=False):

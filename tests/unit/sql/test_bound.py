@@ -10,7 +10,7 @@ import pytest
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotSupported, Unbounded
 from dpsql.plan.derive import derive
-from dpsql.sql.rewrite import Statement, rewrite
+from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
 
 from clinic import CLINIC, bounded, clinic
@@ -89,6 +89,7 @@ def test_what_has_room_is_derived_and_what_has_none_is_refused(
         sql = f"SELECT {argument} FROM visits{grouped}"
         with suppress(BadParameter):
             made = rewrite(bounded(sql, catalog, gaussian=True, mode=mode))
+            assert not isinstance(made, Unprotected)
             assert made.measurement is not None
             derived(made.measurement, catalog)
 
