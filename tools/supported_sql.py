@@ -70,7 +70,7 @@ CLAUSE_EXAMPLES: Final = (
     ),
     (
         "JOIN … ON, USING, a public table",
-        "INNER joins with public tables on any condition.",
+        "INNER joins with public tables on any condition, one of them without an equality; ten tables in all.",
         "SELECT w.name, COUNT(*) FROM visits v JOIN wards w ON v.ward_id = w.id GROUP BY w.name",
     ),
     (

@@ -65,8 +65,10 @@ class Known:
 
 
 NOTHING: Final = Known({})
-MOST_SCANS: Final = 32
-"""Common tables are read wherever they are named, so that a short text can stand for very many scans."""
+MOST_SCANS: Final = 10
+"""Every table that is joined may multiply the rows, and common tables are read wherever they are named."""
+MOST_PRODUCTS: Final = 1
+"""Joins without an equality pair every row with every other: one is n² of work, two are n³."""
 
 
 def source_of(query: Select, known: Known, notes: Notes) -> Source:
@@ -102,13 +104,13 @@ def _table(item: TableName, known: Known, notes: Notes) -> Source:
     if len(item.name) > 1 or name.name not in tables:
         written = ".".join(part.written for part in item.name)
         raise unknown_name(f"there is no table {written}", name.name, (*tables, *known.tables), item.at)
-    source = scanned(tables[name.name], notes)
+    source = scanned(tables[name.name], notes, at=item.at)
     alias = item.alias.name if item.alias else name.name
     (table,) = source.scope.tables
     return replace(source, scope=Scope(tables=(replace(table, alias=alias),)))
 
 
-def scanned(table: TablePolicy, notes: Notes) -> Source:
+def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
     """A declared table with its owner: in the table itself, or at the end of its path."""
     notes.tables[table.name] = notes.named[table.name] = None
     notes.scans += 1
@@ -117,6 +119,7 @@ def scanned(table: TablePolicy, notes: Notes) -> Source:
             f"the query reads tables more than {MOST_SCANS} times",
             why="its work would grow without limit",
             fix="join fewer tables, or name a common table fewer times",
+            at=at,
         )
     scan, visible = _scan(table, notes, owned=not table.path)
     source = Source(
@@ -344,6 +347,7 @@ def _joined(item: Joined, known: Known, notes: Notes) -> Source:
     for part in conjuncts(scalar):
         if _equated(part, left, right) is None or _computed_of_hidden(part, notes):  # a filter that stands after ON
             notes.use(Role.FILTER, part, item.on.at if item.on is not None else item.at)
+    _require_few_products(scalar, left, right, notes, item.at)
     owner = left.owner or right.owner
     if left.private and right.private:
         scalar = _met(left, right, scalar, notes, item.at)
@@ -355,6 +359,29 @@ def _joined(item: Joined, known: Known, notes: Notes) -> Source:
         owner=owner,
         tables=(*left.tables, *right.tables),
     )
+
+
+def _require_few_products(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) -> None:
+    """The engine finds partners by equality; of other conditions it tries each pair of rows."""
+    mine, other = (frozenset(column.id for column in side.relation.columns) for side in (left, right))
+    notes.products += not any(_equates(part, mine, other) for part in conjuncts(scalar))
+    if notes.products > MOST_PRODUCTS:
+        raise NotSupported(
+            f"more than {MOST_PRODUCTS} join without an equality between its two sides",
+            why="each pairs every row with every other, and the work would grow without limit",
+            fix="join on equal columns, as in ON a.x = b.x AND a.y < b.y",
+            at=at,
+        )
+
+
+def _equates(part: Scalar, left: frozenset[int], right: frozenset[int]) -> bool:
+    """Something of one side equals something of the other."""
+    match part:
+        case Apply("eq" | "is_not_distinct", (a, b)):
+            one, two = columns_of(a), columns_of(b)
+            return bool(one and two) and ((one <= left and two <= right) or (one <= right and two <= left))
+        case _:
+            return False
 
 
 def _require_aliases(left: Scope, right: Scope, at: At) -> None:

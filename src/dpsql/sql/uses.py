@@ -75,6 +75,8 @@ class Notes:
     tables: dict[str, None] = field(default_factory=dict)
     named: dict[str, None] = field(default_factory=dict)
     scans: int = 0
+    products: int = 0
+    """Joins that pair every row with every other."""
     multiplied: bool = False
     """Rows were left out or multiplied: a filter, a join, a path."""
 
