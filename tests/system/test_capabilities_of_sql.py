@@ -202,7 +202,7 @@ def test_average_with_a_noisy_count():
     analyst = opened(FIVE, delta=0, rows=1)
     assert exactly(analyst, "SELECT AVG(age) FROM patients") == [(pytest.approx((30 + 40 + 50 + 60 + 110) / 5),)]
     assert scales(analyst, "SELECT AVG(age) FROM patients") == [2 * 1, 2 * 55]
-    assert exactly(analyst, "SELECT AVG(age) FROM patients WHERE age > 500") == [(55.0,)]
+    assert exactly(analyst, "SELECT AVG(age) FROM patients WHERE city = 'Nowhere'") == [(55.0,)]
     noisy = one(analyst.sql("SELECT AVG(age) FROM patients"))
     assert 0 <= noisy.value <= 110
 
