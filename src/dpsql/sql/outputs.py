@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.items import alias_of, has_aggregate, inside
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -73,7 +73,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
             reader.keys.append(key)
     columns = tuple(OutputColumn(name=_name(item), expression=reader.released(item.expression)) for item in items)
     for item, column in zip(items, columns, strict=True):
-        reader.by_alias.setdefault(_alias(item), column.expression)
+        reader.by_alias.setdefault(alias_of(item), column.expression)
     having = None if query.having is None else reader.having(query.having)
     order_by = tuple(reader.sort_key(key, columns) for key in query.order_by)
     finish = Finish(
@@ -96,19 +96,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
 
 def _is_grouped(query: Select) -> bool:
     inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
-    return bool(query.group_by) or query.having is not None or any(map(_has_aggregate, inside))
-
-
-def _has_aggregate(expression: Expression) -> bool:
-    if not isinstance(expression, Call):
-        return False
-    if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
-        return True
-    return any(map(_has_aggregate, (*expression.arguments, *_inside(expression.over))))
-
-
-def _inside(over: Over | None) -> tuple[Expression, ...]:
-    return () if over is None else (*over.partition_by, *(key.expression for key in over.order_by))
+    return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
 
 
 def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
@@ -120,12 +108,6 @@ def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
             )
         else:
             yield item
-
-
-def _alias(item: Item) -> str:
-    if item.alias is not None:
-        return item.alias.name
-    return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
 
 
 def _name(item: Item) -> str:
@@ -206,7 +188,7 @@ class _Reader:
 
     def _grouped_key(self, expression: Expression) -> Scalar | None:
         """The key this expression is, if it is one."""
-        if _has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
+        if has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
             return None
         if isinstance(expression, Literal):
             return None
@@ -277,7 +259,7 @@ class _Reader:
                 at=call.at,
             )
         star = call.arguments[:1] and isinstance(call.arguments[0], Star)
-        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *_inside(over))):
+        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *inside(over))):
             raise NotSupported(
                 "a window function inside a window function",
                 why="no rule names it",
