@@ -62,7 +62,7 @@ _HIDDEN_USES: Final = {
 
 
 def hidden_stays_hidden(query: Resolved) -> None:
-    """Hidden columns may be joined on and counted, nothing else."""
+    """Hidden columns may be counted, and joined on where they are the person or lead to it; nothing else."""
     for use in query.uses:
         if use.role not in _HIDDEN_USES:
             continue
@@ -78,7 +78,8 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
         why=f"the owner of the data hides it: {why}",
-        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be joined on and counted",
+        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be counted, "
+        "and joined on where it says whose a row is",
         at=use.at,
     )
 

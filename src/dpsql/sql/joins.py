@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import SqlType
@@ -16,8 +18,14 @@ from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
 from dpsql.sql.uses import Meeting, Notes, Role
 
+_Pair: TypeAlias = tuple[int, int]
+"""A column of the left side and one of the right."""
+_Equality: TypeAlias = tuple[tuple[str, str] | None, tuple[str, str] | None]
+"""The same by (table, column) of the policy."""
+
 
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
+    """The pairs of rows for which the condition is true."""
     if item.kind is not JoinKind.INNER:
         raise NotSupported(
             f"{item.kind.value.upper()} JOIN is not available",
@@ -28,20 +36,25 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     _require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
     scope = Scope(tables=(*left.scope.tables, *right.scope.tables), merged=left.scope.merged)
-    scalar = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
+    parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
+    scalar = parts[0][0] if len(parts) == 1 else Apply("and", tuple(part for part, _ in parts), SqlType.BOOLEAN)
+    tied = _tied(scalar, left, right, notes)
     notes.use(Role.JOIN, scalar, item.at)
-    for part in conjuncts(scalar):
-        if _equated(part, left, right) is None or _computed_of_hidden(part, notes):  # a filter that stands after ON
-            notes.use(Role.FILTER, part, item.on.at if item.on is not None else item.at)
-    owner = left.owner or right.owner
+    for part, at in parts:
+        if _filters(part, left, right, tied, notes):
+            notes.use(Role.FILTER, part, at)
     if left.private and right.private:
-        scalar = _met(left, right, scalar, notes, item.at)
+        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
     merged = tuple(left.scope.column(Name(parts=(name,), at=name.at)) for name in item.using)
     return Source(
-        relation=Join(left=left.relation, right=right.relation, condition=scalar),
+        relation=Join(
+            left=left.relation,
+            right=right.relation,
+            condition=_within_one_person(scalar, left, right) if tied else scalar,
+        ),
         scope=replace(scope, merged=(*scope.merged, *merged)),
         private=left.private or right.private,
-        owner=owner,
+        owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
     )
 
@@ -57,7 +70,11 @@ def _require_aliases(left: Scope, right: Scope, at: At) -> None:
         )
 
 
-def _on(item: Joined, scope: Scope, notes: Notes) -> Scalar:
+_Parts: TypeAlias = tuple[tuple[Scalar, At], ...]
+"""What must all hold, each with its place in the text."""
+
+
+def _on(item: Joined, scope: Scope, notes: Notes) -> _Parts:
     if item.on is None:
         raise NotSupported(
             "a join without a condition",
@@ -65,95 +82,75 @@ def _on(item: Joined, scope: Scope, notes: Notes) -> Scalar:
             fix="say JOIN … ON a.x = b.x, or USING (x)",
             at=item.at,
         )
-    return condition(item.on, scope, notes)
+    return tuple((part, item.on.at) for part in conjuncts(condition(item.on, scope, notes)))
 
 
-def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> Scalar:
-    pairs = []
+def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> _Parts:
+    parts = []
     for name in names:
         a, b = (scope.column(Name(parts=(name,), at=name.at)) for scope in (left, right))
         sides = (ColumnRef(a.id, a.type), ColumnRef(b.id, b.type))
-        pairs.append(functions.apply("eq", sides, proved=notes.proved, at=name.at))
-    return pairs[0] if len(pairs) == 1 else Apply("and", tuple(pairs), SqlType.BOOLEAN)
+        parts.append((functions.apply("eq", sides, proved=notes.proved, at=name.at), name.at))
+    return tuple(parts)
 
 
-def _met(left: Source, right: Source, scalar: Scalar, notes: Notes, at: At) -> Scalar:
-    """Two private sides: note whether the condition ties their owners, and tie them in the engine too.
+def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[_Pair], notes: Notes) -> bool:
+    """True where a part of the condition chooses rows by what they hold.
 
-    The equality of raw owners changes nothing where the condition implies it, and the pairing stays inside one
-    person whatever a declared but unenforced key turns out to hold.
+    A hidden column may be equated with its partner in the tie of two owners and with nothing else: equality with a
+    public table, with a constant of a subquery or with another column of the same person asks for its value.
     """
-    by_row = left.by_row or right.by_row
-    tied = not by_row and implies_equal_owners(scalar, left, right, notes)
-    notes.meetings.append(Meeting(equal_owners=tied, tables=(left.tables[0], right.tables[0]), at=at))
-    return inner.all_of(scalar, all_equal(left.owner, right.owner)) if tied else scalar
+    pair = _equated(part, left, right)
+    hidden = any(notes.columns[number].hidden for number in columns_of(part))
+    return pair is None or (hidden and pair not in tied)
 
 
-def implies_equal_owners(scalar: Scalar, left: Source, right: Source, notes: Notes) -> bool:
-    """True where every part of the person, or every part of a path to it, is equated, column to column."""
+def _within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
+    """The condition, and the equality of raw owners.
+
+    It changes nothing where the condition implies it, and the pairing stays inside one person whatever a declared but
+    unenforced key turns out to hold.
+    """
+    return inner.all_of(scalar, all_equal(left.owner, right.owner))
+
+
+def _tied(scalar: Scalar, left: Source, right: Source, notes: Notes) -> frozenset[_Pair]:
+    """The equalities, column to column, by which both rows are of one person; none where the person is left open."""
+    if not left.owner or not right.owner:
+        return frozenset()
     pairs = [pair for part in conjuncts(scalar) if (pair := _equated(part, left, right)) is not None]
-    origins = {(notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
-    origins |= {(b, a) for a, b in origins}
+    equated = {(a, b): (notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
     tables = notes.catalog.policy.tables
-    return any(
-        _person_tied(tables[a], tables[b], origins)
-        or _path_tied(tables[a], tables[b], origins)
-        or _path_tied(tables[b], tables[a], origins)
-        or _same_path_tied(tables[a], tables[b], origins)
-        for a in left.tables
-        for b in right.tables
-    )
+    ties = [tie for a in left.tables for b in right.tables for tie in _ties(tables[a], tables[b])]
+    complete = frozenset().union(*(tie for tie in ties if tie <= set(equated.values())))
+    return frozenset(pair for pair, equality in equated.items() if equality in complete)
 
 
-_Origins = set[tuple[tuple[str, str] | None, tuple[str, str] | None]]
+def _ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[_Equality]]:
+    """Each set of equalities that ties a row of `a` to the owner of a row of `b`."""
+    if not a.path and not b.path:
+        yield _equal(a, a.person, b, b.person)
+    if a.path and a.path[0].table == b.name:  # `a` leads through a key of `b`
+        yield _equal(a, a.path[0].columns, b, a.path[0].to_columns)
+    if b.path and b.path[0].table == a.name:
+        yield _equal(a, b.path[0].to_columns, b, b.path[0].columns)
+    if a.path and a.path == b.path:  # the same owners lie ahead of the same key
+        yield _equal(a, a.path[0].columns, b, b.path[0].columns)
 
 
-def _person_tied(a: TablePolicy, b: TablePolicy, origins: _Origins) -> bool:
-    """Both hold the person, and it is equated."""
-    return (
-        not a.path
-        and not b.path
-        and all(((a.name, x), (b.name, y)) in origins for x, y in zip(a.person, b.person, strict=True))
-    )
+def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[_Equality]:
+    return frozenset(((a.name, x), (b.name, y)) for x, y in zip(left, right, strict=True))
 
 
-def _path_tied(a: TablePolicy, b: TablePolicy, origins: _Origins) -> bool:
-    """`a` leads through a key of `b`, and that very key is equated."""
-    return (
-        bool(a.path)
-        and a.path[0].table == b.name
-        and all(
-            ((a.name, x), (b.name, y)) in origins for x, y in zip(a.path[0].columns, a.path[0].to_columns, strict=True)
-        )
-    )
-
-
-def _same_path_tied(a: TablePolicy, b: TablePolicy, origins: _Origins) -> bool:
-    """Both lead through the same key, and it is equated: the same owners lie ahead of it."""
-    return (
-        bool(a.path)
-        and a.path == b.path
-        and all(
-            ((a.name, x), (b.name, y)) in origins for x, y in zip(a.path[0].columns, b.path[0].columns, strict=True)
-        )
-    )
-
-
-def _equated(scalar: Scalar, left: Source, right: Source) -> tuple[int, int] | None:
+def _equated(scalar: Scalar, left: Source, right: Source) -> _Pair | None:
     """The two columns of a plain equality across a join; a conversion on either side makes it something else."""
     match scalar:
-        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if (_holds(left, a) and _holds(right, b)) or (
-            _holds(left, b) and _holds(right, a)
-        ):
+        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, a) and _holds(right, b):
             return a, b
+        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, b) and _holds(right, a):
+            return b, a
         case _:
             return None
-
-
-def _computed_of_hidden(scalar: Scalar, notes: Notes) -> bool:
-    """Hidden columns may be joined on as they are, not after something was made of them."""
-    columns = [notes.columns[number] for number in columns_of(scalar)]
-    return any(column.hidden and column.origin is None for column in columns)
 
 
 def _holds(source: Source, number: int) -> bool:
