@@ -21,7 +21,7 @@ from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
 from dpsql.session.describing import described
-from dpsql.session.permits import permit
+from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
 from dpsql.session.steps import perform
 from dpsql.session.telling import told, told_again, told_exactly
@@ -70,10 +70,11 @@ def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
 def planned(text: str, offered: tuple[Wishes, Terms], place: Place, *, today: date) -> Sealed:
     """The stages up to the charge, in their order."""
     wishes, terms = offered
+    readable = readable_tables(place.grant, place.catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
-    resolved = resolve(parsed, place.catalog, today=today)  # names, types, owners
+    resolved = resolve(parsed, place.catalog, readable=readable, today=today)  # names, types, owners
     checked = check(resolved)  # refuses what has no theorem
-    permit(checked, terms, place.grant, today=today)
+    permit(checked, terms, place.grant)
     bounded = bound(checked, wishes)  # contributions
     rewritten = rewrite(bounded)  # what the engine will run
     recalled = recall(rewritten, place.ledger, dialect=place.dialect)  # stored releases of the same question

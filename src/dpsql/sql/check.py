@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql.joins import ties
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -91,13 +93,21 @@ def one_person_per_row(query: Resolved) -> None:
             continue
         left, right = meeting.tables
         person = query.catalog.policy.person.name
-        column = " and ".join(query.catalog.policy.tables[left].person) or "the person"
         raise TwoPeople(
             f"the join of {left} and {right} can pair one {person} with any number of others",
             why=f"removing one {person} could then change unlimited result rows",
-            fix=f"join on the {person}: equal {column} on both sides, without a conversion",
+            fix=_tying(query.catalog.policy.tables[left], query.catalog.policy.tables[right], person),
             at=meeting.at,
         )
+
+
+def _tying(left: TablePolicy, right: TablePolicy, person: str) -> str:
+    """The equalities that would make both rows one person's, in names of the two tables alone."""
+    for tie in ties(left, right):
+        if tie:
+            equal = " AND ".join(f"{a[0]}.{a[1]} = {b[0]}.{b[1]}" for a, b in sorted(tie))
+            return f"join on the {person}, without a conversion: {equal}"
+    return f"no columns of the two say that both rows are of one {person}: ask about each table by itself"
 
 
 def rows_protected_alone(query: Resolved) -> None:

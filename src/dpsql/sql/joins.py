@@ -20,7 +20,7 @@ from dpsql.sql.uses import Meeting, Notes, Role
 
 _Pair: TypeAlias = tuple[int, int]
 """A column of the left side and one of the right."""
-_Equality: TypeAlias = tuple[tuple[str, str] | None, tuple[str, str] | None]
+Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
 """The same by (table, column) of the policy."""
 
 
@@ -121,12 +121,12 @@ def _tied(scalar: Scalar, left: Source, right: Source, notes: Notes) -> frozense
     pairs = [pair for part in conjuncts(scalar) if (pair := _equated(part, left, right)) is not None]
     equated = {(a, b): (notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
     tables = notes.catalog.policy.tables
-    ties = [tie for a in left.tables for b in right.tables for tie in _ties(tables[a], tables[b])]
-    complete = frozenset().union(*(tie for tie in ties if tie <= set(equated.values())))
+    found = [tie for a in left.tables for b in right.tables for tie in ties(tables[a], tables[b])]
+    complete = frozenset().union(*(tie for tie in found if tie <= set(equated.values())))
     return frozenset(pair for pair, equality in equated.items() if equality in complete)
 
 
-def _ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[_Equality]]:
+def ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[Equality]]:
     """Each set of equalities that ties a row of `a` to the owner of a row of `b`."""
     if not a.path and not b.path:
         yield _equal(a, a.person, b, b.person)
@@ -138,7 +138,7 @@ def _ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[_Equality]]:
         yield _equal(a, a.path[0].columns, b, b.path[0].columns)
 
 
-def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[_Equality]:
+def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[Equality]:
     return frozenset(((a.name, x), (b.name, y)) for x, y in zip(left, right, strict=True))
 
 

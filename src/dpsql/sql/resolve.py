@@ -47,9 +47,12 @@ class Resolved:
     at: At
 
 
-def resolve(parsed: Parsed, catalog: Catalog, *, today: date) -> Resolved:
-    """The query with every name looked up. Refuses unknown names and types that do not fit."""
-    notes = Notes(catalog=catalog, today=today, text=parsed.text)
+def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today: date) -> Resolved:
+    """The query with every name looked up. Refuses unknown names and types that do not fit.
+
+    Only `readable` tables may be named; the others still lead rows to their owner.
+    """
+    notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text)
     source = source_of(parsed.query, NOTHING, notes)
     outputs = outputs_of(parsed.query, source.scope, notes)
     return Resolved(

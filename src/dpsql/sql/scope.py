@@ -90,7 +90,9 @@ class Scope:
 
     def _unknown(self, name: Identifier, tables: tuple[Table, ...], at: At) -> Column:
         where = " or ".join(entry.alias for entry in tables) or "this query"
-        names = (column.name for table in tables for column in table.columns)
+        # Hidden columns are not offered. They can be counted, and the join on the person may need one; DP303 names it
+        # there. A list of names is for what can be grouped, filtered and added up, and tells nobody what is hidden.
+        names = (column.name for table in tables for column in table.columns if not column.hidden)
         raise unknown_name(f"there is no column {name.written} in {where}", name.name, names, at)
 
 

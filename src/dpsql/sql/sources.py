@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dpsql.errors import BadName, NobodyLeft, NotSupported
+from dpsql.catalog.model import TablePolicy
+from dpsql.errors import BadName, NobodyLeft, NotPermitted, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.items import alias_of, has_aggregate
@@ -61,14 +62,26 @@ def _table(item: TableName, known: Known, notes: Notes) -> Source:
     if len(item.name) == 1 and name.name in known.tables:
         common, before = known.tables[name.name]
         return _subquery(common.query, before, common.columns, item.alias or name, notes)
-    tables = notes.catalog.policy.tables
-    if len(item.name) > 1 or name.name not in tables:
-        written = ".".join(part.written for part in item.name)
-        raise unknown_name(f"there is no table {written}", name.name, (*tables, *known.tables), item.at)
-    source = scanned(tables[name.name], notes)
+    source = scanned(_readable(item, known, notes), notes)
     alias = item.alias.name if item.alias else name.name
     (table,) = source.scope.tables
     return replace(source, scope=Scope(tables=(replace(table, alias=alias),)))
+
+
+def _readable(item: TableName, known: Known, notes: Notes) -> TablePolicy:
+    """The declared table that is named. Of a table the analyst may not ask about nothing but this is said."""
+    written = ".".join(part.written for part in item.name)
+    name, tables = item.name[-1].name, notes.catalog.policy.tables
+    if len(item.name) > 1 or name not in tables:
+        raise unknown_name(f"there is no table {written}", name, (*notes.readable, *known.tables), item.at)
+    if name not in notes.readable:
+        raise NotPermitted(
+            f"{written} is not among the tables you may ask about",
+            why="the owner decides who may ask about which table",
+            fix=f"ask about {', '.join(sorted(notes.readable)) or 'nothing yet'}; the owner can grant more",
+            at=item.at,
+        )
+    return tables[name]
 
 
 def _filtered(source: Source, where: Expression | None, notes: Notes) -> Source:

@@ -47,6 +47,8 @@ class Notes:
     """What is collected while one statement is resolved; frozen into `Resolved` at its end."""
 
     catalog: Catalog
+    readable: frozenset[str]
+    """The declared tables this query may name."""
     today: date
     text: str
     numbers: Numbers = field(default_factory=Numbers)

@@ -161,7 +161,9 @@ def planned(
     stored: tuple[Stored, ...] = (),
 ) -> Plan:
     """The plan of a query, by the pipeline that answers it."""
-    resolved = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
+    resolved = resolve(
+        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
+    )
     bounded = bound(check(resolved), Wishes(mode=mode, noise=noise, gaussian=gaussian))
     rewritten = rewrite(bounded)
     recalled = Recalled(
