@@ -277,10 +277,24 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return Node(
                 text="join, row by row", children=(source(relation.left, bounded), source(relation.right, bounded))
             )
-        case Group(input=Scan() as scan, totals=()):
-            return Node(text=f"look up the {unit_name(query)} in {scan.table}")
+        case Group(totals=()):
+            return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
         case _:
             return Node(text=type(relation).__name__.lower())
+
+
+def _tables(relation: Relation) -> Iterator[str]:
+    """The tables a path leads through, in its order."""
+    match relation:
+        case Scan():
+            yield relation.table
+        case Join():
+            yield from _tables(relation.left)
+            yield from _tables(relation.right)
+        case Group():
+            yield from _tables(relation.input)
+        case _:
+            return
 
 
 def _scan(scan: Scan, bounded: Bounded) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsql.catalog.model import Bounds, EngineColumn, PathStep, TablePolicy
 from dpsql.catalog.names import folded
@@ -16,6 +16,8 @@ from dpsql.sql.relations import Column, Group, Join, Relation, Scan
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.uses import Notes
+
+Ids: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,24 +119,33 @@ def _of_bounds(bounds: Bounds, type_: SqlType) -> Interval:
 
 
 def _led_to_person(source: Source, scan: Scan, table: TablePolicy, notes: Notes) -> Source:
-    """The path's joins: one row per owner, each once, however often the key leads to them."""
-    relation: Relation = scan
-    here = scan.raw
-    owner: tuple[int, ...] = ()
-    for position, step in enumerate(table.path):
-        last = position == len(table.path) - 1
-        following = table.person if last else table.path[position + 1].columns
-        lookup, keys, ahead = _lookup(step, following, notes)
-        relation = Join(left=relation, right=lookup, condition=all_equal(here, keys))
-        here = owner = ahead
+    """The path's join: a row once for each of its owners, however many ways lead to them."""
+    lookup, keys, owner = _owners(table.path, table.person, notes)
     notes.multiplied = True
+    relation = Join(left=scan, right=lookup, condition=all_equal(scan.raw, keys))
     return replace(source, relation=relation, owner=owner)
 
 
-def _lookup(
-    step: PathStep, following: tuple[str, ...], notes: Notes
-) -> tuple[Relation, tuple[int, ...], tuple[int, ...]]:
-    """The table a step leads to, as distinct pairs (its key, what is needed of it)."""
+def _owners(path: tuple[PathStep, ...], person: tuple[str, ...], notes: Notes) -> tuple[Group, Ids, Ids]:
+    """The distinct pairs (key of the first step, owner at the end of the path), and which columns are which.
+
+    A path is followed from its end: if its steps were joined one after the other, a row would count once for each way,
+    and a person reached by two ways twice.
+    """
+    step, *rest = path
+    scan, keys, ahead = _lookup(step, rest[0].columns if rest else person, notes)
+    relation: Relation = scan
+    if rest:
+        onward, onward_keys, owner = _owners(tuple(rest), person, notes)
+        relation = Join(left=scan, right=onward, condition=all_equal(ahead, onward_keys))
+    else:
+        owner = ahead
+    by = (*keys, *owner)
+    return Group(input=relation, by=by, columns=tuple(notes.columns[number] for number in by), totals=()), keys, owner
+
+
+def _lookup(step: PathStep, following: tuple[str, ...], notes: Notes) -> tuple[Scan, Ids, Ids]:
+    """The table a step leads to: its key, and the columns that lead on."""
     policy = notes.catalog.policy.tables[step.table]
     notes.tables[policy.name] = None
     engine = {folded(column.name): column for column in notes.catalog.schema[policy.name].columns}
@@ -147,11 +158,11 @@ def _lookup(
         source=policy.source,
         columns=columns,
         sources=tuple(engine[folded(name)].name for name in names),
-        owner=ahead if set(following) == set(policy.person) and not policy.path else (),
+        owner=() if policy.path else ahead,
         raw=ids,
         private=not policy.public,
     )
-    return Group(input=scan, by=ids, columns=columns, totals=()), ids[: len(step.to_columns)], ahead
+    return scan, ids[: len(step.to_columns)], ahead
 
 
 def all_equal(left: tuple[int, ...], right: tuple[int, ...]) -> Scalar:
