@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from dpsql.catalog.model import TablePolicy
@@ -35,7 +34,7 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
         )
     _require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
-    scope = Scope(tables=(*left.scope.tables, *right.scope.tables), merged=left.scope.merged)
+    scope = left.scope.using(item.using, right.scope)
     parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
     scalar = parts[0][0] if len(parts) == 1 else Apply("and", tuple(part for part, _ in parts), SqlType.BOOLEAN)
     tied = _tied(scalar, left, right, notes)
@@ -45,14 +44,13 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
             notes.use(Role.FILTER, part, at)
     if left.private and right.private:
         notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
-    merged = tuple(left.scope.column(Name(parts=(name,), at=name.at)) for name in item.using)
     return Source(
         relation=Join(
             left=left.relation,
             right=right.relation,
             condition=_within_one_person(scalar, left, right) if tied else scalar,
         ),
-        scope=replace(scope, merged=(*scope.merged, *merged)),
+        scope=scope,
         private=left.private or right.private,
         owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
