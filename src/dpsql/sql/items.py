@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpsql.catalog.names import folded
-from dpsql.sql.syntax import Call, Expression, Item, Name, Over
+from dpsql.errors import BadName
+from dpsql.sql.scope import Scope
+from dpsql.sql.syntax import At, Call, Expression, Item, Name, Over
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 
@@ -12,6 +16,27 @@ def alias_of(item: Item) -> str:
     if item.alias is not None:
         return item.alias.name
     return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
+
+
+def aliased(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Expression:
+    """Aliases of the SELECT list replaced by what they stand for, where no column is called so."""
+    if isinstance(expression, Name) and len(expression.parts) == 1 and not scope.has(expression.parts[0].name):
+        named = (item.expression for item in items if item.alias and item.alias.name == expression.parts[0].name)
+        return next(named, expression)
+    if isinstance(expression, Call):
+        return replace(expression, arguments=tuple(aliased(each, items, scope) for each in expression.arguments))
+    return expression
+
+
+def require_ordinal(ordinal: int, columns: int, at: At) -> None:
+    """A number in GROUP BY or ORDER BY is the number of a column."""
+    if not 1 <= ordinal <= columns:
+        raise BadName(
+            f"there is no column {ordinal} in the SELECT list",
+            why=f"it has {columns} columns",
+            fix=f"use a number from 1 to {columns}, or a name",
+            at=at,
+        )
 
 
 def has_aggregate(expression: Expression) -> bool:

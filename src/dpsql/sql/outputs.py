@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, BadType, NotSupported, RowLevel
+from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
-from dpsql.sql.items import alias_of, has_aggregate, inside
+from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, require_ordinal
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -143,19 +143,10 @@ class _Reader:
     def _meant(self, expression: Expression) -> Expression:
         if isinstance(expression, Literal) and type(expression.value) is int:
             return self._item(expression.value, expression.at).expression
-        if isinstance(expression, Name) and len(expression.parts) == 1 and not self.scope.has(expression.parts[0].name):
-            named = [item for item in self.items if item.alias and item.alias.name == expression.parts[0].name]
-            return named[0].expression if named else expression
-        return expression
+        return aliased(expression, self.items, self.scope) if isinstance(expression, Name) else expression
 
     def _item(self, ordinal: int, at: At) -> Item:
-        if not 1 <= ordinal <= len(self.items):
-            raise BadName(
-                f"there is no column {ordinal} in the SELECT list",
-                why=f"it has {len(self.items)} columns",
-                fix=f"use a number from 1 to {len(self.items)}, or a name",
-                at=at,
-            )
+        require_ordinal(ordinal, len(self.items), at)
         return self.items[ordinal - 1]
 
     def _text(self, expression: Expression) -> str:
@@ -277,7 +268,7 @@ class _Reader:
         )
 
     def having(self, expression: Expression) -> Scalar:
-        scalar = self.released(self._aliased(expression))
+        scalar = self.released(aliased(expression, self.items, self.scope))
         require_boolean(scalar, expression)
         if any(isinstance(node, Windowed) for node in walk(scalar)):
             raise NotSupported(
@@ -287,14 +278,6 @@ class _Reader:
                 at=expression.at,
             )
         return scalar
-
-    def _aliased(self, expression: Expression) -> Expression:
-        """Aliases of the SELECT list replaced by what they stand for, where no column is called so."""
-        if isinstance(expression, Name):
-            return self._meant(expression)
-        if isinstance(expression, Call):
-            return replace(expression, arguments=tuple(map(self._aliased, expression.arguments)))
-        return expression
 
     def sort_key(self, key: SortKey, columns: tuple[OutputColumn, ...]) -> Sorted:
         """ORDER BY an ordinal, an alias, or any expression over released columns."""
@@ -306,7 +289,7 @@ class _Reader:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:
                 return self._sorted(key, named)
-        return self._sorted(key, self.released(self._aliased(expression)))
+        return self._sorted(key, self.released(aliased(expression, self.items, self.scope)))
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
         return Sorted(by=scalar, descending=key.descending, nulls_first=key.nulls_first)

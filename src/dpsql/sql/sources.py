@@ -10,13 +10,25 @@ from dpsql.catalog.model import TablePolicy
 from dpsql.errors import BadName, NobodyLeft, NotPermitted, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
-from dpsql.sql.items import alias_of, has_aggregate
+from dpsql.sql.items import alias_of, aliased, has_aggregate, require_ordinal
 from dpsql.sql.joins import joined
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, Table, unknown_name
-from dpsql.sql.syntax import CommonTable, Derived, Expression, From, Identifier, Item, Joined, Select, Star, TableName
+from dpsql.sql.syntax import (
+    CommonTable,
+    Derived,
+    Expression,
+    From,
+    Identifier,
+    Item,
+    Joined,
+    Literal,
+    Select,
+    Star,
+    TableName,
+)
 from dpsql.sql.uses import Notes, Role
 
 
@@ -42,9 +54,38 @@ def source_of(query: Select, known: Known, notes: Notes) -> Source:
             fix="name a table",
             at=query.at,
         )
-    for common in query.with_:
+    known = _with(query.with_, known)
+    source = _filtered(_from(query.from_, known, notes), query.where, notes)
+    _resolve_unread(query.with_, known, notes)
+    return source
+
+
+def _with(commons: tuple[CommonTable, ...], known: Known) -> Known:
+    """Each common table sees those before it. One may bear the name of an outer one, not of its neighbour."""
+    seen: set[str] = set()
+    for common in commons:
+        if common.name.name in seen:
+            raise BadName(
+                f"two common tables are called {common.name.written}",
+                why="the query could mean either of them",
+                fix=f"give the second one a name of its own, as in {common.name.written}_2 AS (SELECT …)",
+                at=common.name.at,
+            )
+        seen.add(common.name.name)
         known = known.with_(common)
-    return _filtered(_from(query.from_, known, notes), query.where, notes)
+    return known
+
+
+def _resolve_unread(commons: tuple[CommonTable, ...], known: Known, notes: Notes) -> None:
+    """A common table that nobody reads is looked up all the same: a mistake in it is a mistake. It adds nothing else.
+
+    The last comes first, because it may be the one reader of those before it.
+    """
+    for common in reversed(commons):
+        if common.name.at not in notes.read:
+            aside = notes.aside()
+            _table(TableName(name=(common.name,), at=common.name.at), known, aside)
+            notes.scans = aside.scans
 
 
 def _from(item: From, known: Known, notes: Notes) -> Source:
@@ -61,6 +102,7 @@ def _table(item: TableName, known: Known, notes: Notes) -> Source:
     name = item.name[-1]
     if len(item.name) == 1 and name.name in known.tables:
         common, before = known.tables[name.name]
+        notes.read.add(common.name.at)
         return _subquery(common.query, before, common.columns, item.alias or name, notes)
     source = scanned(_readable(item, known, notes), notes)
     alias = item.alias.name if item.alias else name.name
@@ -113,6 +155,8 @@ def _subquery(
     computed: list[tuple[Column, Scalar]] = []
     for item in query.items:
         columns += _projected(item, source.scope, notes, computed)
+    for key in query.order_by:
+        _resolve_sort_key(key.expression, query.items, len(columns), source.scope, notes)
     if names:
         if len(names) != len(columns):
             raise BadName(
@@ -147,6 +191,16 @@ def _projected(item: Item, scope: Scope, notes: Notes, computed: list[tuple[Colu
     column = notes.computed(name, scalar)
     computed.append((column, scalar))
     return [column]
+
+
+def _resolve_sort_key(
+    expression: Expression, items: tuple[Item, ...], columns: int, scope: Scope, notes: Notes
+) -> None:
+    """ORDER BY in a subquery changes nothing and is left out, but its names must be names."""
+    if isinstance(expression, Literal) and type(expression.value) is int:
+        require_ordinal(expression.value, columns, expression.at)
+    else:
+        row_expression(aliased(expression, items, scope), scope, notes)
 
 
 def _require_rows(query: Select) -> None:

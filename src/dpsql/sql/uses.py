@@ -58,9 +58,22 @@ class Notes:
     meetings: list[Meeting] = field(default_factory=list)
     tables: dict[str, None] = field(default_factory=dict)
     named: dict[str, None] = field(default_factory=dict)
+    read: set[At] = field(default_factory=set)
+    """The common tables that were read, by the place of their name."""
     scans: int = 0
     multiplied: bool = False
     """Rows were left out or multiplied: a filter, a join, a path."""
+
+    def aside(self) -> Notes:
+        """Notes for what is looked up and then thrown away; only its work counts."""
+        return Notes(
+            catalog=self.catalog,
+            readable=self.readable,
+            today=self.today,
+            text=self.text,
+            read=self.read,
+            scans=self.scans,
+        )
 
     def know(self, column: Column) -> Column:
         self.columns[column.id] = column
