@@ -212,11 +212,7 @@ def _is_person(argument: Scalar, query: Resolved) -> bool:
     """The argument is the whole person: a different value is a different person."""
     if not isinstance(argument, ColumnRef) or len(query.owner) != 1:
         return False
-    origin = query.notes.columns[argument.id].origin
-    if origin is None:
-        return False
-    table = query.catalog.policy.tables[origin[0]]
-    return not table.public and not table.path and table.person == (origin[1],)
+    return query.is_person(query.notes.columns[argument.id])
 
 
 def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved) -> int | None:

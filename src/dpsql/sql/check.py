@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
-from dpsql.sql.joins import ties
+from dpsql.sql.joins import tie_of
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -75,6 +74,13 @@ def hidden_stays_hidden(query: Resolved) -> None:
 
 def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     doing, why = _HIDDEN_USES[use.role]
+    if use.role is Role.GROUP and query.is_person(column):
+        return Hidden(
+            f"{doing} {column.name} is not allowed",
+            why=f"the owner of the data hides it: each group would be one {query.catalog.policy.person.name}",
+            fix=count_people_instead(column.name, query),
+            at=use.at,
+        )
     table = query.catalog.policy.tables[query.named_tables[0]]
     others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
     return Hidden(
@@ -86,6 +92,12 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     )
 
 
+def count_people_instead(column: str, query: Resolved) -> str:
+    """What to ask instead of a row for each person."""
+    person = query.catalog.policy.person.name
+    return f"count people with COUNT(DISTINCT {column}); statistics of each {person}, and of those, have no rule yet"
+
+
 def one_person_per_row(query: Resolved) -> None:
     """Two private tables are joined on the person."""
     for meeting in query.meetings:
@@ -93,21 +105,15 @@ def one_person_per_row(query: Resolved) -> None:
             continue
         left, right = meeting.tables
         person = query.catalog.policy.person.name
+        equal = tie_of(query.catalog.policy.tables[left], query.catalog.policy.tables[right])
         raise TwoPeople(
             f"the join of {left} and {right} can pair one {person} with any number of others",
             why=f"removing one {person} could then change unlimited result rows",
-            fix=_tying(query.catalog.policy.tables[left], query.catalog.policy.tables[right], person),
+            fix=f"join on the {person}, without a conversion: {equal}"
+            if equal
+            else f"no columns of the two say that both rows are of one {person}: ask about each table by itself",
             at=meeting.at,
         )
-
-
-def _tying(left: TablePolicy, right: TablePolicy, person: str) -> str:
-    """The equalities that would make both rows one person's, in names of the two tables alone."""
-    for tie in ties(left, right):
-        if tie:
-            equal = " AND ".join(f"{a[0]}.{a[1]} = {b[0]}.{b[1]}" for a, b in sorted(tie))
-            return f"join on the {person}, without a conversion: {equal}"
-    return f"no columns of the two say that both rows are of one {person}: ask about each table by itself"
 
 
 def rows_protected_alone(query: Resolved) -> None:
@@ -126,7 +132,7 @@ def known_aggregates(query: Resolved) -> None:
     """Aggregates with a rule, on values they can be taken of."""
     for aggregate in query.aggregates:
         if aggregate.function not in AGGREGATES:
-            raise _one_persons_value(aggregate)
+            raise _without_rule(aggregate)
         _require_countable(aggregate)
 
 
@@ -171,8 +177,25 @@ def _require_countable(aggregate: Aggregate) -> None:
         )
 
 
-def _one_persons_value(aggregate: Aggregate) -> OnePersonsValue:
+_OTHER_WORDS: Final = {
+    "count_if": "COUNT(*) FILTER (WHERE {})",
+    "approx_count_distinct": "COUNT(DISTINCT {})",
+    "fsum": "SUM({})",
+    "favg": "AVG({})",
+}
+"""Aggregates that say the same as one that has a rule."""
+
+
+def _without_rule(aggregate: Aggregate) -> NotSupported | OnePersonsValue:
     name = aggregate.function.upper()
+    if aggregate.function in _OTHER_WORDS:
+        argument = aggregate.text.partition("(")[2].rpartition(")")[0]
+        return NotSupported(
+            f"{aggregate.text or name} is not available",
+            why="what it asks has a rule under another name",
+            fix=f"write {_OTHER_WORDS[aggregate.function].format(argument or '…')}",
+            at=aggregate.at,
+        )
     return OnePersonsValue(
         f"{aggregate.text or name} cannot be released as it is",
         why="it is, or may be, the value of one person",

@@ -26,12 +26,7 @@ Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     """The pairs of rows for which the condition is true."""
     if item.kind is not JoinKind.INNER:
-        raise NotSupported(
-            f"{item.kind.value.upper()} JOIN is not available",
-            why="rows without a partner have an owner only under rules of their own",
-            fix="use JOIN … ON, which keeps the rows that have a partner",
-            at=item.at,
-        )
+        raise _refused(item, left, right, notes)
     _require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
     scope = left.scope.using(item.using, right.scope)
@@ -55,6 +50,33 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
         owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
     )
+
+
+def _refused(item: Joined, left: Source, right: Source, notes: Notes) -> NotSupported:
+    """A join of a kind that has no rule."""
+    if item.kind is not JoinKind.CROSS:
+        return NotSupported(
+            f"{item.kind.value.upper()} JOIN is not available",
+            why="rows without a partner have an owner only under rules of their own",
+            fix="use JOIN … ON, which keeps the rows that have a partner",
+            at=item.at,
+        )
+    tables = notes.catalog.policy.tables
+    equal = tie_of(tables[left.tables[0]], tables[right.tables[0]]) if left.tables and right.tables else None
+    return NotSupported(
+        "Tables beside each other without a condition, by a comma or CROSS JOIN, are not available",
+        why="every row of one meets every row of the other, and no rule looks for the condition in WHERE",
+        fix=f"put what ties the rows after ON: JOIN … ON {equal or 'a.x = b.x'}",
+        at=item.at,
+    )
+
+
+def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:
+    """A condition that makes both rows one person's, in columns of the two tables alone; None where there is none."""
+    for tie in ties(left, right):
+        if tie:
+            return " AND ".join(f"{a}.{x} = {b}.{y}" for (a, x), (b, y) in sorted(tie))
+    return None
 
 
 def _require_aliases(left: Scope, right: Scope, at: At) -> None:

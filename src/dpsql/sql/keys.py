@@ -17,6 +17,7 @@ from dpsql.catalog.model import KeyKind, PublicKeys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.privacy.order import delivery_order
+from dpsql.sql.check import count_people_instead
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Relation, Scan
@@ -265,6 +266,13 @@ def _require_declared(key: GroupKey, query: Resolved) -> None:
         bounded = column.declared.low is not None and column.declared.high is not None
         if column.keys is None and not bounded and not column.public:
             name = column.name or key.text
+            if query.is_person(column):
+                raise BadKey(
+                    f"each group of {name} would be one {query.catalog.policy.person.name}",
+                    why="a list of groups would be a list of people, and a group of one is no statistic",
+                    fix=count_people_instead(name, query),
+                    at=key.at,
+                )
             raise BadKey(
                 f"the groups of {name} are not declared",
                 why="a group that only one person has would reveal that person just by being listed",

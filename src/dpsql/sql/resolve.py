@@ -12,7 +12,7 @@ from datetime import date
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
-from dpsql.sql.relations import Relation
+from dpsql.sql.relations import Column, Relation
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
 from dpsql.sql.uses import Meeting, Notes, Use
@@ -45,6 +45,13 @@ class Resolved:
     notes: Notes
     """Facts about columns, and fresh numbers for the stages that follow."""
     at: At
+
+    def is_person(self, column: Column) -> bool:
+        """True for an unchanged column that holds the person, or a part of it."""
+        if column.origin is None:
+            return False
+        table = self.catalog.policy.tables[column.origin[0]]
+        return not table.path and column.origin[1] in table.person
 
 
 def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today: date) -> Resolved:

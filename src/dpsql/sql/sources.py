@@ -25,6 +25,7 @@ from dpsql.sql.syntax import (
     Item,
     Joined,
     Literal,
+    Name,
     Select,
     Star,
     TableName,
@@ -149,8 +150,8 @@ def _subquery(
     query: Select, known: Known, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
     """A subquery that filters and projects: rows stay rows of the same people."""
-    _require_rows(query)
     source = source_of(query, known, notes)
+    _require_rows(query, source, notes)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
     for item in query.items:
@@ -203,19 +204,48 @@ def _resolve_sort_key(
         row_expression(aliased(expression, items, scope), scope, notes)
 
 
-def _require_rows(query: Select) -> None:
-    """Grouping, sorting and cutting inside a subquery would mix rows of several people."""
-    if query.group_by or query.having is not None or any(map(has_aggregate, (item.expression for item in query.items))):
+def _require_rows(query: Select, source: Source, notes: Notes) -> None:
+    """Rows of a subquery are rows of its tables: no groups, nothing cut off."""
+    aggregates = any(has_aggregate(item.expression) for item in query.items)
+    if query.group_by or query.having is not None or aggregates:
+        raise _regrouped(query, query.group_by, source, notes)
+    if query.distinct:
+        raise _regrouped(query, tuple(item.expression for item in query.items), source, notes)
+    if query.limit is not None or query.offset:
         raise NobodyLeft(
-            "the result of the inner query has no person in it any more",
-            why="after the inner GROUP BY a row is a group, touched by many people",
-            fix="aggregate once, in the outer query; filter and compute inside",
-            at=query.at,
-        )
-    if query.distinct or query.limit is not None or query.offset:
-        raise NobodyLeft(
-            "DISTINCT, LIMIT and OFFSET are not available inside a subquery",
-            why="which rows are left would depend on the rows of other people",
+            "LIMIT and OFFSET are not available inside a subquery",
+            why="which rows are left would depend on all the others",
             fix="filter by a condition on the row itself, or cut the released result in the outer query",
             at=query.at,
         )
+
+
+def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes: Notes) -> NobodyLeft | NotSupported:
+    """GROUP BY or DISTINCT in a subquery: refused, with the reason that holds for its rows."""
+    word = "DISTINCT" if query.distinct else "An aggregate or GROUP BY"
+    person = notes.catalog.policy.person.name
+    if not source.private or _holds_person(by, source, notes):
+        rows = f"rows that stay one {person}'s" if source.private else "public rows"
+        return NotSupported(
+            f"{word} inside a subquery is not available",
+            why=f"groups of {rows} are safe, but no rule bounds what the outer query makes of them yet",
+            fix="aggregate once, in the outer query; filter and compute inside",
+            at=query.at,
+        )
+    return NobodyLeft(
+        "the result of the inner query has no person in it any more",
+        why=f"a row of it stands for rows of several {person}s at once",
+        fix="aggregate once, in the outer query; filter and compute inside",
+        at=query.at,
+    )
+
+
+def _holds_person(by: tuple[Expression, ...], source: Source, notes: Notes) -> bool:
+    """True where the whole person of some table is among the columns grouped by."""
+    stars = [column for each in by if isinstance(each, Star) for column in source.scope.star(each)]
+    named = [source.scope.column(each) for each in by if isinstance(each, Name)]
+    origins = {column.origin for column in (*stars, *named)}
+    tables = (notes.catalog.policy.tables[name] for name in source.tables)
+    return any(
+        table.person and not table.path and {(table.name, part) for part in table.person} <= origins for table in tables
+    )
