@@ -15,7 +15,7 @@ INTEGER, TEXT = SqlType.INTEGER, SqlType.TEXT
 COLUMNS = {
     "people": {"house": INTEGER, "number": INTEGER, "name": TEXT, "age": INTEGER, "city": TEXT},
     "visits": {"house": INTEGER, "number": INTEGER, "visit": INTEGER, "cost": INTEGER, "note": TEXT},
-    "tests": {"visit": INTEGER, "result": INTEGER},
+    "tests": {"test": INTEGER, "visit": INTEGER, "result": INTEGER},
     "samples": {"test": INTEGER, "volume": INTEGER},
     "codes": {"code": INTEGER, "label": TEXT},
     "meters": {"site": TEXT, "level": INTEGER},
@@ -55,6 +55,12 @@ rows_per_person = 9
 groups_per_person = 1
 [table.tests.columns]
 result = { bounds = [0, 9] }
+[table.samples]
+person_via = "test -> tests.test"
+rows_per_person = 9
+groups_per_person = 1
+[table.samples.columns]
+volume = { bounds = [0, 50] }
 [table.codes]
 public = true
 [table.meters]
