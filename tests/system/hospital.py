@@ -59,8 +59,9 @@ class Hospital:
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The tables in a database of their own, for plain SQL."""
         connection = duckdb.connect()
-        for name, rows in self.tables.items():
-            connection.execute(f"CREATE TABLE {name} ({COLUMNS[name]})")
+        for name, columns in COLUMNS.items():
+            rows = self.tables.get(name, [])
+            connection.execute(f"CREATE TABLE {name} ({columns})")
             if rows:
                 marks = ", ".join(f"({', '.join('?' * len(rows[0]))})" for _ in rows)
                 connection.execute(f"INSERT INTO {name} VALUES {marks}", [cell for row in rows for cell in row])
@@ -205,7 +206,7 @@ def opened(
     )
     owner.register("teams", plain, person_via="bed_id -> beds.bed_id", columns=["team"], **caps)
     owner.register("rounds", plain, person_via="team -> teams.team", bounds={"minutes": (0, 60)}, **caps)
-    owner.register("wards", plain, public=True, columns="all")
+    owner.register("wards", plain, public=True, columns="all", unique=["id"])
     owner.register(
         "readings", plain, unit="row", bounds={"level": (0, 10), "steps": (0, 50)}, keys={"site": ["a", "b"]}
     )

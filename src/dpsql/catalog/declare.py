@@ -27,7 +27,7 @@ def declared(
     types: Mapping[str, str | SqlType] | None = None,
     columns: Iterable[str] | Literal["all"] | None = None,
     engine_columns: Iterable[str] = (),
-    unique: bool = False,
+    unique: bool | Iterable[str] = False,
     rows: int | str | None = None,
     rows_public: bool = False,
     rows_per_person: int | None = None,
@@ -38,14 +38,15 @@ def declared(
     """The declaration of one table; BadPolicy where it is wrong.
 
     Columns named anywhere here are declared; no other column can be queried. `columns` names further ones; "all" is
-    the wish to declare every column in `engine_columns`, the names in the engine's schema.
+    the wish to declare every column in `engine_columns`, the names in the engine's schema. `unique=True` says that a
+    person has one row; of a public table, `unique` names columns whose values are all different.
     """
     said = {
         "person": person,
         "person_via": person_via,
         "public": public,
         "unit": unit,
-        "unique": unique,
+        "unique": unique if isinstance(unique, (bool, str)) else None,
         "rows": rows,
         "rows_public": rows_public,
         "rows_per_person": rows_per_person,
@@ -53,11 +54,12 @@ def declared(
         "groups_per_person": groups_per_person,
     }
     by_column = {"bounds": bounds, "keys": keys, "type": types, "nulls": nulls}
+    flags = {"hidden": hidden, "unique": () if isinstance(unique, (bool, str)) else unique}
     try:
         spelled = values.text(name)
         try:
             more = _every(engine_columns) if columns == "all" else columns
-            return _table(spelled, said, _columns(by_column, hidden=hidden, more=more))
+            return _table(spelled, said, _columns(by_column, flags, more=more))
         except Mistake as mistake:
             raise mistake.under(folded(spelled)) from None
     except Mistake as mistake:
@@ -73,7 +75,9 @@ def _table(name: str, said: Mapping[str, object], columns: Mapping[str, Mapping[
     return table
 
 
-def _columns(by_column: Mapping[str, object], *, hidden: object, more: object) -> dict[str, dict[str, object]]:
+def _columns(
+    by_column: Mapping[str, object], flags: Mapping[str, object], *, more: object
+) -> dict[str, dict[str, object]]:
     """What was said kind by kind, turned into what is said column by column."""
     columns: dict[str, dict[str, object]] = {}
     for key, given in by_column.items():
@@ -87,8 +91,9 @@ def _columns(by_column: Mapping[str, object], *, hidden: object, more: object) -
                     key=("columns", name, key),
                 )
             said[key] = value
-    for name in _names("hidden", hidden):
-        columns.setdefault(name, {})["hidden"] = True
+    for key, given in flags.items():
+        for name in _names(key, given):
+            columns.setdefault(name, {})[key] = True
     for name in _names("columns", more):
         columns.setdefault(name, {})
     return columns

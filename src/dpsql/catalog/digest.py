@@ -76,6 +76,7 @@ def _column(column: ColumnPolicy) -> Json:
         "keys": _keys(column.keys),
         "hidden": column.hidden,
         "not_null": column.not_null,
+        "unique": column.unique,
     }
 
 

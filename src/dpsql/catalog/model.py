@@ -58,6 +58,8 @@ class ColumnPolicy:
     hidden: bool = False
     not_null: bool = False
     """Declared by `nulls = "never"`. Trusted for nothing that protects; an engine's constraint is."""
+    unique: bool = False
+    """Of a public table: no two rows have the same value. Enforced by the plan wherever it rests on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,6 +162,13 @@ def _private(table: TablePolicy) -> Iterator[Mistake]:
 
 
 def _column(column: ColumnPolicy, table: TablePolicy) -> Iterator[Mistake]:
+    if column.unique and not table.public:
+        yield Mistake(
+            "has meaning in a public table only",
+            why="it says how many public rows one row can meet; for people there is unique = true of the table",
+            fix="leave out unique",
+            key=("unique",),
+        )
     if column.hidden and column.keys is not None:
         yield Mistake(
             "a hidden column has no keys",

@@ -279,6 +279,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             )
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
+        case Group():
+            return source(relation.input, bounded)
         case _:
             return Node(text=type(relation).__name__.lower())
 

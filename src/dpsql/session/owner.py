@@ -53,7 +53,7 @@ class Owner:
         hidden: Iterable[str] = (),
         types: Mapping[str, str | SqlType] | None = None,
         columns: Iterable[str] | Literal["all"] | None = None,
-        unique: bool = False,
+        unique: bool | Iterable[str] = False,
         rows: int | str | None = None,
         rows_public: bool = False,
         rows_per_person: int | None = None,

@@ -141,6 +141,8 @@ def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
 
 def _one_row_each(query: Resolved) -> bool:
     """A unit is a row, or the engine enforces that no person has two; nothing multiplies them on the way."""
+    if all(table.unit_row for table in _private(query)):
+        return True  # each finds one public partner at most: `check` refuses any other join
     relation: Relation = query.relation
     while isinstance(relation, Filter | Project):
         relation = relation.input
@@ -148,7 +150,7 @@ def _one_row_each(query: Resolved) -> bool:
         return False
     table = query.catalog.policy.tables[relation.table]
     unique = {frozenset(map(folded, key)) for key in query.catalog.schema[relation.table].unique}
-    return table.unit_row or frozenset(table.person) in unique
+    return frozenset(table.person) in unique
 
 
 def _row_cap(query: Resolved) -> int:
@@ -179,7 +181,8 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
         raise Unbounded(
             f"{table.name} does not say {name}",
             why="without a limit one person could have any number of rows, and no finite noise would hide them",
-            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped",
+            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
+            "Where each person has one row at most, unique = true says so",
         )
     return value
 

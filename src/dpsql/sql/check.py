@@ -117,15 +117,21 @@ def one_person_per_row(query: Resolved) -> None:
 
 
 def rows_protected_alone(query: Resolved) -> None:
-    """Where each row is its own unit, a join would give a row several copies."""
-    by_row = [name for name in query.private_tables if query.catalog.policy.tables[name].unit_row]
-    if by_row and any(use.role is Role.JOIN for use in query.uses):
-        raise TwoPeople(
-            f"{by_row[0]} is protected row by row and cannot be joined",
-            why="one row could meet any number of others and appear as often",
-            fix="ask about the table alone, or protect it by person",
-            at=next(use.at for use in query.uses if use.role is Role.JOIN),
-        )
+    """Where each row is its own unit, a join must not give a row several copies."""
+    tables = query.catalog.policy.tables
+    for meeting in query.meetings:
+        by_row = [name for name in meeting.tables if tables[name].unit_row]
+        public = [name for name in meeting.tables if tables[name].public]
+        if by_row:
+            raise TwoPeople(
+                f"a row of {by_row[0]} is protected by itself and could meet any number of rows here",
+                why="it would count as often as it finds a partner",
+                fix=f"join on equality with a column of {public[0]} whose values are all different; if the engine does "
+                f"not enforce that, the owner says so: unique = true for the column in [table.{public[0]}.columns]"
+                if public
+                else "ask about the table alone, or protect it by person",
+                at=meeting.at,
+            )
 
 
 def known_aggregates(query: Resolved) -> None:

@@ -10,6 +10,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.expressions import condition
+from dpsql.sql.lookups import Pair, equated, met_once
 from dpsql.sql.relations import Join
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, all_equal
@@ -17,10 +18,8 @@ from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
 from dpsql.sql.uses import Meeting, Notes, Role
 
-_Pair: TypeAlias = tuple[int, int]
-"""A column of the left side and one of the right."""
 Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
-"""The same by (table, column) of the policy."""
+"""Two columns by (table, column) of the policy."""
 
 
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
@@ -40,11 +39,7 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     if left.private and right.private:
         notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
     return Source(
-        relation=Join(
-            left=left.relation,
-            right=right.relation,
-            condition=_within_one_person(scalar, left, right) if tied else scalar,
-        ),
+        relation=_paired(scalar, left, right, tied, notes, item.at),
         scope=scope,
         private=left.private or right.private,
         owner=left.owner or right.owner,
@@ -73,10 +68,8 @@ def _refused(item: Joined, left: Source, right: Source, notes: Notes) -> NotSupp
 
 def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:
     """A condition that makes both rows one person's, in columns of the two tables alone; None where there is none."""
-    for tie in ties(left, right):
-        if tie:
-            return " AND ".join(f"{a}.{x} = {b}.{y}" for (a, x), (b, y) in sorted(tie))
-    return None
+    tie = next(ties(left, right), None)
+    return None if tie is None else " AND ".join(f"{a}.{x} = {b}.{y}" for (a, x), (b, y) in sorted(tie))
 
 
 def _require_aliases(left: Scope, right: Scope, at: At) -> None:
@@ -114,15 +107,23 @@ def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Note
     return tuple(parts)
 
 
-def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[_Pair], notes: Notes) -> bool:
+def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes) -> bool:
     """True where a part of the condition chooses rows by what they hold.
 
     A hidden column may be equated with its partner in the tie of two owners and with nothing else: equality with a
     public table, with a constant of a subquery or with another column of the same person asks for its value.
     """
-    pair = _equated(part, left, right)
+    pair = equated(part, left, right)
     hidden = any(notes.columns[number].hidden for number in columns_of(part))
     return pair is None or (hidden and pair not in tied)
+
+
+def _paired(scalar: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes, at: At) -> Join:
+    if tied:
+        scalar = _within_one_person(scalar, left, right)
+    elif (left.by_row or right.by_row) and not (left.private and right.private):
+        return met_once(scalar, left, right, notes, at)
+    return Join(left=left.relation, right=right.relation, condition=scalar)
 
 
 def _within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
@@ -134,20 +135,22 @@ def _within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
     return inner.all_of(scalar, all_equal(left.owner, right.owner))
 
 
-def _tied(scalar: Scalar, left: Source, right: Source, notes: Notes) -> frozenset[_Pair]:
+def _tied(scalar: Scalar, left: Source, right: Source, notes: Notes) -> frozenset[Pair]:
     """The equalities, column to column, by which both rows are of one person; none where the person is left open."""
     if not left.owner or not right.owner:
         return frozenset()
-    pairs = [pair for part in conjuncts(scalar) if (pair := _equated(part, left, right)) is not None]
-    equated = {(a, b): (notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
+    pairs = [pair for part in conjuncts(scalar) if (pair := equated(part, left, right)) is not None]
+    origins = {(a, b): (notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
     tables = notes.catalog.policy.tables
     found = [tie for a in left.tables for b in right.tables for tie in ties(tables[a], tables[b])]
-    complete = frozenset().union(*(tie for tie in found if tie <= set(equated.values())))
-    return frozenset(pair for pair, equality in equated.items() if equality in complete)
+    complete = frozenset().union(*(tie for tie in found if tie <= set(origins.values())))
+    return frozenset(pair for pair, equality in origins.items() if equality in complete)
 
 
 def ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[Equality]]:
-    """Each set of equalities that ties a row of `a` to the owner of a row of `b`."""
+    """Each set of equalities that ties a row of `a` to the owner of a row of `b`; none for rows that are units."""
+    if a.unit_row or b.unit_row:
+        return
     if not a.path and not b.path:
         yield _equal(a, a.person, b, b.person)
     if a.path and a.path[0].table == b.name:  # `a` leads through a key of `b`
@@ -160,18 +163,3 @@ def ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[Equality]]:
 
 def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[Equality]:
     return frozenset(((a.name, x), (b.name, y)) for x, y in zip(left, right, strict=True))
-
-
-def _equated(scalar: Scalar, left: Source, right: Source) -> _Pair | None:
-    """The two columns of a plain equality across a join; a conversion on either side makes it something else."""
-    match scalar:
-        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, a) and _holds(right, b):
-            return a, b
-        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, b) and _holds(right, a):
-            return b, a
-        case _:
-            return None
-
-
-def _holds(source: Source, number: int) -> bool:
-    return any(column.id == number for column in source.relation.columns)

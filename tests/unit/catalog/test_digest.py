@@ -117,6 +117,12 @@ def test_what_changes_a_plan_changes_the_digest(before, after):
     assert of(text, "visits") != of(BASE, "visits")
 
 
+def test_a_key_without_duplicates_changes_the_digest():
+    wards = "[table.wards]\npublic = true\n"
+    plain = changed(wards, wards + "columns.w = {}\n")
+    assert of(plain, "wards") != of(plain.replace("columns.w = {}", "columns.w.unique = true"), "wards")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

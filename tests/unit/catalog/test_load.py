@@ -475,6 +475,12 @@ class TestTables:
             f"p.toml:5 table.t.{line.split()[0]}: has no meaning"
         )
 
+    def test_a_column_without_duplicates(self):
+        assert table("public = true\ncolumns.id.unique = true").columns["id"].unique
+        assert refusal('[table.t]\nperson = "p"\n[table.t.columns]\nid = { unique = true }').startswith(
+            "p.toml:6 table.t.columns.id.unique: has meaning in a public table only"
+        )
+
     def test_unique(self):
         assert table('person = "p"\nunique = true\nrows_per_person = 1').unique
         assert refusal('[table.t]\nperson = "p"\nunique = true\nrows_per_person = 2').startswith(

@@ -6,7 +6,7 @@ from datetime import date
 
 from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
-from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.model import Catalog, EngineColumn, EngineTable
 from dpsql.catalog.types import SqlType
 from dpsql.sql.parse import parse
 from dpsql.sql.resolve import Resolved, resolve
@@ -80,4 +80,8 @@ CLINIC = checked(loads(POLICY, name="dpsql.toml"), SCHEMA)
 
 
 def resolved(sql: str, *, readable: frozenset[str] = frozenset(CLINIC.policy.tables)) -> Resolved:
-    return resolve(parse(sql, dialect="duckdb"), CLINIC, readable=readable, today=date(2026, 1, 1))
+    return resolved_in(CLINIC, sql, readable=readable)
+
+
+def resolved_in(catalog: Catalog, sql: str, *, readable: frozenset[str] = frozenset(CLINIC.policy.tables)) -> Resolved:
+    return resolve(parse(sql, dialect="duckdb"), catalog, readable=readable, today=date(2026, 1, 1))

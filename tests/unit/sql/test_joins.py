@@ -102,6 +102,8 @@ def test_the_ties_of_two_tables():
         "people.house = visits.house AND people.number = visits.number"
     )
     assert tie_of(TABLES["tests"], TABLES["people"]) is None
+    assert tie_of(TABLES["meters"], TABLES["people"]) is None
+    assert tie_of(TABLES["meters"], TABLES["meters"]) is None
 
 
 @pytest.mark.parametrize(
