@@ -7,7 +7,7 @@ from dataclasses import replace
 from dpsql.catalog.names import folded
 from dpsql.errors import BadName
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import At, Call, Expression, Item, Name, Over
+from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 
@@ -26,6 +26,14 @@ def aliased(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Ex
     if isinstance(expression, Call):
         return replace(expression, arguments=tuple(aliased(each, items, scope) for each in expression.arguments))
     return expression
+
+
+def meant(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Expression:
+    """What GROUP BY names: an ordinal or an alias stands for a column of the SELECT list."""
+    if isinstance(expression, Literal) and type(expression.value) is int:
+        require_ordinal(expression.value, len(items), expression.at)
+        return items[expression.value - 1].expression
+    return aliased(expression, items, scope) if isinstance(expression, Name) else expression
 
 
 def require_ordinal(ordinal: int, columns: int, at: At) -> None:

@@ -10,7 +10,7 @@ from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
-from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, require_ordinal
+from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -131,23 +131,14 @@ class _Reader:
 
     def key(self, expression: Expression) -> GroupKey:
         """One expression of GROUP BY: a column, an ordinal, an alias, or an expression."""
-        meant = self._meant(expression)
-        scalar = self._row(meant)
-        self.notes.use(Role.GROUP, scalar, meant.at)
+        means = meant(expression, self.items, self.scope)
+        scalar = self._row(means)
+        self.notes.use(Role.GROUP, scalar, means.at)
         column = self.notes.computed("", scalar)
         if isinstance(scalar, ColumnRef):
             column = replace(self.notes.columns[scalar.id], id=column.id, name="")
             self.notes.know(column)
-        return GroupKey(column=column, expression=scalar, text=self._text(meant), at=meant.at)
-
-    def _meant(self, expression: Expression) -> Expression:
-        if isinstance(expression, Literal) and type(expression.value) is int:
-            return self._item(expression.value, expression.at).expression
-        return aliased(expression, self.items, self.scope) if isinstance(expression, Name) else expression
-
-    def _item(self, ordinal: int, at: At) -> Item:
-        require_ordinal(ordinal, len(self.items), at)
-        return self.items[ordinal - 1]
+        return GroupKey(column=column, expression=scalar, text=self._text(means), at=means.at)
 
     def _text(self, expression: Expression) -> str:
         return self.notes.text[slice(*expression.at)] if expression.at else ""
@@ -283,8 +274,8 @@ class _Reader:
         """ORDER BY an ordinal, an alias, or any expression over released columns."""
         expression = key.expression
         if isinstance(expression, Literal) and type(expression.value) is int:
-            item = self._item(expression.value, expression.at)
-            return self._sorted(key, columns[self.items.index(item)].expression)
+            require_ordinal(expression.value, len(columns), expression.at)
+            return self._sorted(key, columns[expression.value - 1].expression)
         if isinstance(expression, Name) and len(expression.parts) == 1:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:

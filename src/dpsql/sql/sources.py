@@ -10,7 +10,7 @@ from dpsql.catalog.model import TablePolicy
 from dpsql.errors import BadName, NobodyLeft, NotPermitted, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
-from dpsql.sql.items import alias_of, aliased, has_aggregate, require_ordinal
+from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.joins import joined
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
@@ -224,7 +224,8 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
     """GROUP BY or DISTINCT in a subquery: refused, with the reason that holds for its rows."""
     word = "DISTINCT" if query.distinct else "An aggregate or GROUP BY"
     person = notes.catalog.policy.person.name
-    if not source.private or _holds_person(by, source, notes):
+    grouped = tuple(meant(expression, query.items, source.scope) for expression in by)
+    if _holds_person(grouped, source, notes) or not source.private:
         rows = f"rows that stay one {person}'s" if source.private else "public rows"
         return NotSupported(
             f"{word} inside a subquery is not available",

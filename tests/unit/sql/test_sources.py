@@ -90,6 +90,8 @@ def test_a_table_that_may_not_be_read():
         ("SELECT house, COUNT(*) FROM people GROUP BY house", NobodyLeft),  # half a person
         ("SELECT visit, COUNT(*) FROM tests GROUP BY visit", NobodyLeft),
         ("SELECT house, number, SUM(cost) FROM visits GROUP BY house, number", NotSupported),
+        ("SELECT house AS h, number AS n, SUM(cost) FROM visits GROUP BY h, 2", NotSupported),
+        ("SELECT cost % 2 AS c, COUNT(*) FROM visits GROUP BY c", NobodyLeft),
         ("SELECT DISTINCT house, number FROM visits", NotSupported),
         ("SELECT DISTINCT * FROM visits", NotSupported),
         ("SELECT code, COUNT(*) FROM codes GROUP BY code", NotSupported),
