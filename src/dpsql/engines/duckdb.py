@@ -18,7 +18,7 @@ import duckdb
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.model import EngineTable
 from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, quoted, read_schema, redefined
 from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
 from dpsql.engines.engine import Rows, engine_failed
 from dpsql.engines.hardening import hardened
@@ -189,6 +189,12 @@ class DuckdbEngine:
             fix="check that it can be read, that every line has as many fields as the first, and that it fits"
             " memory_limit",
         )
+
+    def remove(self, name: str, /) -> None:
+        """Drops a table that was added."""
+        self._guarded(lambda cursor: cursor.execute(f"DROP TABLE IF EXISTS memory.main.{quoted(name)}").fetchall())
+        with self._reading:
+            self._schema = None
 
     def _require_free(self, name: str) -> None:
         if self._file:

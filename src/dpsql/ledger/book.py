@@ -10,7 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
 from dpsql.ledger.encoding import charge_to_json
-from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import Page
 from dpsql.ledger.replay import replayed, totals_broken
 
@@ -46,6 +46,10 @@ class BookLedger(ABC):
         account = Account.opened(epsilon=epsilon, delta=delta, delta_prime=delta_prime)
         with self.writing() as page:
             laws.promise(page, account)
+
+    def own(self, ownership: Ownership) -> None:
+        with self.writing() as page:
+            laws.own(page, ownership)
 
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:
         with self.writing() as page:

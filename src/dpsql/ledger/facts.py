@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dpsql.accounting.account import Account
-from dpsql.ledger.ledger import Charge, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, ReleasedStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,4 +48,4 @@ class Stored:
     released: ReleasedStep
 
 
-Fact: TypeAlias = Opened | Promised | Granted | Charge | Retried | Stored
+Fact: TypeAlias = Opened | Promised | Ownership | Granted | Charge | Retried | Stored

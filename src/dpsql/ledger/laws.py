@@ -5,16 +5,17 @@ Each law looks first and writes last, inside the one transaction its page is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, triple
-from dpsql.errors import BadParameter, InternalError, LedgerBroken, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, InternalError, LedgerBroken, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Granted, Promised, Retried, Stored
-from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.require import require_count, require_epsilon
 
@@ -38,9 +39,46 @@ def promise(page: Page, account: Account) -> None:
         )
 
 
+def own(page: Page, said: Ownership) -> None:
+    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added."""
+    _promised(page)
+    known: dict[str, str] = {}
+    for fact in page.facts_of(Ownership):
+        known |= _owners(fact)
+    changed = [(what, known[what], now) for what, now in _owners(said).items() if known.get(what, now) != now]
+    if changed:
+        raise _owned_otherwise(changed)
+    added = tuple(sorted((table, way) for table, way in said.tables if f"table {table}" not in known))
+    if added or not known:
+        page.append(Ownership(relation=said.relation, tables=added))
+
+
+def _owners(said: Ownership) -> dict[str, str]:
+    return {"the relation": said.relation, **{f"table {table}": way for table, way in said.tables}}
+
+
+def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:
+    told = "; ".join(f"{what} was `{before}` and is now `{now}`" for what, before, now in changed)
+    return BadPolicy(
+        f"the promise of this ledger is about other people: {told}",
+        why="what was spent so far protects people as they were declared then; declared otherwise, nobody could say"
+        " what one person was promised",
+        fix="put it back as it was, or close this ledger and open a new one: people are then promised the sum of both",
+    )
+
+
 def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
     """Set the budget of an analyst; what was spent stays spent."""
     require_name(analyst)
+    source = _promised(page)
+    granted = source.grant(epsilon=epsilon)
+    known = page.account(analyst)
+    if known is None or known.epsilon != granted.epsilon:
+        page.append(Granted(analyst=analyst, epsilon=granted.epsilon))
+        page.keep_account(analyst, granted if known is None else replace(granted, spent=known.spent))
+
+
+def _promised(page: Page) -> Account:
     source = page.account(SOURCE)
     if source is None:
         raise BadParameter(
@@ -48,11 +86,7 @@ def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
             why="a grant is a spending limit under the promise of the source, and there is none yet",
             fix="make the promise first: (ε, δ) for every person, over the life of the ledger",
         )
-    granted = source.grant(epsilon=epsilon)
-    known = page.account(analyst)
-    if known is None or known.epsilon != granted.epsilon:
-        page.append(Granted(analyst=analyst, epsilon=granted.epsilon))
-        page.keep_account(analyst, granted if known is None else replace(granted, spent=known.spent))
+    return source
 
 
 def account(page: Page, analyst: str | None) -> Account:

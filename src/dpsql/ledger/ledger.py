@@ -25,6 +25,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """Whom the promise is about: which two databases are neighbours, and whose the rows of each table are."""
+
+    relation: str
+    tables: tuple[tuple[str, str], ...]
+    """(name in the engine, way to its person in the words of the policy), each table once, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """A request to pay for one plan, all of its steps at once."""
 
@@ -83,6 +92,11 @@ class Ledger(Protocol):
 
     def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction) -> None:
         """Open the account of the source. The same promise again is nothing; another one is refused."""
+        ...
+
+    def own(self, ownership: Ownership) -> None:
+        """Say whom the promise is about. What was said before is nothing, and tables of which nothing was said are
+        added; a table that is owned otherwise, or another relation, is BadPolicy."""
         ...
 
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:

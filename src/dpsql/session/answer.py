@@ -20,6 +20,7 @@ from dpsql.plan.seal import Sealed, seal
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
+from dpsql.session.declared import Declared
 from dpsql.session.describing import described
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
@@ -36,13 +37,18 @@ from dpsql.sql.syntax import Purpose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an analyst stands: the catalogue, the engine, the ledger, whose grant pays, and the source of chance."""
+    """Where an analyst stands: what is declared, the engine, the ledger, whose grant pays, and the source of chance."""
 
-    catalog: Catalog
+    declared: Declared
     engine: Engine
     ledger: Ledger
     grant: Grant
     source: Source
+
+    @property
+    def catalog(self) -> Catalog:
+        """What holds now; a plan is made under one catalogue from its first stage to its last."""
+        return self.declared.catalog
 
     @property
     def accounts(self) -> tuple[Account, ...]:
@@ -59,27 +65,28 @@ def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
 
     Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored.
     """
-    accounts, defaults = place.accounts, place.catalog.policy.defaults
-    sealed = planned(text, terms_of(ask, defaults, accounts), place, today=today)
+    accounts, catalog = place.accounts, place.catalog
+    defaults = catalog.policy.defaults
+    sealed = planned(text, terms_of(ask, defaults, accounts), place, catalog, today=today)
     if sealed.plan.stored is None and not sealed.plan.terms.gaussian_rho:
-        before = planned(text, terms_of(ask, defaults, accounts, as_if_unspent=True), place, today=today)
+        before = planned(text, terms_of(ask, defaults, accounts, as_if_unspent=True), place, catalog, today=today)
         return before if before.plan.stored is not None else sealed
     return sealed
 
 
-def planned(text: str, offered: tuple[Wishes, Terms], place: Place, *, today: date) -> Sealed:
+def planned(text: str, offered: tuple[Wishes, Terms], place: Place, catalog: Catalog, *, today: date) -> Sealed:
     """The stages up to the charge, in their order."""
     wishes, terms = offered
-    readable = readable_tables(place.grant, place.catalog, today=today)  # nothing is said of other tables
+    readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
-    resolved = resolve(parsed, place.catalog, readable=readable, today=today)  # names, types, owners
+    resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners
     checked = check(resolved)  # refuses what has no theorem
     permit(checked, terms, place.grant)
     bounded = bound(checked, wishes)  # contributions
     rewritten = rewrite(bounded)  # what the engine will run
     recalled = recall(rewritten, place.ledger, dialect=place.dialect)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
-    return seal(plan, place.catalog)  # derived again, independently
+    return seal(plan, catalog)  # derived again, independently
 
 
 def answer(sealed: Sealed, place: Place) -> Answer:

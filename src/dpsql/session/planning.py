@@ -53,11 +53,8 @@ class Planner:
                 why="a price is a share of what is promised",
                 fix="add [promise] with epsilon and delta",
             )
-        ledger = MemoryLedger()
-        promise = loaded.promise
-        ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-        owner = Owner(policy=loaded, engine=open_source(loaded.source), ledger=ledger, source=SYSTEM)
-        self._analyst: Analyst = owner.admit(Grant(to="planner", budget=promise.epsilon))
+        owner = Owner(policy=loaded, engine=open_source(loaded.source), ledger=MemoryLedger(), source=SYSTEM)
+        self._analyst: Analyst = owner.admit(Grant(to="planner", budget=loaded.promise.epsilon))
 
     def verdicts(self, text: str) -> Iterator[Verdict]:
         """One per statement; text that cannot be read at all is one refused statement."""

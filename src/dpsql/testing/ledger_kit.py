@@ -22,7 +22,8 @@ from dpsql.errors import (
 from dpsql.ledger.ledger import Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
 from dpsql.testing.accountant_kit import Mystery
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, TOLD, LedgerCase, asking, at_once, refused
+from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, TOLD, asking, at_once, refused
+from dpsql.testing.ledger_declarations import DeclarationLaws
 
 _PARTS: Final = ("plan", "policy", "data_version")
 
@@ -31,7 +32,7 @@ class _Disguised(Pure):
     """A subclass prices as its parent, and would be read again as something else."""
 
 
-class LedgerKit(LedgerCase):
+class LedgerKit(DeclarationLaws):
     """Say how a fresh ledger is made; the laws follow."""
 
     threads: ClassVar[int] = 16

@@ -109,6 +109,19 @@ def replaces_promise(monkeypatch):
     monkeypatch.setattr(laws, "promise", lambda page, account: page.keep_account(SOURCE, account))
 
 
+def owned_by_whoever_comes_last(monkeypatch):
+    monkeypatch.setattr(laws, "own", lambda page, said: page.append(said))
+
+
+def forgets_owners(monkeypatch):
+    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: ())
+
+
+def keeps_the_first_owners_only(monkeypatch):
+    found = MemoryPage.facts_of
+    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: found(self, kind)[:1])
+
+
 def stores_again(monkeypatch):
     def store(page, *, receipt, step, released):
         payment = page.payment(receipt)
@@ -189,6 +202,10 @@ def stays_open(monkeypatch):
             for part in ("plan", "policy", "data_version")
         ),
         (forgets_spending, "a_changed_grant_keeps_the_spending"),
+        (owned_by_whoever_comes_last, "owners_need_a_promise"),
+        (owned_by_whoever_comes_last, "the_same_owners_again_are_nothing"),
+        (forgets_owners, "other_owners_are_refused"),
+        (keeps_the_first_owners_only, "tables_are_added_and_then_stay"),
         (replaces_promise, "the_same_promise_again_is_nothing"),
         (replaces_promise, "another_promise_is_refused"),
         (stores_again, "a_step_is_stored_once"),

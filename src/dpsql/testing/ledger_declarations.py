@@ -1,0 +1,63 @@
+"""The laws of what a ledger keeps of the owner's declarations: whom the promise is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from dpsql.errors import BadParameter, BadPolicy
+from dpsql.ledger.ledger import Ownership
+from dpsql.testing.ledger_cases import LedgerCase, asking, refused
+
+PERSON: Final = 'person = "id"'
+PUBLIC: Final = "public = true"
+OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wards", PUBLIC)))
+
+
+class DeclarationLaws(LedgerCase):
+    """Who owns rows does not change under a promise."""
+
+    def test_owners_need_a_promise(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        with refused(BadParameter):
+            ledger.own(OWNED)
+        ledger.verify()
+
+    def test_the_same_owners_again_are_nothing(self, tmp_path: Path) -> None:
+        """Receipts are numbered by entries: nothing came between the two."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        first = ledger.charge(asking("a"))
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=OWNED.tables[1:]))
+        ledger.own(replace(OWNED, tables=()))
+        assert ledger.charge(asking("b")).number == first.number + 1
+        ledger.verify()
+
+    def test_other_owners_are_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        for change in (
+            replace(OWNED, relation="change_one"),
+            replace(OWNED, tables=(("people", 'person = "household"'),)),
+            replace(OWNED, tables=(("people", PUBLIC),)),
+            replace(OWNED, tables=(("people", 'unit = "row"'),)),
+            replace(OWNED, tables=(("wards", PERSON),)),
+            replace(OWNED, tables=(("beds", PERSON), ("people", PUBLIC))),
+        ):
+            with refused(BadPolicy):
+                ledger.own(change)
+        ledger.own(replace(OWNED, tables=(("beds", PUBLIC),)))  # nothing of what was refused is kept
+        ledger.verify()
+
+    def test_tables_are_added_and_then_stay(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=(*OWNED.tables, ("visits", PERSON))))
+        for table in ("people", "visits"):
+            with refused(BadPolicy):
+                ledger.own(replace(OWNED, tables=((table, PUBLIC),)))
+        with refused(BadPolicy):
+            ledger.own(Ownership(relation="change_one", tables=(("beds", PERSON),)))
+        ledger.verify()
