@@ -256,13 +256,13 @@ def _grant(grant: Grant, policy: Policy) -> Iterator[Mistake]:
 
 
 def _twice_granted(grants: tuple[Grant, ...]) -> Iterator[Mistake]:
-    seen: set[tuple[str, bool]] = set()
+    seen: set[str] = set()
     for index, grant in enumerate(grants):
-        if (grant.to, grant.group) in seen:
+        if grant.to in seen:
             yield Mistake(
                 f"a second grant to {grant.to}",
                 why="one analyst has one limit; two would have to be added up or chosen from",
                 fix="keep one of them",
                 key=("grant", index),
             )
-        seen.add((grant.to, grant.group))
+        seen.add(grant.to)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpsql import DpsqlError, Planner
@@ -29,7 +30,12 @@ def run(chosen: argparse.Namespace) -> int:
     except DpsqlError as error:
         print(error, file=sys.stderr)
         return BAD_POLICY
-    for name in chosen.files:
+    with planner:
+        return _priced(planner, chosen.files)
+
+
+def _priced(planner: Planner, files: Sequence[str]) -> int:
+    for name in files:
         try:
             text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
         except OSError as error:

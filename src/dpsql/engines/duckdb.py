@@ -20,7 +20,7 @@ from dpsql.catalog.model import EngineTable
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, quoted, read_schema, redefined
 from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
-from dpsql.engines.engine import Rows, engine_failed
+from dpsql.engines.engine import Limits, Rows, engine_failed
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
 from dpsql.privacy.exact import Exact
@@ -123,9 +123,13 @@ class DuckdbEngine:
         return cls(connection, timeout=timeout, on_failure=on_failure, file=False)
 
     @classmethod
-    def of_address(cls, address: str, /) -> DuckdbEngine:
+    def of_address(cls, address: str, limits: Limits, /) -> DuckdbEngine:
         """The engine at `memory:`, `duckdb:///absolute/path` or `duckdb://relative/path`; paths as they are written."""
-        return cls.in_memory() if address == "memory:" else cls.of_file(address.removeprefix("duckdb://"))
+        memory_limit, threads, timeout = limits.memory_limit, limits.threads, limits.timeout
+        if address == "memory:":
+            return cls.in_memory(memory_limit=memory_limit, threads=threads, timeout=timeout)
+        path = address.removeprefix("duckdb://")
+        return cls.of_file(path, memory_limit=memory_limit, threads=threads, timeout=timeout)
 
     @property
     def capabilities(self) -> Capabilities:

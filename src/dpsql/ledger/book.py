@@ -51,6 +51,10 @@ class BookLedger(ABC):
         with self.writing() as page:
             laws.own(page, ownership)
 
+    def data_version(self, label: str | None = None) -> str:
+        with self.reading() if label is None else self.writing() as page:
+            return laws.data_version(page, label)
+
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:
         with self.writing() as page:
             laws.grant(page, analyst, epsilon=epsilon)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dpsql.ledger import encoding
-from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored
+from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored, Versioned
 from dpsql.ledger.ledger import Charge, Ownership
 
 SCHEMA: Final = 1
@@ -57,6 +57,10 @@ def _pair(said: list[str]) -> tuple[str, str]:
     return table, way
 
 
+def _versioned(payload: bytes) -> Versioned:
+    return Versioned(label=encoding.json_value(payload)["label"])
+
+
 def _granted(payload: bytes) -> Granted:
     value = encoding.json_value(payload)
     return Granted(analyst=value["analyst"], epsilon=encoding.fraction_from_text(value["epsilon"]))
@@ -95,6 +99,7 @@ _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
         "owners",
         lambda fact: encoding.json_bytes({"relation": fact.relation, "tables": [list(said) for said in fact.tables]}),
     ),
+    Versioned: ("version", lambda fact: encoding.json_bytes({"label": fact.label})),
     Granted: (
         "grant",
         lambda fact: encoding.json_bytes({"analyst": fact.analyst, "epsilon": encoding.fraction_to_text(fact.epsilon)}),
@@ -107,6 +112,7 @@ _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "opened": _opened,
     "promise": _promised,
     "owners": _ownership,
+    "version": _versioned,
     "grant": _granted,
     "charge": _charged,
     "retry": _retried,

@@ -14,8 +14,8 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, triple
 from dpsql.errors import BadParameter, BadPolicy, InternalError, LedgerBroken, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
-from dpsql.ledger.facts import Granted, Promised, Retried, Stored
-from dpsql.ledger.ledger import Charge, Ownership, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.facts import Granted, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import FIRST_VERSION, Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.require import require_count, require_epsilon
 
@@ -65,6 +65,16 @@ def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:
         " what one person was promised",
         fix="put it back as it was, or close this ledger and open a new one: people are then promised the sum of both",
     )
+
+
+def data_version(page: Page, label: str | None) -> str:
+    """Keep the label of the data; the same again is nothing."""
+    known = page.facts_of(Versioned)
+    now = known[-1].label if known else FIRST_VERSION
+    if label is None or label == now:
+        return now
+    page.append(Versioned(label=_readable(label, "a data version", "stored answers are told again by this label")))
+    return label
 
 
 def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
@@ -182,12 +192,18 @@ def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:
 
 def require_name(analyst: str) -> str:
     """The name of an analyst, checked: text that looks the same to everybody who reads it."""
-    if isinstance(analyst, str) and 0 < len(analyst) <= LONGEST_NAME and analyst.isprintable():
-        return analyst
+    return _readable(
+        analyst, "the name of an analyst", "spending is kept by name; an empty or invisible one could stand for anybody"
+    )
+
+
+def _readable(text: str, what: str, why: str) -> str:
+    if isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable():
+        return text
     raise BadParameter(
-        f"the name of an analyst must be printable text of 1 to {LONGEST_NAME} characters",
-        why="spending is kept by name; an empty or invisible one could stand for anybody",
-        fix="use the name the analyst logs in with",
+        f"{what} must be printable text of 1 to {LONGEST_NAME} characters",
+        why=why,
+        fix="choose a short word without line breaks",
     )
 
 

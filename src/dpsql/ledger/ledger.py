@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.privacy.events import Event
 
 KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
+
+
+FIRST_VERSION: Final = "1"
+"""The data version before the owner says another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +101,10 @@ class Ledger(Protocol):
     def own(self, ownership: Ownership) -> None:
         """Say whom the promise is about. What was said before is nothing, and tables of which nothing was said are
         added; a table that is owned otherwise, or another relation, is BadPolicy."""
+        ...
+
+    def data_version(self, label: str | None = None) -> str:
+        """The label of the data from here on; None: as it was left. It stays until the owner says another one."""
         ...
 
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:

@@ -31,6 +31,8 @@ class Owner:
     def __init__(self, *, policy: Policy, engine: Engine, ledger: Ledger, source: Source) -> None:
         """Use `dpsql.open`."""
         self._engine, self._ledger, self._source = engine, ledger, source
+        self._version_is_written = policy.data_version is not None
+        policy = replace(policy, data_version=ledger.data_version(policy.data_version))
         self._declared = Declared(policy, engine=engine, ledger=ledger)
         if policy.promise is not None:
             self._keep(policy.promise)
@@ -185,8 +187,17 @@ class Owner:
         return Budget.of(self._ledger.account())
 
     def new_data_version(self, label: str) -> None:
-        """Say that the data have changed: stored answers are of the old version. The budget is the same one."""
-        self._declared.adopt(replace(self._declared.policy, data_version=label))
+        """Say that the data have changed: stored answers are of the old version. The budget is the same one.
+
+        The ledger keeps the label, so that it holds after a restart too.
+        """
+        if self._version_is_written:
+            raise NotPermitted(
+                "the policy file says the data version",
+                why="said here as well, it would be the old one again when the file is opened the next time",
+                fix=f'write data_version = "{label}" in [source] and open the file again',
+            )
+        self._declared.adopt(replace(self._declared.policy, data_version=self._ledger.data_version(label)))
 
     def close(self) -> None:
         self._engine.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpsql.catalog.digest import digest
-from dpsql.ledger.ledger import Ledger, Question
+from dpsql.ledger.ledger import FIRST_VERSION, Ledger, Question
 from dpsql.plan.recall import Recalled, Stored
 from dpsql.plan.record import plan_digest, stored_noises, stored_people
 from dpsql.sql.rewrite import Rewritten
@@ -16,7 +16,7 @@ def recall(rewritten: Rewritten, ledger: Ledger, *, dialect: str) -> Recalled:
         rewritten=rewritten,
         plan=plan_digest(rewritten, dialect=dialect),
         policy=digest(query.catalog, query.tables),
-        data_version=query.catalog.policy.data_version,
+        data_version=query.catalog.policy.data_version or FIRST_VERSION,
     )
     stored = tuple(
         Stored(receipt=release.receipt, noises=stored_noises(release.record), people=stored_people(release.record))

@@ -1,4 +1,4 @@
-"""The laws of what a ledger keeps of the owner's declarations: whom the promise is about."""
+"""The laws of what a ledger keeps of the owner's declarations: whom the promise is about, and the data version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wa
 
 
 class DeclarationLaws(LedgerCase):
-    """Who owns rows does not change under a promise."""
+    """Who owns rows does not change under a promise; the data version does when the owner says so."""
 
     def test_owners_need_a_promise(self, tmp_path: Path) -> None:
         ledger = self.fresh(tmp_path)
@@ -61,3 +61,22 @@ class DeclarationLaws(LedgerCase):
         with refused(BadPolicy):
             ledger.own(Ownership(relation="change_one", tables=(("beds", PERSON),)))
         ledger.verify()
+
+    def test_the_data_version_stays_until_another_one_is_said(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        assert ledger.data_version() == ledger.data_version("1") == "1"
+        assert ledger.data_version("2026-11") == ledger.data_version() == "2026-11"
+        assert ledger.data_version("1") == ledger.data_version() == "1"  # old data may come back
+        for label in ("", "\n", "x" * 300):
+            with refused(BadParameter):
+                ledger.data_version(label)
+        assert ledger.data_version() == "1"
+        ledger.verify()
+
+    def test_the_same_data_version_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.data_version("2")
+        first = ledger.charge(asking("a"))
+        ledger.data_version("2")
+        ledger.data_version()
+        assert ledger.charge(asking("b")).number == first.number + 1

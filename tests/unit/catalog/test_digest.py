@@ -128,10 +128,10 @@ def test_a_key_without_duplicates_changes_the_digest():
     [
         ('name = "patient"', 'name = "guest"\nlabel = "L"\ngroup_size = 3'),
         ("epsilon = 5", "epsilon = 6"),
-        ("cost_per_query = 0.05", "cost_per_query = 0.5\nconfidence = 0.9\nintervals = 'none'"),
+        ("cost_per_query = 0.05", "cost_per_query = 0.5\nconfidence = 0.9"),
         ("rows = 100", "rows = 200"),
         ("budget = 1", "budget = 2"),
-        ('url = "memory:"', 'url = "memory:"\nledger = "L"\ndata_version = "2"'),
+        ('url = "memory:"', 'url = "memory:"\nledger = "L"\nledger_file = "l"\ndata_version = "2"\ntimeout = 9'),
         ("bounds = [0, 110]", "bounds = [0.0, 1.1e2]"),
         ("age = { ", 'AGE = { type = "integer", '),
         ('keys = ["a", "b"]', 'keys = ["b", "a"]'),

@@ -8,7 +8,7 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored
+from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored, Versioned
 from dpsql.ledger.ledger import Ownership
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replayed
@@ -64,6 +64,9 @@ def test_payments_follow_from_the_entries():
         ),
         ([*BEGUN, asking("a", analyst="bob")], 4),
         ([*BEGUN, asking("a"), asking("a")], 5),  # the law would have continued the first
+        ([BEGUN[0], Versioned(label="1")], 2),
+        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 5),
+        ([*BEGUN, Versioned(label="")], 4),
         ([BEGUN[0], OWNED], 2),
         ([*BEGUN, OWNED, OWNED], 5),
         ([*BEGUN, OWNED, replace(OWNED, tables=(("people", "public = true"),))], 5),
