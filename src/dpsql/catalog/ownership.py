@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import PathStep, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded, listed
+from dpsql.catalog.spelling import quoted
 
 Part: TypeAlias = tuple[str | None, tuple[str, ...]]
 """What stands between two arrows: a table, where one is named, and its columns."""
@@ -112,8 +113,8 @@ def _tokens(written: str) -> Iterator[str]:
         if match is None:
             raise _bad_path(written, f"a name or an arrow is expected at {written[position : position + 20]!r}")
         position = match.end()
-        quoted = match["quoted"]
-        yield match["mark"] or " " + folded(quoted.replace('""', '"') if quoted else match["bare"])
+        inside = match["quoted"]
+        yield match["mark"] or " " + folded(inside.replace('""', '"') if inside else match["bare"])
 
 
 def _part(tokens: list[str], written: str) -> Part:
@@ -180,7 +181,7 @@ def _columns(names: tuple[str, ...]) -> str:
 
 def _spelled(name: str) -> str:
     """A name as a path spells it: in quotes where it could be read as something else."""
-    return name if _BARE.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return name if _BARE.fullmatch(name) else quoted(name)
 
 
 def settled(tables: Mapping[str, TablePolicy]) -> tuple[dict[str, TablePolicy], tuple[Mistake, ...]]:

@@ -17,8 +17,9 @@ import duckdb
 
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.model import EngineTable
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, quoted, read_schema, redefined
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
 from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
 from dpsql.engines.engine import Limits, Rows, engine_failed
 from dpsql.engines.hardening import hardened

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 
 Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
@@ -39,17 +40,6 @@ TYPES: Final[Mapping[str, SqlType]] = MappingProxyType(
 )
 """The engine's types that are read. A type that is not here is not read."""
 
-ENGINE_TYPES: Final[Mapping[SqlType, str]] = MappingProxyType(
-    {
-        SqlType.BOOLEAN: "BOOLEAN",
-        SqlType.INTEGER: "BIGINT",
-        SqlType.DOUBLE: "DOUBLE",
-        SqlType.TEXT: "VARCHAR",
-        SqlType.DATE: "DATE",
-        SqlType.TIMESTAMP: "TIMESTAMP",
-    }
-)
-
 # The functions are called by their full names: a database may hold macros of the same name.
 _COLUMNS: Final = """
 SELECT schema_name, table_name, column_name, data_type, is_nullable FROM system.main.duckdb_columns()
@@ -65,11 +55,6 @@ ON lower(own.function_name) = lower(built_in.function_name) WHERE NOT own.intern
 _PROBE: Final = "dpsql_collations"
 _PROBED: Final = f"SELECT sql FROM system.main.duckdb_tables() WHERE temporary AND table_name = '{_PROBE}'"
 _COLLATED: Final = re.compile(r'\bc(\d+) VARCHAR COLLATE (?!"?binary"?[,)])')
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def sql_type(engine_type: str) -> SqlType | None:

@@ -3,9 +3,10 @@
 import duckdb
 import pytest
 
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.duckdb_schema import quoted, sql_type
+from dpsql.engines.duckdb_schema import sql_type
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
 

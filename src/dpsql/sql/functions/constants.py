@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Final, NoReturn
 
+from dpsql.catalog.spelling import ENGINE_TYPES, literal
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadType
 from dpsql.sql.intervals import EVERYTHING, INT64, MICROSECONDS_PER_DAY, Interval, nearest_double
@@ -103,15 +104,6 @@ def timestamp_from(text: str) -> datetime | None:
 
 # ---- printing -------------------------------------------------------------------------------------------------------
 
-ENGINE_TYPES: Final = {
-    SqlType.BOOLEAN: "BOOLEAN",
-    SqlType.INTEGER: "BIGINT",
-    SqlType.DOUBLE: "DOUBLE",
-    SqlType.TEXT: "VARCHAR",
-    SqlType.DATE: "DATE",
-    SqlType.TIMESTAMP: "TIMESTAMP",
-}
-
 
 def print_constant(constant: Constant) -> str:
     """The literal as engine text that is read back as this very value, whatever it contains (rule 4)."""
@@ -170,14 +162,14 @@ def _timestamp(constant: Constant) -> str | None:
 
 
 def quoted(text: str) -> str:
-    """A text literal: only the quote is special, and it is doubled."""
+    """A text literal that an engine reads back as this text."""
     if "\0" in text:
         _refuse("a text literal contains the character NUL", fix="remove it")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         _refuse("a text literal contains half of a character (a lone surrogate)", fix="remove it")
-    return "'" + text.replace("'", "''") + "'"
+    return literal(text)
 
 
 _PRINTERS: Final[dict[SqlType, Callable[[Constant], str | None]]] = {
