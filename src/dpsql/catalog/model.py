@@ -199,6 +199,12 @@ class EngineColumn:
     low: int | None = None
     high: int | None = None
     """Of an integer type: the smallest and largest value it can hold."""
+    wide: bool = False
+    """An integer type that also holds numbers beyond 64 bits: those are read as NULL, so bounds must be declared."""
+    scale: int | None = None
+    """Of a decimal type: how many digits stand behind the point."""
+    instead: str = ""
+    """Of a type that is not read: what the owner can do about it."""
     not_null: bool = False
     """Enforced by the engine."""
 

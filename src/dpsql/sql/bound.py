@@ -198,6 +198,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         cap=cap,
         range=interval,
         argument=_chosen(argument, aggregate.filter),
+        scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
@@ -209,6 +210,15 @@ def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
         return argument
     then = Constant(1, SqlType.INTEGER) if argument is None else argument
     return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
+
+
+def _scale(argument: Scalar | None, query: Resolved) -> int | None:
+    """How many digits stand behind the point, where the argument is an unchanged column of a decimal type."""
+    origin = query.notes.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
+    if origin is None:
+        return None
+    table, name = origin
+    return next(column.scale for column in query.catalog.schema[table].columns if folded(column.name) == name)
 
 
 def _is_person(argument: Scalar, query: Resolved) -> bool:

@@ -19,6 +19,9 @@ from dpsql.sql.slots import Slot
 LARGEST_GRAINS: Final = 2**62
 """A bounded value is a BIGINT of grains."""
 
+MOST_DECIMALS: Final = 2**31
+"""Beyond so many grains between 0 and a bound the last digit of a decimal is too fine: squares must add up too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
@@ -33,6 +36,8 @@ class Subject:
     """Of the argument, by policy and expression."""
     argument: Scalar | None
     """With FILTER folded in; None: every row."""
+    scale: int | None
+    """The argument is a decimal number with so many digits behind the point."""
     of_person: bool
     """The argument is the person itself."""
     public_rows: int | None
@@ -55,7 +60,9 @@ def grain_of(subject: Subject) -> Grain:
     scalar = subject.aggregate.arguments[0]
     if low >= high:  # a constant: the range from 0 to it will do
         low, high = (low, Fraction(0)) if low < 0 else (Fraction(0), max(low, Fraction(1)))
-    grain = column_grain(lower=low, upper=high, whole=scalar.type is not SqlType.DOUBLE)
+    grain = _decimal_grain(low, high, subject.scale) or column_grain(
+        lower=low, upper=high, whole=scalar.type is not SqlType.DOUBLE
+    )
     if max(abs(grain.low), abs(grain.high)) >= LARGEST_GRAINS:
         raise BadParameter(
             f"the bounds of {subject.aggregate.text} are too far from 0 for their width",
@@ -63,6 +70,17 @@ def grain_of(subject: Subject) -> Grain:
             fix="subtract a constant inside the aggregate, or widen the bounds",
         )
     return grain
+
+
+def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
+    """The last digit of a decimal number, so that its sums are exact; None: unknown, or too fine for these bounds.
+
+    A number k·10^-s is read as the double x next to it. Then x·10^s, in doubles, is off k by at most
+    2·2^-53·|k| < 1/2, and rounds to k.
+    """
+    if scale is None or max(abs(low), abs(high)) * 10**scale > MOST_DECIMALS or (high - low) * 10**scale < 2:
+        return None
+    return Grain(lower=low, upper=high, size=Fraction(1, 10**scale))
 
 
 def _unbounded(subject: Subject) -> Unbounded:
