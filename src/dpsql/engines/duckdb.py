@@ -226,7 +226,7 @@ class DuckdbEngine:
             )
         error = engine_failed()
         if self._on_failure is not None:
-            with suppress(Exception):
+            with suppress(Exception):  # a log that fails must not replace the one error by another
                 self._on_failure(error.trace_id, result.kind)
         raise error
 
@@ -250,7 +250,7 @@ class DuckdbEngine:
                         # An interrupt that comes before the statement starts is lost, so it is repeated.
                         _stop(cursor)
                         limit = time.monotonic() + _TICK
-        except Exception as error:
+        except Exception as error:  # whatever it is: another error than the one could tell about rows
             return _Trouble(type(error).__name__)
         return _Trouble(KeyboardInterrupt.__name__) if pressed else results[0]
 
@@ -307,7 +307,7 @@ def _work(
         results.append(work(cursor))
     except DpsqlError as error:  # our own words about a source, before any question
         results.append(_Trouble(type(error).__name__, error))
-    except BaseException as error:
+    except BaseException as error:  # a thread that ends without a result would be waited for for ever
         results.append(_Trouble(type(error).__name__))
     finally:
         done.set()

@@ -8,6 +8,8 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+import duckdb
+
 from dpsql.catalog.model import EngineColumn, EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
@@ -171,6 +173,8 @@ def _collated(ask: Ask, table: str, names: Sequence[str]) -> frozenset[str] | No
         ask(f"CREATE TEMP TABLE {_PROBE} AS SELECT {wanted} FROM {place} WITH NO DATA")
         ((definition,),) = ask(_PROBED)
         ask(f"DROP TABLE temp.{_PROBE}")
-    except Exception:  # whatever it is, this table cannot be read; the others can
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:  # a view on what is not there any more: this table cannot be read; the others can
         return None
     return frozenset(names[int(number)] for number in _COLLATED.findall(definition))

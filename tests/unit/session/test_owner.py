@@ -136,6 +136,21 @@ class TestRegister:
             owner.register("people", PEOPLE.astype(str), person="id", types={"age": "int"}, bounds={"age": (0, 110)})
             assert owner.catalog.policy.tables["people"].columns["age"].type.value == "integer"
 
+    def test_a_csv_file_is_text_but_for_its_types(self, tmp_path):
+        file = tmp_path / "stays.csv"
+        file.write_text("id,nights,ward\n1,3,a\n2,?,b\n3,,a\n")
+        with dpsql.open(":memory:") as owner:
+            with pytest.raises(BadPolicy) as caught:
+                owner.register("stays", file, person="id", bounds={"nights": (0, 60)})
+            assert 'types={"age": "integer"}' in caught.value.fix
+            owner.register("stays", file, person="id", types={"nights": "integer"}, bounds={"nights": (0, 60)})
+            columns = owner.catalog.policy.tables["stays"].columns
+            assert {name: column.type.value for name, column in columns.items()} == {"id": "text", "nights": "integer"}
+            owner.promise(epsilon=9, delta=0)
+            analyst = owner.grant("ana", budget=9)
+            with pytest.raises(BadName):  # typed or not, a column that nothing names is not declared
+                analyst.query("SELECT COUNT(*) FROM stays WHERE ward = 'a'", epsilon=1)
+
     def test_a_mistyped_word_is_told(self):
         with dpsql.open(":memory:") as owner, pytest.raises(BadPolicy, match="Did you mean bounds"):
             owner.register("people", PEOPLE, person="id", bound={"age": (0, 1)})
