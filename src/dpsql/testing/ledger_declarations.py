@@ -1,14 +1,15 @@
-"""The laws of what a ledger keeps of the owner's declarations: whom the promise is about, and the data version."""
+"""The laws of what a ledger keeps of the owner's words: the promise, whom it is about, and the data version."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dpsql.errors import BadParameter, BadPolicy
 from dpsql.ledger.ledger import Ownership
-from dpsql.testing.ledger_cases import LedgerCase, asking, refused
+from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
 
 PERSON: Final = 'person = "id"'
 PUBLIC: Final = "public = true"
@@ -16,7 +17,24 @@ OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wa
 
 
 class DeclarationLaws(LedgerCase):
-    """Who owns rows does not change under a promise; the data version does when the owner says so."""
+    """A promise, and who owns rows under it, do not change; the data version does when the owner says so."""
+
+    def test_the_same_promise_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking())
+        before = self.states(ledger, "ana")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        assert self.states(ledger, "ana") == before
+        assert ledger.account().spent.epsilon == TENTH
+
+    def test_another_promise_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = self.states(ledger, "ana")
+        right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}):
+            with refused(BadParameter):
+                ledger.promise(**{**right, **change})
+        assert self.states(ledger, "ana") == before
 
     def test_owners_need_a_promise(self, tmp_path: Path) -> None:
         ledger = self.fresh(tmp_path)

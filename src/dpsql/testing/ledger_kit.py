@@ -22,7 +22,7 @@ from dpsql.errors import (
 from dpsql.ledger.ledger import Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
 from dpsql.testing.accountant_kit import Mystery
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, TOLD, asking, at_once, refused
+from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, refused
 from dpsql.testing.ledger_declarations import DeclarationLaws
 
 _PARTS: Final = ("plan", "policy", "data_version")
@@ -45,23 +45,6 @@ class LedgerKit(DeclarationLaws):
         one, other = self.fresh(tmp_path), self.fresh(tmp_path / "other")
         assert len(one.id) == 32
         assert int(one.id, 16) != int(other.id, 16)
-
-    def test_the_same_promise_again_is_nothing(self, tmp_path: Path) -> None:
-        ledger = self.opened(tmp_path)
-        ledger.charge(asking())
-        before = self.states(ledger, "ana")
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
-        assert self.states(ledger, "ana") == before
-        assert ledger.account().spent.epsilon == TENTH
-
-    def test_another_promise_is_refused(self, tmp_path: Path) -> None:
-        ledger = self.opened(tmp_path)
-        before = self.states(ledger, "ana")
-        right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
-        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}):
-            with refused(BadParameter):
-                ledger.promise(**{**right, **change})
-        assert self.states(ledger, "ana") == before
 
     def test_nothing_works_without_a_promise(self, tmp_path: Path) -> None:
         ledger = self.fresh(tmp_path)
