@@ -19,10 +19,11 @@ FIRST_VERSION: Final = "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What decides whether two plans ask the same: the private part, the declarations it used, the data version."""
+    """What decides which releases may answer: the groups of which rows, the declarations they use, the data version.
+    Which numbers a release holds is told by its record."""
 
     plan: str
-    """Digest of the canonical plan."""
+    """Digest of the frame of the plan."""
     policy: str
     """Digest of the declarations the plan used."""
     data_version: str
@@ -118,8 +119,8 @@ class Ledger(Protocol):
 
     def charge(self, charge: Charge) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
-        transaction. An open receipt of the same analyst, question, event, cost and steps with attempts left is
-        continued, free. NotPermitted without a promise or a grant."""
+        transaction. An open receipt of the same analyst, question, event, cost, steps and record with attempts left
+        is continued, free. NotPermitted without a promise or a grant."""
         ...
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:

@@ -96,7 +96,7 @@ def _terms(plan: Plan) -> Json:
         "gaussian_rho": _fraction(terms.gaussian_rho),
         "selection_share": _fraction(terms.selection_share),
         "delta": _fraction(terms.delta),
-        "policy": plan.recalled.policy,
+        "policy": plan.recalled.identity.declarations,
         "data_version": plan.recalled.data_version,
     }
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.plan.question import Identity
 from dpsql.sql.rewrite import Rewritten
 
 Law: TypeAlias = DiscreteLaplaceLaw | DiscreteGaussianLaw
@@ -35,10 +36,11 @@ class Carried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A stored release: its receipt, and the noise of its slots."""
+    """A stored release: its receipt, and where in it the slots of this question stand, with the noise they carry."""
 
     receipt: int
     noises: tuple[Carried, ...]
+    places: tuple[int, ...]
     people: int | None = None
     """Where private keys were selected: from about how many people on a key had an even chance."""
 
@@ -48,10 +50,7 @@ class Recalled:
     """A query, what makes it the question it is, and the stored releases that answer it, oldest first."""
 
     rewritten: Rewritten
-    plan: str
-    """Digest of the private part."""
-    policy: str
-    """Digest of the declarations it used."""
+    identity: Identity
     data_version: str
     stored: tuple[Stored, ...] = ()
 

@@ -1,12 +1,7 @@
-"""A plan as text: what the ledger keeps, and what makes two questions the same.
-
-The digest is over the private part alone: statements with their bounds, caps, keys and grains, without price,
-confidence, salt and post-processing. The record adds prices, so that an auditor can derive them again.
-"""
+"""A plan as text: what the ledger keeps of it, so that its answer can be told again and its price derived again."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from fractions import Fraction
 
@@ -16,28 +11,6 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.price import MeasurementStep, Plan, SlotNoise, Step
 from dpsql.plan.recall import Carried, Law
 from dpsql.sql.emit import statement_text
-from dpsql.sql.rewrite import Rewritten, Statement
-
-
-def plan_digest(rewritten: Rewritten, *, dialect: str) -> str:
-    """Equal for two queries that ask the engine the same, by construction."""
-    bounded = rewritten.bounded
-    parts = {
-        "selection": _text(rewritten.selection, dialect),
-        "measurement": _text(rewritten.measurement, dialect),
-        "slots": [
-            [placed.slot.kind.value, placed.slot.low, placed.slot.high, str(placed.slot.size)]
-            for placed in bounded.slots
-        ],
-        "groups": bounded.groups,
-        "mode": bounded.mode.value if bounded.mode else None,
-        "neighbours": bounded.neighbours.value,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _text(statement: Statement | None, dialect: str) -> str | None:
-    return None if statement is None else statement_text(statement, dialect=dialect)
 
 
 def plan_record(plan: Plan, *, dialect: str) -> str:
@@ -51,7 +24,10 @@ def plan_record(plan: Plan, *, dialect: str) -> str:
             "mode": bounded.mode.value if bounded.mode else None,
             "neighbours": bounded.neighbours.value,
             "steps": [_step(step, dialect) for step in plan.steps],
-            "noises": [_noise(noise) for noise in plan.noises],
+            "noises": [
+                {"question": question, **_noise(noise)}
+                for question, noise in zip(plan.recalled.identity.slots, plan.noises, strict=True)
+            ],
             "people": plan.people,
         },
         sort_keys=True,
@@ -75,15 +51,18 @@ def _noise(noise: SlotNoise) -> dict[str, object]:
     }
 
 
-def stored_noises(record: str) -> tuple[Carried, ...]:
-    """The noises of a record, one per slot."""
+def stored_noises(record: str) -> tuple[tuple[str, Carried], ...]:
+    """What each slot of a record answers, and the noise it carries."""
     try:
         noises = json.loads(record)["noises"]
         return tuple(
-            Carried(
-                law=_law(noise["law"], Fraction(noise["scale"])),
-                size=Fraction(noise["size"]),
-                rounded=noise["rounded"],
+            (
+                noise["question"],
+                Carried(
+                    law=_law(noise["law"], Fraction(noise["scale"])),
+                    size=Fraction(noise["size"]),
+                    rounded=noise["rounded"],
+                ),
             )
             for noise in noises
         )

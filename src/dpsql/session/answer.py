@@ -84,7 +84,7 @@ def planned(text: str, offered: tuple[Wishes, Terms], place: Place, catalog: Cat
     permit(checked, terms, place.grant)
     bounded = bound(checked, wishes)  # contributions
     rewritten = rewrite(bounded)  # what the engine will run
-    recalled = recall(rewritten, place.ledger, dialect=place.dialect)  # stored releases of the same question
+    recalled = recall(rewritten, place.ledger)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
     return seal(plan, catalog)  # derived again, independently
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -30,7 +31,9 @@ def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, l
     plan = sealed.plan
     carried = tuple(noise.carried for noise in plan.noises)
     cost = Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
-    return _answer(plan, _table(plan, carried, steps), cost=cost, receipt=receipt.number, ledger=ledger)
+    return _answer(
+        plan, _table(plan, carried, range(len(carried)), steps), cost=cost, receipt=receipt.number, ledger=ledger
+    )
 
 
 _KNOWN: Final = "already known: it was released before"
@@ -41,7 +44,7 @@ def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
     plan = sealed.plan
     for release in ledger.recall(question_of(plan.recalled)):
         if plan.stored is not None and release.receipt == plan.stored.receipt:
-            table = _table(plan, plan.stored.noises, release.steps)
+            table = _table(plan, plan.stored.noises, plan.stored.places, release.steps)
             again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=release.receipt, ledger=ledger.id)
             own = release.analyst == analyst
             return again if own else replace(again, release=None, notes=(*again.notes, _KNOWN))
@@ -67,13 +70,19 @@ def told_exactly(sealed: Sealed, engine: Engine) -> Answer:
     return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
 
 
-def _table(plan: Plan, carried: tuple[Carried, ...], steps: tuple[ReleasedStep, ...]) -> ReleasedTable:
+def _table(
+    plan: Plan, carried: Sequence[Carried], places: Sequence[int], steps: tuple[ReleasedStep, ...]
+) -> ReleasedTable:
     """What the last step released, and the law of each of its numbers."""
     columns = _key_columns(plan)
     last = steps[-1]
     slots = tuple(
-        ReleasedSlot(column=placed.column, law=NoisySlotLaw(law=noise.law, grain=noise.size, rounded=noise.rounded))
-        for placed, noise in zip(plan.bounded.slots, carried, strict=True)
+        ReleasedSlot(
+            column=placed.column,
+            place=place,
+            law=NoisySlotLaw(law=noise.law, grain=noise.size, rounded=noise.rounded),
+        )
+        for placed, place, noise in zip(plan.bounded.slots, places, carried, strict=True)
     )
     return ReleasedTable(keys=columns, slots=slots, key_rows=key_values(last, columns), values=last.values)
 

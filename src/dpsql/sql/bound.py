@@ -188,7 +188,7 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
 
 
 def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
-    argument = aggregate.arguments[0] if aggregate.arguments else None
+    argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
     interval = Interval(None, None) if argument is None else query.notes.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
@@ -202,6 +202,16 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
+
+
+def _counts_rows(aggregate: Aggregate) -> bool:
+    """COUNT(*), and COUNT(1): a literal that is there in every row."""
+    match aggregate.arguments:
+        case ():
+            return True
+        case (Constant(value=value), *_):
+            return aggregate.function == "count" and not aggregate.distinct and value is not None
+    return False
 
 
 def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:

@@ -1,7 +1,7 @@
 """emit: the text of a relation for one dialect. Columns get fresh names in the order they are met.
 
 Nothing the analyst wrote reaches the engine but literals, re-quoted, and the names of declared tables and columns.
-Two queries that mean the same by construction print the same text, so that the text is the canonical plan.
+What makes two questions the same is read off the relations themselves: dpsql.plan.question.
 """
 
 from __future__ import annotations

@@ -218,6 +218,7 @@ class LedgerKit(DeclarationLaws):
             replace(asked, event=Pure(epsilon=TENTH / 2)),
             replace(asked, cost=TENTH / 2),
             replace(asked, steps=2),
+            replace(asked, record='{"version": 2}'),
             *(replace(asked, question=replace(asked.question, **{part: "x"})) for part in _PARTS),
         ]
         receipts = [ledger.charge(charge) for charge in (asked, *others)]

@@ -191,3 +191,13 @@ def test_values_of_different_kinds_are_different():
 def test_a_table_nobody_declared():
     with pytest.raises(InternalError):
         of(BASE, "visits", "secrets")
+
+
+def test_columns_that_are_not_read_decide_nothing():
+    def read(text, *columns):
+        return digest(checked(loads(text, name="p"), SCHEMA), ["visits"], columns=set(columns))
+
+    wider = changed("bounds = [0, 110]", "bounds = [0, 111]")
+    assert read(BASE, ("visits", "city")) == read(wider, ("visits", "city"))
+    assert read(BASE, ("visits", "age")) != read(wider, ("visits", "age"))
+    assert read(BASE, ("visits", "age")) != read(BASE, ("visits", "city"))

@@ -6,13 +6,12 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.check import checked
-from dpsql.catalog.digest import digest
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import Catalog, EngineColumn, EngineTable, Mode, Noise
 from dpsql.catalog.types import SqlType
 from dpsql.plan.price import Plan, Terms, price
+from dpsql.plan.question import identity
 from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.record import plan_digest
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.parse import parse
@@ -168,8 +167,7 @@ def planned(
     rewritten = rewrite(bounded)
     recalled = Recalled(
         rewritten=rewritten,
-        plan=plan_digest(rewritten, dialect="duckdb"),
-        policy=digest(catalog, resolved.tables),
+        identity=identity(rewritten),
         data_version="1",
         stored=stored,
     )
@@ -189,4 +187,4 @@ def planned(
 def told_again(plan: Plan, **of_noise) -> Plan:
     """The same question, answered before; `of_noise` changes what the stored numbers carry."""
     carried = tuple(replace(noise.carried, **of_noise) for noise in plan.noises)
-    return replace(plan, stored=Stored(receipt=987_654, noises=carried))
+    return replace(plan, stored=Stored(receipt=987_654, noises=carried, places=tuple(range(len(carried)))))

@@ -400,7 +400,7 @@ class TestJson:
         assert [step["sql"] for step in told["steps"]] == [
             statement_text(step.statement, dialect="duckdb") for step in plan.steps
         ]
-        assert told["terms"]["policy"] == plan.recalled.policy
+        assert told["terms"]["policy"] == plan.recalled.identity.declarations
 
     def test_the_rest(self):
         told = data("SELECT city, AVG(age) AS a FROM patients GROUP BY city")

@@ -38,8 +38,8 @@ def answered(*outputs, receipt=42, confidence="0.95", rows=ROWS, counts=COUNTS, 
     table = ReleasedTable(
         keys=(),
         slots=tuple(
-            ReleasedSlot(column=Column(id=place, name="", type=type_), law=law)
-            for place, type_, law in ((1, SqlType.INTEGER, counts), (2, SqlType.DOUBLE, SUMS))
+            ReleasedSlot(column=Column(id=number, name="", type=type_), place=number - 1, law=law)
+            for number, type_, law in ((1, SqlType.INTEGER, counts), (2, SqlType.DOUBLE, SUMS))
         ),
         key_rows=tuple(() for _ in rows),
         values=rows,
