@@ -69,9 +69,9 @@ class BookLedger(ABC):
         with self.writing() as page:
             return laws.charge(page, charge)
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:
-            laws.store(page, receipt=receipt.number, step=step, released=released)
+            return laws.store(page, receipt=receipt.number, step=step, released=released)
 
     def recall(self, question: Question) -> tuple[Release, ...]:
         with self.reading() as page:

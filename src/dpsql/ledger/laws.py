@@ -12,7 +12,7 @@ from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, triple
-from dpsql.errors import BadParameter, BadPolicy, InternalError, LedgerBroken, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Granted, Promised, Retried, Stored, Versioned
 from dpsql.ledger.ledger import FIRST_VERSION, Charge, Ownership, Question, Receipt, Release, ReleasedStep
@@ -118,13 +118,17 @@ def account(page: Page, analyst: str | None) -> Account:
 
 
 def charge(page: Page, asked: Charge) -> Receipt:
-    """Continue what was paid for and never told, or pay: the grant and the promise must both admit the event."""
+    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event."""
     require_charge(asked)
     source, own = account(page, None), account(page, asked.analyst)
     same = charge_digest(asked)
-    for waiting in page.payments_for(same):
-        if not waiting.complete and waiting.attempts < ATTEMPTS:
-            return _continued(page, waiting)
+    paid = page.payments_for(same)
+    for payment in paid:
+        if payment.complete:
+            return _receipt(page, payment)
+    for payment in paid:
+        if payment.attempts < ATTEMPTS:
+            return _continued(page, payment)
     own, source = own.charged(asked.event), source.charged(asked.event)
     number = page.append(asked)
     page.keep_account(asked.analyst, own)
@@ -136,14 +140,27 @@ def charge(page: Page, asked: Charge) -> Receipt:
 
 
 def _continued(page: Page, waiting: Payment) -> Receipt:
-    told = released_steps(page, waiting)
+    again = replace(waiting, attempts=waiting.attempts + 1)
+    receipt = _receipt(page, again)
     page.append(Retried(receipt=waiting.number))
-    page.keep_payment(replace(waiting, attempts=waiting.attempts + 1))
-    return Receipt(number=waiting.number, attempt=waiting.attempts + 1, salt=page.salt(waiting.number), stored=told)
+    page.keep_payment(again)
+    return receipt
 
 
-def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> None:
-    """Keep what a step tells: the next one of its receipt, once."""
+def _receipt(page: Page, payment: Payment) -> Receipt:
+    return Receipt(
+        number=payment.number,
+        attempt=payment.attempts,
+        salt=page.salt(payment.number),
+        stored=released_steps(page, payment),
+    )
+
+
+def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> ReleasedStep:
+    """Keep what a step tells, the next one of its receipt, once; what is kept of it.
+
+    One payment buys one answer: a second one, with other noise, would tell more than was paid for.
+    """
     payment = page.payment(receipt)
     if payment is None or not 0 <= step < payment.steps or step > len(payment.stored):
         raise InternalError(
@@ -152,12 +169,9 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Non
             fix="report this; nothing was told",
         )
     if step < len(payment.stored):
-        raise LedgerBroken(
-            "this step of the answer is already stored",
-            why="one payment buys one answer: a second one, with other noise, would tell more than was paid for",
-            fix="ask the same question again: what is stored is returned, free",
-        )
+        return released_steps(page, payment)[step]
     page.keep_step(payment, page.append(Stored(receipt=receipt, step=step, released=released)))
+    return released
 
 
 def recall(page: Page, question: Question) -> tuple[Release, ...]:

@@ -72,7 +72,7 @@ class Receipt:
     salt: int
     """63 bits from HMAC(ledger key, number), never negative: decides which groups a person keeps."""
     stored: tuple[ReleasedStep, ...] = ()
-    """Steps already stored by an earlier attempt; a new attempt resumes after them."""
+    """Steps already stored by another attempt; a new attempt resumes after them, and has nothing to do after all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,13 +119,13 @@ class Ledger(Protocol):
 
     def charge(self, charge: Charge) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
-        transaction. An open receipt of the same analyst, question, event, cost, steps and record with attempts left
-        is continued, free. NotPermitted without a promise or a grant."""
+        transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
+        told again where its release is complete, and continued while it has attempts left. NotPermitted without a promise or a grant."""
         ...
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:
-        """Keep what a step tells, before it is told. Steps come in order, each once: where another attempt was faster
-        this is LedgerBroken, and what this one drew must not be told."""
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+        """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
+        where another attempt was faster, that is what the other drew."""
         ...
 
     def recall(self, question: Question) -> tuple[Release, ...]:

@@ -101,5 +101,5 @@ def answer(sealed: Sealed, place: Place) -> Answer:
     receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably
     steps = perform(
         plan, receipt, engine=engine, ledger=ledger, source=place.source
-    )  # effects 2, 3, 4: run, draw, store
+    )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
     return told(sealed, receipt, steps, ledger=ledger.id)  # post-processing only

@@ -27,10 +27,11 @@ from dpsql.sql.relations import Column
 
 
 def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, ledger: str) -> Answer:
-    """The answer to a plan that has just been performed."""
+    """The answer to a plan that has just been performed; free where all of it was stored when it was to be paid."""
     plan = sealed.plan
     carried = tuple(noise.carried for noise in plan.noises)
-    cost = Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
+    again = len(receipt.stored) == len(plan.steps)
+    cost = Cost(epsilon=Fraction(0)) if again else Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
     return _answer(
         plan, _table(plan, carried, range(len(carried)), steps), cost=cost, receipt=receipt.number, ledger=ledger
     )
