@@ -67,3 +67,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dpsql' has no attribute {name!r}")
     module = import_module(f"dpsql.{_ON_FIRST_USE[name]}")
     return getattr(module, "open_owner" if name == "open" else name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_FIRST_USE})

@@ -120,7 +120,8 @@ class Ledger(Protocol):
     def charge(self, charge: Charge) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
-        told again where its release is complete, and continued while it has attempts left. NotPermitted without a promise or a grant."""
+        told again where its release is complete, and continued while it has attempts left. NotPermitted without a
+        promise or a grant."""
         ...
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
-from dpsql.errors import Refused
+from dpsql.errors import BadParameter, Refused
 from dpsql.plan.price import Plan
 from dpsql.plan.slot_words import protects_rows, unit_name
 from dpsql.plan.wording import amount, five_digits, left_amount, percent
@@ -65,12 +66,18 @@ def _change(plan: Plan) -> str:
     return f"Adding or removing one {unit}"
 
 
+_LARGEST_TOLD: Final = 100
+"""e^100 has 44 digits: beyond it a factor limits nothing, and to compute it would only take time."""
+
+
 def _factor(epsilon: Fraction) -> str:
+    if epsilon > _LARGEST_TOLD:
+        return f"e^{amount(epsilon)}, which is no limit in practice"
     return f"e^{amount(epsilon)} = {five_digits(exp_bounds(epsilon)[1])}"
 
 
 def _odds(plan: Plan, epsilon: Fraction, delta: Fraction) -> str:
-    most = five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
+    most = "100" if epsilon > _LARGEST_TOLD else five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
     apart = ", apart from that slack" if delta else ""
     return f"In odds{apart}: a 50–50 guess about any one {unit_name(plan.bounded.query)} becomes at most {most} %."
 
@@ -139,7 +146,7 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
         return
     try:
         several = group_privacy(PrivacyParams(epsilon=round_up(epsilon), delta=round_up(delta)), size=size)
-    except Refused:
+    except (BadParameter, Refused):  # too large for its formula, or for any promise
         yield f"There is no promise for groups of {amount(size)} in {of}."
         return
     yield (

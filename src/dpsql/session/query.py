@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 
-from dpsql.errors import OverLimit
+from dpsql.errors import DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, explain
 from dpsql.plan.seal import Sealed
@@ -47,7 +47,7 @@ class Query:
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
         ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-        return query_of(self.sql, ask, self.place, today=today()).answered(max_cost=max_cost)
+        return query_of(self.sql, ask, self.place).answered(max_cost=max_cost)
 
     def answered(self, *, max_cost: Number | None) -> Answer:
         """The answer to this very plan."""
@@ -59,12 +59,29 @@ class Query:
                 why="nothing was spent",
                 fix="allow more, or ask for less accuracy",
             )
-        return answer(self.sealed, self.place)
+        with speaking_of(self.sql):
+            return answer(self.sealed, self.place)
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
 
 
-def query_of(sql: str, ask: Ask, place: Place, *, today: date) -> Query:
-    """The question, planned."""
-    return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today))
+def query_of(sql: str, ask: Ask, place: Place) -> Query:
+    """The question, planned; an error shows where in the text it is."""
+    if not isinstance(sql, str):
+        raise NotUnderstood(
+            f"a question is text, not {type(sql).__name__}",
+            why="it is read as SQL",
+            fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
+        )
+    with speaking_of(sql):
+        return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today()))
+
+
+@contextmanager
+def speaking_of(sql: str) -> Iterator[None]:
+    """Errors know the text they speak of."""
+    try:
+        yield
+    except DpsqlError as error:
+        raise error.within(sql) from None

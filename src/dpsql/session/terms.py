@@ -28,7 +28,7 @@ class Ask:
 
 def stated(value: Number) -> Fraction:
     """A number as a person wrote it: 0.1 is a tenth, not the float beside it."""
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 
 def asked(
