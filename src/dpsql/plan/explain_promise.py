@@ -21,8 +21,7 @@ from dpsql.privacy.unit import Neighbours
 
 def price_of(plan: Plan) -> Triple:
     """(ε, δ, ρ) of all steps; nothing where a stored answer is told again, or nothing private is read."""
-    event = plan.event
-    return FREE if event is None or plan.stored is not None else triple(event)
+    return FREE if plan.charged is None else triple(plan.charged)
 
 
 def account_name(account: Account) -> str:
@@ -160,14 +159,14 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
 
 def cost(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
     """What each account has now, and what it would have afterwards."""
-    if plan.event is None or plan.stored is not None:
+    if plan.charged is None:
         return ("0: free, now and every time",)
     first = f"{amount(plan.terms.cost)} of the account"
     return tuple(_of_account(plan, account) for account in accounts) or (first,)
 
 
 def _of_account(plan: Plan, account: Account) -> str:
-    event, name = plan.event, account_name(account)
+    event, name = plan.charged, account_name(account)
     before = account.epsilon - account.spent_epsilon
     left = f"{amount(plan.terms.cost)} of {left_amount(before)} left in {name}"
     if event is None or not account.admits(event):

@@ -11,13 +11,15 @@ from math import floor, isqrt
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import Mode, Noise
-from dpsql.errors import NeedsDelta, NotSupported
+from dpsql.errors import InternalError, NeedsDelta, NotSupported
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.reach import slot_l1, slot_l2_squared
-from dpsql.plan.recall import Carried, Law, Recalled, Stored, precise_enough
+from dpsql.plan.recall import Recalled, Stored, precise_enough
+from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.bound import COUNT_GRAIN, Bounded, PlacedSlot
@@ -27,28 +29,11 @@ from dpsql.sql.slots import Slot, SlotKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is offered for an answer, and what the account makes of it."""
-
-    cost: Fraction
-    """In ε of the account."""
-    confidence: Fraction
-    noise: Noise | None
-    pure: bool
-    """The account's first branch would grant the cost as ε. Once it is closed, everything is counted in ρ."""
-    gaussian_rho: Fraction
-    """The ρ this cost buys: the same share of ρ* as the cost is of ε; 0 where the account grants no Gaussian noise."""
-    selection_share: Fraction | None
-    delta: Fraction | None
-    """What finding private keys may spend of δ."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SlotNoise:
     """The noise of one slot."""
 
     placed: PlacedSlot
-    carried: Carried
+    carried: NoisySlotLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +89,18 @@ class Plan:
 
     @property
     def event(self) -> Event | None:
-        """What the account is charged; None: nothing private is read."""
+        """Everything the steps do; None: nothing private is read."""
         return Composed(tuple(step.event for step in self.steps)) if self.steps else None
+
+    @property
+    def charged(self) -> Event | None:
+        """What the account is charged; None: free, because nothing private is read or a stored release is told."""
+        return None if self.stored is not None else self.event
+
+    @property
+    def cost(self) -> Fraction:
+        """In ε of the account."""
+        return Fraction(0) if self.charged is None else self.terms.cost
 
     @property
     def people(self) -> int | None:
@@ -145,7 +140,7 @@ def _selected(rewritten: Rewritten, statement: Statement, terms: Terms) -> tuple
     if bounded.only_people and terms.gaussian_rho and terms.noise is not Noise.LAPLACE:
         return (_counted(statement, bounded, terms),)
     if terms.selection_share is None:
-        raise _needs_delta(bounded)
+        raise _needs_share(bounded)
     currency = _one_currency(bounded, terms, share=1 - terms.selection_share)
     return (
         _selection(statement, bounded, currency, share=terms.selection_share),
@@ -160,6 +155,18 @@ def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
     if bounded.mode is Mode.SCALE or _gaussian_is_better(bounded, terms, share):
         return replace(terms, pure=False)
     return replace(terms, gaussian_rho=Fraction(0))
+
+
+def _needs_share(bounded: Bounded) -> NeedsDelta:
+    key = next(iter(bounded.query.keys))
+    name = key.text or "this key"
+    return NeedsDelta(
+        f"the groups of {name} must be found first, and the policy does not say what part of the price that takes",
+        why="finding groups and measuring them share one price, and how it is split is the owner's choice",
+        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'). The owner can set selection_share in [defaults]; "
+        "0.25 is usual",
+        at=key.at,
+    )
 
 
 def _needs_delta(bounded: Bounded) -> NeedsDelta:
@@ -222,7 +229,7 @@ def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionS
     mechanism = _threshold(bounded, rho=terms.gaussian_rho, delta=terms.delta or Fraction(0))
     (placed,) = bounded.slots
     law = DiscreteGaussianLaw(sigma_squared=Fraction(mechanism.sigma_squared))
-    noise = SlotNoise(placed=placed, carried=Carried(law=law, size=Fraction(1), rounded=False))
+    noise = SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=Fraction(1)))
     return SelectionStep(statement=statement, mechanism=mechanism, counts=noise)
 
 
@@ -230,7 +237,7 @@ def _measured(rewritten: Rewritten, terms: Terms, *, share: Fraction) -> Measure
     """One joint mechanism for all slots: each gets the same share of the price."""
     bounded = rewritten.bounded
     if rewritten.measurement is None:
-        raise NotSupported("nothing is measured", why="there is no slot", fix="ask for an aggregate")
+        raise InternalError("a plan without slots would be measured", why="a bug in dpsql", fix="report the query")
     if bounded.mode is Mode.SCALE:
         noises, event = _scaled(bounded, rho=terms.gaussian_rho * share)
     elif _gaussian_is_better(bounded, terms, share):
@@ -321,9 +328,9 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
     noises = tuple(
         SlotNoise(
             placed=placed,
-            carried=Carried(
+            carried=NoisySlotLaw(
                 law=DiscreteGaussianLaw(sigma_squared=Fraction(inside.unit, weight) ** 2 * unit),
-                size=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
+                grain=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
                 rounded=placed.slot.size == 1,
             ),
         )
@@ -333,7 +340,7 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
 
 
 def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
-    return SlotNoise(placed=placed, carried=Carried(law=law, size=placed.slot.size, rounded=False))
+    return SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=placed.slot.size))
 
 
 def _is_count(slot: Slot) -> bool:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from dpsql.errors import LedgerBroken
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.plan.price import MeasurementStep, Plan, SlotNoise, Step
-from dpsql.plan.recall import Carried, Law
 from dpsql.sql.emit import statement_text
 
 
@@ -45,22 +45,22 @@ def _noise(noise: SlotNoise) -> dict[str, object]:
     return {
         "law": "laplace" if isinstance(law, DiscreteLaplaceLaw) else "gaussian",
         "scale": str(scale),
-        "size": str(noise.carried.size),
+        "size": str(noise.carried.grain),
         "rounded": noise.carried.rounded,
         "slot": {"kind": slot.kind.value, "cap": slot.cap, "low": slot.low, "high": slot.high},
     }
 
 
-def stored_noises(record: str) -> tuple[tuple[str, Carried], ...]:
+def stored_noises(record: str) -> tuple[tuple[str, NoisySlotLaw], ...]:
     """What each slot of a record answers, and the noise it carries."""
     try:
         noises = json.loads(record)["noises"]
         return tuple(
             (
                 noise["question"],
-                Carried(
+                NoisySlotLaw(
                     law=_law(noise["law"], Fraction(noise["scale"])),
-                    size=Fraction(noise["size"]),
+                    grain=Fraction(noise["size"]),
                     rounded=noise["rounded"],
                 ),
             )

@@ -32,11 +32,9 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     for statement in (plan.rewritten.public, plan.rewritten.key_count):
         if statement is not None:
             _require_public(statement.relation, catalog)
-    total = FREE
     for step in plan.steps:
         _require_covered(step, _reach(step, catalog))
-        total += triple(step.event)
-    return Sealed(plan=plan, price=total)
+    return Sealed(plan=plan, price=FREE if plan.charged is None else triple(plan.charged))
 
 
 def _require_public(relation: Relation, catalog: Catalog) -> None:

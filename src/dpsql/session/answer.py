@@ -15,8 +15,9 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.ledger.ledger import Ledger
-from dpsql.plan.price import Terms, price
+from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
+from dpsql.plan.terms import Terms, as_if_unspent
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
@@ -26,8 +27,8 @@ from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
 from dpsql.session.steps import perform
 from dpsql.session.telling import told, told_again, told_exactly
-from dpsql.session.terms import Ask, terms_of
-from dpsql.sql.bound import Wishes, bound
+from dpsql.session.terms import Ask, terms_of, wishes_of
+from dpsql.sql.bound import bound
 from dpsql.sql.check import check
 from dpsql.sql.parse import parse
 from dpsql.sql.resolve import resolve
@@ -66,17 +67,17 @@ def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
     Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored.
     """
     accounts, catalog = place.accounts, place.catalog
-    defaults = catalog.policy.defaults
-    sealed = planned(text, terms_of(ask, defaults, accounts), place, catalog, today=today)
-    if sealed.plan.stored is None and not sealed.plan.terms.gaussian_rho:
-        before = planned(text, terms_of(ask, defaults, accounts, as_if_unspent=True), place, catalog, today=today)
+    terms = terms_of(ask, catalog.policy.defaults, accounts)
+    sealed = planned(text, ask, terms, place, catalog, today=today)
+    if sealed.plan.stored is None and not terms.gaussian_rho:
+        before = planned(text, ask, as_if_unspent(terms, accounts), place, catalog, today=today)
         return before if before.plan.stored is not None else sealed
     return sealed
 
 
-def planned(text: str, offered: tuple[Wishes, Terms], place: Place, catalog: Catalog, *, today: date) -> Sealed:
+def planned(text: str, ask: Ask, terms: Terms, place: Place, catalog: Catalog, *, today: date) -> Sealed:
     """The stages up to the charge, in their order."""
-    wishes, terms = offered
+    wishes = wishes_of(ask, catalog.policy.defaults, terms)
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
     resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners

@@ -39,16 +39,14 @@ def _rows(sealed: Sealed, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...]
 
 def _dry_run(sealed: Sealed, accounts: Sequence[Account]) -> tuple[tuple[Cell, ...], ...]:
     plan = sealed.plan
-    free = plan.stored is not None or not plan.steps
-    cost = Fraction(0) if free else plan.terms.cost
-    event = plan.event
-    allowed = free or (event is not None and all(account.admits(event) for account in accounts))
+    event = plan.charged
+    allowed = event is None or all(account.admits(event) for account in accounts)
     margins = [
         (f"margin of {each.name}", each.text.removeprefix(f"{each.name} ")) for each in expected(plan) if each.noisy
     ]
     return (
-        ("cost", shown_amount(cost)),
-        ("delta", shown_amount(Fraction(0) if free else sealed.price.delta)),
+        ("cost", shown_amount(plan.cost)),
+        ("delta", shown_amount(sealed.price.delta)),
         ("allowed", "yes" if allowed else "no: the budget does not suffice"),
         ("already stored", "yes" if plan.stored is not None else "no"),
         *margins,

@@ -9,7 +9,7 @@ from datetime import date
 
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import NotPermitted, OverLimit
-from dpsql.plan.price import Terms
+from dpsql.plan.terms import Terms
 from dpsql.sql.check import Checked
 
 

@@ -30,10 +30,7 @@ class Query:
     @property
     def cost(self) -> Cost:
         """What running it would be charged; nothing where a stored release or public tables answer it."""
-        plan = self.sealed.plan
-        if plan.stored is not None or not plan.steps:
-            return Cost(epsilon=Fraction(0))
-        return Cost(epsilon=plan.terms.cost, delta=self.sealed.price.delta)
+        return Cost(epsilon=self.sealed.plan.cost, delta=self.sealed.price.delta)
 
     @property
     def margins(self) -> Mapping[str, Fraction | None]:

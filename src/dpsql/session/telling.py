@@ -14,7 +14,6 @@ from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.plan.expected import notes
 from dpsql.plan.price import Plan
-from dpsql.plan.recall import Carried
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.answer_value import Answer, Cost
@@ -72,17 +71,13 @@ def told_exactly(sealed: Sealed, engine: Engine) -> Answer:
 
 
 def _table(
-    plan: Plan, carried: Sequence[Carried], places: Sequence[int], steps: tuple[ReleasedStep, ...]
+    plan: Plan, carried: Sequence[NoisySlotLaw], places: Sequence[int], steps: tuple[ReleasedStep, ...]
 ) -> ReleasedTable:
     """What the last step released, and the law of each of its numbers."""
     columns = _key_columns(plan)
     last = steps[-1]
     slots = tuple(
-        ReleasedSlot(
-            column=placed.column,
-            place=place,
-            law=NoisySlotLaw(law=noise.law, grain=noise.size, rounded=noise.rounded),
-        )
+        ReleasedSlot(column=placed.column, place=place, law=noise)
         for placed, place, noise in zip(plan.bounded.slots, places, carried, strict=True)
     )
     return ReleasedTable(keys=columns, slots=slots, key_rows=key_values(last, columns), values=last.values)

@@ -9,9 +9,10 @@ from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import Catalog, EngineColumn, EngineTable, Mode, Noise
 from dpsql.catalog.types import SqlType
-from dpsql.plan.price import Plan, Terms, price
+from dpsql.plan.price import Plan, price
 from dpsql.plan.question import identity
 from dpsql.plan.recall import Recalled, Stored
+from dpsql.plan.terms import Terms
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.parse import parse
