@@ -5,6 +5,7 @@ Laplace, selection: Îµ is the cost. Gaussian: the same share of the account in Ï
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
@@ -110,10 +111,15 @@ class Plan:
     @property
     def noises(self) -> tuple[SlotNoise, ...]:
         """One per slot, in the order of the slots."""
-        last = self.steps[-1] if self.steps else None
-        if isinstance(last, MeasurementStep):
-            return last.noises
-        return (last.counts,) if last is not None and last.counts is not None else ()
+        return released_noises(self.steps)
+
+
+def released_noises(steps: Sequence[Step]) -> tuple[SlotNoise, ...]:
+    """The noise of what the last step releases."""
+    last = steps[-1] if steps else None
+    if isinstance(last, MeasurementStep):
+        return last.noises
+    return (last.counts,) if last is not None and last.counts is not None else ()
 
 
 def price(recalled: Recalled, terms: Terms) -> Plan:

@@ -32,9 +32,15 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     for statement in (plan.rewritten.public, plan.rewritten.key_count):
         if statement is not None:
             _require_public(statement.relation, catalog)
-    for step in plan.steps:
+    price = price_of_steps(plan.steps, catalog)
+    return Sealed(plan=plan, price=FREE if plan.charged is None else price)
+
+
+def price_of_steps(steps: tuple[Step, ...], catalog: Catalog) -> Triple:
+    """What the events of the steps cost, if each costs at least what its noise and its statement do."""
+    for step in steps:
         _require_covered(step, _reach(step, catalog))
-    return Sealed(plan=plan, price=FREE if plan.charged is None else triple(plan.charged))
+    return sum((triple(step.event) for step in steps), FREE)
 
 
 def _require_public(relation: Relation, catalog: Catalog) -> None:
