@@ -12,11 +12,15 @@ from dpsql import DpsqlError, Planner
 
 BAD_POLICY = 8
 BAD_USE = 2
+_CODES = (
+    "Exit codes: 0, every statement has a line, refused ones too; 2, bad arguments or a file that cannot be read; "
+    "8, the policy or its source cannot be used."
+)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command and its options."""
-    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data")
+    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data", epilog=_CODES)
     parser.add_argument("files", nargs="+", metavar="FILE.sql", help="files of SQL statements; - is standard input")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
     parser.add_argument("--format", default="jsonl", choices=["jsonl"], help="one JSON object per statement")

@@ -23,17 +23,21 @@ def described(sealed: Sealed, *, accounts: Sequence[Account], dialect: str) -> A
     if purpose is Purpose.DRY_RUN:
         return _rows(sealed, ("what", "value"), _dry_run(sealed, accounts))
     if purpose is Purpose.EXPLAIN_JSON:
-        return _rows(sealed, ("explanation",), ((json.dumps(explanation.as_json(), indent=2, ensure_ascii=False),),))
-    return _rows(sealed, ("explanation",), tuple((line,) for line in explanation.text().splitlines()))
+        whole = json.dumps(explanation.as_json(), indent=2, ensure_ascii=False)
+        return _rows(sealed, ("explanation",), ((whole,),), is_text=True)
+    return _rows(sealed, ("explanation",), tuple((line,) for line in explanation.text().splitlines()), is_text=True)
 
 
-def _rows(sealed: Sealed, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> Answer:
+def _rows(
+    sealed: Sealed, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...], *, is_text: bool = False
+) -> Answer:
     return Answer(
         columns=columns,
         rows=rows,
         cost=Cost(epsilon=Fraction(0)),
         release=None,
         confidence=sealed.plan.terms.confidence,
+        is_text=is_text,
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.errors import DpsqlError, NotUnderstood, OverLimit
+from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, explain
 from dpsql.plan.seal import Sealed
@@ -15,6 +15,7 @@ from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
+from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import Ask, asked, stated
 
 
@@ -57,7 +58,13 @@ class Query:
                 fix="allow more, or ask for less accuracy",
             )
         with speaking_of(self.sql):
-            return answer(self.sealed, self.place)
+            try:
+                return answer(self.sealed, self.place)
+            except BudgetExhausted as error:
+                raise said_in_prices(error, self.sealed, self.place.accounts, at_price=self._at_price) from None
+
+    def _at_price(self, epsilon: Fraction) -> Sealed:
+        return plan_of(self.sql, replace(self.ask, epsilon=epsilon), self.place, today=today())
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"

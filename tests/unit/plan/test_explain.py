@@ -304,7 +304,7 @@ class TestTree:
         for fact in (
             "patient_id of visits is never shared by two patients",
             "rows_per_person = 6 in visits",
-            "visits.charge within 0 and 2\u2009000",
+            "visits.charge within 0 and 2000",
             "the groups of visits.ward are public: A, B, C, D, E",
         ):
             assert fact in shown
