@@ -39,11 +39,12 @@ class Identity:
 def identity(rewritten: Rewritten) -> Identity:
     """The digests of a question; price, confidence, salt and post-processing are no part of them."""
     query = rewritten.bounded.query
-    reader = _Reader()
+    lists: dict[int, str] = {}
+    reader = _Reader(lists=lists)
     statement = rewritten.selection or rewritten.measurement or rewritten.public
     shown = "" if statement is None else reader.statement(statement, values=rewritten.selection is not None)
     asked = reader.rows(query.relation).digest
-    slots = [_slot(rewritten, placed) for placed in rewritten.bounded.slots]
+    slots = [_slot(rewritten, placed, lists) for placed in rewritten.bounded.slots]
     return Identity(
         frame=_digest("frame", rewritten.bounded.neighbours.value, shown, asked),
         policy=digest(query.catalog, query.tables, columns=reader.read),
@@ -52,12 +53,12 @@ def identity(rewritten: Rewritten) -> Identity:
     )
 
 
-def _slot(rewritten: Rewritten, placed: PlacedSlot) -> tuple[str, set[tuple[str, str]]]:
+def _slot(rewritten: Rewritten, placed: PlacedSlot, lists: dict[int, str]) -> tuple[str, set[tuple[str, str]]]:
     """A column of the measurement and what one unit of it stands for; and the declared columns it reads."""
     measurement, query, slot = rewritten.measurement, rewritten.bounded.query, placed.slot
     if measurement is None:
         raise InternalError("a slot is not measured", why="a bug in dpsql", fix="report the query")
-    reader = _Reader()
+    reader = _Reader(lists=lists)
     shown = reader.statement(measurement, values=False)
     value = reader.column(measurement.relation, placed.column.id)
     unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
@@ -92,6 +93,8 @@ _Column: TypeAlias = Callable[[int], str]
 class _Reader:
     """Digests of the parts of one statement, each computed once."""
 
+    lists: dict[int, str]
+    """Digests of literal rows, which may be many, for all readers of one question."""
     read: set[tuple[str, str]] = field(default_factory=set)
     """The declared columns that were met."""
     _rows: dict[int, _Rows] = field(default_factory=dict)
@@ -120,7 +123,7 @@ class _Reader:
             case Scan():
                 return _Rows(base=_digest("table", relation.table, relation.source))
             case Listed():
-                return _Rows(base=_listed(relation))
+                return _Rows(base=self._list(relation))
             case Filter():
                 return self.rows(relation.input).where(_conditions(relation.condition, self._of(relation.input)))
             case Project() | Rank():
@@ -135,7 +138,7 @@ class _Reader:
             case Scan():
                 return self._scanned(relation, number)
             case Listed():
-                return _digest("listed", _listed(relation), str(_place(relation, number)))
+                return _digest("listed", self._list(relation), str(_place(relation, number)))
             case Filter():
                 return self.column(relation.input, number)
             case Project():
@@ -149,6 +152,11 @@ class _Reader:
 
     def _of(self, relation: Relation) -> _Column:
         return partial(self.column, relation)
+
+    def _list(self, listed: Listed) -> str:
+        if id(listed) not in self.lists:
+            self.lists[id(listed)] = _listed(listed)
+        return self.lists[id(listed)]
 
     def _scanned(self, scan: Scan, number: int) -> str:
         place = _place(scan, number)
