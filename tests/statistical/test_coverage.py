@@ -191,7 +191,7 @@ def exact_coverage(trial: Trial, column: int, form: Linear) -> float:
         spread = math.hypot(*(carried.law.std * float(carried.grain) * weight for carried, weight in used))
         return 1 - 2 * norm.sf(margin / spread)
     return sum(
-        one.law.pmf(x) * _between(two.law, *sorted(_ends(x * by_one, margin, by_two * float(two.size))))
+        one.law.pmf(x) * _between(two.law, *sorted(_ends(x * by_one, margin, by_two * float(two.grain))))
         for x in range(-math.ceil(40 * one.law.std), math.ceil(40 * one.law.std) + 1)
     )
 
