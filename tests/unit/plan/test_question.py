@@ -21,7 +21,9 @@ from dpsql.sql.rewrite import rewrite
 
 
 def identified(sql, catalog=HOSPITAL, *, mode=None):
-    resolved = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
+    resolved = resolve(
+        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
+    )
     wishes = Wishes(mode=mode, noise=None, gaussian=mode is Mode.SCALE)
     return identity(rewrite(bound(check(resolved), wishes)))
 

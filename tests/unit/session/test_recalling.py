@@ -9,7 +9,6 @@ import pytest
 import dpsql
 from dpsql.catalog.model import Bounds, ColumnPolicy
 from dpsql.errors import EngineFailed
-from dpsql.session.analyst import Analyst
 
 CITIES = ["Basel", "Bern"]
 
@@ -90,8 +89,8 @@ def test_declaring_a_column_nobody_asked_for_keeps_what_is_stored(analyst):
     table = catalog.policy.tables["people"]
     spare = ColumnPolicy(name="spare", type=None, bounds=Bounds(low=Fraction(0), high=Fraction(1)))
     tables = {**catalog.policy.tables, "people": replace(table, columns={**table.columns, "spare": spare})}
-    wider = replace(catalog, policy=replace(catalog.policy, tables=tables))
-    again = Analyst(place=replace(analyst.place, catalog=wider)).sql("SELECT COUNT(*) FROM people WHERE age > 30")
+    analyst.place.declared.catalog = replace(catalog, policy=replace(catalog.policy, tables=tables))
+    again = analyst.sql("SELECT COUNT(*) FROM people WHERE age > 30")
     assert again.cost.epsilon == 0
     assert values(first) == values(again)
 
