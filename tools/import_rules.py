@@ -53,7 +53,7 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
     "sqlglot": {
         f"sql/parse{part}.py" for part in ("", "_calls", "_grammar", "_operators", "_reading", "_select", "_tokens")
     },
-    "duckdb": {"engines/duckdb.py", "engines/duckdb_sources.py", "engines/hardening.py", "engines/desk.py"},
+    "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},
     "sqlite3": {"ledger/sqlite.py"},
     "pandas": {"session/tables.py"},
     "polars": {"session/tables.py"},

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dpsql.session.analyst import Analyst, Budget
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.noisy import Noisy
+    from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
-    from dpsql.session.owner import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.query import Query
 
@@ -58,7 +58,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Planner": "session.planning",
     "Query": "session.query",
     "Verdict": "session.planning",
-    "open": "session.owner",
+    "open": "session.opening",
 }
 
 
@@ -67,3 +67,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dpsql' has no attribute {name!r}")
     module = import_module(f"dpsql.{_ON_FIRST_USE[name]}")
     return getattr(module, "open_owner" if name == "open" else name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_FIRST_USE})

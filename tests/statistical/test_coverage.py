@@ -153,7 +153,7 @@ def repeated(sealed: Sealed, step: ExactStep, *, seed: int, louder: int = 1) -> 
 def tried(sealed: Sealed, *, seed: int, louder: int = 1) -> Trial:
     (step,) = exact_steps(sealed, analyst().place.engine, salt=1)
     released, rows = repeated(sealed, step, seed=seed, louder=louder)
-    sizes = [noise.carried.size for noise in sealed.plan.noises]
+    sizes = [noise.carried.grain for noise in sealed.plan.noises]
     kinds = [placed.slot.kind.value for placed in sealed.plan.bounded.slots]
     slots = tuple(
         {kind: float(size * value) for kind, size, value in zip(kinds, sizes, row[step.keys :], strict=True)}
@@ -184,14 +184,14 @@ def exact_coverage(trial: Trial, column: int, form: Linear) -> float:
     )
     if len(used) == 1:
         ((carried, _),) = used
-        reach = math.floor(margin / float(carried.size) + 1e-9)
+        reach = math.floor(margin / float(carried.grain) + 1e-9)
         return carried.law.cdf(reach) - carried.law.cdf(-reach - 1)
     (one, by_one), (two, by_two) = sorted(used, key=lambda each: each[0].law.std)
     if one.law.std > 500:  # both are as good as continuous, and both are normal
-        spread = math.hypot(*(carried.law.std * float(carried.size) * weight for carried, weight in used))
+        spread = math.hypot(*(carried.law.std * float(carried.grain) * weight for carried, weight in used))
         return 1 - 2 * norm.sf(margin / spread)
     return sum(
-        one.law.pmf(x) * _between(two.law, *sorted(_ends(x * by_one, margin, by_two * float(two.size))))
+        one.law.pmf(x) * _between(two.law, *sorted(_ends(x * by_one, margin, by_two * float(two.grain))))
         for x in range(-math.ceil(40 * one.law.std), math.ceil(40 * one.law.std) + 1)
     )
 
@@ -251,7 +251,7 @@ def test_complete_runs_cover_too():
     texts = [f"SELECT COUNT(*), AVG(charge) FROM visits WHERE charge > -{number}" for number in range(1, 101)]
     sealed = ana.query(texts[0]).sealed
     (step,) = exact_steps(sealed, place.engine, salt=1)
-    sizes = [noise.carried.size for noise in sealed.plan.noises]
+    sizes = [noise.carried.grain for noise in sealed.plan.noises]
     rows, values, centred = (float(size * value) for size, value in zip(sizes, step.rows[0], strict=True))
     cells = [answer.rows[0] for answer in map(ana.sql, texts)]
     assert sum(count.low <= rows <= count.high for count, _ in cells) >= 88

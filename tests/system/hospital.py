@@ -22,6 +22,8 @@ COLUMNS = {
     "moment TIMESTAMP",
     "beds": "bed_id BIGINT, patient_id BIGINT",
     "stays": "bed_id BIGINT, nights INTEGER, bill DOUBLE",
+    "teams": "team INTEGER, bed_id BIGINT",
+    "rounds": "team INTEGER, minutes INTEGER",
     "wards": "id INTEGER, name VARCHAR, floor INTEGER",
     "readings": "site VARCHAR, level DOUBLE, steps INTEGER",
 }
@@ -57,8 +59,9 @@ class Hospital:
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The tables in a database of their own, for plain SQL."""
         connection = duckdb.connect()
-        for name, rows in self.tables.items():
-            connection.execute(f"CREATE TABLE {name} ({COLUMNS[name]})")
+        for name, columns in COLUMNS.items():
+            rows = self.tables.get(name, [])
+            connection.execute(f"CREATE TABLE {name} ({columns})")
             if rows:
                 marks = ", ".join(f"({', '.join('?' * len(rows[0]))})" for _ in rows)
                 connection.execute(f"INSERT INTO {name} VALUES {marks}", [cell for row in rows for cell in row])
@@ -66,7 +69,7 @@ class Hospital:
 
 
 def well_behaved() -> Hospital:
-    """Forty people inside every bound and cap."""
+    """Forty people inside every bound and cap. Every fourth one has two beds, and one team visits both."""
     chance = random.Random(7)
     patients: list[Row] = []
     visits: list[Row] = []
@@ -87,6 +90,11 @@ def well_behaved() -> Hospital:
         stays.extend(
             (100 + person, chance.randrange(1, 9), round(chance.uniform(10, 90), 2)) for _ in range(person % 3)
         )
+    beds += [(200 + person, person) for person in range(4, 41, 4)]
+    teams: list[Row] = [(bed % 7, bed) for bed, _ in beds] + [
+        ((100 + person) % 7, 200 + person) for person in range(4, 41, 4)
+    ]
+    rounds: list[Row] = [(number % 9, number) for number in range(30)]
     readings = [(chance.choice("ab"), round(chance.uniform(0, 10), 3), chance.randrange(0, 50)) for _ in range(30)]
     return Hospital(
         {
@@ -94,6 +102,8 @@ def well_behaved() -> Hospital:
             "visits": visits,
             "beds": beds,
             "stays": stays,
+            "teams": teams,
+            "rounds": rounds,
             "wards": list(WARDS),
             "readings": readings,
         }
@@ -102,7 +112,8 @@ def well_behaved() -> Hospital:
 
 def badly_behaved() -> Hospital:
     """The same hospital, with a person of a thousand rows, one of NULL and NaN, one with keys nobody else has, values
-    beyond all bounds, rows without a person, and beds that two people share."""
+    beyond all bounds, rows without a person, beds that two people share, and teams that
+    reach one person by several beds."""
     good = well_behaved().tables
     day, at = date(2025, 3, 3), datetime(2025, 3, 3, 3, 3)
     many = [
@@ -129,6 +140,8 @@ def badly_behaved() -> Hospital:
     ]
     beds = [(141, 41), (142, 42), (143, 43), (143, 44), (144, 44), (144, 44), (None, 41), (141, None)]
     stays = [(141, 3, 30.0)] * 20 + [(143, 5, 1e300), (144, 2, float("nan")), (None, 4, 40.0), (999, 1, 10.0)]
+    teams = [(1, 141), (1, 143), (1, 143), (1, 144), (None, 141), (99, 144), (99, 143), (2, None), (2, 999)]
+    rounds = [(1, 2**31 - 1)] * 20 + [(99, -5), (99, None), (None, 3), (1000, 4)]
     readings = [("a", 1e300, 2**31 - 1), ("b", float("nan"), None), (None, float("inf"), 3), ("c", -5.0, -7)]
     return Hospital(
         {
@@ -136,6 +149,8 @@ def badly_behaved() -> Hospital:
             "visits": good["visits"] + many + strange,
             "beds": good["beds"] + beds,
             "stays": good["stays"] + stays,
+            "teams": good["teams"] + teams,
+            "rounds": good["rounds"] + rounds,
             "wards": good["wards"],
             "readings": good["readings"] + readings,
         }
@@ -189,7 +204,9 @@ def opened(
         bounds={"nights": (0, 30), "bill": (0, 100)},
         **caps,
     )
-    owner.register("wards", plain, public=True, columns="all")
+    owner.register("teams", plain, person_via="bed_id -> beds.bed_id", columns=["team"], **caps)
+    owner.register("rounds", plain, person_via="team -> teams.team", bounds={"minutes": (0, 60)}, **caps)
+    owner.register("wards", plain, public=True, columns="all", unique=["id"])
     owner.register(
         "readings", plain, unit="row", bounds={"level": (0, 10), "steps": (0, 50)}, keys={"site": ["a", "b"]}
     )

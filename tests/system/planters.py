@@ -12,7 +12,7 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan import price
 from dpsql.privacy.unit import Neighbours
 from dpsql.session import answer
-from dpsql.sql import bound, contributions, emit, inner, rewrite, sources
+from dpsql.sql import bound, contributions, emit, inner, joins, rewrite, scans, sources
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.keys import KeyList, in_order
@@ -159,28 +159,22 @@ def owner_by_name(patch):
 
 
 def owners_not_equated(patch):
-    honest = sources._met
-
-    def planted(left, right, scalar, notes, at):
-        honest(left, right, scalar, notes, at)
-        return scalar
-
-    patch.setattr(sources, "_met", planted)
+    patch.setattr(joins, "_within_one_person", lambda scalar, left, right: scalar)
 
 
 def private_passes_for_public(patch):
-    honest = sources._scan
+    honest = scans._scan
 
     def planted(table, notes, *, owned):
         scan, visible = honest(table, notes, owned=owned)
         return replace(scan, private=False), visible
 
-    patch.setattr(sources, "_scan", planted)
+    patch.setattr(scans, "_scan", planted)
 
 
 def path_to_anybody(patch):
     """The joins along a path to the person pair everything with everything."""
-    patch.setattr(sources, "_all_equal", lambda left, right: inner.TRUE)
+    patch.setattr(scans, "all_equal", lambda left, right: inner.TRUE)
 
 
 def keys_from_the_data(patch):

@@ -62,7 +62,8 @@ def test_a_question_kept_for_a_year_meets_the_end_of_its_grant(owner, monkeypatc
         kept.run()
 
 
-def test_a_name_for_people_does_not_change_who_is_protected(owner):
+def test_a_name_for_people_does_not_change_who_is_protected():
+    owner = dpsql.open(":memory:")
     owner.person(relation="change_one")
     owner.person(name="patient")
     assert owner.catalog.policy.person.relation is Neighbours.CHANGE_ONE

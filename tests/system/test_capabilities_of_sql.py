@@ -77,7 +77,7 @@ def scales(analyst, sql, **asked):
     """The Laplace scale of every slot, in units of the answer."""
     noises = plan(analyst, sql, **asked).noises
     assert all(isinstance(noise.carried.law, DiscreteLaplaceLaw) for noise in noises)
-    return [noise.carried.law.scale * noise.carried.size for noise in noises]
+    return [noise.carried.law.scale * noise.carried.grain for noise in noises]
 
 
 def with_chance(analyst, seed):

@@ -10,8 +10,6 @@ from typing import Final
 class Capabilities:
     dialect: str
     """Which forms of `sql.functions` and `sql.emit` are printed."""
-    snapshot_reads: bool
-    """Two statements of one plan see the same data."""
 
 
-DUCKDB: Final = Capabilities(dialect="duckdb", snapshot_reads=False)
+DUCKDB: Final = Capabilities(dialect="duckdb")

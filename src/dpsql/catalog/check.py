@@ -127,7 +127,7 @@ def _readable_columns(engine: EngineTable) -> dict[str, ColumnPolicy]:
     names = [
         (folded(column.name), column.type)
         for column in engine.columns
-        if column.type is not None and often[folded(column.name)] == 1
+        if column.type is not None and not column.wide and often[folded(column.name)] == 1
     ]
     return {name: ColumnPolicy(name=name, type=kind) for name, kind in names}
 
@@ -174,6 +174,12 @@ def _kind(name: str, engine: EngineTable) -> str:
     """The engine's name of the type of a column that holds or leads to a person."""
     column = _engine_column(name, engine)
     kind = column.engine_type.upper() or (column.type.value if column.type else "")
+    if column.wide:
+        raise Mistake(
+            f"{engine.name}.{column.name} is of type {kind}, which cannot name a person",
+            why="numbers beyond 64 bits are not read, and the people they name would be lost",
+            fix="read the table through a view that casts the column to BIGINT, or to VARCHAR",
+        )
     if column.type is SqlType.DOUBLE or not kind:
         raise Mistake(
             f"{engine.name}.{column.name} is of type {kind or 'unknown'}, which cannot name a person",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, Literal, TypedDict, Unpack
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.mistakes import Mistake
@@ -14,50 +15,70 @@ from dpsql.catalog.tables import table_of
 from dpsql.catalog.types import SqlType
 
 
-def declared(
-    name: str,
-    *,
-    person: str | Sequence[str] | None = None,
-    person_via: str | None = None,
-    public: bool = False,
-    unit: Literal["person", "row"] | None = None,
-    bounds: Mapping[str, Sequence[object]] | None = None,
-    keys: Mapping[str, Sequence[object] | str] | None = None,
-    hidden: Iterable[str] = (),
-    types: Mapping[str, str | SqlType] | None = None,
-    columns: Iterable[str] | Literal["all"] | None = None,
-    engine_columns: Iterable[str] = (),
-    unique: bool = False,
-    rows: int | str | None = None,
-    rows_public: bool = False,
-    rows_per_person: int | None = None,
-    rows_per_group: int | None = None,
-    groups_per_person: int | None = None,
-    nulls: Mapping[str, str] | None = None,
-) -> TablePolicy:
+class TableWords(TypedDict, total=False):
+    """What can be said about a table. What is left out, or None, is not said."""
+
+    person: str | Sequence[str] | None
+    person_via: str | None
+    public: bool
+    unit: Literal["person", "row"] | None
+    unique: bool | Iterable[str]
+    rows: int | str | None
+    rows_public: bool
+    rows_per_person: int | None
+    rows_per_group: int | None
+    groups_per_person: int | None
+    bounds: Mapping[str, Sequence[object]] | None
+    keys: Mapping[str, Sequence[object] | str] | None
+    types: Mapping[str, str | SqlType] | None
+    nulls: Mapping[str, str] | None
+    hidden: Iterable[str]
+    columns: Iterable[str] | Literal["all"] | None
+
+
+_BY_COLUMN: Final[Mapping[str, str]] = {"bounds": "bounds", "keys": "keys", "types": "type", "nulls": "nulls"}
+"""Words that are said column by column, and the key each is in the policy file."""
+_NAMES: Final = ("hidden", "columns")
+_KNOWN: Final = tuple(TableWords.__annotations__)
+
+
+def declared(name: str, *, engine_columns: Iterable[str] = (), **words: Unpack[TableWords]) -> TablePolicy:
     """The declaration of one table; BadPolicy where it is wrong.
 
     Columns named anywhere here are declared; no other column can be queried. `columns` names further ones; "all" is
-    the wish to declare every column in `engine_columns`, the names in the engine's schema.
+    the wish to declare every column in `engine_columns`, the names in the engine's schema. `unique=True` says that a
+    person has one row; of a public table, `unique` names columns whose values are all different.
     """
-    said = {
-        "person": person,
-        "person_via": person_via,
-        "public": public,
-        "unit": unit,
-        "unique": unique,
-        "rows": rows,
-        "rows_public": rows_public,
-        "rows_per_person": rows_per_person,
-        "rows_per_group": rows_per_group,
-        "groups_per_person": groups_per_person,
-    }
-    by_column = {"bounds": bounds, "keys": keys, "type": types, "nulls": nulls}
+    with _of_table(name):
+        said = Section(data=words).only(_KNOWN).data
+        more = _every(engine_columns) if said.get("columns") == "all" else said.get("columns")
+        by_column = {key: said.get(word) for word, key in _BY_COLUMN.items()}
+        about = {word: value for word, value in said.items() if word not in (*_BY_COLUMN, *_NAMES)}
+        flags = {"hidden": said.get("hidden")}
+        if not isinstance(said.get("unique"), bool | str):
+            flags["unique"] = about.pop("unique", None)
+        return _table(name, about, _columns(by_column, flags, more=more))
+
+
+def declared_types(name: str, types: Mapping[str, str | SqlType] | None) -> dict[str, SqlType]:
+    """The types in `types`, by the name of their column; BadPolicy where one is no type."""
+    with _of_table(name):
+        found = {}
+        for column, kind in _items("types", types, fold=False):
+            try:
+                found[column] = values.sql_type(kind)
+            except Mistake as mistake:
+                raise mistake.under("types", column) from None
+        return found
+
+
+@contextmanager
+def _of_table(name: str) -> Iterator[None]:
+    """A mistake made inside is told as one of this table."""
     try:
         spelled = values.text(name)
         try:
-            more = _every(engine_columns) if columns == "all" else columns
-            return _table(spelled, said, _columns(by_column, hidden=hidden, more=more))
+            yield
         except Mistake as mistake:
             raise mistake.under(folded(spelled)) from None
     except Mistake as mistake:
@@ -73,7 +94,9 @@ def _table(name: str, said: Mapping[str, object], columns: Mapping[str, Mapping[
     return table
 
 
-def _columns(by_column: Mapping[str, object], *, hidden: object, more: object) -> dict[str, dict[str, object]]:
+def _columns(
+    by_column: Mapping[str, object], flags: Mapping[str, object], *, more: object
+) -> dict[str, dict[str, object]]:
     """What was said kind by kind, turned into what is said column by column."""
     columns: dict[str, dict[str, object]] = {}
     for key, given in by_column.items():
@@ -87,8 +110,9 @@ def _columns(by_column: Mapping[str, object], *, hidden: object, more: object) -
                     key=("columns", name, key),
                 )
             said[key] = value
-    for name in _names("hidden", hidden):
-        columns.setdefault(name, {})["hidden"] = True
+    for key, given in flags.items():
+        for name in _names(key, given):
+            columns.setdefault(name, {})[key] = True
     for name in _names("columns", more):
         columns.setdefault(name, {})
     return columns
@@ -107,8 +131,8 @@ def _every(engine_columns: Iterable[str]) -> Iterable[str]:
     return names
 
 
-def _items(key: str, given: object) -> Iterable[tuple[str, object]]:
-    """(folded name, what was said) for each column."""
+def _items(key: str, given: object, *, fold: bool = True) -> Iterable[tuple[str, object]]:
+    """(name, what was said) for each column; folded unless the engine is to find it as written."""
     if given is None:
         return []
     if not isinstance(given, Mapping):
@@ -118,7 +142,7 @@ def _items(key: str, given: object) -> Iterable[tuple[str, object]]:
             fix=f'pass {key}={{"column": …}}',
             key=(key,),
         )
-    return [(_name(key, name), value) for name, value in given.items()]
+    return [(_name(key, name) if fold else values.text(name), value) for name, value in given.items()]
 
 
 def _names(key: str, given: object) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
@@ -19,8 +19,10 @@ _FORM: Final = "dpsql policy 1"
 """Changes when the encoding does, so that old and new digests never agree by accident."""
 
 
-def digest(catalog: Catalog, tables: Iterable[str]) -> str:
+def digest(catalog: Catalog, tables: Iterable[str], *, columns: Set[tuple[str, str]] | None = None) -> str:
     """SHA-256 of the declarations that decide a plan over these tables, in a form without order.
+
+    `columns` are those the plan reads, as (table, column): what is declared about others decides nothing. None: all.
 
     In it: the tables and those their paths lead through, the relation, and the defaults that change plans. Not in it:
     grants, prices, confidence, words for people, public sizes for previews. Numbers are compared by value.
@@ -29,12 +31,12 @@ def digest(catalog: Catalog, tables: Iterable[str]) -> str:
     told: Json = {
         "form": _FORM,
         "relation": catalog.policy.person.relation.value,
-        "selection_share": _value(defaults.selection_share),
-        "delta_per_query": _value(defaults.delta_per_query),
+        "selection_share": value_text(defaults.selection_share),
+        "delta_per_query": value_text(defaults.delta_per_query),
         "max_keys": defaults.max_keys,
         "mode": _word(defaults.mode),
         "noise": _word(defaults.noise),
-        "tables": {name: _table(catalog.policy.tables[name]) for name in sorted(_concerned(catalog, tables))},
+        "tables": {name: _table(catalog.policy.tables[name], columns) for name in sorted(_concerned(catalog, tables))},
     }
     text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -53,7 +55,7 @@ def _concerned(catalog: Catalog, tables: Iterable[str]) -> set[str]:
     return named | {step.table for name in named for step in catalog.policy.tables[name].path}
 
 
-def _table(table: TablePolicy) -> Json:
+def _table(table: TablePolicy, columns: Set[tuple[str, str]] | None) -> Json:
     return {
         "source": table.source,
         "public": table.public,
@@ -65,7 +67,11 @@ def _table(table: TablePolicy) -> Json:
         "rows_per_person": table.rows_per_person,
         "rows_per_group": table.rows_per_group,
         "groups_per_person": table.groups_per_person,
-        "columns": {name: _column(column) for name, column in table.columns.items()},
+        "columns": {
+            name: _column(column)
+            for name, column in table.columns.items()
+            if columns is None or (table.name, name) in columns
+        },
     }
 
 
@@ -76,25 +82,26 @@ def _column(column: ColumnPolicy) -> Json:
         "keys": _keys(column.keys),
         "hidden": column.hidden,
         "not_null": column.not_null,
+        "unique": column.unique,
     }
 
 
 def _bounds(bounds: Bounds | None) -> Json:
-    return None if bounds is None else [_value(bounds.low), _value(bounds.high)]
+    return None if bounds is None else [value_text(bounds.low), value_text(bounds.high)]
 
 
 def _keys(keys: Keys | None) -> Json:
     """Released keys are sorted, so the order of a list means nothing."""
     if keys is None or isinstance(keys, KeyKind):
         return _word(keys)
-    return sorted((_value(value) for value in keys.values), key=str)
+    return sorted((value_text(value) for value in keys.values), key=str)
 
 
 def _word(member: Enum | None) -> str | None:
     return None if member is None else str(member.value)
 
 
-def _value(value: Value) -> str | None:
+def value_text(value: Value) -> str | None:
     """A value with its kind, so that 1, "1" and true stay apart; 2000 and 2000.0 do not."""
     if value is None:
         return None

@@ -23,7 +23,14 @@ def fitted(column: ColumnPolicy, engine: EngineColumn) -> ColumnPolicy:
         raise Mistake(
             f"its type {engine.engine_type or 'in the engine'} is not read",
             why="values of a type without rules cannot be bounded or compared safely",
-            fix="leave the column out; it may still be named as person or in person_via",
+            fix=engine.instead or "leave the column out; it may still be named as person or in person_via",
+        )
+    if engine.wide and column.bounds is None:
+        raise Mistake(
+            f"its type {engine.engine_type} holds whole numbers beyond 64 bits, and no bounds are declared",
+            why="numbers beyond 64 bits are not read: such a row has no value here, and sums would silently miss it",
+            fix="declare bounds where all values lie within 64 bits; else read the column through a view that casts it"
+            " to VARCHAR, or to DOUBLE",
         )
     if column.type is not None and column.type is not engine.type:
         raise Mistake(
@@ -87,6 +94,8 @@ _BOUNDS_FIX: Final[Mapping[SqlType, str]] = {
     SqlType.DOUBLE: "write two numbers, for example bounds = [0, 2000]",
     SqlType.DATE: 'write two dates, for example bounds = ["2024-01-01", "2026-12-31"]',
     SqlType.TIMESTAMP: 'write two dates or timestamps, for example bounds = ["2024-01-01", "2026-12-31"]',
+    SqlType.TEXT: "leave out bounds: a text has no smallest and largest value to count. Every column of a CSV file is"
+    ' text unless register(…, types={"age": "integer"}) says otherwise',
 }
 
 

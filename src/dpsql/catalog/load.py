@@ -35,13 +35,12 @@ from dpsql.privacy.unit import Neighbours
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("version", "source", "person", "promise", "defaults", "table", "grant"),
-    "source": ("url", "ledger", "data_version"),
+    "source": ("url", "ledger", "ledger_file", "data_version", "timeout"),
     "person": ("name", "label", "relation", "group_size"),
     "promise": ("epsilon", "delta", "delta_prime", "per", "across"),
     "defaults": (
         "cost_per_query",
         "confidence",
-        "intervals",
         "selection_share",
         "delta_per_query",
         "max_keys",
@@ -50,14 +49,17 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "table": TABLE_KEYS,
     "column": COLUMN_KEYS,
-    "grant": ("to", "group", "tables", "budget", "max_per_query", "expires"),
+    "grant": ("to", "tables", "budget", "max_per_query", "expires"),
 }
 """Every key there is, by the kind of its section. Anything else is an error."""
 
-INTERVALS: Final = ("inline", "columns", "none")
-PERIODS: Final = ("forever", "day", "week", "month", "quarter", "year")
 _VARIABLE: Final = re.compile(r"\$\{(\w*)\}?")
 _AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+_SAID_ANYWAY: Final[Mapping[str, tuple[str, str]]] = {
+    "per": ("forever", "what was told once is known for ever, so nothing of it is given back as time goes by"),
+    "across": ("all analysts", "analysts may pool what they learn, so they share one ceiling"),
+}
+"""Keys of a promise that say what holds anyway: for those who read and sign it."""
 _BY_OWNER: Final = "what is promised to people is decided by the owner of the data, never by default"
 
 
@@ -134,7 +136,9 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
             fix='write url = "duckdb:///…"',
         ),
         ledger=source.optional("ledger", values.text, None),
-        data_version=source.optional("data_version", values.text, "1"),
+        ledger_file=source.optional("ledger_file", values.text, None),
+        data_version=source.optional("data_version", values.text, None),
+        timeout=source.optional("timeout", values.seconds, None),
         person=_person(top.section("person").only(KEYS["person"])),
         promise=_promise(top.section("promise").only(KEYS["promise"])) if "promise" in top.data else None,
         defaults=_defaults(top.section("defaults").only(KEYS["defaults"])),
@@ -201,14 +205,12 @@ def _promise(section: Section) -> Promise:
         "epsilon", values.share, why=_BY_OWNER, fix="write epsilon = 5.0, or what you can answer for"
     )
     delta = section.required("delta", values.share, why=_BY_OWNER, fix="write delta = 1e-6, or 0 for a pure promise")
-    periods = values.one_of(PERIODS, why="a promise ends at a date only where the owner says so")
-    everybody = values.one_of(("all analysts",), why="analysts may pool what they learn, so they share one ceiling")
+    for name, (word, why) in _SAID_ANYWAY.items():
+        section.optional(name, values.one_of((word,), why=why), word)
     return Promise(
         epsilon=epsilon,
         delta=delta,
         delta_prime=section.optional("delta_prime", values.share, delta / 2),
-        per=section.optional("per", periods, "forever"),
-        across=section.optional("across", everybody, "all analysts"),
     )
 
 
@@ -223,25 +225,14 @@ def _defaults(section: Section) -> Defaults:
             "mode", values.member_of(Mode, why="it says how people in many groups are bounded"), None
         ),
         noise=section.optional("noise", values.member_of(Noise, why="each kind of noise has its own price"), None),
-        intervals=section.optional(
-            "intervals", values.one_of(INTERVALS, why="it says how margins are shown"), "inline"
-        ),
     )
 
 
 def _grant(section: Section) -> Grant:
-    if ("to" in section.data) == ("group" in section.data):
-        raise Mistake(
-            "needs either to or group",
-            why="a grant is a limit of one analyst or of one group",
-            fix='write to = "ana@example.org"',
-            key=section.key,
-        )
-    group = "group" in section.data
-    who = section.required("group" if group else "to", values.text, why="", fix="")
     return Grant(
-        to=who,
-        group=group,
+        to=section.required(
+            "to", values.text, why="a grant is a limit of one analyst", fix='write to = "ana@example.org"'
+        ),
         budget=section.required(
             "budget", values.share, why=_BY_OWNER, fix="write budget = 1.0, at most promise.epsilon"
         ),

@@ -58,6 +58,8 @@ class ColumnPolicy:
     hidden: bool = False
     not_null: bool = False
     """Declared by `nulls = "never"`. Trusted for nothing that protects; an engine's constraint is."""
+    unique: bool = False
+    """Of a public table: no two rows have the same value. Enforced by the plan wherever it rests on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +104,6 @@ class Promise:
     epsilon: Fraction
     delta: Fraction
     delta_prime: Fraction
-    per: str = "forever"
-    across: str = "all analysts"
 
 
 class Mode(Enum):
@@ -131,7 +131,6 @@ class Defaults:
     max_keys: int | None = None
     mode: Mode | None = None
     noise: Noise | None = None
-    intervals: str = "inline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +138,6 @@ class Grant:
     """A spending limit of one analyst under the promise."""
 
     to: str
-    group: bool = False
-    """`to` names a group of analysts that shares the budget."""
     budget: Fraction
     max_per_query: Fraction | None = None
     tables: tuple[str, ...] | None = None
@@ -175,12 +172,17 @@ class Policy:
     """The address of the source, as `duckdb:///path` or `memory:`. It may hold a password, so it is not printed."""
     ledger: str | None
     """The id of the ledger this policy belongs to, once it has one."""
-    data_version: str
+    data_version: str | None
+    """None: the one the ledger knows."""
     person: Person
     promise: Promise | None
     defaults: Defaults
     tables: Mapping[str, TablePolicy]
     grants: tuple[Grant, ...] = ()
+    ledger_file: str | None = None
+    """Where the ledger is kept, seen from the folder of the policy; None: beside the source."""
+    timeout: Fraction | None = None
+    """Seconds after which a statement on the source is stopped."""
     written: Written | None = field(default=None, compare=False, repr=False)
     """None: declared in Python."""
 
@@ -197,6 +199,12 @@ class EngineColumn:
     low: int | None = None
     high: int | None = None
     """Of an integer type: the smallest and largest value it can hold."""
+    wide: bool = False
+    """An integer type that also holds numbers beyond 64 bits: those are read as NULL, so bounds must be declared."""
+    scale: int | None = None
+    """Of a decimal type: how many digits stand behind the point."""
+    instead: str = ""
+    """Of a type that is not read: what the owner can do about it."""
     not_null: bool = False
     """Enforced by the engine."""
 

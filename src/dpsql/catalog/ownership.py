@@ -10,11 +10,13 @@ from typing import Final, TypeAlias
 from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import PathStep, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded, listed
+from dpsql.catalog.spelling import quoted
 
 Part: TypeAlias = tuple[str | None, tuple[str, ...]]
 """What stands between two arrows: a table, where one is named, and its columns."""
 
 _TOKEN: Final = re.compile(r'\s*(?:(?P<mark>->|[.(),])|(?P<bare>[^\W\d]\w*)|"(?P<quoted>(?:[^"]|"")+)")\s*')
+_BARE: Final = re.compile(r"[^\W\d]\w*")
 _PERSON_WHY: Final = "we must know whose rows belong together to protect a whole person and not just one row"
 _PERSON_FIX: Final = (
     'person = "user_id", or derive it: person_via = "session_id -> sessions.session_id", or unit = "row" where each '
@@ -111,8 +113,8 @@ def _tokens(written: str) -> Iterator[str]:
         if match is None:
             raise _bad_path(written, f"a name or an arrow is expected at {written[position : position + 20]!r}")
         position = match.end()
-        quoted = match["quoted"]
-        yield match["mark"] or " " + folded(quoted.replace('""', '"') if quoted else match["bare"])
+        inside = match["quoted"]
+        yield match["mark"] or " " + folded(inside.replace('""', '"') if inside else match["bare"])
 
 
 def _part(tokens: list[str], written: str) -> Part:
@@ -155,8 +157,31 @@ def shown_way(table: TablePolicy) -> str:
     return " -> ".join([*map(_short, table.path), _columns(table.person)])
 
 
+def declared_ways(tables: Mapping[str, TablePolicy]) -> tuple[tuple[str, str], ...]:
+    """(name in the engine, way to its person) of every table, sorted: whom a promise over these tables is about.
+
+    Tables are called as the engine calls them: under another name in the policy, a table is still the same.
+    """
+    names = {name: folded(table.source) for name, table in tables.items()}
+    return tuple(sorted((names[name], _declared_way(table, names)) for name, table in tables.items()))
+
+
+def _declared_way(table: TablePolicy, names: Mapping[str, str]) -> str:
+    if table.public:
+        return "public = true"
+    if table.unit_row:
+        return 'unit = "row"'
+    path = tuple(replace(step, table=names.get(step.table, step.table)) for step in table.path)
+    return f'{"person_via" if path else "person"} = "{shown_way(replace(table, path=path))}"'
+
+
 def _columns(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"({listed(names)})"
+    return _spelled(names[0]) if len(names) == 1 else f"({', '.join(map(_spelled, names))})"
+
+
+def _spelled(name: str) -> str:
+    """A name as a path spells it: in quotes where it could be read as something else."""
+    return name if _BARE.fullmatch(name) else quoted(name)
 
 
 def settled(tables: Mapping[str, TablePolicy]) -> tuple[dict[str, TablePolicy], tuple[Mistake, ...]]:
@@ -201,7 +226,7 @@ def _followed(table: TablePolicy, tables: Mapping[str, TablePolicy], seen: tuple
 
 
 def _short(step: PathStep) -> str:
-    return f"{_columns(step.columns)} -> {step.table}.{_columns(step.to_columns)}"
+    return f"{_columns(step.columns)} -> {_spelled(step.table)}.{_columns(step.to_columns)}"
 
 
 def _next(step: PathStep, tables: Mapping[str, TablePolicy]) -> TablePolicy:

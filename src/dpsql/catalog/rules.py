@@ -162,6 +162,13 @@ def _private(table: TablePolicy) -> Iterator[Mistake]:
 
 
 def _column(column: ColumnPolicy, table: TablePolicy) -> Iterator[Mistake]:
+    if column.unique and not table.public:
+        yield Mistake(
+            "has meaning in a public table only",
+            why="it says how many public rows one row can meet; for people there is unique = true of the table",
+            fix="leave out unique",
+            key=("unique",),
+        )
     if column.hidden and column.keys is not None:
         yield Mistake(
             "a hidden column has no keys",
@@ -249,13 +256,13 @@ def _grant(grant: Grant, policy: Policy) -> Iterator[Mistake]:
 
 
 def _twice_granted(grants: tuple[Grant, ...]) -> Iterator[Mistake]:
-    seen: set[tuple[str, bool]] = set()
+    seen: set[str] = set()
     for index, grant in enumerate(grants):
-        if (grant.to, grant.group) in seen:
+        if grant.to in seen:
             yield Mistake(
                 f"a second grant to {grant.to}",
                 why="one analyst has one limit; two would have to be added up or chosen from",
                 fix="keep one of them",
                 key=("grant", index),
             )
-        seen.add((grant.to, grant.group))
+        seen.add(grant.to)

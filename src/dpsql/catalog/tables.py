@@ -25,7 +25,7 @@ TABLE_KEYS: Final = (
     "confirmed",
     "columns",
 )
-COLUMN_KEYS: Final = ("type", "bounds", "keys", "null_key", "hidden", "nulls")
+COLUMN_KEYS: Final = ("type", "bounds", "keys", "null_key", "hidden", "nulls", "unique")
 
 
 def table_of(name: str, section: Section, *, source: str) -> TablePolicy:
@@ -76,6 +76,7 @@ def _column(name: str, section: Section) -> ColumnPolicy:
         keys=_keys(section),
         hidden=section.optional("hidden", values.flag, False),
         not_null=section.optional("nulls", values.nulls, False),
+        unique=section.optional("unique", values.flag, False),
     )
 
 

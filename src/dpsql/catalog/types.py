@@ -11,9 +11,9 @@ class SqlType(Enum):
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
-    """64 bits. Narrower integers are widened when they are read; wider ones are read as DOUBLE."""
+    """64 bits. Narrower integers are widened when they are read; of wider ones, what fits into 64 bits."""
     DOUBLE = "double"
-    """Also decimals, row by row; sums are taken on a grain, in integers."""
+    """Also decimals, row by row; sums are taken on a grain, in integers: that of the last digit, where it is known."""
     TEXT = "text"
     """Compared by its bytes."""
     DATE = "date"

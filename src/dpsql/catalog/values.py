@@ -36,6 +36,7 @@ TYPES: Final[Mapping[str, SqlType]] = {
 }
 _LONGEST_NUMBER: Final = 400
 """Digits, and the largest exponent: beyond, no double holds the value and exact arithmetic would not end."""
+_DAY: Final = 86_400
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _ABOUT: Final = re.compile(r"about (?P<size>\d{1,3}(?:[ _,]?\d{3})*|\d{1,15})", re.ASCII)
 _BOUNDS_WHY: Final = "the bounds decide how much noise hides one person; values outside count as the nearest bound"
@@ -120,6 +121,18 @@ def number(value: object) -> Number:
 def share(value: object) -> Fraction:
     """A number as a Fraction."""
     return Fraction(number(value))
+
+
+def seconds(value: object) -> Fraction:
+    """A time above 0, of a day at most."""
+    found = share(value)
+    if not 0 < found <= _DAY:
+        raise Mistake(
+            f"{quoted(value)} is not a number of seconds above 0 and of at most {_DAY}",
+            why="it says how long one statement may take",
+            fix="write a number of seconds, for example 60",
+        )
+    return found
 
 
 def count(value: object) -> int:

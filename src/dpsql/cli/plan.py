@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpsql import DpsqlError, Planner
 
 BAD_POLICY = 8
 BAD_USE = 2
+_CODES = (
+    "Exit codes: 0, every statement has a line, refused ones too; 2, bad arguments or a file that cannot be read; "
+    "8, the policy or its source cannot be used."
+)
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command and its options."""
-    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data")
+    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data", epilog=_CODES)
     parser.add_argument("files", nargs="+", metavar="FILE.sql", help="files of SQL statements; - is standard input")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
     parser.add_argument("--format", default="jsonl", choices=["jsonl"], help="one JSON object per statement")
@@ -29,7 +34,12 @@ def run(chosen: argparse.Namespace) -> int:
     except DpsqlError as error:
         print(error, file=sys.stderr)
         return BAD_POLICY
-    for name in chosen.files:
+    with planner:
+        return _priced(planner, chosen.files)
+
+
+def _priced(planner: Planner, files: Sequence[str]) -> int:
+    for name in files:
         try:
             text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
         except OSError as error:

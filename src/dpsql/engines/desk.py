@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import duckdb
 
+from dpsql.catalog.spelling import ENGINE_TYPES, quoted
 from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_schema import ENGINE_TYPES, quoted
 from dpsql.engines.hardening import hardened
 from dpsql.errors import EngineFailed, InternalError
 

@@ -17,10 +17,11 @@ import duckdb
 
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.model import EngineTable
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
 from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
-from dpsql.engines.engine import Rows, engine_failed
+from dpsql.engines.engine import Limits, Rows, engine_failed
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
 from dpsql.privacy.exact import Exact
@@ -123,9 +124,13 @@ class DuckdbEngine:
         return cls(connection, timeout=timeout, on_failure=on_failure, file=False)
 
     @classmethod
-    def of_address(cls, address: str, /) -> DuckdbEngine:
+    def of_address(cls, address: str, limits: Limits, /) -> DuckdbEngine:
         """The engine at `memory:`, `duckdb:///absolute/path` or `duckdb://relative/path`; paths as they are written."""
-        return cls.in_memory() if address == "memory:" else cls.of_file(address.removeprefix("duckdb://"))
+        memory_limit, threads, timeout = limits.memory_limit, limits.threads, limits.timeout
+        if address == "memory:":
+            return cls.in_memory(memory_limit=memory_limit, threads=threads, timeout=timeout)
+        path = address.removeprefix("duckdb://")
+        return cls.of_file(path, memory_limit=memory_limit, threads=threads, timeout=timeout)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -190,6 +195,12 @@ class DuckdbEngine:
             " memory_limit",
         )
 
+    def remove(self, name: str, /) -> None:
+        """Drops a table that was added."""
+        self._guarded(lambda cursor: cursor.execute(f"DROP TABLE IF EXISTS memory.main.{quoted(name)}").fetchall())
+        with self._reading:
+            self._schema = None
+
     def _require_free(self, name: str) -> None:
         if self._file:
             raise unreadable(
@@ -215,7 +226,7 @@ class DuckdbEngine:
             )
         error = engine_failed()
         if self._on_failure is not None:
-            with suppress(Exception):
+            with suppress(Exception):  # a log that fails must not replace the one error by another
                 self._on_failure(error.trace_id, result.kind)
         raise error
 
@@ -239,7 +250,7 @@ class DuckdbEngine:
                         # An interrupt that comes before the statement starts is lost, so it is repeated.
                         _stop(cursor)
                         limit = time.monotonic() + _TICK
-        except Exception as error:
+        except Exception as error:  # whatever it is: another error than the one could tell about rows
             return _Trouble(type(error).__name__)
         return _Trouble(KeyboardInterrupt.__name__) if pressed else results[0]
 
@@ -296,7 +307,7 @@ def _work(
         results.append(work(cursor))
     except DpsqlError as error:  # our own words about a source, before any question
         results.append(_Trouble(type(error).__name__, error))
-    except BaseException as error:
+    except BaseException as error:  # a thread that ends without a result would be waited for for ever
         results.append(_Trouble(type(error).__name__))
     finally:
         done.set()

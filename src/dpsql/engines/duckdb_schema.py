@@ -8,7 +8,10 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+import duckdb
+
 from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 
 Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
@@ -25,30 +28,44 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "UINTEGER": (0, 2**32 - 1),
     }
 )
-"""Integer types that fit 64 bits with a sign, and what they can hold. Wider ones are read as DOUBLE."""
+"""Integer types that fit 64 bits with a sign, and what they can hold."""
+
+WIDE: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
+"""Integer types that do not: read where they fit."""
+_WHOLE_DIGITS: Final = 18
+"""A number of so many digits fits 64 bits."""
 
 TYPES: Final[Mapping[str, SqlType]] = MappingProxyType(
     {
-        **dict.fromkeys(INTEGERS, SqlType.INTEGER),
-        **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL", "FLOAT", "DOUBLE"), SqlType.DOUBLE),
+        **dict.fromkeys((*INTEGERS, *WIDE), SqlType.INTEGER),
+        **dict.fromkeys(("DECIMAL", "FLOAT", "DOUBLE"), SqlType.DOUBLE),
         **dict.fromkeys(("VARCHAR", "ENUM", "UUID"), SqlType.TEXT),
         **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), SqlType.TIMESTAMP),
         "BOOLEAN": SqlType.BOOLEAN,
         "DATE": SqlType.DATE,
     }
 )
-"""The engine's types that are read. A type that is not here is not read."""
+"""The engine's types that are read. A type that is not here is not read. Decimals without a fraction are integers."""
 
-ENGINE_TYPES: Final[Mapping[SqlType, str]] = MappingProxyType(
+_PARTS: Final = "read each part that matters through a view, as a column of its own"
+_INSTEAD: Final[Mapping[str, str]] = MappingProxyType(
     {
-        SqlType.BOOLEAN: "BOOLEAN",
-        SqlType.INTEGER: "BIGINT",
-        SqlType.DOUBLE: "DOUBLE",
-        SqlType.TEXT: "VARCHAR",
-        SqlType.DATE: "DATE",
-        SqlType.TIMESTAMP: "TIMESTAMP",
+        "TIMESTAMP WITH TIME ZONE": "read it through a view: timezone('UTC', x), a timestamp in UTC",
+        "TIME": "read it through a view: date_part('hour', x), or epoch(x) in seconds",
+        "TIME WITH TIME ZONE": "read it through a view: date_part('hour', x)",
+        "TIME_NS": "read it through a view: date_part('hour', x)",
+        "INTERVAL": "read it through a view: epoch(x), a number of seconds",
+        "BLOB": "read it through a view: hex(x), a text",
+        "BIT": "read it through a view: CAST(x AS VARCHAR)",
+        "JSON": _PARTS,
+        "STRUCT": _PARTS,
+        "MAP": _PARTS,
+        "UNION": _PARTS,
+        "BIGNUM": "read it through a view that casts it to BIGINT, DOUBLE or VARCHAR",
     }
 )
+"""By the name of a type that is not read: how its values can be read all the same."""
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 # The functions are called by their full names: a database may hold macros of the same name.
 _COLUMNS: Final = """
@@ -67,13 +84,10 @@ _PROBED: Final = f"SELECT sql FROM system.main.duckdb_tables() WHERE temporary A
 _COLLATED: Final = re.compile(r'\bc(\d+) VARCHAR COLLATE (?!"?binary"?[,)])')
 
 
-def quoted(name: str) -> str:
-    """A name as SQL writes it, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def sql_type(engine_type: str) -> SqlType | None:
     """What a type of DuckDB is read as; None: not at all."""
+    if (_decimal(engine_type) or (0, None))[1] == 0:
+        return SqlType.INTEGER
     name, parenthesis, _ = engine_type.partition("(")
     # An array or a structure of a type is another type: DECIMAL(10,2)[] is no number.
     return None if parenthesis and not engine_type.endswith(")") else TYPES.get(name)
@@ -114,10 +128,37 @@ def read_schema(ask: Ask) -> dict[str, EngineTable]:
 
 
 def _column(name: str, engine_type: str, nullable: bool) -> EngineColumn:
-    low, high = INTEGERS.get(engine_type, (None, None))
+    low, high = INTEGERS.get(engine_type) or _digits(engine_type)
+    digits, scale = _decimal(engine_type) or (0, None)
     return EngineColumn(
-        name=name, type=sql_type(engine_type), engine_type=engine_type, low=low, high=high, not_null=not nullable
+        name=name,
+        type=sql_type(engine_type),
+        engine_type=engine_type,
+        low=low,
+        high=high,
+        wide=engine_type in WIDE or (scale == 0 and digits > _WHOLE_DIGITS),
+        scale=scale or None,
+        instead=_instead(engine_type),
+        not_null=not nullable,
     )
+
+
+def _decimal(engine_type: str) -> tuple[int, int] | None:
+    """How many digits a decimal type has, and how many of them behind the point."""
+    match = _DECIMAL.fullmatch(engine_type)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def _digits(engine_type: str) -> tuple[int, int] | tuple[None, None]:
+    """The largest numbers of a decimal type without a fraction that fits 64 bits."""
+    digits, scale = _decimal(engine_type) or (0, None)
+    return (1 - 10**digits, 10**digits - 1) if scale == 0 and digits <= _WHOLE_DIGITS else (None, None)
+
+
+def _instead(engine_type: str) -> str:
+    if sql_type(engine_type) is not None:
+        return ""
+    return _PARTS if engine_type.endswith("]") else _INSTEAD.get(engine_type.partition("(")[0], "")
 
 
 def _collated(ask: Ask, table: str, names: Sequence[str]) -> frozenset[str] | None:
@@ -132,6 +173,8 @@ def _collated(ask: Ask, table: str, names: Sequence[str]) -> frozenset[str] | No
         ask(f"CREATE TEMP TABLE {_PROBE} AS SELECT {wanted} FROM {place} WITH NO DATA")
         ((definition,),) = ask(_PROBED)
         ask(f"DROP TABLE temp.{_PROBE}")
-    except Exception:  # whatever it is, this table cannot be read; the others can
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:  # a view on what is not there any more: this table cannot be read; the others can
         return None
     return frozenset(names[int(number)] for number in _COLLATED.findall(definition))

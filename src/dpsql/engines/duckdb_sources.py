@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 
 import duckdb
 
+from dpsql.catalog.spelling import ENGINE_TYPES, literal, quoted
 from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_schema import ENGINE_TYPES, quoted
 from dpsql.engines.hardening import LOADER
 from dpsql.errors import BadName, NoSource
 
@@ -26,11 +26,6 @@ def unreadable(what: str, *, fix: str) -> NoSource:
     return NoSource(
         what, why="dpsql answers from tables whose names and types are known without looking at rows", fix=fix
     )
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it, whatever is in it."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _exact_path(path: Path) -> str:

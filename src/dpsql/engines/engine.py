@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from dpsql.catalog.capabilities import Capabilities
@@ -13,6 +14,17 @@ from dpsql.privacy.exact import Exact
 
 Rows: TypeAlias = list[tuple[Value, ...]]
 """Keys and integers, as Python values. Never floats between the data and the noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one statement may use; None: as much as there is."""
+
+    memory_limit: str | None = None
+    """A number and a unit, as in "4GB"."""
+    threads: int | None = None
+    timeout: float | None = None
+    """Seconds."""
 
 
 class Engine(Protocol):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from dpsql.engines.engine import Engine
+from dpsql.engines.engine import Engine, Limits
 from dpsql.errors import MissingExtra, NoSource
 
 
@@ -21,28 +22,23 @@ class Entry:
     example: str
     extra: str | None = None
     """The optional dependency that brings the driver."""
+    file: bool = False
+    """What stands behind the two strokes is the path of a file."""
 
 
 ENGINES: Final[Mapping[str, Entry]] = MappingProxyType(
     {
-        "duckdb": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="duckdb:///srv/hospital.duckdb"),
+        "duckdb": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="duckdb:///srv/hospital.duckdb", file=True),
         "memory": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="memory:"),
     }
 )
 """By what an address begins with."""
+_NO_LIMITS: Final = Limits()
 
 
-def open_source(address: str, /) -> Engine:
+def open_source(address: str, /, *, limits: Limits = _NO_LIMITS) -> Engine:
     """The engine at an address such as `duckdb:///srv/hospital.duckdb` or `memory:`, opened read-only."""
-    scheme = address.partition(":")[0] if isinstance(address, str) else ""
-    entry = ENGINES.get(scheme)
-    if entry is None or not _well_formed(address, entry):
-        raise NoSource(
-            # The address is not repeated: it may hold a password.
-            f"no engine reads an address that begins with {scheme!r}" if entry is None else "the address is incomplete",
-            why=f"known are {', '.join(known.example for known in ENGINES.values())}",
-            fix="write the address like one of these; for other engines install their extra: pip install 'dpsql[name]'",
-        )
+    scheme, entry = _entry(address)
     module, _, name = entry.where.partition(":")
     try:
         opener = getattr(import_module(module), name)
@@ -54,8 +50,34 @@ def open_source(address: str, /) -> Engine:
             why="drivers are installed only where they are used",
             fix=f"pip install 'dpsql[{entry.extra or scheme}]'",
         )
-    engine: Engine = opener.of_address(address)
+    engine: Engine = opener.of_address(address, limits)
     return engine
+
+
+def located(address: str, *, folder: Path) -> str:
+    """The address with its path seen from `folder`, where it has a relative one."""
+    scheme, entry = _entry(address)
+    return f"{scheme}://{folder.absolute() / address.partition('://')[2]}" if entry.file else address
+
+
+def file_of(address: str) -> Path | None:
+    """The file behind an address; None: the source is no file."""
+    _, entry = _entry(address)
+    return Path(address.partition("://")[2]) if entry.file else None
+
+
+def _entry(address: str) -> tuple[str, Entry]:
+    """How the address begins, and the engine that reads it."""
+    scheme = address.partition(":")[0] if isinstance(address, str) else ""
+    entry = ENGINES.get(scheme)
+    if entry is None or not _well_formed(address, entry):
+        raise NoSource(
+            # The address is not repeated: it may hold a password.
+            f"no engine reads an address that begins with {scheme!r}" if entry is None else "the address is incomplete",
+            why=f"known are {', '.join(known.example for known in ENGINES.values())}",
+            fix="write the address like one of these; for other engines install their extra: pip install 'dpsql[name]'",
+        )
+    return scheme, entry
 
 
 def _well_formed(address: str, entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
 from dpsql.ledger.encoding import charge_to_json
-from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import Page
 from dpsql.ledger.replay import replayed, totals_broken
 
@@ -47,6 +47,14 @@ class BookLedger(ABC):
         with self.writing() as page:
             laws.promise(page, account)
 
+    def own(self, ownership: Ownership) -> None:
+        with self.writing() as page:
+            laws.own(page, ownership)
+
+    def data_version(self, label: str | None = None) -> str:
+        with self.reading() if label is None else self.writing() as page:
+            return laws.data_version(page, label)
+
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:
         with self.writing() as page:
             laws.grant(page, analyst, epsilon=epsilon)
@@ -61,9 +69,9 @@ class BookLedger(ABC):
         with self.writing() as page:
             return laws.charge(page, charge)
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:
-            laws.store(page, receipt=receipt.number, step=step, released=released)
+            return laws.store(page, receipt=receipt.number, step=step, released=released)
 
     def recall(self, question: Question) -> tuple[Release, ...]:
         with self.reading() as page:

@@ -270,12 +270,12 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
 
 
 def charge_digest(charge: Charge) -> bytes:
-    """32 bytes, equal where a receipt for one may be continued for the other: analyst, question, event, cost, steps."""
+    """32 bytes, equal where a receipt for one may be continued for the other: all but the text of the question."""
     asked = charge_to_json(charge)
     return hashlib.sha256(json_bytes({name: asked[name] for name in _SAME_CHARGE})).digest()
 
 
-_SAME_CHARGE: Final = ("analyst", "question", "event", "cost", "steps")
+_SAME_CHARGE: Final = ("analyst", "question", "event", "cost", "steps", "record")
 
 
 def _text(value: Any) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dpsql.ledger import encoding
-from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored
-from dpsql.ledger.ledger import Charge
+from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import Charge, Ownership
 
 SCHEMA: Final = 1
 """The version of words, payloads and tables. A ledger with a higher one was written by a later dpsql."""
@@ -17,6 +17,11 @@ def fact_to_entry(fact: Fact) -> tuple[str, bytes]:
     """The word and the payload of a fact."""
     word, write = _WRITE[type(fact)]
     return word, write(fact)
+
+
+def word_of(kind: type) -> str:
+    """The word of a kind of facts."""
+    return _WRITE[kind][0]
 
 
 def fact_from_entry(kind: str, payload: bytes) -> Fact:
@@ -40,6 +45,20 @@ def _opened(payload: bytes) -> Opened:
 
 def _promised(payload: bytes) -> Promised:
     return Promised(account=encoding.account_from_json(encoding.json_value(payload)))
+
+
+def _ownership(payload: bytes) -> Ownership:
+    value = encoding.json_value(payload)
+    return Ownership(relation=value["relation"], tables=tuple(map(_pair, value["tables"])))
+
+
+def _pair(said: list[str]) -> tuple[str, str]:
+    table, way = said
+    return table, way
+
+
+def _versioned(payload: bytes) -> Versioned:
+    return Versioned(label=encoding.json_value(payload)["label"])
 
 
 def _granted(payload: bytes) -> Granted:
@@ -76,6 +95,11 @@ def _stored_bytes(fact: Stored) -> bytes:
 _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Opened: ("opened", lambda fact: encoding.json_bytes({"id": fact.id, "schema": SCHEMA})),
     Promised: ("promise", lambda fact: encoding.json_bytes(encoding.account_to_json(fact.account))),
+    Ownership: (
+        "owners",
+        lambda fact: encoding.json_bytes({"relation": fact.relation, "tables": [list(said) for said in fact.tables]}),
+    ),
+    Versioned: ("version", lambda fact: encoding.json_bytes({"label": fact.label})),
     Granted: (
         "grant",
         lambda fact: encoding.json_bytes({"analyst": fact.analyst, "epsilon": encoding.fraction_to_text(fact.epsilon)}),
@@ -87,6 +111,8 @@ _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
 _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "opened": _opened,
     "promise": _promised,
+    "owners": _ownership,
+    "version": _versioned,
     "grant": _granted,
     "charge": _charged,
     "retry": _retried,

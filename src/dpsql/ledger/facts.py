@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dpsql.accounting.account import Account
-from dpsql.ledger.ledger import Charge, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, ReleasedStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,13 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Versioned:
+    """The data are of this version from here on."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
     """A paid question is run once more under its receipt."""
 
@@ -48,4 +55,4 @@ class Stored:
     released: ReleasedStep
 
 
-Fact: TypeAlias = Opened | Promised | Granted | Charge | Retried | Stored
+Fact: TypeAlias = Opened | Promised | Ownership | Versioned | Granted | Charge | Retried | Stored

@@ -5,16 +5,17 @@ Each law looks first and writes last, inside the one transaction its page is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, triple
-from dpsql.errors import BadParameter, InternalError, LedgerBroken, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
-from dpsql.ledger.facts import Granted, Promised, Retried, Stored
-from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.facts import Granted, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import FIRST_VERSION, Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.require import require_count, require_epsilon
 
@@ -38,9 +39,56 @@ def promise(page: Page, account: Account) -> None:
         )
 
 
+def own(page: Page, said: Ownership) -> None:
+    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added."""
+    _promised(page)
+    known: dict[str, str] = {}
+    for fact in page.facts_of(Ownership):
+        known |= _owners(fact)
+    changed = [(what, known[what], now) for what, now in _owners(said).items() if known.get(what, now) != now]
+    if changed:
+        raise _owned_otherwise(changed)
+    added = tuple(sorted((table, way) for table, way in said.tables if f"table {table}" not in known))
+    if added or not known:
+        page.append(Ownership(relation=said.relation, tables=added))
+
+
+def _owners(said: Ownership) -> dict[str, str]:
+    return {"the relation": said.relation, **{f"table {table}": way for table, way in said.tables}}
+
+
+def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:
+    told = "; ".join(f"{what} was `{before}` and is now `{now}`" for what, before, now in changed)
+    return BadPolicy(
+        f"the promise of this ledger is about other people: {told}",
+        why="what was spent so far protects people as they were declared then; declared otherwise, nobody could say"
+        " what one person was promised",
+        fix="put it back as it was, or close this ledger and open a new one: people are then promised the sum of both",
+    )
+
+
+def data_version(page: Page, label: str | None) -> str:
+    """Keep the label of the data; the same again is nothing."""
+    known = page.facts_of(Versioned)
+    now = known[-1].label if known else FIRST_VERSION
+    if label is None or label == now:
+        return now
+    page.append(Versioned(label=_readable(label, "a data version", "stored answers are told again by this label")))
+    return label
+
+
 def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
     """Set the budget of an analyst; what was spent stays spent."""
     require_name(analyst)
+    source = _promised(page)
+    granted = source.grant(epsilon=epsilon)
+    known = page.account(analyst)
+    if known is None or known.epsilon != granted.epsilon:
+        page.append(Granted(analyst=analyst, epsilon=granted.epsilon))
+        page.keep_account(analyst, granted if known is None else replace(granted, spent=known.spent))
+
+
+def _promised(page: Page) -> Account:
     source = page.account(SOURCE)
     if source is None:
         raise BadParameter(
@@ -48,11 +96,7 @@ def grant(page: Page, analyst: str, *, epsilon: Fraction) -> None:
             why="a grant is a spending limit under the promise of the source, and there is none yet",
             fix="make the promise first: (ε, δ) for every person, over the life of the ledger",
         )
-    granted = source.grant(epsilon=epsilon)
-    known = page.account(analyst)
-    if known is None or known.epsilon != granted.epsilon:
-        page.append(Granted(analyst=analyst, epsilon=granted.epsilon))
-        page.keep_account(analyst, granted if known is None else replace(granted, spent=known.spent))
+    return source
 
 
 def account(page: Page, analyst: str | None) -> Account:
@@ -74,13 +118,17 @@ def account(page: Page, analyst: str | None) -> Account:
 
 
 def charge(page: Page, asked: Charge) -> Receipt:
-    """Continue what was paid for and never told, or pay: the grant and the promise must both admit the event."""
+    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event."""
     require_charge(asked)
     source, own = account(page, None), account(page, asked.analyst)
     same = charge_digest(asked)
-    for waiting in page.payments_for(same):
-        if not waiting.complete and waiting.attempts < ATTEMPTS:
-            return _continued(page, waiting)
+    paid = page.payments_for(same)
+    for payment in paid:
+        if payment.complete:
+            return _receipt(page, payment)
+    for payment in paid:
+        if payment.attempts < ATTEMPTS:
+            return _continued(page, payment)
     own, source = own.charged(asked.event), source.charged(asked.event)
     number = page.append(asked)
     page.keep_account(asked.analyst, own)
@@ -92,14 +140,27 @@ def charge(page: Page, asked: Charge) -> Receipt:
 
 
 def _continued(page: Page, waiting: Payment) -> Receipt:
-    told = released_steps(page, waiting)
+    again = replace(waiting, attempts=waiting.attempts + 1)
+    receipt = _receipt(page, again)
     page.append(Retried(receipt=waiting.number))
-    page.keep_payment(replace(waiting, attempts=waiting.attempts + 1))
-    return Receipt(number=waiting.number, attempt=waiting.attempts + 1, salt=page.salt(waiting.number), stored=told)
+    page.keep_payment(again)
+    return receipt
 
 
-def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> None:
-    """Keep what a step tells: the next one of its receipt, once."""
+def _receipt(page: Page, payment: Payment) -> Receipt:
+    return Receipt(
+        number=payment.number,
+        attempt=payment.attempts,
+        salt=page.salt(payment.number),
+        stored=released_steps(page, payment),
+    )
+
+
+def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> ReleasedStep:
+    """Keep what a step tells, the next one of its receipt, once; what is kept of it.
+
+    One payment buys one answer: a second one, with other noise, would tell more than was paid for.
+    """
     payment = page.payment(receipt)
     if payment is None or not 0 <= step < payment.steps or step > len(payment.stored):
         raise InternalError(
@@ -108,12 +169,9 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Non
             fix="report this; nothing was told",
         )
     if step < len(payment.stored):
-        raise LedgerBroken(
-            "this step of the answer is already stored",
-            why="one payment buys one answer: a second one, with other noise, would tell more than was paid for",
-            fix="ask the same question again: what is stored is returned, free",
-        )
+        return released_steps(page, payment)[step]
     page.keep_step(payment, page.append(Stored(receipt=receipt, step=step, released=released)))
+    return released
 
 
 def recall(page: Page, question: Question) -> tuple[Release, ...]:
@@ -148,12 +206,18 @@ def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:
 
 def require_name(analyst: str) -> str:
     """The name of an analyst, checked: text that looks the same to everybody who reads it."""
-    if isinstance(analyst, str) and 0 < len(analyst) <= LONGEST_NAME and analyst.isprintable():
-        return analyst
+    return _readable(
+        analyst, "the name of an analyst", "spending is kept by name; an empty or invisible one could stand for anybody"
+    )
+
+
+def _readable(text: str, what: str, why: str) -> str:
+    if isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable():
+        return text
     raise BadParameter(
-        f"the name of an analyst must be printable text of 1 to {LONGEST_NAME} characters",
-        why="spending is kept by name; an empty or invisible one could stand for anybody",
-        fix="use the name the analyst logs in with",
+        f"{what} must be printable text of 1 to {LONGEST_NAME} characters",
+        why=why,
+        fix="choose a short word without line breaks",
     )
 
 

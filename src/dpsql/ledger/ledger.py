@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.privacy.events import Event
@@ -13,15 +13,29 @@ KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
 
 
+FIRST_VERSION: Final = "1"
+"""The data version before the owner says another one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What decides whether two plans ask the same: the private part, the declarations it used, the data version."""
+    """What decides which releases may answer: the groups of which rows, the declarations they use, the data version.
+    Which numbers a release holds is told by its record."""
 
     plan: str
-    """Digest of the canonical plan."""
+    """Digest of the frame of the plan."""
     policy: str
     """Digest of the declarations the plan used."""
     data_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """Whom the promise is about: which two databases are neighbours, and whose the rows of each table are."""
+
+    relation: str
+    tables: tuple[tuple[str, str], ...]
+    """(name in the engine, way to its person in the words of the policy), each table once, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +72,7 @@ class Receipt:
     salt: int
     """63 bits from HMAC(ledger key, number), never negative: decides which groups a person keeps."""
     stored: tuple[ReleasedStep, ...] = ()
-    """Steps already stored by an earlier attempt; a new attempt resumes after them."""
+    """Steps already stored by another attempt; a new attempt resumes after them, and has nothing to do after all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +99,15 @@ class Ledger(Protocol):
         """Open the account of the source. The same promise again is nothing; another one is refused."""
         ...
 
+    def own(self, ownership: Ownership) -> None:
+        """Say whom the promise is about. What was said before is nothing, and tables of which nothing was said are
+        added; a table that is owned otherwise, or another relation, is BadPolicy."""
+        ...
+
+    def data_version(self, label: str | None = None) -> str:
+        """The label of the data from here on; None: as it was left. It stays until the owner says another one."""
+        ...
+
     def grant(self, analyst: str, *, epsilon: Fraction) -> None:
         """Open the account of an analyst under the promise. The same grant again is nothing; a changed budget is a new
         limit on the same spending."""
@@ -96,13 +119,14 @@ class Ledger(Protocol):
 
     def charge(self, charge: Charge) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
-        transaction. An open receipt of the same analyst, question, event, cost and steps with attempts left is
-        continued, free. NotPermitted without a promise or a grant."""
+        transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
+        told again where its release is complete, and continued while it has attempts left. NotPermitted without a
+        promise or a grant."""
         ...
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> None:
-        """Keep what a step tells, before it is told. Steps come in order, each once: where another attempt was faster
-        this is LedgerBroken, and what this one drew must not be told."""
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+        """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
+        where another attempt was faster, that is what the other drew."""
         ...
 
     def recall(self, question: Question) -> tuple[Release, ...]:

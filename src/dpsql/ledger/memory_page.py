@@ -9,7 +9,7 @@ from dpsql.accounting.account import Account
 from dpsql.ledger.chain import salt_of
 from dpsql.ledger.entries import fact_to_entry
 from dpsql.ledger.facts import Fact
-from dpsql.ledger.page import Payment, Totals
+from dpsql.ledger.page import F, Payment, Totals
 
 
 class MemoryPage:
@@ -37,6 +37,9 @@ class MemoryPage:
 
     def facts(self) -> Iterator[Fact]:
         return iter(self._facts)
+
+    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
+        return tuple(fact for fact in self._facts if isinstance(fact, kind))
 
     def account(self, holder: str) -> Account | None:
         return self._accounts.get(holder)

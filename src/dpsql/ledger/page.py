@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.ledger.facts import Fact
+
+F = TypeVar("F", bound=Fact)
 
 SOURCE: Final = ""
 """The holder of the account of the source; analysts have names."""
@@ -54,6 +56,10 @@ class Page(Protocol):
 
     def facts(self) -> Iterator[Fact]:
         """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
+        ...
+
+    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
+        """The entries of one kind, oldest first."""
         ...
 
     def account(self, holder: str) -> Account | None: ...

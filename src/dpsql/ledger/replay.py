@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.ledger import laws
-from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored
-from dpsql.ledger.ledger import Charge, ReleasedStep
+from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import Charge, Ownership, ReleasedStep
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import Totals
 
@@ -77,6 +77,8 @@ def _retry(page: MemoryPage, fact: Retried) -> None:
 _FIRST: Final[Mapping[type, Callable[[MemoryPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
 _LATER: Final[Mapping[type, Callable[[MemoryPage, Any], object]]] = {
     Promised: lambda page, fact: laws.promise(page, fact.account),
+    Ownership: laws.own,
+    Versioned: lambda page, fact: laws.data_version(page, fact.label),
     Granted: lambda page, fact: laws.grant(page, fact.analyst, epsilon=fact.epsilon),
     Charge: laws.charge,
     Retried: _retry,

@@ -62,6 +62,7 @@ TABLES: Final = (
         PRIMARY KEY (payment, step)
     )
     """,
+    "CREATE INDEX entries_kind ON entries (kind)",
     "CREATE INDEX payments_same ON payments (same)",
     "CREATE INDEX payments_question ON payments (question)",
     """

@@ -21,9 +21,9 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.book import BookLedger, closed
 from dpsql.ledger.encoding import account_from_json, account_to_json, json_bytes, unreadable
-from dpsql.ledger.entries import SCHEMA, fact_from_entry, fact_to_entry
+from dpsql.ledger.entries import SCHEMA, fact_from_entry, fact_to_entry, word_of
 from dpsql.ledger.facts import Fact, Opened
-from dpsql.ledger.page import SOURCE, Payment, Totals
+from dpsql.ledger.page import SOURCE, F, Payment, Totals
 from dpsql.ledger.replay import broken_at
 from dpsql.ledger.schema import APPLICATION, TABLES
 from dpsql.require import require_count
@@ -145,6 +145,11 @@ class SqlitePage:
             for number, entry in enumerate(rows, start=1):
                 yield self._checked(entry, number=number, previous=previous)
                 previous = entry[3]
+
+    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
+        found = self._rows((int,), "SELECT number FROM entries WHERE kind = ? ORDER BY number", word_of(kind))
+        facts = [self.fact(number) for (number,) in found]
+        return tuple(fact for fact in facts if isinstance(fact, kind))
 
     def _checked(self, entry: tuple[Any, ...], *, number: int, previous: bytes) -> Fact:
         """The fact of an entry that stands where it was written, as it was written."""

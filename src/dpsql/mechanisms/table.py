@@ -14,6 +14,7 @@ from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, gaussian_noise
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, laplace_noise
 from dpsql.mechanisms.mechanism import opened
+from dpsql.mechanisms.noise_sum import Law
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.privacy.exact import Exact
@@ -22,7 +23,6 @@ from dpsql.randomness import Source
 
 Key = tuple[object, ...]
 """One row of an engine: keys, then whole numbers."""
-Law = DiscreteLaplaceLaw | DiscreteGaussianLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ def of_join(relation: Join, left: State, right: State) -> State:
             return _with_public(relation, right, left, pairs)
         case Owned(), Owned():
             return _of_one_person(relation, left, right, pairs)
-        case Pending(), Pending() | Owned():
+        case Pending(), Owned():
             return _along_path(relation, left, right, pairs)
         case _:
             raise refused("a join no rule names")
@@ -174,8 +174,8 @@ def _kept_basis(joined: Owned, left: Owned, right: Owned) -> Owned:
     return replace(joined, facts=facts, basis=left.basis, part=True)
 
 
-def _along_path(relation: Join, left: Pending, right: Pending | Owned, pairs: Pairs) -> State:
-    """One declared step towards the person, on unconverted columns."""
+def _along_path(relation: Join, left: Pending, right: Owned, pairs: Pairs) -> Owned:
+    """One declared step towards the person, on unconverted columns. What has arrived can be arrived at in turn."""
     step, onward = left.table.path[0], right.table
     if onward is None or onward.name != step.table:
         raise refused("a path that leads to another table")
@@ -185,18 +185,15 @@ def _along_path(relation: Join, left: Pending, right: Pending | Owned, pairs: Pa
     wanted = {(folded(a), folded(b)) for a, b in zip(step.columns, step.to_columns, strict=True)}
     if not wanted <= named:
         raise refused("a path that is not followed along its declared columns")
-    behind = {number: replace(fact, source=None) for number, fact in left.facts.items()}
-    if isinstance(right, Pending):
-        return replace(right, facts={**behind, **right.facts})
     return replace(
         right,
-        facts=_beside({**behind, **right.facts}, once=False),
+        facts={**as_basis(left.facts), **_beside(right.facts, once=False)},
         basis=relation,
         part=False,
         caps={},
         spread={},
         crowd=ROWS,
-        table=None,
+        table=left.table,
     )
 
 

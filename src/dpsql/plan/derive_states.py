@@ -102,7 +102,7 @@ class Public:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """Rows of a table whose person is found along a path. `table` is the one the path has reached."""
+    """Rows of a table whose person is found along a path that is not followed yet."""
 
     table: TablePolicy
     facts: Facts

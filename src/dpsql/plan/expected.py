@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.catalog.types import NUMERIC
-from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
+from dpsql.mechanisms.margins import linear_margin
 from dpsql.plan.notes import notes, number_of_groups
 from dpsql.plan.price import Plan, SlotNoise
 from dpsql.plan.slot_words import subject, unit_name
@@ -18,7 +18,7 @@ from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
 
-__all__ = ["Certainty", "Expectation", "expected", "notes", "slot_law", "told_noises"]
+__all__ = ["Certainty", "Expectation", "expected", "notes", "told_noises"]
 
 
 class Certainty(Enum):
@@ -135,13 +135,8 @@ def _of_column(name: str, scalar: Scalar, noises: _Noises, plan: Plan) -> Expect
     )
 
 
-def slot_law(noise: SlotNoise) -> NoisySlotLaw:
-    """The noise of a slot as margins are computed from it."""
-    return NoisySlotLaw(law=noise.carried.law, grain=noise.carried.size, rounded=noise.carried.rounded)
-
-
 def _margin(weights: Mapping[int, Fraction], noises: _Noises, plan: Plan) -> Fraction:
-    terms = [(weight, slot_law(noises[number])) for number, weight in weights.items()]
+    terms = [(weight, noises[number].carried) for number, weight in weights.items()]
     return linear_margin(terms, confidence=plan.terms.confidence)
 
 

@@ -17,7 +17,7 @@ from dpsql.sql.uses import Role
 def assumes(plan: Plan) -> tuple[str, ...]:
     """The facts of the policy that the plan used, in the order of the query."""
     query = plan.bounded.query
-    found = [f"policy {plan.recalled.policy[:12]}, data version {plan.recalled.data_version}"]
+    found = [f"policy {plan.recalled.identity.declarations[:12]}, data version {plan.recalled.data_version}"]
     for name in query.tables:
         table = query.catalog.policy.tables[name]
         if table.public:

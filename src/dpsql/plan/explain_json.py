@@ -96,7 +96,7 @@ def _terms(plan: Plan) -> Json:
         "gaussian_rho": _fraction(terms.gaussian_rho),
         "selection_share": _fraction(terms.selection_share),
         "delta": _fraction(terms.delta),
-        "policy": plan.recalled.policy,
+        "policy": plan.recalled.identity.declarations,
         "data_version": plan.recalled.data_version,
     }
 
@@ -196,7 +196,7 @@ def _slot(slot: Slot, bounded: Bounded) -> dict[str, Json]:
 
 def _noise(noise: SlotNoise) -> Json:
     carried = noise.carried
-    told: dict[str, Json] = {"size": str(carried.size), "rounded": carried.rounded}
+    told: dict[str, Json] = {"size": str(carried.grain), "rounded": carried.rounded}
     if isinstance(carried.law, DiscreteLaplaceLaw):
         return told | {"law": "discrete laplace", "rule": "M1", "scale": str(carried.law.scale)}
     return told | {"law": "discrete gaussian", "rule": "M2", "sigma_squared": str(carried.law.sigma_squared)}
@@ -214,7 +214,7 @@ def _event(event: Event) -> Json:
 
 
 def _account(account: Account, plan: Plan) -> Json:
-    event = None if plan.stored is not None else plan.event
+    event = plan.charged
     admitted = event is None or account.admits(event)
     after = account if event is None or not admitted else account.charged(event)
     closes = admitted and account.pure_branch_open and not after.pure_branch_open

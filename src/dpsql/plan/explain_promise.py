@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
-from dpsql.errors import Refused
+from dpsql.errors import BadParameter, Refused
 from dpsql.plan.price import Plan
 from dpsql.plan.slot_words import protects_rows, unit_name
 from dpsql.plan.wording import amount, five_digits, left_amount, percent
@@ -20,8 +21,7 @@ from dpsql.privacy.unit import Neighbours
 
 def price_of(plan: Plan) -> Triple:
     """(ε, δ, ρ) of all steps; nothing where a stored answer is told again, or nothing private is read."""
-    event = plan.event
-    return FREE if event is None or plan.stored is not None else triple(event)
+    return FREE if plan.charged is None else triple(plan.charged)
 
 
 def account_name(account: Account) -> str:
@@ -65,12 +65,18 @@ def _change(plan: Plan) -> str:
     return f"Adding or removing one {unit}"
 
 
+_LARGEST_TOLD: Final = 100
+"""e^100 has 44 digits: beyond it a factor limits nothing, and to compute it would only take time."""
+
+
 def _factor(epsilon: Fraction) -> str:
+    if epsilon > _LARGEST_TOLD:
+        return f"e^{amount(epsilon)}, which is no limit in practice"
     return f"e^{amount(epsilon)} = {five_digits(exp_bounds(epsilon)[1])}"
 
 
 def _odds(plan: Plan, epsilon: Fraction, delta: Fraction) -> str:
-    most = five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
+    most = "100" if epsilon > _LARGEST_TOLD else five_digits(100 * Fraction(posterior_bound(epsilon=epsilon)))
     apart = ", apart from that slack" if delta else ""
     return f"In odds{apart}: a 50–50 guess about any one {unit_name(plan.bounded.query)} becomes at most {most} %."
 
@@ -139,7 +145,7 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
         return
     try:
         several = group_privacy(PrivacyParams(epsilon=round_up(epsilon), delta=round_up(delta)), size=size)
-    except Refused:
+    except (BadParameter, Refused):  # too large for its formula, or for any promise
         yield f"There is no promise for groups of {amount(size)} in {of}."
         return
     yield (
@@ -153,14 +159,14 @@ def _for_groups(plan: Plan, epsilon: Fraction, delta: Fraction, *, of: str) -> I
 
 def cost(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
     """What each account has now, and what it would have afterwards."""
-    if plan.event is None or plan.stored is not None:
+    if plan.charged is None:
         return ("0: free, now and every time",)
     first = f"{amount(plan.terms.cost)} of the account"
     return tuple(_of_account(plan, account) for account in accounts) or (first,)
 
 
 def _of_account(plan: Plan, account: Account) -> str:
-    event, name = plan.event, account_name(account)
+    event, name = plan.charged, account_name(account)
     before = account.epsilon - account.spent_epsilon
     left = f"{amount(plan.terms.cost)} of {left_amount(before)} left in {name}"
     if event is None or not account.admits(event):

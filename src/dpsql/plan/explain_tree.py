@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.triple import Triple, triple
+from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.catalog.model import Mode, TablePolicy
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.expected import slot_law
 from dpsql.plan.notes import even_chance, number_of_groups
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.reach import slot_l1, slot_l2_squared
@@ -62,8 +62,7 @@ def derivation(plan: Plan) -> Node:
 
 
 def _total(plan: Plan) -> Triple:
-    event = plan.event
-    return Triple(epsilon=Fraction(0), delta=Fraction(0), rho=Fraction(0)) if event is None else triple(event)
+    return FREE if plan.event is None else triple(plan.event)
 
 
 def price_text(price: Triple) -> str:
@@ -225,15 +224,14 @@ def _distance(noise: SlotNoise, bounded: Bounded) -> str:
 
 def _noise(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
     carried, confidence = noise.carried, plan.terms.confidence
-    law = slot_law(noise)
-    margin = law.law.margin(confidence=confidence) * law.grain + (Fraction(1, 2) if law.rounded else 0)
-    ends = f"{price_text(share)}, ± {margin_text(Fraction(margin))} at {percent(confidence)}"
+    margin = linear_margin([(Fraction(1), carried)], confidence=confidence)
+    ends = f"{price_text(share)}, ± {margin_text(margin)} at {percent(confidence)}"
     if isinstance(carried.law, DiscreteLaplaceLaw):
         return Node(
-            text=f"discrete Laplace noise of scale {amount(carried.law.scale * carried.size)}: {ends}",
+            text=f"discrete Laplace noise of scale {amount(carried.law.scale * carried.grain)}: {ends}",
             rules=("M1", "M5"),
         )
-    sigma = about(math.sqrt(carried.law.sigma_squared) * carried.size)
+    sigma = about(math.sqrt(carried.law.sigma_squared) * carried.grain)
     return Node(text=f"discrete Gaussian noise of σ = {sigma}: {ends}", rules=("M2", "M5"))
 
 
@@ -277,10 +275,26 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return Node(
                 text="join, row by row", children=(source(relation.left, bounded), source(relation.right, bounded))
             )
-        case Group(input=Scan() as scan, totals=()):
-            return Node(text=f"look up the {unit_name(query)} in {scan.table}")
+        case Group(totals=()):
+            return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
+        case Group():
+            return source(relation.input, bounded)
         case _:
             return Node(text=type(relation).__name__.lower())
+
+
+def _tables(relation: Relation) -> Iterator[str]:
+    """The tables a path leads through, in its order."""
+    match relation:
+        case Scan():
+            yield relation.table
+        case Join():
+            yield from _tables(relation.left)
+            yield from _tables(relation.right)
+        case Group():
+            yield from _tables(relation.input)
+        case _:
+            return
 
 
 def _scan(scan: Scan, bounded: Bounded) -> str:

@@ -5,6 +5,7 @@ Laplace, selection: ε is the cost. Gaussian: the same share of the account in �
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
@@ -14,10 +15,12 @@ from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import NeedsDelta, NotSupported
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.reach import slot_l1, slot_l2_squared
-from dpsql.plan.recall import Carried, Law, Recalled, Stored, precise_enough
+from dpsql.plan.recall import Recalled, Stored, precise_enough
+from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.ball import COUNT_GRAIN, ball
@@ -27,28 +30,11 @@ from dpsql.sql.slots import Slot, SlotKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is offered for an answer, and what the account makes of it."""
-
-    cost: Fraction
-    """In ε of the account."""
-    confidence: Fraction
-    noise: Noise | None
-    pure: bool
-    """The account's first branch would grant the cost as ε. Once it is closed, everything is counted in ρ."""
-    gaussian_rho: Fraction
-    """The ρ this cost buys: the same share of ρ* as the cost is of ε; 0 where the account grants no Gaussian noise."""
-    selection_share: Fraction | None
-    delta: Fraction | None
-    """What finding private keys may spend of δ."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SlotNoise:
     """The noise of one slot."""
 
     placed: PlacedSlot
-    carried: Carried
+    carried: NoisySlotLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +90,18 @@ class Plan:
 
     @property
     def event(self) -> Event | None:
-        """What the account is charged; None: nothing private is read."""
+        """Everything the steps do; None: nothing private is read."""
         return Composed(tuple(step.event for step in self.steps)) if self.steps else None
+
+    @property
+    def charged(self) -> Event | None:
+        """What the account is charged; None: free, because nothing private is read or a stored release is told."""
+        return None if self.stored is not None else self.event
+
+    @property
+    def cost(self) -> Fraction:
+        """In ε of the account."""
+        return Fraction(0) if self.charged is None else self.terms.cost
 
     @property
     def people(self) -> int | None:
@@ -115,10 +111,15 @@ class Plan:
     @property
     def noises(self) -> tuple[SlotNoise, ...]:
         """One per slot, in the order of the slots."""
-        last = self.steps[-1] if self.steps else None
-        if isinstance(last, MeasurementStep):
-            return last.noises
-        return (last.counts,) if last is not None and last.counts is not None else ()
+        return released_noises(self.steps)
+
+
+def released_noises(steps: Sequence[Step]) -> tuple[SlotNoise, ...]:
+    """The noise of what the last step releases."""
+    last = steps[-1] if steps else None
+    if isinstance(last, MeasurementStep):
+        return last.noises
+    return (last.counts,) if last is not None and last.counts is not None else ()
 
 
 def price(recalled: Recalled, terms: Terms) -> Plan:
@@ -149,7 +150,7 @@ def _selected(rewritten: Selecting, terms: Terms) -> tuple[Step, ...]:
     if bounded.only_people and terms.gaussian_rho and terms.noise is not Noise.LAPLACE:
         return (_counted(statement, bounded, terms),)
     if terms.selection_share is None:
-        raise _needs_delta(bounded)
+        raise _needs_share(bounded)
     currency = _one_currency(bounded, terms, share=1 - terms.selection_share)
     return (
         _selection(statement, bounded, currency, share=terms.selection_share),
@@ -164,6 +165,18 @@ def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
     if bounded.mode is Mode.SCALE or _gaussian_is_better(bounded, terms, share):
         return replace(terms, pure=False)
     return replace(terms, gaussian_rho=Fraction(0))
+
+
+def _needs_share(bounded: Bounded) -> NeedsDelta:
+    key = next(iter(bounded.query.keys))
+    name = key.text or "this key"
+    return NeedsDelta(
+        f"the groups of {name} must be found first, and the policy does not say what part of the price that takes",
+        why="finding groups and measuring them share one price, and how it is split is the owner's choice",
+        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'). The owner can set selection_share in [defaults]; "
+        "0.25 is usual",
+        at=key.at,
+    )
 
 
 def _needs_delta(bounded: Bounded) -> NeedsDelta:
@@ -226,7 +239,7 @@ def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionS
     mechanism = _threshold(bounded, rho=terms.gaussian_rho, delta=terms.delta or Fraction(0))
     (placed,) = bounded.slots
     law = DiscreteGaussianLaw(sigma_squared=Fraction(mechanism.sigma_squared))
-    noise = SlotNoise(placed=placed, carried=Carried(law=law, size=Fraction(1), rounded=False))
+    noise = SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=Fraction(1)))
     return SelectionStep(statement=statement, mechanism=mechanism, counts=noise)
 
 
@@ -322,9 +335,9 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
     noises = tuple(
         SlotNoise(
             placed=placed,
-            carried=Carried(
+            carried=NoisySlotLaw(
                 law=DiscreteGaussianLaw(sigma_squared=Fraction(inside.unit, weight) ** 2 * unit),
-                size=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
+                grain=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
                 rounded=placed.slot.size == 1,
             ),
         )
@@ -334,7 +347,7 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
 
 
 def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
-    return SlotNoise(placed=placed, carried=Carried(law=law, size=placed.slot.size, rounded=False))
+    return SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=placed.slot.size))
 
 
 def _is_count(slot: Slot) -> bool:

@@ -9,36 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import le
-from typing import TypeAlias
 
-from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
-from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
+from dpsql.plan.question import Identity
 from dpsql.sql.rewrite import Rewritten
-
-Law: TypeAlias = DiscreteLaplaceLaw | DiscreteGaussianLaw
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """The noise that the numbers of one slot carry, in the units of the integers the engine returns."""
-
-    law: Law
-    size: Fraction
-    """What one of these integers stands for."""
-    rounded: bool
-    """Scaled counts are fractions; they are told as whole numbers."""
-
-    def margin(self, confidence: Fraction) -> Fraction:
-        """In the units of the slot."""
-        return self.law.margin(confidence=confidence) * self.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A stored release: its receipt, and the noise of its slots."""
+    """A stored release: its receipt, and where in it the slots of this question stand, with the noise they carry."""
 
     receipt: int
-    noises: tuple[Carried, ...]
+    noises: tuple[NoisySlotLaw, ...]
+    places: tuple[int, ...]
     people: int | None = None
     """Where private keys were selected: from about how many people on a key had an even chance."""
 
@@ -48,16 +31,13 @@ class Recalled:
     """A query, what makes it the question it is, and the stored releases that answer it, oldest first."""
 
     rewritten: Rewritten
-    plan: str
-    """Digest of the private part."""
-    policy: str
-    """Digest of the declarations it used."""
+    identity: Identity
     data_version: str
     stored: tuple[Stored, ...] = ()
 
 
 def precise_enough(
-    stored: tuple[Stored, ...], wanted: tuple[Carried, ...], *, people: int | None, confidence: Fraction
+    stored: tuple[Stored, ...], wanted: tuple[NoisySlotLaw, ...], *, people: int | None, confidence: Fraction
 ) -> Stored | None:
     """The most precise stored release, if each of its margins is at most the one asked for.
 
@@ -65,11 +45,15 @@ def precise_enough(
     """
     if not stored:
         return None
-    asked = [noise.margin(confidence) for noise in wanted]
+    asked = _margins(wanted, confidence)
     found = []
     for release in stored:
-        margins = [noise.margin(confidence) for noise in release.noises]
+        margins = _margins(release.noises, confidence)
         finer = people is None or (release.people is not None and release.people <= people)
         if finer and len(margins) == len(asked) and all(map(le, margins, asked)):
             found.append(((margins, release.people or 0), release))
     return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def _margins(noises: tuple[NoisySlotLaw, ...], confidence: Fraction) -> list[Fraction]:
+    return [linear_margin([(Fraction(1), noise)], confidence=confidence) for noise in noises]

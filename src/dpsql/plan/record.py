@@ -1,104 +1,131 @@
-"""A plan as text: what the ledger keeps, and what makes two questions the same.
-
-The digest is over the private part alone: statements with their bounds, caps, keys and grains, without price,
-confidence, salt and post-processing. The record adds prices, so that an auditor can derive them again.
-"""
+"""A plan as the ledger keeps it: enough to tell its answer again, and to derive its price from nothing else."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, Final
 
-from dpsql.errors import LedgerBroken
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.plan.price import MeasurementStep, Plan, SlotNoise, Step
-from dpsql.plan.recall import Carried, Law
+from dpsql.mechanisms.margins import Law, NoisySlotLaw
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step, released_noises
+from dpsql.plan.transcript import ReadTable, read, unreadable, written
+from dpsql.privacy.unit import Neighbours
 from dpsql.sql.emit import statement_text
-from dpsql.sql.rewrite import Rewritten, Selecting, Statement, Unprotected
 
-
-def plan_digest(rewritten: Rewritten, *, dialect: str) -> str:
-    """Equal for two queries that ask the engine the same, by construction."""
-    bounded = rewritten.bounded
-    parts = {
-        "selection": _text(rewritten.selection if isinstance(rewritten, Selecting) else None, dialect),
-        "measurement": _text(None if isinstance(rewritten, Unprotected) else rewritten.measurement, dialect),
-        "slots": [
-            [placed.slot.kind.value, placed.slot.low, placed.slot.high, str(placed.slot.size)]
-            for placed in bounded.slots
-        ],
-        "groups": bounded.groups,
-        "mode": bounded.mode.value if bounded.mode else None,
-        "neighbours": bounded.neighbours.value,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _text(statement: Statement | None, dialect: str) -> str | None:
-    return None if statement is None else statement_text(statement, dialect=dialect)
+VERSION: Final = 2
 
 
 def plan_record(plan: Plan, *, dialect: str) -> str:
-    """The plan as JSON: what will be run, how noisy, for which event."""
+    """The plan as JSON: what will be run, how noisy, for which events, over which declarations.
+
+    `noises` and `people` say again what an answer that is told again needs of the steps; `sql` is for people.
+    """
     bounded = plan.bounded
     return json.dumps(
         {
-            "version": 1,
+            "version": VERSION,
             "cost": str(plan.terms.cost),
-            "groups": bounded.groups,
-            "mode": bounded.mode.value if bounded.mode else None,
-            "neighbours": bounded.neighbours.value,
-            "steps": [_step(step, dialect) for step in plan.steps],
-            "noises": [_noise(noise) for noise in plan.noises],
+            "sql": [statement_text(step.statement, dialect=dialect) for step in plan.steps],
+            "noises": [
+                {"question": question, **_noise(noise.carried)}
+                for question, noise in zip(plan.recalled.identity.slots, plan.noises, strict=True)
+            ],
             "people": plan.people,
+            "plan": written((plan.steps, _tables(plan), bounded.neighbours)),
         },
         sort_keys=True,
+        separators=(",", ":"),
     )
 
 
-def _step(step: Step, dialect: str) -> dict[str, object]:
-    kind = "measure" if isinstance(step, MeasurementStep) else "select"
-    return {"kind": kind, "sql": statement_text(step.statement, dialect=dialect), "event": repr(step.event)}
+def _tables(plan: Plan) -> tuple[ReadTable, ...]:
+    catalog = plan.bounded.query.catalog
+    tables = (catalog.policy.tables[name] for name in sorted(set(plan.bounded.query.tables)))
+    return tuple(
+        ReadTable(
+            name=table.name,
+            source=table.source,
+            public=table.public,
+            unit_row=table.unit_row,
+            person=table.person,
+            path=table.path,
+            engine=catalog.schema[table.name],
+        )
+        for table in tables
+    )
 
 
-def _noise(noise: SlotNoise) -> dict[str, object]:
-    slot, law = noise.placed.slot, noise.carried.law
+def read_plan(record: str) -> tuple[tuple[Step, ...], tuple[ReadTable, ...], Neighbours]:
+    """The steps of a record, and the declarations their price is derived from."""
+    try:
+        steps, tables, neighbours = read(_read(record)["plan"])
+    except (KeyError, TypeError, ValueError):
+        raise unreadable() from None
+    if (
+        _all_are(steps, (SelectionStep, MeasurementStep))
+        and _all_are(tables, (ReadTable,))
+        and isinstance(neighbours, Neighbours)
+    ):
+        return steps, tables, neighbours
+    raise unreadable()
+
+
+def _all_are(values: object, kinds: tuple[type, ...]) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, kinds) for value in values)
+
+
+def _noise(carried: NoisySlotLaw) -> dict[str, object]:
+    law = carried.law
+    laplace = isinstance(law, DiscreteLaplaceLaw)
     scale = law.scale if isinstance(law, DiscreteLaplaceLaw) else law.sigma_squared
     return {
-        "law": "laplace" if isinstance(law, DiscreteLaplaceLaw) else "gaussian",
+        "law": "laplace" if laplace else "gaussian",
         "scale": str(scale),
-        "size": str(noise.carried.size),
-        "rounded": noise.carried.rounded,
-        "slot": {"kind": slot.kind.value, "cap": slot.cap, "low": slot.low, "high": slot.high},
+        "size": str(carried.grain),
+        "rounded": carried.rounded,
     }
 
 
-def stored_noises(record: str) -> tuple[Carried, ...]:
-    """The noises of a record, one per slot."""
+def stored_noises(record: str) -> tuple[tuple[str, NoisySlotLaw], ...]:
+    """What each slot of a record answers, and the noise it carries."""
     try:
-        noises = json.loads(record)["noises"]
         return tuple(
-            Carried(
-                law=_law(noise["law"], Fraction(noise["scale"])),
-                size=Fraction(noise["size"]),
-                rounded=noise["rounded"],
+            (
+                noise["question"],
+                NoisySlotLaw(
+                    law=_law(noise["law"], Fraction(noise["scale"])),
+                    grain=Fraction(noise["size"]),
+                    rounded=noise["rounded"],
+                ),
             )
-            for noise in noises
+            for noise in _read(record)["noises"]
         )
     except (ValueError, KeyError, TypeError):
-        raise LedgerBroken(
-            "a stored plan cannot be read",
-            why="the margins of a stored answer come from its plan",
-            fix="verify the ledger; it may have been written by another version",
-        ) from None
+        raise unreadable() from None
+
+
+def noises_of(steps: Sequence[Step]) -> tuple[NoisySlotLaw, ...]:
+    """The noise of each slot that some steps release."""
+    return tuple(noise.carried for noise in released_noises(steps))
 
 
 def stored_people(record: str) -> int | None:
     """How finely the keys of a record were selected; None where they were public."""
-    people = json.loads(record).get("people")
+    people = _read(record).get("people")
     return people if isinstance(people, int) else None
+
+
+def _read(record: str) -> dict[str, Any]:
+    try:
+        told = json.loads(record)
+    except ValueError:
+        raise unreadable() from None
+    if not isinstance(told, dict) or told.get("version") != VERSION:
+        raise unreadable()
+    return told
 
 
 def _law(name: str, scale: Fraction) -> Law:

@@ -32,11 +32,15 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     """The plan, if its event costs at least what its noise and statements do."""
     for statement in _unpaid(plan.rewritten):
         _require_public(statement.relation, catalog)
-    total = FREE
-    for step in plan.steps:
+    price = price_of_steps(plan.steps, catalog)
+    return Sealed(plan=plan, price=FREE if plan.charged is None else price)
+
+
+def price_of_steps(steps: tuple[Step, ...], catalog: Catalog) -> Triple:
+    """What the events of the steps cost, if each costs at least what its noise and its statement do."""
+    for step in steps:
         _require_covered(step, _reach(step, catalog))
-        total += triple(step.event)
-    return Sealed(plan=plan, price=total)
+    return sum((triple(step.event) for step in steps), FREE)
 
 
 def _unpaid(rewritten: Rewritten) -> list[Statement]:

@@ -88,8 +88,10 @@ def value_text(value: Value) -> str:
             return "NULL"
         case bool():
             return str(value).lower()
-        case int() | Fraction():
-            return amount(value)
+        case int():
+            return str(value)
+        case Fraction():
+            return amount(value).replace(THIN, "")
         case datetime() | date():
             return value.isoformat()
         case _:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
-from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
 from dpsql.require import Number
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
-from dpsql.session.clock import today
 from dpsql.session.query import Query, query_of
 from dpsql.session.terms import asked
 
@@ -64,10 +62,7 @@ class Analyst:
     ) -> Query:
         """A question with its price: nothing is read, nothing is spent."""
         ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
-        try:
-            return query_of(sql, ask, self.place, today=today())
-        except DpsqlError as error:
-            raise error.within(sql) from None
+        return query_of(sql, ask, self.place)
 
     def sql(
         self,

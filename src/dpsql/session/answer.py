@@ -15,18 +15,20 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.ledger.ledger import Ledger
-from dpsql.plan.price import Terms, price
+from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
+from dpsql.plan.terms import Terms, as_if_unspent
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
+from dpsql.session.declared import Declared
 from dpsql.session.describing import described
-from dpsql.session.permits import permit
+from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
 from dpsql.session.steps import perform
 from dpsql.session.telling import told, told_again, told_exactly
-from dpsql.session.terms import Ask, terms_of
-from dpsql.sql.bound import Wishes, bound
+from dpsql.session.terms import Ask, terms_of, wishes_of
+from dpsql.sql.bound import bound
 from dpsql.sql.check import check
 from dpsql.sql.parse import parse
 from dpsql.sql.resolve import resolve
@@ -36,13 +38,18 @@ from dpsql.sql.syntax import Purpose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an analyst stands: the catalogue, the engine, the ledger, whose grant pays, and the source of chance."""
+    """Where an analyst stands: what is declared, the engine, the ledger, whose grant pays, and the source of chance."""
 
-    catalog: Catalog
+    declared: Declared
     engine: Engine
     ledger: Ledger
     grant: Grant
     source: Source
+
+    @property
+    def catalog(self) -> Catalog:
+        """What holds now; a plan is made under one catalogue from its first stage to its last."""
+        return self.declared.catalog
 
     @property
     def accounts(self) -> tuple[Account, ...]:
@@ -59,26 +66,28 @@ def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
 
     Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored.
     """
-    accounts, defaults = place.accounts, place.catalog.policy.defaults
-    sealed = planned(text, terms_of(ask, defaults, accounts), place, today=today)
-    if sealed.plan.stored is None and not sealed.plan.terms.gaussian_rho:
-        before = planned(text, terms_of(ask, defaults, accounts, as_if_unspent=True), place, today=today)
+    accounts, catalog = place.accounts, place.catalog
+    terms = terms_of(ask, catalog.policy.defaults, accounts)
+    sealed = planned(text, ask, terms, place, catalog, today=today)
+    if sealed.plan.stored is None and not terms.gaussian_rho:
+        before = planned(text, ask, as_if_unspent(terms, accounts), place, catalog, today=today)
         return before if before.plan.stored is not None else sealed
     return sealed
 
 
-def planned(text: str, offered: tuple[Wishes, Terms], place: Place, *, today: date) -> Sealed:
+def planned(text: str, ask: Ask, terms: Terms, place: Place, catalog: Catalog, *, today: date) -> Sealed:
     """The stages up to the charge, in their order."""
-    wishes, terms = offered
+    wishes = wishes_of(ask, catalog.policy.defaults, terms)
+    readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
-    resolved = resolve(parsed, place.catalog, today=today)  # names, types, owners
+    resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners
     checked = check(resolved)  # refuses what has no theorem
-    permit(checked, terms, place.grant, today=today)
+    permit(checked, terms, place.grant)
     bounded = bound(checked, wishes)  # contributions
     rewritten = rewrite(bounded)  # what the engine will run
-    recalled = recall(rewritten, place.ledger, dialect=place.dialect)  # stored releases of the same question
+    recalled = recall(rewritten, place.ledger)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
-    return seal(plan, place.catalog)  # derived again, independently
+    return seal(plan, catalog)  # derived again, independently
 
 
 def answer(sealed: Sealed, place: Place) -> Answer:
@@ -93,5 +102,5 @@ def answer(sealed: Sealed, place: Place) -> Answer:
     receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably
     steps = perform(
         plan, receipt, engine=engine, ledger=ledger, source=place.source
-    )  # effects 2, 3, 4: run, draw, store
+    )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
     return told(sealed, receipt, steps, ledger=ledger.id)  # post-processing only

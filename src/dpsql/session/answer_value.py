@@ -14,7 +14,7 @@ from dpsql.errors import BadName, BadParameter
 from dpsql.session.digits import shown_amount, shown_percent
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
-from dpsql.session.render import boxed, in_html, remarks
+from dpsql.session.render import boxed, in_html, in_html_lines, remarks
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
 
 Intervals: TypeAlias = Literal["none", "columns"]
@@ -51,6 +51,8 @@ class Answer:
     confidence: Fraction
     notes: tuple[str, ...] = ()
     """What a reader should know about these numbers; the same whatever the data hold."""
+    is_text: bool = False
+    """An explanation: its rows are lines, shown as they are."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -124,12 +126,14 @@ class Answer:
         return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes)]
 
     def __str__(self) -> str:
+        if self.is_text:
+            return "\n".join(str(line) for (line,) in self.rows)
         return boxed(self.columns, self.rows, self._footer())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return in_html(self.columns, self.rows, self._footer())
+        return in_html_lines(str(self)) if self.is_text else in_html(self.columns, self.rows, self._footer())
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -18,13 +18,13 @@ def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> R
     plan = sealed.plan
     dialect = engine.capabilities.dialect
     _require_few_keys(sealed, engine)
-    if plan.event is None:
-        raise InternalError("a plan without steps is free", why="a bug in dpsql", fix="report the query")
+    if plan.charged is None:
+        raise InternalError("a free plan would be charged", why="a bug in dpsql", fix="report the query")
     return ledger.charge(
         Charge(
             analyst=analyst,
             question=question_of(plan.recalled),
-            event=plan.event,
+            event=plan.charged,
             cost=plan.terms.cost,
             steps=len(plan.steps),
             sql=plan.bounded.query.text,

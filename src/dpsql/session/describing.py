@@ -23,32 +23,34 @@ def described(sealed: Sealed, *, accounts: Sequence[Account], dialect: str) -> A
     if purpose is Purpose.DRY_RUN:
         return _rows(sealed, ("what", "value"), _dry_run(sealed, accounts))
     if purpose is Purpose.EXPLAIN_JSON:
-        return _rows(sealed, ("explanation",), ((json.dumps(explanation.as_json(), indent=2, ensure_ascii=False),),))
-    return _rows(sealed, ("explanation",), tuple((line,) for line in explanation.text().splitlines()))
+        whole = json.dumps(explanation.as_json(), indent=2, ensure_ascii=False)
+        return _rows(sealed, ("explanation",), ((whole,),), is_text=True)
+    return _rows(sealed, ("explanation",), tuple((line,) for line in explanation.text().splitlines()), is_text=True)
 
 
-def _rows(sealed: Sealed, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> Answer:
+def _rows(
+    sealed: Sealed, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...], *, is_text: bool = False
+) -> Answer:
     return Answer(
         columns=columns,
         rows=rows,
         cost=Cost(epsilon=Fraction(0)),
         release=None,
         confidence=sealed.plan.terms.confidence,
+        is_text=is_text,
     )
 
 
 def _dry_run(sealed: Sealed, accounts: Sequence[Account]) -> tuple[tuple[Cell, ...], ...]:
     plan = sealed.plan
-    free = plan.stored is not None or not plan.steps
-    cost = Fraction(0) if free else plan.terms.cost
-    event = plan.event
-    allowed = free or (event is not None and all(account.admits(event) for account in accounts))
+    event = plan.charged
+    allowed = event is None or all(account.admits(event) for account in accounts)
     margins = [
         (f"margin of {each.name}", each.text.removeprefix(f"{each.name} ")) for each in expected(plan) if each.noisy
     ]
     return (
-        ("cost", shown_amount(cost)),
-        ("delta", shown_amount(Fraction(0) if free else sealed.price.delta)),
+        ("cost", shown_amount(plan.cost)),
+        ("delta", shown_amount(sealed.price.delta)),
         ("allowed", "yes" if allowed else "no: the budget does not suffice"),
         ("already stored", "yes" if plan.stored is not None else "no"),
         *margins,

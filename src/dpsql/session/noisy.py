@@ -12,7 +12,7 @@ from numbers import Rational, Real
 from typing import Any, Final, TypeAlias, cast
 from warnings import warn
 
-from dpsql.errors import BadType
+from dpsql.errors import BadParameter, BadType
 from dpsql.mechanisms.margins import DRAWS, Spread, band, linear_margin, spread_of
 from dpsql.privacy.rounding import round_up
 from dpsql.session.digits import shown_number, shown_percent
@@ -187,9 +187,26 @@ def _combined(sign: str, left: object, right: object) -> Noisy:
     a, b = _read(left), _read(right)
     if a is None or b is None:
         return cast(Noisy, NotImplemented)  # Python then asks the other operand
+    in_floats = any(isinstance(part.value if isinstance(part, Noisy) else part, float) for part in (left, right))
+    try:
+        return _calculated(sign, a, b, in_floats=in_floats)
+    except ZeroDivisionError:
+        raise BadParameter(
+            "a noisy number was divided by 0",
+            why="no number is the quotient, and a noisy divisor may be 0 by chance",
+            fix="leave such rows out, or divide in SQL, where x / NULLIF(y, 0) is NULL",
+        ) from None
+    except OverflowError:
+        raise BadParameter(
+            "the result is too large for a floating-point number",
+            why="its margin could not be told",
+            fix="calculate in larger units, or with x.value",
+        ) from None
+
+
+def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_floats: bool) -> Noisy:
     operation = _OPERATIONS[sign]
     exact = operation(_value(a), _value(b))
-    in_floats = any(isinstance(part.value if isinstance(part, Noisy) else part, float) for part in (left, right))
     value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
     confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
     weights = _combined_weights(sign, a, b)

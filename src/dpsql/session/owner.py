@@ -2,96 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from math import ceil, exp
-from os import PathLike, fspath
-from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, Unpack
 
-from dpsql.catalog.check import checked
-from dpsql.catalog.declare import declared
-from dpsql.catalog.load import load
-from dpsql.catalog.model import Catalog, Defaults, Grant, Mode, Noise, Person, Policy, Promise
+from dpsql.catalog.declare import TableWords, declared, declared_types
+from dpsql.catalog.model import Catalog, Grant, Mode, Noise, Person, Policy, Promise
 from dpsql.catalog.names import folded
-from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
-from dpsql.engines.registry import open_source
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.ledger import Ledger
-from dpsql.ledger.memory import MemoryLedger
-from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.unit import Neighbours
-from dpsql.randomness import SYSTEM, Source
+from dpsql.randomness import Source
 from dpsql.require import Number, require_count, require_delta, require_epsilon, require_open_unit
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
+from dpsql.session.declared import Declared
 from dpsql.session.terms import stated
 
 
 class Owner:
-    """Holds the data, the ledger and the policy. Changes to the policy concern analysts granted afterwards."""
+    """Holds the data, the ledger and the policy. What is changed holds for every analyst from the next question on."""
 
     def __init__(self, *, policy: Policy, engine: Engine, ledger: Ledger, source: Source) -> None:
         """Use `dpsql.open`."""
-        self._policy, self._engine, self._ledger, self._source = policy, engine, ledger, source
+        self._engine, self._ledger, self._source = engine, ledger, source
+        self._version_is_written = policy.data_version is not None
+        policy = replace(policy, data_version=ledger.data_version(policy.data_version))
+        self._declared = Declared(policy, engine=engine, ledger=ledger)
+        if policy.promise is not None:
+            self._keep(policy.promise)
 
-    def register(
-        self,
-        name: str,
-        data: object,
-        *,
-        person: str | Sequence[str] | None = None,
-        person_via: str | None = None,
-        public: bool = False,
-        unit: Literal["person", "row"] | None = None,
-        bounds: Mapping[str, Sequence[object]] | None = None,
-        keys: Mapping[str, Sequence[object] | str] | None = None,
-        hidden: Iterable[str] = (),
-        types: Mapping[str, str | SqlType] | None = None,
-        columns: Iterable[str] | Literal["all"] | None = None,
-        unique: bool = False,
-        rows: int | str | None = None,
-        rows_public: bool = False,
-        rows_per_person: int | None = None,
-        rows_per_group: int | None = None,
-        groups_per_person: int | None = None,
-        nulls: Mapping[str, str] | None = None,
-    ) -> None:
-        """Copies a table in and declares it, as [table.NAME] of a policy file would.
+    def register(self, name: str, data: object, **words: Unpack[TableWords]) -> None:
+        """Copies a table in and declares it, as [table.NAME] of a policy file would; wholly or not at all.
 
         `data` is a pandas, polars or Arrow table, the path of a Parquet or CSV file, a DuckDB relation, or a DuckDB
-        connection that holds the table. Columns that are not named here cannot be queried.
+        connection that holds the table. Columns that are not named here cannot be queried. The words are those of
+        `dpsql.catalog.declare.TableWords`; docs/guide/python.md explains them.
         """
-        if not isinstance(self._engine, DuckdbEngine):
+        engine = self._engine
+        if not isinstance(engine, DuckdbEngine):
             raise NotPermitted(
                 "tables are registered in memory only", why="this source has its own tables", fix="declare them there"
             )
-        self._engine.add(name, data, types=_csv_types(types))
-        table = declared(
-            name,
-            person=person,
-            person_via=person_via,
-            public=public,
-            unit=unit,
-            bounds=bounds,
-            keys=keys,
-            hidden=hidden,
-            types=types,
-            columns=columns,
-            engine_columns=[column.name for column in self._engine.schema()[name].columns],
-            unique=unique,
-            rows=rows,
-            rows_public=rows_public,
-            rows_per_person=rows_per_person,
-            rows_per_group=rows_per_group,
-            groups_per_person=groups_per_person,
-            nulls=nulls,
-        )
-        self._policy = replace(self._policy, tables={**self._policy.tables, table.name: table})
+        engine.add(name, data, types=declared_types(name, words.get("types")))
+        try:
+            columns = [column.name for column in engine.schema()[name].columns]
+            table = declared(name, engine_columns=columns, **words)
+            now = self._declared.policy
+            self._declared.adopt(replace(now, tables={**now.tables, table.name: table}))
+        except BaseException:
+            engine.remove(name)
+            raise
 
     def person(
         self,
@@ -109,7 +75,8 @@ class Owner:
                 why="constants differ between the relations by up to a factor of two",
                 fix=f"use one of {', '.join(map(repr, known))}",
             )
-        now = self._policy.person
+        policy = self._declared.policy
+        now = policy.person
         person = Person(
             name=now.name if name is None else name,
             label=now.label if label is None else label,
@@ -117,7 +84,7 @@ class Owner:
             group_size=now.group_size if group_size is None else group_size,
         )
         require_count(group_size=person.group_size)
-        self._policy = replace(self._policy, person=person)
+        self._declared.adopt(replace(policy, person=person))
 
     def promise(self, *, epsilon: Number, delta: Number = 0, delta_prime: Number | None = None) -> str:
         """What is promised to every person, over the life of the ledger. Returns it in words.
@@ -128,9 +95,19 @@ class Owner:
         require_delta(delta=delta)
         reserved = stated(delta) / 2 if delta_prime is None else stated(delta_prime)
         promise = Promise(epsilon=stated(epsilon), delta=stated(delta), delta_prime=reserved)
+        before = self._declared.policy
+        self._declared.adopt(replace(before, promise=promise))
+        try:
+            self._keep(promise)
+        except BaseException:
+            self._declared.adopt(before)
+            raise
+        return _odds(promise, before.person.name)
+
+    def _keep(self, promise: Promise) -> None:
+        """Write the promise into the ledger, and with it whom it is about."""
         self._ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-        self._policy = replace(self._policy, promise=promise)
-        return _odds(promise, self._policy.person.name)
+        self._declared.under_promise()
 
     def defaults(
         self,
@@ -155,7 +132,8 @@ class Owner:
         }
         _require_sensible(said)
         given = {name: value for name, value in said.items() if value is not None}
-        self._policy = replace(self._policy, defaults=replace(self._policy.defaults, **given))  # type: ignore[arg-type]
+        now = self._declared.policy
+        self._declared.adopt(replace(now, defaults=replace(now.defaults, **given)))  # type: ignore[arg-type]
 
     def grant(
         self,
@@ -179,7 +157,7 @@ class Owner:
 
     def analyst(self, name: str) -> Analyst:
         """The analyst of a grant in the policy file."""
-        for grant in self._policy.grants:
+        for grant in self._declared.policy.grants:
             if grant.to == name:
                 return self.admit(grant)
         raise NotPermitted(
@@ -190,17 +168,18 @@ class Owner:
 
     def admit(self, grant: Grant) -> Analyst:
         """The analyst of a grant."""
+        self._declared.under_promise()
         self._ledger.grant(grant.to, epsilon=grant.budget)
         return Analyst(
             place=Place(
-                catalog=self.catalog, engine=self._engine, ledger=self._ledger, grant=grant, source=self._source
+                declared=self._declared, engine=self._engine, ledger=self._ledger, grant=grant, source=self._source
             )
         )
 
     @property
     def catalog(self) -> Catalog:
         """The policy checked against the engine's schema."""
-        return checked(self._policy, self._engine.schema())
+        return self._declared.catalog
 
     @property
     def budget(self) -> Budget:
@@ -208,8 +187,17 @@ class Owner:
         return Budget.of(self._ledger.account())
 
     def new_data_version(self, label: str) -> None:
-        """Say that the data have changed: stored answers are of the old version. The budget is the same one."""
-        self._policy = replace(self._policy, data_version=label)
+        """Say that the data have changed: stored answers are of the old version. The budget is the same one.
+
+        The ledger keeps the label, so that it holds after a restart too.
+        """
+        if self._version_is_written:
+            raise NotPermitted(
+                "the policy file says the data version",
+                why="said here as well, it would be the old one again when the file is opened the next time",
+                fix=f'write data_version = "{label}" in [source] and open the file again',
+            )
+        self._declared.adopt(replace(self._declared.policy, data_version=self._ledger.data_version(label)))
 
     def close(self) -> None:
         self._engine.close()
@@ -237,10 +225,6 @@ def _require_sensible(said: Mapping[str, object]) -> None:
             check(**{name: value})  # type: ignore[arg-type]
 
 
-def _csv_types(types: Mapping[str, str | SqlType] | None) -> dict[str, SqlType] | None:
-    return None if types is None else {name: SqlType(kind) for name, kind in types.items()}
-
-
 def _odds(promise: Promise, person: str) -> str:
     """The promise in words: how far a fifty-fifty guess about one person can move."""
     at_most = ceil(1000 / (1 + exp(-promise.epsilon))) / 1000  # rounded up: it is a limit
@@ -248,48 +232,3 @@ def _odds(promise: Promise, person: str) -> str:
         f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%} "
         f"(ε = {float(promise.epsilon):g}, δ = {float(promise.delta):g})."
     )
-
-
-def open_owner(
-    path: str | PathLike[str],
-    *,
-    ledger: str | PathLike[str] | None = None,
-    threads: int | None = None,
-    memory_limit: str | None = None,
-) -> Owner:
-    """A ledger with an empty database in memory, or a policy file with the source it names.
-
-    `path` is `:memory:`, the path of a ledger file, or that of a policy file that ends in .toml; its ledger is kept
-    beside it unless `ledger` says where. `threads` and `memory_limit` are those of the database in memory.
-    """
-    text = fspath(path)
-    if not text.endswith(".toml"):
-        policy = Policy(
-            source="memory:",
-            ledger=None,
-            data_version="1",
-            person=Person(),
-            promise=None,
-            defaults=Defaults(),
-            tables={},
-        )
-        kept: Ledger = MemoryLedger() if text == ":memory:" else SqliteLedger(Path(text))
-        engine = DuckdbEngine.in_memory(threads=threads, memory_limit=memory_limit)
-        return Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
-    policy = load(Path(text))
-    place = Path(fspath(ledger)) if ledger is not None else Path(text).with_suffix(".ledger")
-    kept = SqliteLedger(place)
-    _require_same_ledger(policy, kept)
-    if policy.promise is not None:
-        promise = policy.promise
-        kept.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-    return Owner(policy=policy, engine=open_source(policy.source), ledger=kept, source=SYSTEM)
-
-
-def _require_same_ledger(policy: Policy, ledger: Ledger) -> None:
-    if policy.ledger is not None and policy.ledger != ledger.id:
-        raise NotPermitted(
-            "the policy names another ledger",
-            why="a fresh ledger would forget what was spent, and with it the promise",
-            fix="open the ledger the policy names; an owner who means it removes `ledger` from [source]",
-        )

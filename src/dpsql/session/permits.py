@@ -1,30 +1,32 @@
-"""permit: what a grant allows. A limit, not a protection: that is the account's and the plan's part."""
+"""What a grant allows: which tables may be named, until when, at which price.
+
+A limit, not a protection: that is the account's and the plan's part.
+"""
 
 from __future__ import annotations
 
 from datetime import date
 
-from dpsql.catalog.model import Grant
+from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import NotPermitted, OverLimit
-from dpsql.plan.price import Terms
+from dpsql.plan.terms import Terms
 from dpsql.sql.check import Checked
 
 
-def permit(checked: Checked, terms: Terms, grant: Grant, *, today: date) -> None:
-    """Raises where the grant has ended, names other tables, or caps the price of one query below this one."""
+def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset[str]:
+    """The tables the analyst may name, settled before anything is said about one. Raises where the grant has ended."""
     if grant.expires is not None and today >= grant.expires:
         raise NotPermitted(
             f"the grant of {grant.to} ended on {grant.expires.isoformat()}",
             why="the owner gave access for a limited time",
             fix="ask the owner for a new grant",
         )
-    for table in checked.query.named_tables:
-        if grant.tables is not None and table not in grant.tables:
-            raise NotPermitted(
-                f"{table} is not among the tables granted to {grant.to}",
-                why="the owner decides who may ask about which table",
-                fix=f"use one of: {', '.join(grant.tables)}; or ask the owner",
-            )
+    declared = frozenset(catalog.policy.tables)
+    return declared if grant.tables is None else declared & frozenset(grant.tables)
+
+
+def permit(checked: Checked, terms: Terms, grant: Grant) -> None:
+    """Raises where the grant caps the price of one query below this one."""
     if grant.max_per_query is not None and terms.cost > grant.max_per_query and checked.query.private:
         raise OverLimit(
             f"the query would cost {float(terms.cost):g}, more than {float(grant.max_per_query):g} per query",

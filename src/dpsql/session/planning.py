@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from dpsql.catalog.load import load
 from dpsql.catalog.model import Grant
-from dpsql.engines.registry import open_source
+from dpsql.engines.registry import located, open_source
 from dpsql.errors import BadPolicy, DpsqlError
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
@@ -53,11 +56,24 @@ class Planner:
                 why="a price is a share of what is promised",
                 fix="add [promise] with epsilon and delta",
             )
-        ledger = MemoryLedger()
-        promise = loaded.promise
-        ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-        owner = Owner(policy=loaded, engine=open_source(loaded.source), ledger=ledger, source=SYSTEM)
-        self._analyst: Analyst = owner.admit(Grant(to="planner", budget=promise.epsilon))
+        with ExitStack() as opened:
+            engine = opened.enter_context(closing(open_source(located(loaded.source, folder=Path(policy).parent))))
+            owner = Owner(policy=loaded, engine=engine, ledger=MemoryLedger(), source=SYSTEM)
+            self._analyst: Analyst = owner.admit(Grant(to="planner", budget=loaded.promise.epsilon))
+            opened.pop_all()
+        self._owner = owner
+
+    def close(self) -> None:
+        """Give the source back."""
+        self._owner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def verdicts(self, text: str) -> Iterator[Verdict]:
         """One per statement; text that cannot be read at all is one refused statement."""

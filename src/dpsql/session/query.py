@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 
-from dpsql.errors import OverLimit
+from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, explain
 from dpsql.plan.seal import Sealed
@@ -15,6 +15,7 @@ from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
+from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import Ask, asked, stated
 
 
@@ -30,10 +31,7 @@ class Query:
     @property
     def cost(self) -> Cost:
         """What running it would be charged; nothing where a stored release or public tables answer it."""
-        plan = self.sealed.plan
-        if plan.stored is not None or not plan.steps:
-            return Cost(epsilon=Fraction(0))
-        return Cost(epsilon=plan.terms.cost, delta=self.sealed.price.delta)
+        return Cost(epsilon=self.sealed.plan.cost, delta=self.sealed.price.delta)
 
     @property
     def margins(self) -> Mapping[str, Fraction | None]:
@@ -47,7 +45,7 @@ class Query:
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
         ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-        return query_of(self.sql, ask, self.place, today=today()).answered(max_cost=max_cost)
+        return query_of(self.sql, ask, self.place).answered(max_cost=max_cost)
 
     def answered(self, *, max_cost: Number | None) -> Answer:
         """The answer to this very plan."""
@@ -59,12 +57,35 @@ class Query:
                 why="nothing was spent",
                 fix="allow more, or ask for less accuracy",
             )
-        return answer(self.sealed, self.place)
+        with speaking_of(self.sql):
+            try:
+                return answer(self.sealed, self.place)
+            except BudgetExhausted as error:
+                raise said_in_prices(error, self.sealed, self.place.accounts, at_price=self._at_price) from None
+
+    def _at_price(self, epsilon: Fraction) -> Sealed:
+        return plan_of(self.sql, replace(self.ask, epsilon=epsilon), self.place, today=today())
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
 
 
-def query_of(sql: str, ask: Ask, place: Place, *, today: date) -> Query:
-    """The question, planned."""
-    return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today))
+def query_of(sql: str, ask: Ask, place: Place) -> Query:
+    """The question, planned; an error shows where in the text it is."""
+    if not isinstance(sql, str):
+        raise NotUnderstood(
+            f"a question is text, not {type(sql).__name__}",
+            why="it is read as SQL",
+            fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
+        )
+    with speaking_of(sql):
+        return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today()))
+
+
+@contextmanager
+def speaking_of(sql: str) -> Iterator[None]:
+    """Errors know the text they speak of."""
+    try:
+        yield
+    except DpsqlError as error:
+        raise error.within(sql) from None

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from dpsql.catalog.digest import digest
-from dpsql.ledger.ledger import Ledger, Question
+from dataclasses import replace
+
+from dpsql.ledger.ledger import FIRST_VERSION, Ledger, Question, Release
+from dpsql.plan.question import identity
 from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.record import plan_digest, stored_noises, stored_people
+from dpsql.plan.record import stored_noises, stored_people
 from dpsql.sql.rewrite import Rewritten
 
 
-def recall(rewritten: Rewritten, ledger: Ledger, *, dialect: str) -> Recalled:
-    """What was asked, and what is stored of it."""
-    query = rewritten.bounded.query
-    asked = Recalled(
-        rewritten=rewritten,
-        plan=plan_digest(rewritten, dialect=dialect),
-        policy=digest(query.catalog, query.tables),
-        data_version=query.catalog.policy.data_version,
-    )
-    stored = tuple(
-        Stored(receipt=release.receipt, noises=stored_noises(release.record), people=stored_people(release.record))
-        for release in ledger.recall(question_of(asked))
-    )
-    return Recalled(
-        rewritten=rewritten, plan=asked.plan, policy=asked.policy, data_version=asked.data_version, stored=stored
+def recall(rewritten: Rewritten, ledger: Ledger) -> Recalled:
+    """What was asked, and the stored releases that hold every slot of it."""
+    data_version = rewritten.bounded.query.catalog.policy.data_version or FIRST_VERSION
+    asked = Recalled(rewritten=rewritten, identity=identity(rewritten), data_version=data_version)
+    found = (_stored(release, asked.identity.slots) for release in ledger.recall(question_of(asked)))
+    return replace(asked, stored=tuple(each for each in found if each is not None))
+
+
+def _stored(release: Release, slots: tuple[str, ...]) -> Stored | None:
+    """Where a release has these slots; None where it lacks one of them."""
+    noises = stored_noises(release.record)
+    there = {slot: place for place, (slot, _) in enumerate(noises)}
+    if not there.keys() >= set(slots):
+        return None
+    places = tuple(there[slot] for slot in slots)
+    return Stored(
+        receipt=release.receipt,
+        noises=tuple(noises[place][1] for place in places),
+        places=places,
+        people=stored_people(release.record),
     )
 
 
 def question_of(recalled: Recalled) -> Question:
-    """The question in the words of the ledger."""
-    return Question(plan=recalled.plan, policy=recalled.policy, data_version=recalled.data_version)
+    """The question in the words of the ledger: the slots of a release are told by its record."""
+    return Question(plan=recalled.identity.frame, policy=recalled.identity.policy, data_version=recalled.data_version)

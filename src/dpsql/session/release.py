@@ -121,22 +121,22 @@ def _linear(values: Sequence[Any], rows: Sequence[int], form: LinearForm, about:
     """Every row has the same margin, computed once, and noise of its own."""
     table, confidence = about.table, about.confidence
     slots = [
-        (place, slot, slot.law, form.weights[slot.column.id])
-        for place, slot in enumerate(table.slots)
+        (slot, slot.law, form.weights[slot.column.id])
+        for slot in table.slots
         if slot.law is not None and slot.column.id in form.weights
     ]
-    margin = linear_margin([(weight, law) for _, _, law, weight in slots], confidence=confidence)
+    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=confidence)
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
         weights = {
             SlotCell(
                 release=about.release,
                 row=row,
-                slot=place,
+                slot=slot.place,
                 law=law,
-                rounding=slot.rounding(table.values[row][place]),
+                rounding=slot.rounding(table.values[row][slot.place]),
             ): weight
-            for place, slot, law, weight in slots
+            for slot, law, weight in slots
         }
         cells.append(None if value is None else linear_cell(value, weights, margin=margin, confidence=confidence))
     return cells

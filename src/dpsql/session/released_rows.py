@@ -24,6 +24,8 @@ class ReleasedSlot:
     """One column of released numbers."""
 
     column: Column
+    place: int
+    """Where it stands in the rows of its release, which may hold more than was asked for."""
     law: NoisySlotLaw | None
     """None: exact, because nobody private is in it."""
 
@@ -58,7 +60,8 @@ class ReleasedSlot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedTable:
-    """Rows in released order. `values` are the noisy grains of each slot; of an exact slot, the value itself."""
+    """Rows in released order. `values` are noisy grains, read by the places of the slots; of an exact slot, the value
+    itself."""
 
     keys: tuple[Column, ...]
     slots: tuple[ReleasedSlot, ...]
@@ -66,8 +69,10 @@ class ReleasedTable:
     values: tuple[tuple[Value, ...], ...]
 
     def __post_init__(self) -> None:
-        keys, values = ({len(row) for row in rows} for rows in (self.key_rows, self.values))
-        if keys - {len(self.keys)} or values - {len(self.slots)} or len(self.key_rows) != len(self.values):
+        keys, widths = ({len(row) for row in rows} for rows in (self.key_rows, self.values))
+        places = {slot.place for slot in self.slots}
+        fitting = len(places) == len(self.slots) and len(widths) <= 1 and all(places <= set(range(w)) for w in widths)
+        if keys - {len(self.keys)} or not fitting or len(self.key_rows) != len(self.values):
             raise _misshapen()
 
     @property
@@ -77,11 +82,11 @@ class ReleasedTable:
 
     def shown_row(self, row: int) -> tuple[Value, ...]:
         """The numbers of a row as they are shown."""
-        return tuple(map(ReleasedSlot.shown, self.slots, self.values[row]))
+        return tuple(slot.shown(self.values[row][slot.place]) for slot in self.slots)
 
     def fine_row(self, row: int) -> tuple[Value, ...]:
         """The same before rounding."""
-        return tuple(map(ReleasedSlot.fine, self.slots, self.values[row]))
+        return tuple(slot.fine(self.values[row][slot.place]) for slot in self.slots)
 
     def key_columns(self) -> tuple[tuple[str, DeskType], ...]:
         """The keys as columns of a table on the desk. Exact sums of public tables stand here too, and may be wide."""

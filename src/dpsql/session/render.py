@@ -53,6 +53,11 @@ def in_html(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequ
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
+def in_html_lines(text: str) -> str:
+    """Lines of text for a notebook."""
+    return f"<pre>{escape(text)}</pre>"
+
+
 def remarks(rows: Sequence[Sequence[Cell]], *, percent: str) -> str:
     """What the table means: how many rows, what ± is, what ⚠ is."""
     noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy)]
@@ -116,7 +121,9 @@ def _plain(cell: Cell) -> str:
             return "NULL"
         case bool():
             return str(cell).lower()
-        case int() | float():
+        case int():
+            return str(cell)  # a key or an exact number: a year is no amount
+        case float():
             return shown_value(cell)
         case datetime():
             return cell.isoformat(sep=" ")

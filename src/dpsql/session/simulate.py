@@ -89,8 +89,8 @@ class Simulation:
         """One row for each released row and draw, with the noise of that draw taken off."""
         keys = [f"k.c{column.id}" for column in self.table.keys]
         slots = [
-            f"k.c{slot.column.id}" + ("" if slot.law is None else f" - p.z{place}") + f" AS c{slot.column.id}"
-            for place, slot in enumerate(self.table.slots)
+            f"k.c{slot.column.id}" + ("" if slot.law is None else f" - p.z{slot.place}") + f" AS c{slot.column.id}"
+            for slot in self.table.slots
         ]
         columns = ", ".join([f"k.{ROW}", f"n.i AS {DRAW}", "k.shown", *keys, *slots])
         return (
@@ -116,11 +116,11 @@ class Simulation:
         """Plausible noise, one column for each noisy slot."""
         columns: list[tuple[str, DeskType]] = [("i", SqlType.INTEGER)]
         noises: list[Sequence[float]] = [range(DRAWS)]
-        for place, slot in enumerate(self.table.slots):
+        for slot in self.table.slots:
             if slot.law is not None:
-                values: Sequence[float] = pool(release=self.release, slot=place, law=slot.law, rule=rule)
+                values: Sequence[float] = pool(release=self.release, slot=slot.place, law=slot.law, rule=rule)
                 noises.append([int(value) for value in values] if slot.fine_type is SqlType.INTEGER else values)
-                columns.append((f"z{place}", fitting_type(slot.fine_type, noises[-1])))
+                columns.append((f"z{slot.place}", fitting_type(slot.fine_type, noises[-1])))
         return DeskTable(columns=tuple(columns), rows=list(zip(*noises, strict=True)))
 
     def _summary(self, rule: Band) -> str:

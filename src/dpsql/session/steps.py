@@ -30,8 +30,7 @@ def perform(
             exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
             noisy = drawn(step, exact, source)
         released = ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values)
-        ledger.store(receipt, number, released)
-        done.append(released)
+        done.append(ledger.store(receipt, number, released))  # the other's, where a twin of this question was faster
     return tuple(done)
 
 

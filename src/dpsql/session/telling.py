@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -13,7 +14,6 @@ from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.plan.expected import notes
 from dpsql.plan.price import Plan
-from dpsql.plan.recall import Carried
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.answer_value import Answer, Cost
@@ -27,11 +27,14 @@ from dpsql.sql.rewrite import Statement, Unprotected
 
 
 def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, ledger: str) -> Answer:
-    """The answer to a plan that has just been performed."""
+    """The answer to a plan that has just been performed; free where all of it was stored when it was to be paid."""
     plan = sealed.plan
     carried = tuple(noise.carried for noise in plan.noises)
-    cost = Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
-    return _answer(plan, _table(plan, carried, steps), cost=cost, receipt=receipt.number, ledger=ledger)
+    again = len(receipt.stored) == len(plan.steps)
+    cost = Cost(epsilon=Fraction(0)) if again else Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
+    return _answer(
+        plan, _table(plan, carried, range(len(carried)), steps), cost=cost, receipt=receipt.number, ledger=ledger
+    )
 
 
 _KNOWN: Final = "already known: it was released before"
@@ -42,7 +45,7 @@ def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
     plan = sealed.plan
     for release in ledger.recall(question_of(plan.recalled)):
         if plan.stored is not None and release.receipt == plan.stored.receipt:
-            table = _table(plan, plan.stored.noises, release.steps)
+            table = _table(plan, plan.stored.noises, plan.stored.places, release.steps)
             again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=release.receipt, ledger=ledger.id)
             own = release.analyst == analyst
             return again if own else replace(again, release=None, notes=(*again.notes, _KNOWN))
@@ -67,13 +70,15 @@ def told_exactly(sealed: Sealed, engine: Engine) -> Answer:
     return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
 
 
-def _table(plan: Plan, carried: tuple[Carried, ...], steps: tuple[ReleasedStep, ...]) -> ReleasedTable:
+def _table(
+    plan: Plan, carried: Sequence[NoisySlotLaw], places: Sequence[int], steps: tuple[ReleasedStep, ...]
+) -> ReleasedTable:
     """What the last step released, and the law of each of its numbers."""
     columns = _key_columns(plan)
     last = steps[-1]
     slots = tuple(
-        ReleasedSlot(column=placed.column, law=NoisySlotLaw(law=noise.law, grain=noise.size, rounded=noise.rounded))
-        for placed, noise in zip(plan.bounded.slots, carried, strict=True)
+        ReleasedSlot(column=placed.column, place=place, law=noise)
+        for placed, place, noise in zip(plan.bounded.slots, places, carried, strict=True)
     )
     return ReleasedTable(keys=columns, slots=slots, key_rows=key_values(last, columns), values=last.values)
 

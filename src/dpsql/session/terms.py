@@ -1,17 +1,15 @@
-"""What is asked for beside the question: a price, a confidence, a way to bound; and what the account makes of it."""
+"""What is asked for beside the question: a price, a confidence, a way to bound."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
 from dpsql.accounting.account import Account
-from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
-from dpsql.plan.price import Terms
-from dpsql.privacy.events import DiscreteGaussian
+from dpsql.plan.terms import Terms, terms
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.sql.bound import Wishes
 
@@ -28,7 +26,7 @@ class Ask:
 
 def stated(value: Number) -> Fraction:
     """A number as a person wrote it: 0.1 is a tenth, not the float beside it."""
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 
 def asked(
@@ -65,10 +63,8 @@ def _chosen(name: str, value: str, choices: type[Choice]) -> Choice:
     )
 
 
-def terms_of(
-    ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], *, as_if_unspent: bool = False
-) -> tuple[Wishes, Terms]:
-    """The wishes and the terms of a plan. `as_if_unspent`: what the accounts would have granted at first."""
+def terms_of(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Terms:
+    """The terms of a plan: what the query says, else the policy."""
     cost = ask.epsilon if ask.epsilon is not None else defaults.cost_per_query
     if cost is None:
         raise BadParameter(
@@ -76,35 +72,15 @@ def terms_of(
             why="the cost decides how much anybody can learn, so the system has no default for it",
             fix="the owner sets cost_per_query in [defaults], or say it with the query: epsilon=0.05",
         )
-    noise = ask.noise or defaults.noise
-    rho = _gaussian_rho(
-        cost, tuple(replace(account, spent=FREE) for account in accounts) if as_if_unspent else accounts
-    )
-    wishes = Wishes(mode=ask.mode or defaults.mode, noise=noise, gaussian=rho > 0)
-    terms = Terms(
-        cost=cost,
+    return terms(
+        cost,
         confidence=ask.confidence if ask.confidence is not None else defaults.confidence,
-        noise=noise,
-        pure=all(account.admits_pure(epsilon=cost) for account in accounts),
-        gaussian_rho=rho,
-        selection_share=defaults.selection_share,
-        delta=defaults.delta_per_query,
+        noise=ask.noise or defaults.noise,
+        defaults=defaults,
+        accounts=accounts,
     )
-    return wishes, terms
 
 
-def _gaussian_rho(cost: Fraction, accounts: tuple[Account, ...]) -> Fraction:
-    """The ρ this cost buys, or 0 where some account would not grant a Gaussian of it at this price.
-
-    The first Gaussian closes the first branch: answers bought before it are then counted in ρ, where they may weigh
-    more. An account that would so lose more than the cost does not grant it, as long as its first branch is open.
-    """
-    rho = min(account.rho_for(epsilon=cost) for account in accounts)
-    if not rho:
-        return Fraction(0)
-    event = DiscreteGaussian(sigma_squared=1 / (2 * rho), l2_squared=Fraction(1))
-    return rho if all(_grants(account, event, cost) for account in accounts) else Fraction(0)
-
-
-def _grants(account: Account, event: DiscreteGaussian, cost: Fraction) -> bool:
-    return account.admits(event) and account.charged(event).spent_epsilon - account.spent_epsilon <= cost
+def wishes_of(ask: Ask, defaults: Defaults, offered: Terms) -> Wishes:
+    """How to bound and to add noise, as far as somebody said so."""
+    return Wishes(mode=ask.mode or defaults.mode, noise=offered.noise, gaussian=offered.gaussian_rho > 0)

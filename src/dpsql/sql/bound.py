@@ -145,6 +145,8 @@ def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
 
 def _one_row_each(query: Resolved) -> bool:
     """A unit is a row, or the engine enforces that no person has two; nothing multiplies them on the way."""
+    if all(table.unit_row for table in _private(query)):
+        return True  # each finds one public partner at most: `check` refuses any other join
     relation: Relation = query.relation
     while isinstance(relation, Filter | Project):
         relation = relation.input
@@ -152,7 +154,7 @@ def _one_row_each(query: Resolved) -> bool:
         return False
     table = query.catalog.policy.tables[relation.table]
     unique = {frozenset(map(folded, key)) for key in query.catalog.schema[relation.table].unique}
-    return table.unit_row or frozenset(table.person) in unique
+    return frozenset(table.person) in unique
 
 
 def _row_cap(query: Resolved) -> int:
@@ -183,7 +185,8 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
         raise Unbounded(
             f"{table.name} does not say {name}",
             why="without a limit one person could have any number of rows, and no finite noise would hide them",
-            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped",
+            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
+            "Where each person has one row at most, unique = true says so",
         )
     return value
 
@@ -196,7 +199,7 @@ def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
 
 
 def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
-    argument = aggregate.arguments[0] if aggregate.arguments else None
+    argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
     interval = Interval(None, None) if argument is None else query.notes.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
@@ -206,9 +209,20 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         cap=cap,
         range=interval,
         argument=_chosen(argument, aggregate.filter),
+        scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
+
+
+def _counts_rows(aggregate: Aggregate) -> bool:
+    """COUNT(*), and COUNT(1): a literal that is there in every row."""
+    match aggregate.arguments:
+        case ():
+            return True
+        case (Constant(value=value), *_):
+            return aggregate.function == "count" and not aggregate.distinct and value is not None
+    return False
 
 
 def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
@@ -219,15 +233,20 @@ def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
     return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
 
 
+def _scale(argument: Scalar | None, query: Resolved) -> int | None:
+    """How many digits stand behind the point, where the argument is an unchanged column of a decimal type."""
+    origin = query.notes.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
+    if origin is None:
+        return None
+    table, name = origin
+    return next(column.scale for column in query.catalog.schema[table].columns if folded(column.name) == name)
+
+
 def _is_person(argument: Scalar, query: Resolved) -> bool:
     """The argument is the whole person: a different value is a different person."""
     if not isinstance(argument, ColumnRef) or len(query.owner) != 1:
         return False
-    origin = query.notes.columns[argument.id].origin
-    if origin is None:
-        return False
-    table = query.catalog.policy.tables[origin[0]]
-    return not table.public and not table.path and table.person == (origin[1],)
+    return query.is_person(query.notes.columns[argument.id])
 
 
 def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved) -> int | None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql.joins import tie_of
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -62,7 +63,7 @@ _HIDDEN_USES: Final = {
 
 
 def hidden_stays_hidden(query: Resolved) -> None:
-    """Hidden columns may be joined on and counted, nothing else."""
+    """Hidden columns may be counted, and joined on where they are the person or lead to it; nothing else."""
     for use in query.uses:
         if use.role not in _HIDDEN_USES:
             continue
@@ -73,14 +74,28 @@ def hidden_stays_hidden(query: Resolved) -> None:
 
 def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     doing, why = _HIDDEN_USES[use.role]
+    if use.role is Role.GROUP and query.is_person(column):
+        return Hidden(
+            f"{doing} {column.name} is not allowed",
+            why=f"the owner of the data hides it: each group would be one {query.catalog.policy.person.name}",
+            fix=count_people_instead(column.name, query),
+            at=use.at,
+        )
     table = query.catalog.policy.tables[query.named_tables[0]]
     others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
         why=f"the owner of the data hides it: {why}",
-        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be joined on and counted",
+        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be counted, "
+        "and joined on where it says whose a row is",
         at=use.at,
     )
+
+
+def count_people_instead(column: str, query: Resolved) -> str:
+    """What to ask instead of a row for each person."""
+    person = query.catalog.policy.person.name
+    return f"count people with COUNT(DISTINCT {column}); statistics of each {person}, and of those, have no rule yet"
 
 
 def one_person_per_row(query: Resolved) -> None:
@@ -90,32 +105,40 @@ def one_person_per_row(query: Resolved) -> None:
             continue
         left, right = meeting.tables
         person = query.catalog.policy.person.name
-        column = " and ".join(query.catalog.policy.tables[left].person) or "the person"
+        equal = tie_of(query.catalog.policy.tables[left], query.catalog.policy.tables[right])
         raise TwoPeople(
             f"the join of {left} and {right} can pair one {person} with any number of others",
             why=f"removing one {person} could then change unlimited result rows",
-            fix=f"join on the {person}: equal {column} on both sides, without a conversion",
+            fix=f"join on the {person}, without a conversion: {equal}"
+            if equal
+            else f"no columns of the two say that both rows are of one {person}: ask about each table by itself",
             at=meeting.at,
         )
 
 
 def rows_protected_alone(query: Resolved) -> None:
-    """Where each row is its own unit, a join would give a row several copies."""
-    by_row = [name for name in query.private_tables if query.catalog.policy.tables[name].unit_row]
-    if by_row and any(use.role is Role.JOIN for use in query.uses):
-        raise TwoPeople(
-            f"{by_row[0]} is protected row by row and cannot be joined",
-            why="one row could meet any number of others and appear as often",
-            fix="ask about the table alone, or protect it by person",
-            at=next(use.at for use in query.uses if use.role is Role.JOIN),
-        )
+    """Where each row is its own unit, a join must not give a row several copies."""
+    tables = query.catalog.policy.tables
+    for meeting in query.meetings:
+        by_row = [name for name in meeting.tables if tables[name].unit_row]
+        public = [name for name in meeting.tables if tables[name].public]
+        if by_row:
+            raise TwoPeople(
+                f"a row of {by_row[0]} is protected by itself and could meet any number of rows here",
+                why="it would count as often as it finds a partner",
+                fix=f"join on equality with a column of {public[0]} whose values are all different; if the engine does "
+                f"not enforce that, the owner says so: unique = true for the column in [table.{public[0]}.columns]"
+                if public
+                else "ask about the table alone, or protect it by person",
+                at=meeting.at,
+            )
 
 
 def known_aggregates(query: Resolved) -> None:
     """Aggregates with a rule, on values they can be taken of."""
     for aggregate in query.aggregates:
         if aggregate.function not in AGGREGATES:
-            raise _one_persons_value(aggregate)
+            raise _without_rule(aggregate)
         _require_countable(aggregate)
 
 
@@ -160,8 +183,25 @@ def _require_countable(aggregate: Aggregate) -> None:
         )
 
 
-def _one_persons_value(aggregate: Aggregate) -> OnePersonsValue:
+_OTHER_WORDS: Final = {
+    "count_if": "COUNT(*) FILTER (WHERE {})",
+    "approx_count_distinct": "COUNT(DISTINCT {})",
+    "fsum": "SUM({})",
+    "favg": "AVG({})",
+}
+"""Aggregates that say the same as one that has a rule."""
+
+
+def _without_rule(aggregate: Aggregate) -> NotSupported | OnePersonsValue:
     name = aggregate.function.upper()
+    if aggregate.function in _OTHER_WORDS:
+        argument = aggregate.text.partition("(")[2].rpartition(")")[0]
+        return NotSupported(
+            f"{aggregate.text or name} is not available",
+            why="what it asks has a rule under another name",
+            fix=f"write {_OTHER_WORDS[aggregate.function].format(argument or '…')}",
+            at=aggregate.at,
+        )
     return OnePersonsValue(
         f"{aggregate.text or name} cannot be released as it is",
         why="it is, or may be, the value of one person",

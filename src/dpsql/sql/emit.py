@@ -1,7 +1,7 @@
 """emit: the text of a relation for one dialect. Columns get fresh names in the order they are met.
 
 Nothing the analyst wrote reaches the engine but literals, re-quoted, and the names of declared tables and columns.
-Two queries that mean the same by construction print the same text, so that the text is the canonical plan.
+What makes two questions the same is read off the relations themselves: dpsql.plan.question.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dpsql.errors import InternalError
+from dpsql.catalog.spelling import quoted
 from dpsql.sql import functions, inner
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
 from dpsql.sql.rewrite import Statement
@@ -40,13 +40,6 @@ def engine_text(statement: Statement, *, dialect: str) -> EngineText:
     shown = ", ".join(printer.name(column.id) for column in statement.columns)
     common = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in printer.common)
     return EngineText(sql=f"{f'WITH {common} ' if common else ''}SELECT {shown} FROM {body}", salted=printer.salted)
-
-
-def quoted(name: str) -> str:
-    """A name of the engine, whatever characters it has."""
-    if "\x00" in name:
-        raise InternalError("a name with a NUL", why="no engine has one", fix="check the policy")
-    return '"' + name.replace('"', '""') + '"'
 
 
 _TOTALS: Final[Mapping[str, str]] = {

@@ -20,6 +20,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
+from dpsql.sql.check import count_people_instead
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Relation, Scan
@@ -342,6 +343,13 @@ def _require_declared(key: GroupKey, asked: _Asked) -> None:
         if column.keys is None and not column.declared.bounded and not column.public:
             name = column.name or key.text
             groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
+            if asked.query.is_person(column):
+                raise BadKey(
+                    f"each group of {name} would be one {asked.query.catalog.policy.person.name}",
+                    why="a list of groups would be a list of people, and a group of one is no statistic",
+                    fix=count_people_instead(name, asked.query),
+                    at=key.at,
+                )
             raise BadKey(
                 f"{groups} are not declared",
                 why="a group that only one person has would reveal that person just by being listed",

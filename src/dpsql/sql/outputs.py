@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, BadType, NotSupported, RowLevel
+from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -73,7 +73,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
             reader.keys.append(key)
     columns = tuple(OutputColumn(name=_name(item), expression=reader.released(item.expression)) for item in items)
     for item, column in zip(items, columns, strict=True):
-        reader.by_alias.setdefault(_alias(item), column.expression)
+        reader.by_alias.setdefault(alias_of(item), column.expression)
     having = None if query.having is None else reader.having(query.having)
     order_by = tuple(reader.sort_key(key, columns) for key in query.order_by)
     finish = Finish(
@@ -96,19 +96,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
 
 def _is_grouped(query: Select) -> bool:
     inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
-    return bool(query.group_by) or query.having is not None or any(map(_has_aggregate, inside))
-
-
-def _has_aggregate(expression: Expression) -> bool:
-    if not isinstance(expression, Call):
-        return False
-    if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
-        return True
-    return any(map(_has_aggregate, (*expression.arguments, *_inside(expression.over))))
-
-
-def _inside(over: Over | None) -> tuple[Expression, ...]:
-    return () if over is None else (*over.partition_by, *(key.expression for key in over.order_by))
+    return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
 
 
 def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
@@ -120,12 +108,6 @@ def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
             )
         else:
             yield item
-
-
-def _alias(item: Item) -> str:
-    if item.alias is not None:
-        return item.alias.name
-    return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
 
 
 def _name(item: Item) -> str:
@@ -149,32 +131,14 @@ class _Reader:
 
     def key(self, expression: Expression) -> GroupKey:
         """One expression of GROUP BY: a column, an ordinal, an alias, or an expression."""
-        meant = self._meant(expression)
-        scalar = self._row(meant)
-        self.notes.use(Role.GROUP, scalar, meant.at)
+        means = meant(expression, self.items, self.scope)
+        scalar = self._row(means)
+        self.notes.use(Role.GROUP, scalar, means.at)
         column = self.notes.computed("", scalar)
         if isinstance(scalar, ColumnRef):
             column = replace(self.notes.columns[scalar.id], id=column.id, name="")
         column = self.notes.know(replace(column, kept=column.proved))  # a listed key is shown whatever a filter keeps
-        return GroupKey(column=column, expression=scalar, text=self._text(meant), at=meant.at)
-
-    def _meant(self, expression: Expression) -> Expression:
-        if isinstance(expression, Literal) and type(expression.value) is int:
-            return self._item(expression.value, expression.at).expression
-        if isinstance(expression, Name) and len(expression.parts) == 1 and not self.scope.has(expression.parts[0].name):
-            named = [item for item in self.items if item.alias and item.alias.name == expression.parts[0].name]
-            return named[0].expression if named else expression
-        return expression
-
-    def _item(self, ordinal: int, at: At) -> Item:
-        if not 1 <= ordinal <= len(self.items):
-            raise BadName(
-                f"there is no column {ordinal} in the SELECT list",
-                why=f"it has {len(self.items)} columns",
-                fix=f"use a number from 1 to {len(self.items)}, or a name",
-                at=at,
-            )
-        return self.items[ordinal - 1]
+        return GroupKey(column=column, expression=scalar, text=self._text(means), at=means.at)
 
     def _text(self, expression: Expression) -> str:
         return self.notes.text[slice(*expression.at)] if expression.at else ""
@@ -206,7 +170,7 @@ class _Reader:
 
     def _grouped_key(self, expression: Expression) -> Scalar | None:
         """The key this expression is, if it is one."""
-        if _has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
+        if has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
             return None
         if isinstance(expression, Literal):
             return None
@@ -277,7 +241,7 @@ class _Reader:
                 at=call.at,
             )
         star = call.arguments[:1] and isinstance(call.arguments[0], Star)
-        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *_inside(over))):
+        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *inside(over))):
             raise NotSupported(
                 "a window function inside a window function",
                 why="no rule names it",
@@ -295,7 +259,7 @@ class _Reader:
         )
 
     def having(self, expression: Expression) -> Scalar:
-        scalar = self.released(self._aliased(expression))
+        scalar = self.released(aliased(expression, self.items, self.scope))
         require_boolean(scalar, expression)
         if any(isinstance(node, Windowed) for node in walk(scalar)):
             raise NotSupported(
@@ -306,25 +270,17 @@ class _Reader:
             )
         return scalar
 
-    def _aliased(self, expression: Expression) -> Expression:
-        """Aliases of the SELECT list replaced by what they stand for, where no column is called so."""
-        if isinstance(expression, Name):
-            return self._meant(expression)
-        if isinstance(expression, Call):
-            return replace(expression, arguments=tuple(map(self._aliased, expression.arguments)))
-        return expression
-
     def sort_key(self, key: SortKey, columns: tuple[OutputColumn, ...]) -> Sorted:
         """ORDER BY an ordinal, an alias, or any expression over released columns."""
         expression = key.expression
         if isinstance(expression, Literal) and type(expression.value) is int:
-            item = self._item(expression.value, expression.at)
-            return self._sorted(key, columns[self.items.index(item)].expression)
+            require_ordinal(expression.value, len(columns), expression.at)
+            return self._sorted(key, columns[expression.value - 1].expression)
         if isinstance(expression, Name) and len(expression.parts) == 1:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:
                 return self._sorted(key, named)
-        return self._sorted(key, self.released(self._aliased(expression)))
+        return self._sorted(key, self.released(aliased(expression, self.items, self.scope)))
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
         return Sorted(by=scalar, descending=key.descending, nulls_first=key.nulls_first)

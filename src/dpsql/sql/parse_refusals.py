@@ -279,7 +279,7 @@ PRIVATE_STEP: Final = Lesson(
 UNCONDITIONAL_JOIN: Final = Lesson(
     "JOIN without its own condition",
     "without a condition every row of one table meets every row of the other",
-    "put ON or USING right after each JOIN, or write CROSS JOIN",
+    "put ON or USING right after each JOIN",
 )
 MISSING_PARENTHESES: Final = Lesson(
     "NOT, ESCAPE or a comparison inside another operator, without parentheses,",

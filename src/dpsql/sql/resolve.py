@@ -12,7 +12,7 @@ from datetime import date
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
-from dpsql.sql.relations import Relation
+from dpsql.sql.relations import Column, Relation
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
 from dpsql.sql.uses import Findings, Meeting, Notes, Use
@@ -45,10 +45,20 @@ class Resolved:
     notes: Findings
     at: At
 
+    def is_person(self, column: Column) -> bool:
+        """True for an unchanged column that holds the person, or a part of it."""
+        if column.origin is None:
+            return False
+        table = self.catalog.policy.tables[column.origin[0]]
+        return not table.path and column.origin[1] in table.person
 
-def resolve(parsed: Parsed, catalog: Catalog, *, today: date) -> Resolved:
-    """The query with every name looked up. Refuses unknown names and types that do not fit."""
-    notes = Notes(catalog=catalog, today=today, text=parsed.text)
+
+def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today: date) -> Resolved:
+    """The query with every name looked up. Refuses unknown names and types that do not fit.
+
+    Only `readable` tables may be named; the others still lead rows to their owner.
+    """
+    notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text)
     source = source_of(parsed.query, NOTHING, notes)
     outputs = outputs_of(parsed.query, source.scope, notes)
     return Resolved(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from dpsql.errors import BadName
@@ -17,11 +17,13 @@ class Table:
 
     alias: str
     columns: tuple[Column, ...]
+    merged: frozenset[str] = frozenset()
+    """Names that USING made one with a column of an earlier table: `*` leaves them out, `t.*` and `t.x` do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is in sight. `merged` are the columns of USING: one name, one column, whichever side it is taken from."""
+    """What is in sight. `merged` are the columns of USING: the bare name means the first table's."""
 
     tables: tuple[Table, ...] = ()
     merged: tuple[Column, ...] = ()
@@ -40,23 +42,38 @@ class Scope:
         )
 
     def star(self, star: Star) -> tuple[Column, ...]:
-        """What `*` or `t.*` stands for, in order; a column of USING once."""
-        if star.table is not None:
-            return self._table(star.table).columns
-        once = {column.name for column in self.merged}
-        rest = (column for table in self.tables for column in table.columns if column.name not in once)
-        return (*self.merged, *rest)
+        """What `*` or `t.*` stands for, in order; a column of USING once, where its first table has it."""
+        return tuple(column for _, column in self._starred(star))
 
     def star_names(self, star: Star) -> tuple[Name, ...]:
         """The same, as names."""
-        found = []
-        for column in self.star(star):
-            (alias, *_) = (table.alias for table in self.tables if any(own is column for own in table.columns))
-            parts = (alias, column.name) if alias else (column.name,)
-            found.append(
-                Name(parts=tuple(Identifier(name=part, written=part, quoted=True) for part in parts), at=star.at)
+        return tuple(
+            Name(
+                parts=tuple(
+                    Identifier(name=part, written=part, quoted=True) for part in (table.alias, column.name) if part
+                ),
+                at=star.at,
             )
-        return tuple(found)
+            for table, column in self._starred(star)
+        )
+
+    def _starred(self, star: Star) -> Iterator[tuple[Table, Column]]:
+        if star.table is not None:
+            table = self._table(star.table)
+            yield from ((table, column) for column in table.columns)
+            return
+        for table in self.tables:
+            yield from ((table, column) for column in table.columns if column.name not in table.merged)
+
+    def using(self, names: tuple[Identifier, ...], right: Scope) -> Scope:
+        """Both in sight, where each of the names is one column from now on."""
+        once = frozenset(name.name for name in names)
+        known = {column.name for column in self.merged}
+        merged = [self.column(Name(parts=(name,), at=name.at)) for name in names if name.name not in known]
+        return Scope(
+            tables=(*self.tables, *(replace(table, merged=table.merged | once) for table in right.tables)),
+            merged=(*self.merged, *dict.fromkeys(merged), *(each for each in right.merged if each.name not in once)),
+        )
 
     def has(self, name: str) -> bool:
         """True where some column in sight is called so."""
@@ -66,11 +83,11 @@ class Scope:
         merged = [column for column in self.merged if column.name == name.name]
         found = merged or [column for table in self.tables for column in table.columns if column.name == name.name]
         if len(found) > 1:
-            tables = ", ".join(table.alias for table in self.tables if any(c.name == name.name for c in table.columns))
+            tables = [table.alias for table in self.tables if any(c.name == name.name for c in table.columns)]
             raise BadName(
-                f"{name.written} could be a column of {tables}",
+                f"{name.written} could be a column of {', '.join(tables)}",
                 why="a number about the wrong column would look just as good",
-                fix=f"say which: {self.tables[0].alias}.{name.written}",
+                fix=f"say which: {tables[0]}.{name.written}",
                 at=at,
             )
         return found[0] if found else self._unknown(name, self.tables, at)
@@ -90,7 +107,9 @@ class Scope:
 
     def _unknown(self, name: Identifier, tables: tuple[Table, ...], at: At) -> Column:
         where = " or ".join(entry.alias for entry in tables) or "this query"
-        names = (column.name for table in tables for column in table.columns)
+        # Hidden columns are not offered. They can be counted, and the join on the person may need one; DP303 names it
+        # there. A list of names is for what can be grouped, filtered and added up, and tells nobody what is hidden.
+        names = (column.name for table in tables for column in table.columns if not column.hidden)
         raise unknown_name(f"there is no column {name.written} in {where}", name.name, names, at)
 
 

@@ -65,6 +65,8 @@ class Notes:
     """What is collected while one statement is resolved; its end is `findings`, which nobody changes any more."""
 
     catalog: Catalog
+    readable: frozenset[str]
+    """The declared tables this query may name."""
     today: date
     text: str
     numbers: Numbers = field(default_factory=Numbers)
@@ -74,6 +76,8 @@ class Notes:
     meetings: list[Meeting] = field(default_factory=list)
     tables: dict[str, None] = field(default_factory=dict)
     named: dict[str, None] = field(default_factory=dict)
+    read: set[At] = field(default_factory=set)
+    """The common tables that were read, by the place of their name."""
     scans: int = 0
     products: int = 0
     """Joins that pair every row with every other."""
@@ -83,6 +87,18 @@ class Notes:
     @property
     def findings(self) -> Findings:
         return Findings(columns=MappingProxyType(dict(self.columns)), free=self.numbers.free)
+
+    def aside(self) -> Notes:
+        """Notes for what is looked up and then thrown away; only its work counts."""
+        return Notes(
+            catalog=self.catalog,
+            readable=self.readable,
+            today=self.today,
+            text=self.text,
+            read=self.read,
+            scans=self.scans,
+            products=self.products,
+        )
 
     def know(self, column: Column) -> Column:
         self.columns[column.id] = column

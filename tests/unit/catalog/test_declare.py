@@ -75,6 +75,7 @@ class TestTheSameAsTheFile:
             ({"public": True}, "public = true"),
             ({"unit": "row", "rows_per_person": 2}, 'unit = "row"\nrows_per_person = 2'),
             ({"person": "p", "unique": True, "unit": "person"}, 'person = "p"\nunique = true'),
+            ({"public": True, "unique": ["ID"]}, "public = true\ncolumns.id.unique = true"),
             ({"person": ("a", "B")}, 'person = ["A", "b"]'),
             ({"person": "Who", "hidden": "WHO"}, 'person = "who"\ncolumns.who.hidden = true'),
         ],

@@ -117,15 +117,21 @@ def test_what_changes_a_plan_changes_the_digest(before, after):
     assert of(text, "visits") != of(BASE, "visits")
 
 
+def test_a_key_without_duplicates_changes_the_digest():
+    wards = "[table.wards]\npublic = true\n"
+    plain = changed(wards, wards + "columns.w = {}\n")
+    assert of(plain, "wards") != of(plain.replace("columns.w = {}", "columns.w.unique = true"), "wards")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         ('name = "patient"', 'name = "guest"\nlabel = "L"\ngroup_size = 3'),
         ("epsilon = 5", "epsilon = 6"),
-        ("cost_per_query = 0.05", "cost_per_query = 0.5\nconfidence = 0.9\nintervals = 'none'"),
+        ("cost_per_query = 0.05", "cost_per_query = 0.5\nconfidence = 0.9"),
         ("rows = 100", "rows = 200"),
         ("budget = 1", "budget = 2"),
-        ('url = "memory:"', 'url = "memory:"\nledger = "L"\ndata_version = "2"'),
+        ('url = "memory:"', 'url = "memory:"\nledger = "L"\nledger_file = "l"\ndata_version = "2"\ntimeout = 9'),
         ("bounds = [0, 110]", "bounds = [0.0, 1.1e2]"),
         ("age = { ", 'AGE = { type = "integer", '),
         ('keys = ["a", "b"]', 'keys = ["b", "a"]'),
@@ -185,3 +191,13 @@ def test_values_of_different_kinds_are_different():
 def test_a_table_nobody_declared():
     with pytest.raises(InternalError):
         of(BASE, "visits", "secrets")
+
+
+def test_columns_that_are_not_read_decide_nothing():
+    def read(text, *columns):
+        return digest(checked(loads(text, name="p"), SCHEMA), ["visits"], columns=set(columns))
+
+    wider = changed("bounds = [0, 110]", "bounds = [0, 111]")
+    assert read(BASE, ("visits", "city")) == read(wider, ("visits", "city"))
+    assert read(BASE, ("visits", "age")) != read(wider, ("visits", "age"))
+    assert read(BASE, ("visits", "age")) != read(BASE, ("visits", "city"))

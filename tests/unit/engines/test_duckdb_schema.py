@@ -3,9 +3,10 @@
 import duckdb
 import pytest
 
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.duckdb_schema import quoted, sql_type
+from dpsql.engines.duckdb_schema import sql_type
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
 
@@ -17,9 +18,8 @@ READ = [
     ("UTINYINT", SqlType.INTEGER, 0, 255),
     ("USMALLINT", SqlType.INTEGER, 0, 65535),
     ("UINTEGER", SqlType.INTEGER, 0, 4294967295),
-    ("UBIGINT", SqlType.DOUBLE, None, None),
-    ("HUGEINT", SqlType.DOUBLE, None, None),
-    ("UHUGEINT", SqlType.DOUBLE, None, None),
+    ("DECIMAL(4,0)", SqlType.INTEGER, -9999, 9999),
+    ("DECIMAL(18,0)", SqlType.INTEGER, -999999999999999999, 999999999999999999),
     ("DECIMAL(10,2)", SqlType.DOUBLE, None, None),
     ("FLOAT", SqlType.DOUBLE, None, None),
     ("DOUBLE", SqlType.DOUBLE, None, None),
@@ -45,6 +45,8 @@ READ = [
     ("STRUCT(a INTEGER)", None, None, None),
     ("MAP(VARCHAR, INTEGER)", None, None, None),
 ]
+
+WIDE = ["UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL(19,0)", "DECIMAL(38,0)"]
 
 
 @pytest.fixture
@@ -77,9 +79,10 @@ def test_the_limits_of_a_type_are_those_of_the_engine(opened_file):
     engine = opened_file()
     for kind, type_, low, high in READ:
         if type_ is SqlType.INTEGER:
-            sql = f"SELECT TRY_CAST({low} AS {kind}), TRY_CAST({high} AS {kind})"
+            sql = f"SELECT {', '.join(f'CAST(TRY_CAST({end} AS {kind}) AS HUGEINT)' for end in (low, high))}"
             assert opened(engine.run(sql, parameters=())) == [(low, high)]
-            sql = f"SELECT TRY_CAST({low} - 1::HUGEINT AS {kind}), TRY_CAST({high} + 1::HUGEINT AS {kind})"
+            beyond = (f"{low} - 1::HUGEINT", f"{high} + 1::HUGEINT")
+            sql = f"SELECT {', '.join(f'CAST(TRY_CAST({end} AS {kind}) AS HUGEINT)' for end in beyond)}"
             assert opened(engine.run(sql, parameters=())) == [(None, None)]
 
 
@@ -222,3 +225,40 @@ def test_names_are_quoted_whatever_is_in_them():
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE {quoted(name)} (x INTEGER)")
         assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [(name,)]
+
+
+def test_integers_beyond_64_bits_are_marked(opened_file):
+    columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate([*WIDE, "BIGINT", "DECIMAL(18,0)"]))
+    (table,) = opened_file(f"CREATE TABLE t ({columns})").schema().values()
+    assert [column.type for column in table.columns] == [SqlType.INTEGER] * 7
+    assert [column.wide for column in table.columns] == [True] * 5 + [False] * 2
+    assert [column.low for column in table.columns[:5]] == [None] * 5
+
+
+def test_decimals_have_their_scale(opened_file):
+    (table,) = (
+        opened_file("CREATE TABLE t (a DECIMAL(10,2), b DECIMAL(38,5), c DECIMAL(5,0), d DOUBLE)").schema().values()
+    )
+    assert [column.scale for column in table.columns] == [2, 5, None, None]
+
+
+def test_types_that_are_not_read_come_with_advice_that_runs(opened_file):
+    """Each advice is an expression over x: as a view, its column is read."""
+    kinds = {
+        "TIMESTAMP WITH TIME ZONE": "TIMESTAMPTZ '2025-01-01 00:00:00+00'",
+        "TIME": "TIME '10:00'",
+        "INTERVAL": "INTERVAL 1 DAY",
+        "BLOB": "'x'::BLOB",
+        "BIT": "'101'::BIT",
+    }
+    for kind, value in kinds.items():
+        (table,) = opened_file(f"CREATE TABLE t AS SELECT {value} AS x").schema().values()
+        (column,) = table.columns
+        assert (column.engine_type, column.type) == (kind, None)
+        text = column.instead.removeprefix("read it through a view: ")
+        advice = text[: text.index(")") + 1]
+        view = opened_file(f"CREATE TABLE t AS SELECT {value} AS x", f"CREATE VIEW v AS SELECT {advice} AS x FROM t")
+        assert view.schema()["v"].columns[0].type is not None, kind
+    for kind in ("INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)", "JSON"):
+        (table,) = opened_file(f"CREATE TABLE t (x {kind})").schema().values()
+        assert "part" in table.columns[0].instead

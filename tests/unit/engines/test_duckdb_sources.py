@@ -300,6 +300,16 @@ def test_a_name_is_used_once(engine):
     assert rows(engine) == [(1,)]
 
 
+def test_a_removed_table_leaves_its_name(engine):
+    for name in ("t", 'we"ird'):
+        engine.add(name, pl.DataFrame({"n": [1]}))
+        engine.remove(name)
+        assert dict(engine.schema()) == {}
+        engine.add(name, pl.DataFrame({"n": ["2"]}))
+        assert engine.schema()[name].columns[0].type is SqlType.TEXT
+        engine.remove(name)
+
+
 @pytest.mark.parametrize("name", ["dpsql_source", "dpsql_collations", 'we"ird', "select", "frame"])
 def test_any_name_is_a_name(engine, name):
     engine.add(name, pl.DataFrame({"n": [1], "s": ["x"]}))

@@ -8,7 +8,8 @@ import pytest
 
 from dpsql.engines import registry
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.registry import ENGINES, Entry, open_source
+from dpsql.engines.engine import Limits
+from dpsql.engines.registry import ENGINES, Entry, file_of, located, open_source
 from dpsql.errors import MissingExtra, NoSource
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "engines.md"
@@ -79,3 +80,25 @@ def test_every_entry_can_be_opened():
     for name, entry in ENGINES.items():
         module, _, kind = entry.where.partition(":")
         assert hasattr(getattr(__import__(module, fromlist=[kind]), kind), "of_address"), name
+
+
+def test_a_relative_path_is_seen_from_a_folder(tmp_path):
+    assert located("duckdb://data/a.duckdb", folder=tmp_path) == f"duckdb://{tmp_path}/data/a.duckdb"
+    assert located("duckdb:///srv/a.duckdb", folder=tmp_path) == "duckdb:///srv/a.duckdb"
+    assert located("memory:", folder=tmp_path) == "memory:"
+    with pytest.raises(NoSource):
+        located("a.duckdb", folder=tmp_path)
+
+
+def test_the_file_behind_an_address():
+    assert file_of("duckdb:///srv/a.duckdb") == Path("/srv/a.duckdb")
+    assert file_of("memory:") is None
+
+
+def test_limits_reach_the_engine(database):
+    for address in ("memory:", f"duckdb://{database}"):
+        engine = open_source(address, limits=Limits(memory_limit="123MiB", threads=1, timeout=60.0))
+        settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
+        assert engine.run_public(settings) == [("123.0 MiB", 1)]
+        assert engine._timeout == 60
+        engine.close()

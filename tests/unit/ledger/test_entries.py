@@ -8,12 +8,15 @@ from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.encoding import released_to_bytes
 from dpsql.ledger.entries import fact_from_entry, fact_to_entry
-from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored
+from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import Ownership
 from dpsql.testing.ledger_cases import TOLD, asking
 
 FACTS = [
     Opened(id="ab" * 16),
     Promised(account=Account.opened(epsilon=1, delta=Fraction(1, 10**6), delta_prime=Fraction(1, 10**7))),
+    Ownership(relation="add_remove", tables=(("people", 'person = "id"'), ("wards", "public = true"))),
+    Versioned(label="2026-11"),
     Granted(analyst="ana", epsilon=Fraction(1, 3)),
     asking("one", steps=2),
     Retried(receipt=7),
@@ -54,6 +57,12 @@ def test_a_stored_step_is_a_line_and_whole_blocks():
         ("grant", b'{"analyst":"ana","epsilon":0.1}'),
         ("grant", b'{"analyst":"ana","epsilon":"2/20"}'),
         ("promise", b"null"),
+        ("version", b'{"label":"2","was":"1"}'),
+        ("version", b"{}"),
+        ("owners", b'{"relation":"add_remove"}'),
+        ("owners", b'{"relation":"add_remove","tables":[["people"]]}'),
+        ("owners", b'{"relation":"add_remove","tables":[["people","public = true","or not"]]}'),
+        ("owners", b'{"relation":"add_remove","tables":{"people":"public = true"}}'),
         ("charge", b'{"analyst":"ana"}'),
         ("step", b'{"receipt":7,"step":1}'),
         ("step", b'{"receipt":7,"step":1}\n{}'),

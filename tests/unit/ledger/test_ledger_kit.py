@@ -109,11 +109,25 @@ def replaces_promise(monkeypatch):
     monkeypatch.setattr(laws, "promise", lambda page, account: page.keep_account(SOURCE, account))
 
 
+def owned_by_whoever_comes_last(monkeypatch):
+    monkeypatch.setattr(laws, "own", lambda page, said: page.append(said))
+
+
+def forgets_owners(monkeypatch):
+    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: ())
+
+
+def keeps_the_first_owners_only(monkeypatch):
+    found = MemoryPage.facts_of
+    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: found(self, kind)[:1])
+
+
 def stores_again(monkeypatch):
     def store(page, *, receipt, step, released):
         payment = page.payment(receipt)
         entry = page.append(Stored(receipt=receipt, step=step, released=released))
         page.keep_payment(replace(payment, stored=(*payment.stored[:step], entry)))
+        return released
 
     monkeypatch.setattr(laws, "store", store)
 
@@ -189,13 +203,20 @@ def stays_open(monkeypatch):
             for part in ("plan", "policy", "data_version")
         ),
         (forgets_spending, "a_changed_grant_keeps_the_spending"),
+        (owned_by_whoever_comes_last, "owners_need_a_promise"),
+        (owned_by_whoever_comes_last, "the_same_owners_again_are_nothing"),
+        (forgets_owners, "other_owners_are_refused"),
+        (keeps_the_first_owners_only, "tables_are_added_and_then_stay"),
+        (forgets_owners, "the_data_version_stays_until_another_one_is_said"),
+        (keeps_the_first_owners_only, "the_data_version_stays_until_another_one_is_said"),
+        (forgets_owners, "the_same_data_version_again_is_nothing"),
         (replaces_promise, "the_same_promise_again_is_nothing"),
         (replaces_promise, "another_promise_is_refused"),
         (stores_again, "a_step_is_stored_once"),
         (stores_again, "threads_continue_one_payment_and_store_one_answer"),
         (stores_again, "steps_are_stored_in_order_and_under_a_receipt"),
         (tells_unfinished, "nothing_is_recalled_before_it_is_complete"),
-        (never_complete, "an_answer_that_is_complete_is_not_continued"),
+        (never_complete, "an_answer_that_is_complete_is_told_again"),
         (one_salt, "receipts_are_told_apart"),
         (negative_salt, "receipts_are_told_apart"),
         (new_salt_each_time, "what_was_paid_may_be_run_three_times"),

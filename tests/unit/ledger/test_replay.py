@@ -8,13 +8,15 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored
+from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored, Versioned
+from dpsql.ledger.ledger import Ownership
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replayed
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
+OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
 BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1))]
 
 
@@ -62,6 +64,14 @@ def test_payments_follow_from_the_entries():
         ),
         ([*BEGUN, asking("a", analyst="bob")], 4),
         ([*BEGUN, asking("a"), asking("a")], 5),  # the law would have continued the first
+        ([BEGUN[0], Versioned(label="1")], 2),
+        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 5),
+        ([*BEGUN, Versioned(label="")], 4),
+        ([BEGUN[0], OWNED], 2),
+        ([*BEGUN, OWNED, OWNED], 5),
+        ([*BEGUN, OWNED, replace(OWNED, tables=(("people", "public = true"),))], 5),
+        ([*BEGUN, OWNED, replace(OWNED, relation="change_one", tables=())], 5),
+        ([*BEGUN, OWNED, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
         ([*BEGUN, Retried(receipt=4)], 4),
         ([*BEGUN, Retried(receipt=2)], 4),
         ([*BEGUN, asking("a"), *[Retried(receipt=4)] * 3], 7),

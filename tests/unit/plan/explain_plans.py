@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.check import checked
-from dpsql.catalog.digest import digest
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import Catalog, EngineColumn, EngineTable, Mode, Noise
 from dpsql.catalog.types import SqlType
-from dpsql.plan.price import Plan, Terms, price
+from dpsql.plan.price import Plan, price
+from dpsql.plan.question import identity
 from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.record import plan_digest
+from dpsql.plan.terms import Terms
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.parse import parse
@@ -161,13 +161,14 @@ def planned(
     stored: tuple[Stored, ...] = (),
 ) -> Plan:
     """The plan of a query, by the pipeline that answers it."""
-    resolved = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
+    resolved = resolve(
+        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
+    )
     bounded = bound(check(resolved), Wishes(mode=mode, noise=noise, gaussian=gaussian))
     rewritten = rewrite(bounded)
     recalled = Recalled(
         rewritten=rewritten,
-        plan=plan_digest(rewritten, dialect="duckdb"),
-        policy=digest(catalog, resolved.tables),
+        identity=identity(rewritten),
         data_version="1",
         stored=stored,
     )
@@ -187,4 +188,4 @@ def planned(
 def told_again(plan: Plan, **of_noise) -> Plan:
     """The same question, answered before; `of_noise` changes what the stored numbers carry."""
     carried = tuple(replace(noise.carried, **of_noise) for noise in plan.noises)
-    return replace(plan, stored=Stored(receipt=987_654, noises=carried))
+    return replace(plan, stored=Stored(receipt=987_654, noises=carried, places=tuple(range(len(carried)))))

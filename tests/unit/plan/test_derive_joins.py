@@ -233,12 +233,17 @@ class Items(Care):
     """SELECT COUNT(*), SUM(pieces) FROM items."""
 
     def middle(self):
-        care = scan("care", {}, raw={7: "id", 4: "visit_id"})
-        return Group(input=care, by=(7, 4), columns=care.columns, totals=())
+        return scan("care", {}, raw={7: "id", 4: "visit_id"})
+
+    def lookup(self):
+        """Who owns a row of care, however many visits lead from it to them."""
+        return grouped(Join(left=self.middle(), right=Care.lookup(self), condition=self.step()), (7, 9))
 
     def start(self):
-        items = scan("items", {3: "pieces"}, raw={6: "care_id"})
-        return Join(left=items, right=self.middle(), condition=inner.same(ref(6), ref(7)))
+        return scan("items", {3: "pieces"}, raw={6: "care_id"})
+
+    def table(self):
+        return Join(left=self.start(), right=self.lookup(), condition=inner.same(ref(6), ref(7)))
 
 
 def test_the_owner_stands_at_the_end_of_the_path():
@@ -257,7 +262,8 @@ def test_a_path_that_is_not_followed_has_no_owner():
     refused(planted(Total_, owned=lambda self: scan("care", {3: "cost"}, raw={9: "visit_id"})))
     start = planted(Total_, table=lambda self: scan("care", {3: "cost"}, raw={9: "visit_id"}, owner=(9,)))
     refused(start)  # a visit is not a person
-    refused(planted(Items, start=lambda self: scan("items", {3: "pieces"}, raw={4: "care_id"})))
+    refused(planted(Items, lookup=Care.lookup))  # one step is left out
+    refused(planted(Items, lookup=lambda self: grouped(self.middle(), (7, 4))))  # and the other one
 
 
 @pytest.mark.parametrize(
@@ -315,6 +321,19 @@ def test_totals_on_the_way_are_refused():
         return grouped(care, (7, 4), c33=COUNT)
 
     refused(planted(Items, middle=middle))
+
+
+def test_steps_that_are_joined_in_their_order_are_refused():
+    """A person who is reached by two ways would count twice."""
+
+    def table(self):
+        there = Join(left=self.start(), right=grouped(self.middle(), (7, 4)), condition=inner.same(ref(6), ref(7)))
+        return Join(left=there, right=Care.lookup(self), condition=self.step())
+
+    refused(planted(Items, table=table))
+
+
+def test_ranks_on_the_way_are_refused():
     refused(
         planted(
             Care, start=lambda self: Rank(input=Care.start(self), partition=(4,), order=(ref(3),), column=column(50))

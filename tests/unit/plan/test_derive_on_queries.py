@@ -94,7 +94,9 @@ CHANGE_ONE = checked(loads(POLICY.format(relation='relation = "change_one"'), na
 
 def statements(sql, catalog=ADD_REMOVE, *, mode=None, gaussian=False):
     """(selection, measurement), either of them None."""
-    query = resolve(parse(sql, dialect="duckdb"), catalog, today=date(2026, 1, 1))
+    query = resolve(
+        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
+    )
     made = rewrite(bound(check(query), Wishes(mode=mode, noise=None, gaussian=gaussian)))
     return getattr(made, "selection", None), getattr(made, "measurement", None)
 

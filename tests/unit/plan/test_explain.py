@@ -304,7 +304,7 @@ class TestTree:
         for fact in (
             "patient_id of visits is never shared by two patients",
             "rows_per_person = 6 in visits",
-            "visits.charge within 0 and 2\u2009000",
+            "visits.charge within 0 and 2000",
             "the groups of visits.ward are public: A, B, C, D, E",
         ):
             assert fact in shown
@@ -400,7 +400,7 @@ class TestJson:
         assert [step["sql"] for step in told["steps"]] == [
             statement_text(step.statement, dialect="duckdb") for step in plan.steps
         ]
-        assert told["terms"]["policy"] == plan.recalled.policy
+        assert told["terms"]["policy"] == plan.recalled.identity.declarations
 
     def test_the_rest(self):
         told = data("SELECT city, AVG(age) AS a FROM patients GROUP BY city")

@@ -12,7 +12,7 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk
-from dpsql.errors import BadType
+from dpsql.errors import BadParameter, BadType
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
@@ -38,8 +38,8 @@ def answered(*outputs, receipt=42, confidence="0.95", rows=ROWS, counts=COUNTS, 
     table = ReleasedTable(
         keys=(),
         slots=tuple(
-            ReleasedSlot(column=Column(id=place, name="", type=type_), law=law)
-            for place, type_, law in ((1, SqlType.INTEGER, counts), (2, SqlType.DOUBLE, SUMS))
+            ReleasedSlot(column=Column(id=number, name="", type=type_), place=number - 1, law=law)
+            for number, type_, law in ((1, SqlType.INTEGER, counts), (2, SqlType.DOUBLE, SUMS))
         ),
         key_rows=tuple(() for _ in rows),
         values=rows,
@@ -136,10 +136,16 @@ def test_arithmetic_with_anything_else_is_refused(n, other):
 
 
 def test_division_by_nothing(n):
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(BadParameter, match="divided by 0"):
         n[0] / 0
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(BadParameter, match="divided by 0"):
         1 / (n[0] - n[0])
+
+
+@pytest.mark.parametrize("calculate", [lambda x: x * 1e308, lambda x: 10**400 / x, lambda x: x * 10**400 / 3.0])
+def test_what_is_too_large_to_tell_is_refused(n, calculate):
+    with pytest.raises(BadParameter, match="too large"):
+        calculate(n[0])
 
 
 def test_a_quotient_in_python_is_the_quotient_in_sql(n, s, mean):

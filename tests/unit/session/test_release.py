@@ -45,7 +45,10 @@ def column(reference, name=""):
 def table(rows=ROWS, counts=COUNTS, sums=SUMS):
     return ReleasedTable(
         keys=(column(CITY), column(DAY)),
-        slots=(ReleasedSlot(column=column(N), law=counts), ReleasedSlot(column=column(S), law=sums)),
+        slots=(
+            ReleasedSlot(column=column(N), place=0, law=counts),
+            ReleasedSlot(column=column(S), place=1, law=sums),
+        ),
         key_rows=tuple(row[:2] for row in rows),
         values=tuple(row[2:] for row in rows),
     )

@@ -78,8 +78,8 @@ def table(truths, laws, random, releases=RELEASES):
     return ReleasedTable(
         keys=(Column(id=1, name="", type=SqlType.INTEGER),),
         slots=tuple(
-            ReleasedSlot(column=Column(id=column.id, name="", type=column.type), law=slot)
-            for column, slot in zip(columns, laws, strict=True)
+            ReleasedSlot(column=Column(id=column.id, name="", type=column.type), place=place, law=slot)
+            for place, (column, slot) in enumerate(zip(columns, laws, strict=True))
         ),
         key_rows=tuple((number,) for number in range(releases)),
         values=tuple(
@@ -185,7 +185,7 @@ def test_shares_of_a_total_are_covered():
     group = ColumnRef(5, SqlType.INTEGER)
     released_table = ReleasedTable(
         keys=(Column(id=1, name="", type=SqlType.INTEGER), Column(id=5, name="", type=SqlType.INTEGER)),
-        slots=(ReleasedSlot(column=Column(id=2, name="", type=SqlType.INTEGER), law=law),),
+        slots=(ReleasedSlot(column=Column(id=2, name="", type=SqlType.INTEGER), place=0, law=law),),
         key_rows=tuple((row // 4, row % 4) for row in range(RELEASES)),
         values=tuple((sizes[row % 4] + drawn[row],) for row in range(RELEASES)),
     )

@@ -1,61 +1,136 @@
-"""FROM and WHERE: what a filter says, and what it does not protect."""
+"""FROM, WHERE and WITH: which tables are read, what of them may be named, what a subquery may do."""
 
 from __future__ import annotations
 
-import duckdb
 import pytest
 
-from dpsql.catalog.types import SqlType
-from dpsql.sql.functions import print_scalar
-from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Scalar
+from dpsql.errors import BadName, NobodyLeft, NotPermitted, NotSupported
+from dpsql.sql.uses import Role
 
-from clinic import resolved
-
-EXTREMES = (None, -(2**63), -(2**63) + 1, -1, 0, 1, 7, 2**62, 2**63 - 1)
-
-ARITHMETIC = ["code * 2", "code + code", "code - 1", "1 - code", "code * code * 10 + 3", "-(code * 3)", "code * 2 // 3"]
+from clinic import CLINIC, resolved
 
 
-def expressions(query: Resolved) -> list[Scalar]:
-    """Everything the query computes of its rows above the filter."""
-    keys = [key.expression for key in query.keys]
-    return keys + [argument for aggregate in query.aggregates for argument in aggregate.arguments]
+def names(sql: str, role: Role) -> set[str]:
+    return {column.name for use in resolved(sql).uses if use.role is role for column in use.columns}
 
 
-def computed_first(scalar: Scalar) -> list[object]:
-    """The values of an expression on rows that no filter has dropped yet, as an engine may compute them."""
-    sql = print_scalar(scalar, dialect="duckdb", column=lambda _: "c")
-    rows = ", ".join(f"({'NULL' if value is None else value})" for value in EXTREMES)
-    return [
-        row[0]
-        for row in duckdb.sql(f"SELECT {sql} FROM (SELECT CAST(c AS BIGINT) AS c FROM (VALUES {rows}) v(c))").fetchall()
-    ]
+def test_a_common_table_sees_those_before_it():
+    query = resolved(
+        "WITH a AS (SELECT age FROM people), b AS (SELECT age FROM a WHERE age > 3) SELECT COUNT(*) FROM b"
+    )
+    assert query.named_tables == ("people",)
+    with pytest.raises(BadName, match="no table b"):
+        resolved("WITH a AS (SELECT age FROM b), b AS (SELECT age FROM people) SELECT COUNT(*) FROM a")
 
 
-@pytest.mark.parametrize("expression", ARITHMETIC)
-def test_what_a_filter_makes_small_cannot_fail_on_the_rows_it_drops(expression: str) -> None:
-    query = resolved(f"SELECT SUM({expression}) FROM visits WHERE code BETWEEN 0 AND 9 GROUP BY {expression}")
-    for scalar in expressions(query):
-        assert scalar.type is SqlType.INTEGER, "a filter keeps whole numbers whole"
-        values = computed_first(scalar)
-        for value in (0, 1, 7):  # rows the filter keeps have the value plain SQL gives them
-            sql = expression.replace("code", f"CAST({value} AS BIGINT)")
-            assert values[EXTREMES.index(value)] == duckdb.sql(f"SELECT {sql}").fetchall()[0][0]
+def test_a_common_table_that_reads_its_own_name_reads_the_table():
+    query = resolved("WITH visits AS (SELECT cost FROM visits WHERE cost > 3) SELECT COUNT(*) FROM visits")
+    assert query.private_tables == ("visits",)
 
 
-def test_filters_of_subqueries_do_not_protect_what_is_computed_above_them() -> None:
-    sql = "SELECT SUM(c) FROM (SELECT code * 4 AS c FROM visits WHERE code < 5 AND code > -5) t WHERE c > 0"
-    query = resolved(sql)
-    project = query.relation.input  # type: ignore[union-attr]
-    computed = project.expressions[-1]
-    assert computed.type is SqlType.INTEGER
-    assert len(computed_first(computed)) == len(EXTREMES)
+def test_each_reading_has_columns_of_its_own():
+    query = resolved("WITH a AS (SELECT * FROM visits) SELECT COUNT(*) FROM a x JOIN a y USING (house, number)")
+    numbers = [column.id for column in query.relation.columns]
+    assert len(numbers) == len(set(numbers))
+    assert query.private_tables == ("visits", "visits")
 
 
-def test_a_released_key_is_shown_as_it_is_whatever_the_filter_says() -> None:
-    """Listed keys appear with nobody behind them, also those that no row can have."""
-    query = resolved("SELECT code + 1, COUNT(*) FROM visits WHERE code < 5 AND code > 0 GROUP BY code")
-    shown = query.finish.outputs[0].expression
-    sql = print_scalar(shown, dialect="duckdb", column=lambda _: "c")
-    assert duckdb.sql(f"SELECT {sql} FROM (SELECT CAST(1000 AS BIGINT) AS c)").fetchall() == [(1001,)]
+@pytest.mark.parametrize(
+    "where", ["SELECT age FROM people WHERE nope = 1", "SELECT nope FROM people", "SELECT 1 FROM nope"]
+)
+def test_what_nobody_reads_is_looked_up(where):
+    with pytest.raises(BadName, match="nope"):
+        resolved(f"WITH unread AS ({where}) SELECT COUNT(*) FROM visits")
+
+
+def test_what_nobody_reads_leaves_no_trace():
+    """Neither on what is judged nor on what is read; only the work counts."""
+    plain = resolved("SELECT COUNT(*) FROM meters")
+    unread = resolved(
+        "WITH u AS (SELECT p.name FROM people p JOIN visits v ON p.name = v.note WHERE p.age > 3) "
+        "SELECT COUNT(*) FROM meters"
+    )
+    assert (unread.tables, unread.named_tables, unread.uses, unread.meetings) == (
+        plain.tables,
+        plain.named_tables,
+        plain.uses,
+        plain.meetings,
+    )
+    assert not unread.multiplied
+    assert unread.relation == plain.relation
+
+
+def test_what_nobody_reads_costs_its_work():
+    """Sixteen nested levels, each reading the next one twice, would be 65 536 scans."""
+    deep = "SELECT cost FROM visits"
+    for level in range(16):
+        deep = f"WITH t{level} AS ({deep}) SELECT a.cost FROM t{level} a JOIN t{level} b ON a.cost = b.cost"
+    with pytest.raises(NotSupported, match="more than"):
+        resolved(f"WITH unread AS ({deep}) SELECT COUNT(*) FROM visits")
+
+
+def test_two_common_tables_of_one_name():
+    with pytest.raises(BadName, match="two common tables are called A"):
+        resolved("WITH a AS (SELECT age FROM people), A AS (SELECT cost FROM visits) SELECT COUNT(*) FROM a")
+
+
+def test_a_table_that_may_not_be_read():
+    granted = frozenset(CLINIC.policy.tables) - {"visits"}
+    with pytest.raises(NotPermitted) as caught:
+        resolved("SELECT COUNT(*) FROM people JOIN visits ON nope = 1", readable=granted)
+    assert "visits" not in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("inner", "error"),
+    [
+        ("SELECT city, COUNT(*) FROM people GROUP BY city", NobodyLeft),
+        ("SELECT MAX(age) AS a FROM people", NobodyLeft),
+        ("SELECT DISTINCT age FROM people", NobodyLeft),
+        ("SELECT age FROM people LIMIT 3", NobodyLeft),
+        ("SELECT house, COUNT(*) FROM people GROUP BY house", NobodyLeft),  # half a person
+        ("SELECT visit, COUNT(*) FROM tests GROUP BY visit", NobodyLeft),
+        ("SELECT house, number, SUM(cost) FROM visits GROUP BY house, number", NotSupported),
+        ("SELECT house AS h, number AS n, SUM(cost) FROM visits GROUP BY h, 2", NotSupported),
+        ("SELECT cost % 2 AS c, COUNT(*) FROM visits GROUP BY c", NobodyLeft),
+        ("SELECT DISTINCT house, number FROM visits", NotSupported),
+        ("SELECT DISTINCT * FROM visits", NotSupported),
+        ("SELECT code, COUNT(*) FROM codes GROUP BY code", NotSupported),
+        ("SELECT DISTINCT label FROM codes", NotSupported),
+    ],
+)
+def test_a_subquery_that_regroups_is_refused_for_the_reason_that_holds(inner, error):
+    with pytest.raises(error) as caught:
+        resolved(f"SELECT COUNT(*) FROM ({inner}) t")
+    assert type(caught.value) is error
+    several = "several patients" in caught.value.why or "all the others" in caught.value.why
+    assert several == (error is NobodyLeft)
+
+
+def test_sort_keys_of_a_subquery_are_names():
+    resolved("SELECT COUNT(*) FROM (SELECT cost AS c FROM visits ORDER BY c + 1, visit, 1 DESC) t")
+    for key in ("nope", "c + nope", "2", "0"):
+        with pytest.raises(BadName):
+            resolved(f"SELECT COUNT(*) FROM (SELECT cost AS c FROM visits ORDER BY {key}) t")
+
+
+def test_a_filter_keeps_ranges_and_proves_none():
+    query = resolved("SELECT COUNT(*) FROM (SELECT age FROM people WHERE age BETWEEN 18 AND 30) t")
+    (age,) = (column for column in query.relation.columns if column.name == "age")
+    assert (age.kept.low, age.kept.high) == (18, 30)
+    assert not age.proved.bounded
+    assert names("SELECT COUNT(*) FROM people WHERE age > 18", Role.FILTER) == {"age"}
+
+
+def test_what_is_computed_from_something_hidden_is_hidden():
+    query = resolved("SELECT COUNT(*) FROM (SELECT COALESCE(name, 'x') AS n, age + 1 AS a FROM people) t WHERE n = 'x'")
+    (use,) = (use for use in query.uses if use.role is Role.FILTER)
+    assert [column.hidden for column in use.columns] == [True]
+    query = resolved("SELECT COUNT(*) FROM (SELECT name AS n, age + 1 AS a FROM people) t WHERE a = 3")
+    (use,) = (use for use in query.uses if use.role is Role.FILTER)
+    assert [column.hidden for column in use.columns] == [False]
+
+
+def test_one_name_for_two_tables():
+    with pytest.raises(BadName, match="visits names two tables"):
+        resolved("SELECT COUNT(*) FROM visits JOIN visits ON 1 = 1")

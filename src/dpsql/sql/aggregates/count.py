@@ -16,7 +16,7 @@ def count(subject: Subject) -> Measured:
         return _one(_counted(SlotKind.ROWS if aggregate.filter is None else SlotKind.VALUES, subject, cap=1))
     if aggregate.distinct and aggregate.arguments:
         return _one(_counted(SlotKind.DISTINCT, subject, cap=subject.cap))
-    if not aggregate.arguments and aggregate.filter is None and subject.public_rows is not None:
+    if subject.argument is None and subject.public_rows is not None:
         return Measured(slots=(), value=lambda _: number(subject.public_rows or 0))
     return _one(values(subject))
 

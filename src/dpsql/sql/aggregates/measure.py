@@ -27,6 +27,9 @@ MOST_ROWS: Final = 2**40
 ROOM: Final = 2**126
 """Sums are HUGEINT, with a bit to spare."""
 
+MOST_DECIMALS: Final = 2**31
+"""Beyond so many grains between 0 and a bound the last digit of a decimal is too fine: squares must add up too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
@@ -41,6 +44,8 @@ class Subject:
     """Of the argument, by policy and expression."""
     argument: Scalar | None
     """With FILTER folded in; None: every row."""
+    scale: int | None
+    """The argument is a decimal number with so many digits behind the point."""
     of_person: bool
     """The argument is the person itself."""
     public_rows: int | None
@@ -63,7 +68,7 @@ def grain_of(subject: Subject) -> Grain:
     whole = subject.aggregate.arguments[0].type is not SqlType.DOUBLE
     low, high = _with_width(low, high, whole=whole)
     _require_reach(subject, max(abs(low), abs(high)), high - low, whole=whole)
-    return column_grain(lower=low, upper=high, whole=whole)
+    return _decimal_grain(low, high, subject.scale) or column_grain(lower=low, upper=high, whole=whole)
 
 
 def _with_width(low: Fraction, high: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
@@ -126,6 +131,17 @@ def _clamped(subject: Subject) -> str | None:
 
 def _inside(aggregate: Aggregate) -> str:
     return aggregate.text.partition("(")[2].rpartition(")")[0].strip()
+
+
+def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
+    """The last digit of a decimal number, so that its sums are exact; None: unknown, or too fine for these bounds.
+
+    A number k·10^-s is read as the double x next to it. Then x·10^s, in doubles, is off k by at most
+    2·2^-53·|k| < 1/2, and rounds to k.
+    """
+    if scale is None or max(abs(low), abs(high)) * 10**scale > MOST_DECIMALS or (high - low) * 10**scale < 2:
+        return None
+    return Grain(lower=low, upper=high, size=Fraction(1, 10**scale))
 
 
 def _unbounded(subject: Subject) -> Unbounded:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
-from dpsql.sql.functions.constants import ENGINE_TYPES
 from dpsql.sql.functions.conversions import converted, counted, is_null, to_double, to_timestamp, whole_literal
 from dpsql.sql.functions.function import Argument, Form, Function, RangeRule, Request, TypeRule, anything, truth
 from dpsql.sql.functions.once import calendar_dates, calendar_times, finite

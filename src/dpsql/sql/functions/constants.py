@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Final, NoReturn
 
+from dpsql.catalog.spelling import ENGINE_TYPES, literal
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadType
 from dpsql.sql.intervals import EVERYTHING, INT64, MICROSECONDS_PER_DAY, Interval, nearest_double
@@ -103,15 +104,6 @@ def timestamp_from(text: str) -> datetime | None:
 
 # ---- printing -------------------------------------------------------------------------------------------------------
 
-ENGINE_TYPES: Final = {
-    SqlType.BOOLEAN: "BOOLEAN",
-    SqlType.INTEGER: "BIGINT",
-    SqlType.DOUBLE: "DOUBLE",
-    SqlType.TEXT: "VARCHAR",
-    SqlType.DATE: "DATE",
-    SqlType.TIMESTAMP: "TIMESTAMP",
-}
-
 
 def print_constant(constant: Constant) -> str:
     """The literal as engine text that is read back as this very value, whatever it contains (rule 4)."""
@@ -179,7 +171,7 @@ def quoted(text: str) -> str:
         encoded = text.encode("utf-8")
     except UnicodeEncodeError:
         _refuse("a text literal contains half of a character (a lone surrogate)", fix="remove it")
-    return f"decode(from_hex('{encoded.hex()}'))" if 0 in encoded else "'" + text.replace("'", "''") + "'"
+    return f"decode(from_hex('{encoded.hex()}'))" if 0 in encoded else literal(text)
 
 
 _PRINTERS: Final[dict[SqlType, Callable[[Constant], str | None]]] = {

@@ -1,0 +1,73 @@
+"""The price of a stored plan, derived again from its record alone, as `seal` derived it when it was charged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsql.accounting.triple import Triple
+from dpsql.catalog.model import Catalog, Defaults, Person, Policy, TablePolicy
+from dpsql.errors import DpsqlError, LedgerBroken
+from dpsql.plan.price import Step
+from dpsql.plan.record import noises_of, read_plan, stored_noises
+from dpsql.plan.seal import price_of_steps
+from dpsql.plan.transcript import ReadTable
+from dpsql.privacy.unit import Neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What a record says was done, and what that costs."""
+
+    steps: tuple[Step, ...]
+    price: Triple
+
+
+def audited(record: str) -> Audited:
+    """The steps of a record, if what they release costs no more than their events say; LedgerBroken otherwise.
+
+    Nothing but the record is read: no policy, no engine, no data. Whoever keeps the ledger compares the price with
+    the one that was charged.
+    """
+    steps, tables, neighbours = read_plan(record)
+    if tuple(law for _, law in stored_noises(record)) != noises_of(steps):
+        raise _disagreement("its margins are not those of its noise")
+    try:
+        price = price_of_steps(steps, _catalog(tables, neighbours))
+    except LedgerBroken:
+        raise
+    except DpsqlError as error:
+        raise _disagreement(error.what) from None
+    return Audited(steps=steps, price=price)
+
+
+def _disagreement(what: str) -> LedgerBroken:
+    return LedgerBroken(
+        f"a stored plan does not hold what it promises: {what}",
+        why="its price, derived again from the record, is more than the record says",
+        fix="verify the ledger and compare it with its backup",
+    )
+
+
+def _catalog(tables: tuple[ReadTable, ...], neighbours: Neighbours) -> Catalog:
+    """The declarations the derivation reads, and no others."""
+    policy = Policy(
+        source="",
+        ledger=None,
+        data_version="",
+        person=Person(relation=neighbours),
+        promise=None,
+        defaults=Defaults(),
+        tables={
+            table.name: TablePolicy(
+                name=table.name,
+                source=table.source,
+                public=table.public,
+                unit_row=table.unit_row,
+                person=table.person,
+                path=table.path,
+                columns={},
+            )
+            for table in tables
+        },
+    )
+    return Catalog(policy=policy, schema={table.name: table.engine for table in tables})

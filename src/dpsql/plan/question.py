@@ -1,0 +1,344 @@
+"""question: what makes two questions the same, read off the statements and not off the text. Rewritten -> Identity.
+
+A relation is a set of rows, and each of its columns a function of a row. Both get a digest that is put together from
+the digests below, so that names, numbers of columns, unused columns and the other slots of a statement leave no trace.
+What is written differently and means the same is made alike by the rules of `_RULES` and `_conditions`, each of them an
+identity of SQL for every row, NULL included. What has no rule stays different: it is then paid for again, no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeAlias
+
+from dpsql.catalog.digest import digest, value_text
+from dpsql.errors import InternalError
+from dpsql.sql import inner
+from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan
+from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Questions of equal frame show the same groups of the same rows; equal slots are then the same numbers."""
+
+    frame: str
+    policy: str
+    """Digest of the declarations the frame uses; those of a slot are part of its own digest."""
+    slots: tuple[str, ...]
+    declarations: str
+    """Digest of all the declarations it uses."""
+
+
+def identity(rewritten: Rewritten) -> Identity:
+    """The digests of a question; price, confidence, salt and post-processing are no part of them."""
+    query = rewritten.bounded.query
+    lists: dict[int, str] = {}
+    reader = _Reader(lists=lists)
+    shown = _shown(rewritten, reader)
+    asked = reader.rows(query.relation).digest
+    measurement = None if isinstance(rewritten, Unprotected) else rewritten.measurement
+    slots = (
+        []
+        if measurement is None
+        else [_slot(rewritten.bounded, measurement, placed, lists) for placed in rewritten.bounded.slots]
+    )
+    return Identity(
+        frame=_digest("frame", rewritten.bounded.neighbours.value, shown, asked),
+        policy=digest(query.catalog, query.tables, columns=reader.read),
+        slots=tuple(slot for slot, _ in slots),
+        declarations=digest(query.catalog, query.tables, columns=reader.read.union(*(read for _, read in slots))),
+    )
+
+
+def _shown(rewritten: Rewritten, reader: _Reader) -> str:
+    """The rows of the answer: of a selection with its counts, which decide about them."""
+    match rewritten:
+        case Selecting():
+            return reader.statement(rewritten.selection, values=True)
+        case Measuring():
+            return reader.statement(rewritten.measurement, values=False)
+        case Unprotected():
+            return "" if rewritten.statement is None else reader.statement(rewritten.statement, values=False)
+
+
+def _slot(
+    bounded: Bounded, measurement: Statement, placed: PlacedSlot, lists: dict[int, str]
+) -> tuple[str, set[tuple[str, str]]]:
+    """A column of the measurement and what one unit of it stands for; and the declared columns it reads."""
+    query, slot = bounded.query, placed.slot
+    reader = _Reader(lists=lists)
+    shown = reader.statement(measurement, values=False)
+    value = reader.column(measurement.relation, placed.column.id)
+    unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
+    policy = digest(query.catalog, query.tables, columns=reader.read)
+    return _digest("slot", shown, value, unit, policy), reader.read
+
+
+def _digest(*parts: str | Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Those rows of a base for which all conditions are true: filters over filters are one."""
+
+    base: str
+    conditions: frozenset[str] = frozenset()
+
+    @property
+    def digest(self) -> str:
+        return _digest("rows", self.base, sorted(self.conditions))
+
+    def where(self, conditions: frozenset[str]) -> _Rows:
+        return _Rows(base=self.base, conditions=self.conditions | conditions)
+
+
+_ONE_ROW: Final = _Rows(base="one row")
+_Column: TypeAlias = Callable[[int], str]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Digests of the parts of one statement, each computed once."""
+
+    lists: dict[int, str]
+    """Digests of literal rows, which may be many, for all readers of one question."""
+    read: set[tuple[str, str]] = field(default_factory=set)
+    """The declared columns that were met."""
+    _rows: dict[int, _Rows] = field(default_factory=dict)
+    _columns: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def statement(self, statement: Statement, *, values: bool) -> str:
+        """Which rows it returns and their keys, or all of its columns."""
+        columns = statement.columns if values else statement.keys
+        known = [self.column(statement.relation, column.id) for column in columns]
+        return _digest("statement", self.rows(statement.relation).digest, known)
+
+    def rows(self, relation: Relation) -> _Rows:
+        if id(relation) not in self._rows:
+            self._rows[id(relation)] = self._rows_of(relation)
+        return self._rows[id(relation)]
+
+    def column(self, relation: Relation, number: int) -> str:
+        """A column as a function of the rows of its relation."""
+        place = (id(relation), number)
+        if place not in self._columns:
+            self._columns[place] = self._column_of(relation, number)
+        return self._columns[place]
+
+    def _rows_of(self, relation: Relation) -> _Rows:
+        match relation:
+            case Scan():
+                return _Rows(base=_digest("table", relation.table, relation.source))
+            case Listed():
+                return _Rows(base=self._list(relation))
+            case Filter():
+                return self.rows(relation.input).where(_conditions(relation.condition, self._of(relation.input)))
+            case Project() | Rank():
+                return self.rows(relation.input)
+            case Group():
+                return _Rows(base=self._grouped(relation)) if relation.by else _ONE_ROW
+            case Join():
+                return self._joined(relation)
+
+    def _column_of(self, relation: Relation, number: int) -> str:
+        match relation:
+            case Scan():
+                return self._scanned(relation, number)
+            case Listed():
+                return _digest("listed", self._list(relation), str(_place(relation, number)))
+            case Filter():
+                return self.column(relation.input, number)
+            case Project():
+                return _scalar(relation.expressions[_place(relation, number)], self._of(relation.input))
+            case Rank():
+                return self._ranked(relation) if number == relation.column.id else self.column(relation.input, number)
+            case Group():
+                return self._total(relation, number)
+            case Join():
+                return self._beside(relation, number)
+
+    def _of(self, relation: Relation) -> _Column:
+        return partial(self.column, relation)
+
+    def _list(self, listed: Listed) -> str:
+        if id(listed) not in self.lists:
+            self.lists[id(listed)] = _listed(listed)
+        return self.lists[id(listed)]
+
+    def _scanned(self, scan: Scan, number: int) -> str:
+        place = _place(scan, number)
+        column = scan.columns[place]
+        if column.origin is not None:
+            self.read.add(column.origin)
+        return _digest("read", scan.sources[place], column.type.value, str(number in scan.raw))
+
+    def _grouped(self, group: Group) -> str:
+        """The different combinations of some columns: their order means nothing."""
+        by = {self.column(group.input, number) for number in group.by}
+        return _digest("group", self.rows(group.input).digest, sorted(by))
+
+    def _total(self, group: Group, number: int) -> str:
+        if number in group.by:
+            return _digest("by", self.column(group.input, number))
+        total, below = group.totals[_place(group, number) - len(group.by)], self._of(group.input)
+        parts = ["" if part is None else _scalar(part, below) for part in (total.argument, total.filter)]
+        return _digest("total", total.function, parts, self._grouped(group))
+
+    def _ranked(self, rank: Rank) -> str:
+        below = self._of(rank.input)
+        partition = {below(number) for number in rank.partition}
+        order = [_scalar(scalar, below) for scalar in rank.order]
+        return _digest("rank", self.rows(rank.input).digest, sorted(partition), order)
+
+    def _joined(self, join: Join) -> _Rows:
+        if join.outer and self._looks_up(join):
+            return self.rows(join.left)
+        left, right = self.rows(join.left), self.rows(join.right)
+        conditions = _conditions(join.condition, partial(self._side, join))
+        if join.outer:
+            return _Rows(base=_digest("outer", left.digest, right.digest, sorted(conditions)))
+        if _beside_one_row(join):
+            return (right if _is_one_row(join.left) else left).where(conditions)
+        return _Rows(base=_digest("pairs", left.digest, right.digest)).where(conditions)
+
+    def _beside(self, join: Join, number: int) -> str:
+        """A column of one side as a column of the join."""
+        if not join.outer:
+            return self._side(join, number)
+        if _is_in(join.left, number):
+            return self.column(join.left, number) if self._looks_up(join) else self._side(join, number)
+        conditions = _conditions(join.condition, partial(self._side, join))
+        return _digest("found", self.column(join.right, number), self.rows(join.right).digest, sorted(conditions))
+
+    def _side(self, join: Join, number: int) -> str:
+        """A column of one of two rows; a single row's columns are the same beside every row."""
+        side, name = (join.left, "left") if _is_in(join.left, number) else (join.right, "right")
+        column = self.column(side, number)
+        return column if _beside_one_row(join) else _digest(name, column)
+
+    def _looks_up(self, join: Join) -> bool:
+        """Every row of the left finds at most one on the right, by the columns that are grouped there: it stays one."""
+        group = join.right
+        while isinstance(group, Project):
+            group = group.input
+        if not isinstance(group, Group) or not group.by:
+            return False
+        found = set()
+        for condition in _parts(join.condition, _ALL):
+            match condition:
+                case Apply("alike", (ColumnRef(id=one), ColumnRef(id=two))) if _is_in(join.left, one):
+                    found |= {self.column(join.right, two)} if _is_in(join.right, two) else set()
+        return {self.column(group, number) for number in group.by} <= found
+
+
+def _is_one_row(relation: Relation) -> bool:
+    """Totals of everything: one row, whatever there is to add up."""
+    match relation:
+        case Project():
+            return _is_one_row(relation.input)
+        case Group():
+            return not relation.by
+        case Join(outer=False, condition=inner.TRUE):
+            return _is_one_row(relation.left) and _is_one_row(relation.right)
+        case _:
+            return False
+
+
+def _beside_one_row(join: Join) -> bool:
+    return not join.outer and (_is_one_row(join.left) or _is_one_row(join.right))
+
+
+def _is_in(relation: Relation, number: int) -> bool:
+    return any(column.id == number for column in relation.columns)
+
+
+def _place(relation: Relation, number: int) -> int:
+    return next(place for place, column in enumerate(relation.columns) if column.id == number)
+
+
+def _listed(listed: Listed) -> str:
+    types = [column.type.value for column in listed.columns]
+    rows = [json.dumps([value_text(value) for value in row]) for row in listed.rows]
+    return _digest("list", types, sorted(rows), str(listed.from_step))
+
+
+_ALL: Final = ("and", "all")
+
+
+def _parts(scalar: Scalar, functions: Sequence[str]) -> Iterator[Scalar]:
+    """a AND (b AND c) is a AND b AND c."""
+    if isinstance(scalar, Apply) and scalar.function in functions:
+        for argument in scalar.arguments:
+            yield from _parts(argument, functions)
+    else:
+        yield scalar
+
+
+def _conditions(scalar: Scalar, column: _Column) -> frozenset[str]:
+    """Rows stay where all parts are true: in any order, each once, and TRUE is."""
+    return frozenset(_scalar(part, column) for part in _parts(scalar, _ALL) if part != inner.TRUE)
+
+
+def _scalar(scalar: Scalar, column: _Column) -> str:
+    match scalar:
+        case ColumnRef():
+            return column(scalar.id)
+        case Constant():
+            return _digest("constant", scalar.type.value, json.dumps(value_text(scalar.value)))
+        case Apply():
+            return _RULES.get(scalar.function, _in_order)(scalar, column)
+        case _:
+            raise InternalError("a window in an engine statement", why="a bug in dpsql", fix="report the query")
+
+
+def _called(name: str, scalar: Apply, arguments: Sequence[str]) -> str:
+    return _digest("apply", name, scalar.type.value, arguments)
+
+
+def _in_order(scalar: Apply, column: _Column) -> str:
+    return _called(scalar.function, scalar, [_scalar(argument, column) for argument in scalar.arguments])
+
+
+def _in_any_order(scalar: Apply, column: _Column) -> str:
+    """a = b is b = a, and so are sums and products of two numbers, rounding included."""
+    return _called(scalar.function, scalar, sorted(_scalar(argument, column) for argument in scalar.arguments))
+
+
+def _turned(name: str) -> Callable[[Apply, _Column], str]:
+    """a > b is b < a."""
+    return lambda scalar, column: _called(name, scalar, [_scalar(each, column) for each in reversed(scalar.arguments)])
+
+
+def _connected(scalar: Apply, column: _Column) -> str:
+    """AND and OR, in any order and nested in any way, each part once."""
+    parts = sorted({_scalar(part, column) for part in _parts(scalar, (scalar.function,))})
+    return parts[0] if len(parts) == 1 else _called(scalar.function, scalar, parts)
+
+
+def _one_of(scalar: Apply, column: _Column) -> str:
+    """A list in any order, each once; one of one is equal to it."""
+    wanted, *listed = (_scalar(argument, column) for argument in scalar.arguments)
+    choices = sorted(set(listed))
+    return (
+        _called("eq", scalar, sorted([wanted, *choices]))
+        if len(choices) == 1
+        else _called("in", scalar, [wanted, *choices])
+    )
+
+
+_RULES: Final[Mapping[str, Callable[[Apply, _Column], str]]] = {
+    **dict.fromkeys(("and", "or", "all"), _connected),
+    **dict.fromkeys(("eq", "ne", "is_distinct", "is_not_distinct", "same", "alike"), _in_any_order),
+    **dict.fromkeys(("add", "mul", "plus"), _in_any_order),
+    "gt": _turned("lt"),
+    "ge": _turned("le"),
+    "in": _one_of,
+}

@@ -1,0 +1,107 @@
+"""Which ledger belongs to a source: a second one would be a second budget for the same people.
+
+The id of the ledger stands in a small file beside the data. Whoever can remove it can also copy the data: in one
+process this keeps mistakes away, not people.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from dpsql.errors import LedgerBroken, NotPermitted
+from dpsql.ledger.sqlite import SqliteLedger
+
+_WHY: Final = "another ledger would forget what was spent, and with it the promise to the people in these data"
+
+
+def ledger_beside(source: Path) -> Path:
+    """Where the ledger of a file is kept unless somebody says otherwise."""
+    return source.with_name(f"{source.name}.ledger")
+
+
+def mark_beside(source: Path) -> Path:
+    """The file that holds the id of the ledger, and where the ledger was first."""
+    return source.with_name(f"{source.name}.ledger-id")
+
+
+def bound_ledger(place: Path, *, named: str | None, source: Path | None) -> SqliteLedger:
+    """The ledger at `place`, created where it may be; refused if the policy or the source has another one.
+
+    `named` is the id in the policy, `source` the file that holds the data, where there is one.
+    """
+    if not place.exists():
+        _require_none(place, named=named, source=source)
+    ledger = SqliteLedger(place)
+    try:
+        _require_same(ledger.id, named=named, source=source)
+        if source is not None:
+            _mark(source, ledger.id, place)
+            _require_same(ledger.id, named=named, source=source)  # somebody else may have been faster
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _require_none(place: Path, *, named: str | None, source: Path | None) -> None:
+    """Nothing says that a ledger exists: only then a new one is made."""
+    marked = _marked(source)
+    if named is None and marked is None:
+        return
+    known = f"{marked[0]}, which was kept in {marked[1]}" if marked else f"{named}, which the policy names"
+    raise NotPermitted(
+        f"there is no ledger in {place}, but there was one: {known}",
+        why=_WHY,
+        fix=_fix(source if marked else None, "name the file of that ledger: ledger=… or ledger_file in [source]"),
+    )
+
+
+def _require_same(ledger: str, *, named: str | None, source: Path | None) -> None:
+    if named is not None and named != ledger:
+        raise NotPermitted(
+            f"the policy names the ledger {named}, and this one is {ledger}",
+            why=_WHY,
+            fix="open the ledger the policy names; an owner who means it removes `ledger` from [source]",
+        )
+    marked = _marked(source)
+    if source is not None and marked is not None and marked[0] != ledger:
+        raise NotPermitted(
+            f"{source.name} belongs to the ledger {marked[0]}, kept in {marked[1]} when it was opened first;"
+            f" this one is {ledger}",
+            why=_WHY,
+            fix=_fix(source, "open that ledger: ledger=… or ledger_file in [source]"),
+        )
+
+
+def _fix(source: Path | None, first: str) -> str:
+    if source is None:
+        return f"{first}; an owner who means it removes `ledger` from [source]"
+    return f"{first}; an owner who means a new promise, beside the old one, removes {mark_beside(source)}"
+
+
+def _marked(source: Path | None) -> tuple[str, str] | None:
+    """The id and the first place of the ledger of these data; None: it has none yet."""
+    if source is None:
+        return None
+    try:
+        found, place = mark_beside(source).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise LedgerBroken(
+            f"{mark_beside(source)} cannot be read",
+            why="it says which ledger these data belong to",
+            fix="restore it from a backup, or give the process the right to read it",
+        ) from None
+    return found, place
+
+
+def _mark(source: Path, ledger: str, place: Path) -> None:
+    # Where nothing may be written beside the data, the policy alone can name the ledger.
+    with suppress(OSError), open(mark_beside(source), "x", encoding="utf-8") as file:
+        file.write(f"{ledger}\n{place.absolute()}\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,37 @@
+"""What the owner has declared, as it stands: the owner changes it, analysts look at it anew with each question."""
+
+from __future__ import annotations
+
+from dpsql.catalog.check import checked
+from dpsql.catalog.model import Catalog, Policy
+from dpsql.catalog.ownership import declared_ways
+from dpsql.engines.engine import Engine
+from dpsql.ledger.ledger import Ledger, Ownership
+
+
+class Declared:
+    """The catalogue that holds now. A policy that is refused leaves it as it was."""
+
+    def __init__(self, policy: Policy, *, engine: Engine, ledger: Ledger) -> None:
+        self._engine, self._ledger = engine, ledger
+        self._promised = False
+        self.policy = policy
+        """As the owner said it."""
+        self.catalog: Catalog = checked(policy, engine.schema())
+
+    def adopt(self, policy: Policy) -> None:
+        """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
+        catalog = checked(policy, self._engine.schema())
+        if self._promised:
+            self._ledger.own(_ownership(catalog))
+        self.policy, self.catalog = policy, catalog
+
+    def under_promise(self) -> None:
+        """From here on the ledger keeps whom the promise is about: nothing can be asked before."""
+        self._ledger.own(_ownership(self.catalog))
+        self._promised = True
+
+
+def _ownership(catalog: Catalog) -> Ownership:
+    policy = catalog.policy
+    return Ownership(relation=policy.person.relation.value, tables=declared_ways(policy.tables))

@@ -1,0 +1,88 @@
+"""The door of the owner: an empty database with a ledger, or a policy file with the source and the ledger it names."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Final
+
+from dpsql.catalog.load import load
+from dpsql.catalog.model import Defaults, Person, Policy
+from dpsql.engines.engine import Limits
+from dpsql.engines.registry import file_of, located, open_source
+from dpsql.errors import BadParameter
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.randomness import SYSTEM
+from dpsql.require import require_positive
+from dpsql.session.binding import bound_ledger, ledger_beside
+from dpsql.session.owner import Owner
+
+_NOTHING_SAID: Final = Policy(
+    source="memory:",
+    ledger=None,
+    data_version=None,
+    person=Person(),
+    promise=None,
+    defaults=Defaults(),
+    tables={},
+)
+
+
+def open_owner(
+    path: str | PathLike[str],
+    *,
+    ledger: str | PathLike[str] | None = None,
+    threads: int | None = None,
+    memory_limit: str | None = None,
+    timeout: float | None = None,
+) -> Owner:
+    """A ledger with an empty database in memory, or a policy file with the source it names.
+
+    `path` is `:memory:`, the path of a ledger file, or that of a policy file that ends in .toml. The ledger of a policy
+    is the one `ledger` names, else `ledger_file` in [source], else the one beside the source. `threads`, `memory_limit`
+    ("4GB") and `timeout` (seconds) bound each statement; what is charged for one that is stopped stays charged.
+    """
+    if timeout is not None:
+        require_positive(timeout=timeout)
+    limits = Limits(memory_limit=memory_limit, threads=threads, timeout=timeout)
+    text = fspath(path)
+    if text.endswith(".toml"):
+        return _of_policy(Path(text), None if ledger is None else Path(fspath(ledger)), limits)
+    if ledger is not None:
+        raise BadParameter(
+            "ledger= was given beside a path that is no policy file",
+            why="the path itself is that of the ledger",
+            fix='open("ledger.db"), or open("dpsql.toml", ledger="ledger.db")',
+        )
+    with ExitStack() as opened:
+        engine = opened.enter_context(closing(open_source(_NOTHING_SAID.source, limits=limits)))
+        kept = opened.enter_context(closing(MemoryLedger() if text == ":memory:" else SqliteLedger(Path(text))))
+        owner = Owner(policy=_NOTHING_SAID, engine=engine, ledger=kept, source=SYSTEM)
+        opened.pop_all()
+    return owner
+
+
+def _of_policy(path: Path, ledger: Path | None, limits: Limits) -> Owner:
+    policy = load(path)
+    address = located(policy.source, folder=path.parent)
+    data = file_of(address)
+    if limits.timeout is None and policy.timeout is not None:
+        limits = replace(limits, timeout=float(policy.timeout))
+    with ExitStack() as opened:
+        engine = opened.enter_context(closing(open_source(address, limits=limits)))
+        source = None if data is None else data.resolve()
+        place = ledger or _ledger_place(policy, path, source)
+        kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))
+        owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
+        opened.pop_all()
+    return owner
+
+
+def _ledger_place(policy: Policy, path: Path, source: Path | None) -> Path:
+    """Beside the data unless the policy says where: a copy of the policy finds the same ledger."""
+    if policy.ledger_file is not None:
+        return path.parent / policy.ledger_file
+    return path.with_suffix(".ledger") if source is None else ledger_beside(source)

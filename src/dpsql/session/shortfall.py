@@ -1,0 +1,52 @@
+"""What would fit, where a budget does not suffice: said in the one currency that prices are asked in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from dpsql.accounting.account import Account
+from dpsql.errors import BudgetExhausted, DpsqlError
+from dpsql.plan.explain_promise import account_name
+from dpsql.plan.seal import Sealed
+from dpsql.session.digits import shown_amount
+
+
+def said_in_prices(
+    error: BudgetExhausted, sealed: Sealed, accounts: Sequence[Account], *, at_price: Callable[[Fraction], Sealed]
+) -> BudgetExhausted:
+    """The refusal of a plan, with a price that would be granted where there is one; it is planned to be sure."""
+    short = [account for account in accounts if not _granted(sealed, (account,))]
+    if not short:  # somebody else was faster: the accounts have changed since
+        return error
+    left = _rounded_down(min(account.epsilon - account.spent_epsilon for account in accounts))
+    name = " and ".join(map(account_name, short))
+    fits = left > 0 and _fits(left, accounts, at_price)
+    return BudgetExhausted(
+        f"this answer costs {shown_amount(sealed.plan.cost)}, more than {name} has left",
+        why="every answer tells a little about people, and what was promised to them holds for all answers together",
+        fix=f"ask for less accuracy: epsilon={shown_amount(left)} would fit"
+        if fits
+        else f"nothing of this kind fits any more ({error.why}); ask something that is stored, or have the owner of "
+        "the data grant more",
+    )
+
+
+def _fits(price: Fraction, accounts: Sequence[Account], at_price: Callable[[Fraction], Sealed]) -> bool:
+    try:
+        return _granted(at_price(price), accounts)
+    except DpsqlError:  # at this price it has no plan
+        return False
+
+
+def _granted(sealed: Sealed, accounts: Sequence[Account]) -> bool:
+    event = sealed.plan.charged
+    return event is None or all(account.admits(event) for account in accounts)
+
+
+def _rounded_down(left: Fraction) -> Fraction:
+    """To two digits."""
+    if left <= 0:
+        return Fraction(0)
+    return Fraction(Context(prec=2, rounding=ROUND_FLOOR).divide(Decimal(left.numerator), Decimal(left.denominator)))

@@ -1,0 +1,191 @@
+"""Two sources side by side: what the condition equates, and whether it ties the owners of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadName, NotSupported
+from dpsql.sql import functions, inner
+from dpsql.sql.expressions import condition
+from dpsql.sql.lookups import Pair, equated, met_once
+from dpsql.sql.relations import Join
+from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
+from dpsql.sql.scans import Source, all_equal
+from dpsql.sql.scope import Scope
+from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
+from dpsql.sql.uses import Meeting, Notes, Role
+
+MOST_PRODUCTS: Final = 1
+"""Joins without an equality pair every row with every other: one is n² of work, two are n³."""
+Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
+"""Two columns by (table, column) of the policy."""
+
+
+def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
+    """The pairs of rows for which the condition is true."""
+    if item.kind is not JoinKind.INNER:
+        raise _refused(item, left, right, notes)
+    _require_aliases(left.scope, right.scope, item.at)
+    notes.multiplied = True
+    scope = left.scope.using(item.using, right.scope)
+    parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
+    scalar = parts[0][0] if len(parts) == 1 else Apply("and", tuple(part for part, _ in parts), SqlType.BOOLEAN)
+    tied = _tied(scalar, left, right, notes)
+    notes.use(Role.JOIN, scalar, item.at)
+    for part, at in parts:
+        if _filters(part, left, right, tied, notes):
+            notes.use(Role.FILTER, part, at)
+    _require_few_products(scalar, left, right, notes, item.at)
+    if left.private and right.private:
+        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
+    return Source(
+        relation=_paired(scalar, left, right, tied, notes, item.at),
+        scope=scope,
+        private=left.private or right.private,
+        owner=left.owner or right.owner,
+        tables=(*left.tables, *right.tables),
+    )
+
+
+def _refused(item: Joined, left: Source, right: Source, notes: Notes) -> NotSupported:
+    """A join of a kind that has no rule."""
+    if item.kind is not JoinKind.CROSS:
+        return NotSupported(
+            f"{item.kind.value.upper()} JOIN is not available",
+            why="rows without a partner have an owner only under rules of their own",
+            fix="use JOIN … ON, which keeps the rows that have a partner",
+            at=item.at,
+        )
+    tables = notes.catalog.policy.tables
+    equal = tie_of(tables[left.tables[0]], tables[right.tables[0]]) if left.tables and right.tables else None
+    return NotSupported(
+        "Tables beside each other without a condition, by a comma or CROSS JOIN, are not available",
+        why="every row of one meets every row of the other, and no rule looks for the condition in WHERE",
+        fix=f"put what ties the rows after ON: JOIN … ON {equal or 'a.x = b.x'}",
+        at=item.at,
+    )
+
+
+def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:
+    """A condition that makes both rows one person's, in columns of the two tables alone; None where there is none."""
+    tie = next(ties(left, right), None)
+    return None if tie is None else " AND ".join(f"{a}.{x} = {b}.{y}" for (a, x), (b, y) in sorted(tie))
+
+
+def _require_few_products(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) -> None:
+    """The engine finds partners by equality; of other conditions it tries each pair of rows."""
+    mine, other = (frozenset(column.id for column in side.relation.columns) for side in (left, right))
+    notes.products += not any(_equates(part, mine, other) for part in conjuncts(scalar))
+    if notes.products > MOST_PRODUCTS:
+        raise NotSupported(
+            f"more than {MOST_PRODUCTS} join without an equality between its two sides",
+            why="each pairs every row with every other, and the work would grow without limit",
+            fix="join on equal columns, as in ON a.x = b.x AND a.y < b.y",
+            at=at,
+        )
+
+
+def _equates(part: Scalar, left: frozenset[int], right: frozenset[int]) -> bool:
+    """Something of one side equals something of the other."""
+    match part:
+        case Apply("eq" | "is_not_distinct", (a, b)):
+            one, two = columns_of(a), columns_of(b)
+            return bool(one and two) and ((one <= left and two <= right) or (one <= right and two <= left))
+        case _:
+            return False
+
+
+def _require_aliases(left: Scope, right: Scope, at: At) -> None:
+    twice = {table.alias for table in left.tables} & {table.alias for table in right.tables} - {""}
+    if twice:
+        raise BadName(
+            f"{sorted(twice)[0]} names two tables",
+            why="a column of one could be taken for a column of the other",
+            fix="give one of them an alias: JOIN visits AS v2 ON …",
+            at=at,
+        )
+
+
+_Parts: TypeAlias = tuple[tuple[Scalar, At], ...]
+"""What must all hold, each with its place in the text."""
+
+
+def _on(item: Joined, scope: Scope, notes: Notes) -> _Parts:
+    if item.on is None:
+        raise NotSupported(
+            "a join without a condition",
+            why="every row would meet every other",
+            fix="say JOIN … ON a.x = b.x, or USING (x)",
+            at=item.at,
+        )
+    return tuple((part, item.on.at) for part in conjuncts(condition(item.on, scope, notes)))
+
+
+def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> _Parts:
+    parts = []
+    for name in names:
+        a, b = (scope.column(Name(parts=(name,), at=name.at)) for scope in (left, right))
+        sides = (ColumnRef(a.id, a.type), ColumnRef(b.id, b.type))
+        parts.append((functions.apply("eq", sides, proved=notes.proved, kept=notes.kept, at=name.at), name.at))
+    return tuple(parts)
+
+
+def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes) -> bool:
+    """True where a part of the condition chooses rows by what they hold.
+
+    A hidden column may be equated with its partner in the tie of two owners and with nothing else: equality with a
+    public table, with a constant of a subquery or with another column of the same person asks for its value.
+    """
+    pair = equated(part, left, right)
+    hidden = any(notes.columns[number].hidden for number in columns_of(part))
+    return pair is None or (hidden and pair not in tied)
+
+
+def _paired(scalar: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes, at: At) -> Join:
+    if tied:
+        scalar = _within_one_person(scalar, left, right)
+    elif (left.by_row or right.by_row) and not (left.private and right.private):
+        return met_once(scalar, left, right, notes, at)
+    return Join(left=left.relation, right=right.relation, condition=scalar)
+
+
+def _within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
+    """The condition, and the equality of raw owners.
+
+    It changes nothing where the condition implies it, and the pairing stays inside one person whatever a declared but
+    unenforced key turns out to hold.
+    """
+    return inner.all_of(scalar, all_equal(left.owner, right.owner))
+
+
+def _tied(scalar: Scalar, left: Source, right: Source, notes: Notes) -> frozenset[Pair]:
+    """The equalities, column to column, by which both rows are of one person; none where the person is left open."""
+    if not left.owner or not right.owner:
+        return frozenset()
+    pairs = [pair for part in conjuncts(scalar) if (pair := equated(part, left, right)) is not None]
+    origins = {(a, b): (notes.columns[a].origin, notes.columns[b].origin) for a, b in pairs}
+    tables = notes.catalog.policy.tables
+    found = [tie for a in left.tables for b in right.tables for tie in ties(tables[a], tables[b])]
+    complete = frozenset().union(*(tie for tie in found if tie <= set(origins.values())))
+    return frozenset(pair for pair, equality in origins.items() if equality in complete)
+
+
+def ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[Equality]]:
+    """Each set of equalities that ties a row of `a` to the owner of a row of `b`; none for rows that are units."""
+    if a.unit_row or b.unit_row:
+        return
+    if not a.path and not b.path:
+        yield _equal(a, a.person, b, b.person)
+    if a.path and a.path[0].table == b.name:  # `a` leads through a key of `b`
+        yield _equal(a, a.path[0].columns, b, a.path[0].to_columns)
+    if b.path and b.path[0].table == a.name:
+        yield _equal(a, b.path[0].to_columns, b, b.path[0].columns)
+    if a.path and a.path == b.path:  # the same owners lie ahead of the same key
+        yield _equal(a, a.path[0].columns, b, b.path[0].columns)
+
+
+def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[Equality]:
+    return frozenset(((a.name, x), (b.name, y)) for x, y in zip(left, right, strict=True))

@@ -1,0 +1,100 @@
+"""The laws of what a ledger keeps of the owner's words: the promise, whom it is about, and the data version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from dpsql.errors import BadParameter, BadPolicy
+from dpsql.ledger.ledger import Ownership
+from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
+
+PERSON: Final = 'person = "id"'
+PUBLIC: Final = "public = true"
+OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wards", PUBLIC)))
+
+
+class DeclarationLaws(LedgerCase):
+    """A promise, and who owns rows under it, do not change; the data version does when the owner says so."""
+
+    def test_the_same_promise_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking())
+        before = self.states(ledger, "ana")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        assert self.states(ledger, "ana") == before
+        assert ledger.account().spent.epsilon == TENTH
+
+    def test_another_promise_is_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = self.states(ledger, "ana")
+        right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}):
+            with refused(BadParameter):
+                ledger.promise(**{**right, **change})
+        assert self.states(ledger, "ana") == before
+
+    def test_owners_need_a_promise(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        with refused(BadParameter):
+            ledger.own(OWNED)
+        ledger.verify()
+
+    def test_the_same_owners_again_are_nothing(self, tmp_path: Path) -> None:
+        """Receipts are numbered by entries: nothing came between the two."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        first = ledger.charge(asking("a"))
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=OWNED.tables[1:]))
+        ledger.own(replace(OWNED, tables=()))
+        assert ledger.charge(asking("b")).number == first.number + 1
+        ledger.verify()
+
+    def test_other_owners_are_refused(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        for change in (
+            replace(OWNED, relation="change_one"),
+            replace(OWNED, tables=(("people", 'person = "household"'),)),
+            replace(OWNED, tables=(("people", PUBLIC),)),
+            replace(OWNED, tables=(("people", 'unit = "row"'),)),
+            replace(OWNED, tables=(("wards", PERSON),)),
+            replace(OWNED, tables=(("beds", PERSON), ("people", PUBLIC))),
+        ):
+            with refused(BadPolicy):
+                ledger.own(change)
+        ledger.own(replace(OWNED, tables=(("beds", PUBLIC),)))  # nothing of what was refused is kept
+        ledger.verify()
+
+    def test_tables_are_added_and_then_stay(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=(*OWNED.tables, ("visits", PERSON))))
+        for table in ("people", "visits"):
+            with refused(BadPolicy):
+                ledger.own(replace(OWNED, tables=((table, PUBLIC),)))
+        with refused(BadPolicy):
+            ledger.own(Ownership(relation="change_one", tables=(("beds", PERSON),)))
+        ledger.verify()
+
+    def test_the_data_version_stays_until_another_one_is_said(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        assert ledger.data_version() == ledger.data_version("1") == "1"
+        assert ledger.data_version("2026-11") == ledger.data_version() == "2026-11"
+        assert ledger.data_version("1") == ledger.data_version() == "1"  # old data may come back
+        for label in ("", "\n", "x" * 300):
+            with refused(BadParameter):
+                ledger.data_version(label)
+        assert ledger.data_version() == "1"
+        ledger.verify()
+
+    def test_the_same_data_version_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.data_version("2")
+        first = ledger.charge(asking("a"))
+        ledger.data_version("2")
+        ledger.data_version()
+        assert ledger.charge(asking("b")).number == first.number + 1

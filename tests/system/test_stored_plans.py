@@ -1,0 +1,36 @@
+"""Every accepted question: its record alone gives back its plan, and the price that was charged."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from dpsql.accounting.triple import triple
+from dpsql.plan.audit import audited
+from dpsql.plan.record import plan_record, read_plan
+from dpsql.sql.emit import engine_text
+
+from fixtures import ACCEPTED, Fixture
+from hospital import opened, well_behaved
+
+
+@cache
+def analyst(mode, relation):
+    return opened(well_behaved(), mode=mode, relation=relation)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "change_one"])
+@pytest.mark.parametrize("mode", ["choose", None])
+@pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
+def test_a_record_gives_back_the_plan_and_its_price(fixture: Fixture, mode, relation):
+    plan = analyst(mode, relation).query(fixture.sql).sealed.plan
+    record = plan_record(plan, dialect="duckdb")
+    steps, tables, neighbours = read_plan(record)
+    assert steps == plan.steps
+    assert neighbours is plan.bounded.neighbours
+    assert {table.name for table in tables} == set(plan.bounded.query.tables)
+    for ours, theirs in zip(steps, plan.steps, strict=True):  # what is read twice is still read once
+        assert engine_text(ours.statement, dialect="duckdb") == engine_text(theirs.statement, dialect="duckdb")
+    if plan.event is not None:
+        assert audited(record).price == triple(plan.event)

@@ -1,0 +1,157 @@
+"""The price of a stored plan, derived from its record; a record that was changed does not hold what it promises."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from explain_plans import planned
+
+from dpsql.accounting.triple import triple
+from dpsql.catalog.model import Mode
+from dpsql.errors import LedgerBroken
+from dpsql.plan.audit import audited
+from dpsql.plan.record import plan_record, read_plan
+
+PLANS = {
+    "laplace": planned("SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward"),
+    "gaussian": planned(
+        "SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward", gaussian=True, mode=Mode.CHOOSE
+    ),
+    "ball": planned("SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward", gaussian=True, mode=Mode.SCALE),
+    "selected": planned("SELECT diagnosis, SUM(charge) FROM visits GROUP BY diagnosis"),
+    "path": planned("SELECT drug, SUM(days) FROM prescriptions GROUP BY drug", gaussian=True),
+    "rows": planned("SELECT SUM(weight) FROM samples"),
+}
+
+
+def record_of(plan):
+    return json.loads(plan_record(plan, dialect="duckdb"))
+
+
+def parts(record, kind):
+    return [fields for name, fields in record["plan"][:-1] if name == kind]
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_a_record_alone_gives_the_price(plan):
+    found = audited(json.dumps(record_of(plan)))
+    assert found.steps == plan.steps
+    assert found.price == triple(plan.event)
+
+
+def number(value):
+    return {"number": str(value)}
+
+
+def smaller_scale(record):
+    for fields in parts(record, "DiscreteLaplaceLaw"):
+        fields["scale"] = number(Fraction(fields["scale"]["number"]) * Fraction(99, 100))
+
+
+def smaller_variance(record):
+    for fields in parts(record, "DiscreteGaussianLaw"):
+        fields["sigma_squared"] = number(Fraction(fields["sigma_squared"]["number"]) * Fraction(99, 100))
+
+
+def same_margins(record):
+    """The margins that the answer was told with follow the plan, so that only the price can disagree."""
+    steps, _, _ = read_plan(json.dumps(record))
+    for told, noise in zip(record["noises"], steps[-1].noises, strict=True):
+        law = noise.carried.law
+        told["scale"] = str(getattr(law, "scale", None) or law.sigma_squared)
+
+
+def lower_price(record):
+    for fields in parts(record, "Pure"):
+        fields["epsilon"] = number(Fraction(fields["epsilon"]["number"]) * Fraction(99, 100))
+    for fields in parts(record, "DiscreteGaussian"):
+        fields["l2_squared"] = number(Fraction(fields["l2_squared"]["number"]) * Fraction(99, 100))
+
+
+def wider_clamp(record):
+    """Every constant that a clamp or a rank is held below."""
+    kinds = [name for name, _ in record["plan"][:-1]]
+    for name, fields in record["plan"][:-1]:
+        if name == "Apply" and fields["function"] in ("clamp_whole", "at_most", "factor"):
+            last = fields["arguments"][-1]["part"]
+            assert kinds[last] == "Constant"
+            constant = record["plan"][last][1]
+            constant["value"] = constant["value"] * 4 + 1
+
+
+def another_person(record):
+    for fields in parts(record, "ReadTable"):
+        fields["person"] = [f"not_{name}" for name in fields["person"]]
+        fields["unit_row"] = False
+
+
+def other_neighbours(record):
+    """Replacing a person moves a sum further than removing one."""
+    record["plan"][-1][2] = {"word": ["Neighbours", "change_one"]}
+
+
+def passes_for_public(record):
+    for fields in parts(record, "ReadTable"):
+        fields["public"] = True
+
+
+TAMPERED = [
+    (smaller_scale, ["laplace", "selected", "rows"]),
+    (smaller_variance, ["gaussian", "ball"]),
+    (lower_price, ["laplace", "gaussian", "ball", "selected", "rows"]),
+    (wider_clamp, ["laplace", "gaussian", "ball", "selected", "path", "rows"]),
+    (another_person, ["laplace", "gaussian", "ball", "selected", "path", "rows"]),
+    (other_neighbours, ["laplace", "gaussian", "ball", "selected", "path"]),
+    (passes_for_public, list(PLANS)),
+]
+
+
+@pytest.mark.parametrize(
+    ("tamper", "name"), [(tamper, name) for tamper, names in TAMPERED for name in names], ids=lambda each: str(each)
+)
+def test_a_record_that_was_changed_is_found_out(tamper, name):
+    record = record_of(PLANS[name])
+    before = json.dumps(record)
+    tamper(record)
+    assert json.dumps(record) != before
+    if tamper in (smaller_scale, smaller_variance):
+        same_margins(record)
+    with pytest.raises(LedgerBroken, match="does not hold"):
+        audited(json.dumps(record))
+
+
+def test_margins_that_are_not_those_of_the_noise_are_found_out():
+    record = record_of(PLANS["laplace"])
+    record["noises"][0]["scale"] = "1/1000"
+    with pytest.raises(LedgerBroken, match="margins"):
+        audited(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda record: record.pop("plan"),
+        lambda record: record.update(version=1),
+        lambda record: record["plan"].pop(0),
+        lambda record: record["plan"].pop(),
+        lambda record: record["plan"].__setitem__(-1, {"part": 0}),
+        lambda record: record["plan"].__setitem__(-1, [[], [], None]),
+        lambda record: record["plan"][0].__setitem__(0, "Path"),
+        lambda record: record["plan"][0][1].update(more=1),
+        lambda record: record["plan"][0][1].clear(),
+        lambda record: record["plan"].__setitem__(0, ["Interval", {"low": {"part": -1}, "high": None}]),
+        lambda record: record["plan"].__setitem__(0, ["Interval", {"low": {"part": 7}, "high": None}]),
+        lambda record: record["plan"].__setitem__(0, ["Interval", {"low": {"number": "1/0"}, "high": None}]),
+    ],
+)
+def test_what_cannot_be_read_is_refused(damage):
+    record = record_of(PLANS["laplace"])
+    damage(record)
+    with pytest.raises(LedgerBroken):
+        audited(json.dumps(record))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"version": 2, "plan": 5}'])
+def test_what_is_no_record_is_refused(text):
+    with pytest.raises(LedgerBroken):
+        audited(text)

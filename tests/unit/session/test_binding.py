@@ -1,0 +1,77 @@
+"""One source, one ledger: what is written beside the data, and what happens where nothing can be."""
+
+import os
+
+import pytest
+
+from dpsql.errors import NotPermitted
+from dpsql.session import binding
+from dpsql.session.binding import bound_ledger, ledger_beside, mark_beside
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "data" / "clinic.duckdb"
+    path.parent.mkdir()
+    path.touch()
+    return path
+
+
+def opened(place, *, named=None, source=None):
+    ledger = bound_ledger(place, named=named, source=source)
+    ledger.close()
+    return ledger.id
+
+
+def test_the_mark_says_which_ledger_and_where(source, tmp_path):
+    ledger = opened(tmp_path / "l.db", source=source)
+    assert mark_beside(source).read_text().splitlines() == [ledger, str(tmp_path / "l.db")]
+    assert opened(tmp_path / "l.db", source=source) == ledger
+
+
+def test_a_ledger_that_moved_is_still_the_same(source, tmp_path):
+    ledger = opened(tmp_path / "l.db", source=source)
+    for name in ("l.db", "l.db.key"):
+        (tmp_path / name).rename(tmp_path / "data" / name)
+    assert opened(tmp_path / "data" / "l.db", source=source) == ledger
+
+
+def test_two_that_come_at_once_agree_on_one(source, tmp_path, monkeypatch):
+    """The other one writes its mark after this one has looked, and before it writes."""
+    first = []
+    right = binding._mark
+
+    def slow(*place):
+        monkeypatch.setattr(binding, "_mark", right)
+        first.append(opened(tmp_path / "first.db", source=source))
+        right(*place)
+
+    monkeypatch.setattr(binding, "_mark", slow)
+    with pytest.raises(NotPermitted) as caught:
+        opened(tmp_path / "second.db", source=source)
+    assert first[0] in caught.value.what
+
+
+def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(binding, "open", refused, raising=False)
+    ledger = opened(tmp_path / "l.db", source=source)
+    assert not mark_beside(source).exists()
+    with pytest.raises(NotPermitted, match=ledger):
+        opened(tmp_path / "m.db", named=ledger, source=source)
+    assert opened(tmp_path / "l.db", named=ledger, source=source) == ledger
+
+
+def test_a_source_that_is_no_file_has_no_mark(tmp_path):
+    ledger = opened(tmp_path / "l.db")
+    assert sorted(os.listdir(tmp_path)) == ["l.db", "l.db.key"]
+    with pytest.raises(NotPermitted, match="names the ledger"):
+        opened(tmp_path / "l.db", named="another")
+    assert opened(tmp_path / "l.db", named=ledger) == ledger
+
+
+def test_names_beside_the_source(source):
+    assert ledger_beside(source).name == "clinic.duckdb.ledger"
+    assert ledger_beside(source).parent == source.parent

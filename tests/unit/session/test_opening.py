@@ -1,0 +1,243 @@
+"""dpsql.open: which source, which ledger, which data version; and that one source has one ledger."""
+
+import shutil
+
+import duckdb
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
+from dpsql.ledger.sqlite import SqliteLedger
+
+COUNT = "SELECT COUNT(*) FROM people"
+POLICY = """
+version = 1
+[source]
+url = "duckdb://data/clinic.duckdb"
+[person]
+relation = "add_remove"
+[promise]
+epsilon = 4
+delta = 0
+[defaults]
+cost_per_query = 1
+[table.people]
+person = "id"
+unique = true
+columns = { age = { bounds = [0, 110] } }
+[table.wards]
+public = true
+[[grant]]
+to = "ana"
+budget = 3
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """The path of a policy, its source in a folder below."""
+    (tmp_path / "clinic" / "data").mkdir(parents=True)
+    with duckdb.connect(str(tmp_path / "clinic" / "data" / "clinic.duckdb")) as database:
+        database.execute(
+            "CREATE TABLE people AS SELECT range AS id, CAST(range % 90 AS INTEGER) AS age FROM range(500)"
+        )
+        database.execute("CREATE TABLE wards (ward BIGINT)")
+    policy = tmp_path / "clinic" / "dpsql.toml"
+    policy.write_text(POLICY)
+    return policy
+
+
+def asked(policy, sql=COUNT, **options):
+    with dpsql.open(policy, **options) as owner:
+        return owner.analyst("ana").sql(sql)
+
+
+def rewritten(policy, before, after):
+    text = policy.read_text()
+    assert before in text
+    policy.write_text(text.replace(before, after))
+
+
+def refused(policy, *errors, **options):
+    with pytest.raises(errors or NotPermitted) as caught:
+        asked(policy, **options)
+    return caught.value.what
+
+
+class TestOneLedger:
+    def test_it_is_kept_beside_the_source(self, clinic, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert asked(clinic).cost.epsilon == 1
+        data = clinic.parent / "data"
+        assert sorted(file.name for file in data.iterdir()) == [
+            "clinic.duckdb",
+            "clinic.duckdb.ledger",
+            "clinic.duckdb.ledger-id",
+            "clinic.duckdb.ledger.key",
+        ]
+        assert asked(clinic).cost.epsilon == 0
+
+    def test_a_copied_policy_finds_it(self, clinic, tmp_path):
+        asked(clinic)
+        copy = tmp_path / "copy.toml"
+        copy.write_text(POLICY.replace("data/clinic.duckdb", "clinic/data/clinic.duckdb"))
+        assert asked(copy).cost.epsilon == 0
+        with dpsql.open(copy) as owner:
+            assert owner.budget.spent == 1
+
+    def test_another_path_to_the_source_finds_it(self, clinic, tmp_path):
+        asked(clinic)
+        (tmp_path / "link.duckdb").symlink_to(clinic.parent / "data" / "clinic.duckdb")
+        copy = tmp_path / "copy.toml"
+        copy.write_text(POLICY.replace("data/clinic.duckdb", "link.duckdb"))
+        assert asked(copy).cost.epsilon == 0
+
+    def test_the_whole_folder_may_move(self, clinic, tmp_path):
+        asked(clinic)
+        shutil.move(clinic.parent, tmp_path / "elsewhere")
+        assert asked(tmp_path / "elsewhere" / "dpsql.toml").cost.epsilon == 0
+
+    def test_a_second_one_is_refused_and_not_made(self, clinic, tmp_path):
+        asked(clinic)
+        what = refused(clinic, ledger=tmp_path / "fresh.db")
+        assert str(clinic.parent / "data" / "clinic.duckdb.ledger") in what
+        assert not (tmp_path / "fresh.db").exists()
+        other = SqliteLedger(tmp_path / "other.db")
+        other.close()
+        assert other.id in refused(clinic, ledger=tmp_path / "other.db")
+
+    def test_one_that_is_gone_is_missed(self, clinic):
+        asked(clinic)
+        for name in ("clinic.duckdb.ledger", "clinic.duckdb.ledger.key"):
+            (clinic.parent / "data" / name).unlink()
+        assert "there was one" in refused(clinic)
+        assert not (clinic.parent / "data" / "clinic.duckdb.ledger").exists()
+
+    def test_one_in_another_place_is_remembered_too(self, clinic, tmp_path):
+        asked(clinic, ledger=tmp_path / "far.db")
+        assert str(tmp_path / "far.db") in refused(clinic)
+        rewritten(clinic, "[person]", 'ledger_file = "../far.db"\n[person]')
+        assert asked(clinic).cost.epsilon == 0
+
+    def test_the_policy_may_name_it(self, clinic, tmp_path):
+        asked(clinic, ledger=tmp_path / "far.db")
+        ledger = SqliteLedger(tmp_path / "far.db")
+        ledger.close()
+        (clinic.parent / "data" / "clinic.duckdb.ledger-id").unlink()
+        rewritten(clinic, "[person]", f'ledger = "{ledger.id}"\n[person]')
+        assert ledger.id in refused(clinic)  # there is none beside the source
+        SqliteLedger(clinic.parent / "data" / "clinic.duckdb.ledger").close()
+        assert ledger.id in refused(clinic)
+        assert asked(clinic, ledger=tmp_path / "far.db").cost.epsilon == 0
+
+    def test_a_mark_that_cannot_be_read_is_no_leave(self, clinic):
+        asked(clinic)
+        (clinic.parent / "data" / "clinic.duckdb.ledger-id").write_bytes(b"\xff")
+        assert "cannot be read" in refused(clinic, LedgerBroken)
+
+    def test_a_ledger_beside_a_ledger_is_no_sense(self, tmp_path):
+        with pytest.raises(dpsql.BadParameter, match="ledger="):
+            dpsql.open(tmp_path / "ledger.db", ledger=tmp_path / "other.db")
+
+    def test_nothing_is_made_where_there_is_no_source(self, clinic):
+        (clinic.parent / "data" / "clinic.duckdb").unlink()
+        refused(clinic, NoSource)
+        assert list((clinic.parent / "data").iterdir()) == []
+
+
+class TestWhomThePromiseIsAbout:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ('person = "id"\nunique = true', "public = true"),
+            ('person = "id"\nunique = true', 'unit = "row"'),
+            ('person = "id"', 'person = "age"'),
+            ("add_remove", "change_one"),
+            ("[table.wards]\npublic = true", '[table.wards]\nperson = "ward"'),
+            ("[table.people]\n", '[table.renamed]\nsource = "PEOPLE"\npublic = true\n[table.other]\n'),
+        ],
+    )
+    def test_a_changed_file_is_refused(self, clinic, before, after):
+        asked(clinic)
+        rewritten(clinic, before, after)
+        if "other" in after:
+            policy = clinic.read_text()
+            start = policy.index("[table.other]")
+            clinic.write_text(policy[:start] + policy[policy.index("[table.wards]") :])
+        with pytest.raises(BadPolicy, match="the promise of this ledger"):
+            dpsql.open(clinic)
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("[0, 110]", "[0, 50]"),
+            ("unique = true\n", "rows_per_person = 4\n"),
+            ("budget = 3", "budget = 2"),
+            ("[table.wards]\npublic = true\n", ""),
+            ("cost_per_query = 1", "cost_per_query = 0.5"),
+        ],
+    )
+    def test_everything_else_may_change(self, clinic, before, after):
+        asked(clinic)
+        rewritten(clinic, before, after)
+        assert asked(clinic, "SELECT SUM(age) FROM people").cost.epsilon > 0
+
+
+class TestDataVersions:
+    def test_the_ledger_keeps_it(self, tmp_path):
+        rows = pd.DataFrame({"id": range(9)})
+
+        def again():
+            owner = dpsql.open(tmp_path / "ledger.db")
+            owner.register("people", rows, person="id", unique=True)
+            owner.promise(epsilon=5, delta=0)
+            return owner
+
+        with again() as owner:
+            owner.grant("ana", budget=5).sql(COUNT, epsilon=1)
+            owner.new_data_version("2")
+            owner.grant("ana", budget=5).sql(COUNT, epsilon=1)
+        with again() as owner:
+            assert owner.catalog.policy.data_version == "2"
+            assert owner.grant("ana", budget=5).query(COUNT, epsilon=1).cost.epsilon == 0
+            assert owner.budget.spent == 2
+
+    def test_the_file_says_it_where_it_does(self, clinic):
+        asked(clinic)
+        with dpsql.open(clinic) as owner:
+            owner.new_data_version("2")
+        assert asked(clinic).cost.epsilon == 1
+        rewritten(clinic, "[person]", 'data_version = "1"\n[person]')
+        assert asked(clinic).cost.epsilon == 0
+        with dpsql.open(clinic) as owner, pytest.raises(NotPermitted, match="policy file says"):
+            owner.new_data_version("3")
+
+
+class TestLimits:
+    @pytest.fixture
+    def large(self, clinic):
+        with duckdb.connect(str(clinic.parent / "data" / "clinic.duckdb")) as database:
+            database.execute(
+                "CREATE OR REPLACE TABLE people AS SELECT range AS id, 1::INTEGER AS age FROM range(4000000)"
+            )
+        return clinic
+
+    @pytest.mark.parametrize("written", [True, False])
+    def test_a_statement_is_stopped_and_stays_charged(self, large, written):
+        if written:
+            rewritten(large, "[person]", "timeout = 0.01\n[person]")
+        with dpsql.open(large, timeout=None if written else 0.01, threads=1) as owner:
+            ana = owner.analyst("ana")
+            with pytest.raises(EngineFailed, match="did not finish this statement"):
+                ana.sql("SELECT SUM(age) FROM people WHERE ABS(age) > 0")
+            assert owner.budget.spent == ana.budget.spent == 1
+        large.write_text(POLICY)
+        with dpsql.open(large) as owner:
+            owner.analyst("ana").sql("SELECT SUM(age) FROM people WHERE ABS(age) > 0")
+            assert owner.budget.spent == 1  # the same payment
+
+    @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "5"])
+    def test_a_timeout_is_a_time(self, clinic, timeout):
+        with pytest.raises(dpsql.BadParameter):
+            dpsql.open(clinic, timeout=timeout)

@@ -1,0 +1,199 @@
+"""The owner: what may be declared, when, and that a refused declaration leaves nothing behind."""
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadName, BadPolicy, NoSource, NotPermitted
+
+PEOPLE = pd.DataFrame({"id": range(50), "home": [n // 2 for n in range(50)], "age": range(50)})
+WARDS = pd.DataFrame({"ward": [1, 2], "beds": [10, 20]})
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Owners of one ledger file, one after the other, all closed afterwards."""
+    owners = []
+
+    def open_again():
+        for owner in owners:
+            owner.close()
+        owners.append(dpsql.open(tmp_path / "ledger.db"))
+        return owners[-1]
+
+    yield open_again
+    for owner in owners:
+        owner.close()
+
+
+def begun(owner, *, person="id", relation="add_remove", **more):
+    owner.person(relation=relation)
+    owner.register("people", PEOPLE, **({} if "public" in more or "unit" in more else {"person": person}),
+                   bounds={"age": (0, 110)}, rows_per_person=1, **more)  # fmt: skip
+    owner.promise(epsilon=10, delta=0)
+    owner.defaults(cost_per_query=1)
+    return owner.grant("ana", budget=10)
+
+
+class TestWhomThePromiseIsAbout:
+    @pytest.mark.parametrize(
+        ("change", "told"),
+        [
+            ({"person": "home"}, 'table people was `person = "id"` and is now `person = "home"`'),
+            ({"unit": "row"}, 'table people was `person = "id"` and is now `unit = "row"`'),
+            ({"relation": "change_one"}, "the relation was `add_remove` and is now `change_one`"),
+        ],
+    )
+    def test_it_cannot_change_between_two_openings(self, opened, change, told):
+        begun(opened()).sql(COUNT)
+        with pytest.raises(BadPolicy) as caught:
+            begun(opened(), **change)
+        assert told in caught.value.what
+        assert begun(opened()).sql(COUNT).cost.epsilon == 0
+
+    def test_a_private_table_does_not_become_public(self, opened):
+        begun(opened()).sql(COUNT)
+        owner = opened()
+        owner.register("PEOPLE", PEOPLE, public=True, columns=["age"])
+        with pytest.raises(BadPolicy, match="public = true"):
+            owner.promise(epsilon=10, delta=0)
+        with pytest.raises(BadPolicy, match="public = true"):
+            owner.grant("ana", budget=10)
+
+    def test_nor_does_it_without_a_word_about_the_promise(self, opened):
+        """The ledger holds the promise already: granting is enough to be held to it."""
+        begun(opened())
+        owner = opened()
+        owner.register("people", PEOPLE, person="home", columns=["age"])
+        with pytest.raises(BadPolicy, match="home"):
+            owner.grant("ana", budget=10)
+
+    def test_it_cannot_change_under_a_running_promise(self, opened):
+        owner = opened()
+        analyst = begun(owner)
+        with pytest.raises(BadPolicy, match="change_one"):
+            owner.person(relation="change_one")
+        assert owner.catalog.policy.person.relation.value == "add_remove"
+        assert analyst.sql(COUNT).cost.epsilon == 1
+
+    def test_tables_columns_bounds_and_budgets_may_be_added(self, opened):
+        begun(opened(), columns=["home"]).sql(COUNT)
+        owner = opened()
+        owner.register("people", PEOPLE, person="id", bounds={"age": (0, 50), "home": (0, 9)}, rows_per_person=3)
+        owner.register("wards", WARDS, public=True, columns="all")
+        owner.register("staff", PEOPLE, person="id", columns=["age"], rows_per_person=1)
+        owner.promise(epsilon=10, delta=0)
+        analyst = owner.grant("ana", budget=9)
+        assert analyst.sql("SELECT COUNT(*) FROM staff", epsilon=1).cost.epsilon == 1
+        assert [row[0] for row in analyst.sql("SELECT beds FROM wards ORDER BY beds", epsilon=1)] == [10, 20]
+        owner = opened()
+        owner.register("wards", WARDS, person="ward", columns=["beds"])
+        with pytest.raises(BadPolicy, match="wards"):
+            owner.grant("ana", budget=9)
+
+    def test_another_promise_leaves_the_owner_as_before(self, opened):
+        owner = opened()
+        analyst = begun(owner)
+        with pytest.raises(dpsql.BadParameter):
+            owner.promise(epsilon=20, delta=0)
+        assert owner.catalog.policy.promise.epsilon == 10
+        assert analyst.sql(COUNT).cost.epsilon == 1
+
+
+class TestRegister:
+    @pytest.mark.parametrize(
+        ("words", "error"),
+        [
+            ({"person": "nobody"}, BadPolicy),
+            ({"person": "id", "bounds": {"weight": (0, 1)}}, BadPolicy),
+            ({"person": "id", "columns": ["weight"]}, BadPolicy),
+            ({"person": "id", "bounds": {"age": ("2024-01-01", "2024-12-31")}}, BadPolicy),
+            ({"person_via": "age -> visits.id"}, BadPolicy),
+            ({"person": "id", "types": {"weight": "integer"}}, BadName),
+            ({"person": "id", "types": {"age": "number"}}, BadPolicy),
+            ({"person": "id", "bound": {"age": (0, 1)}}, BadPolicy),
+            ({}, BadPolicy),
+        ],
+    )
+    def test_a_refused_table_leaves_nothing_behind(self, words, error):
+        with dpsql.open(":memory:") as owner:
+            with pytest.raises(error):
+                owner.register("people", PEOPLE, **words)
+            assert not owner.catalog.policy.tables
+            owner.register("people", PEOPLE, person="id")
+            assert list(owner.catalog.policy.tables) == ["people"]
+
+    def test_a_second_table_of_one_name_leaves_the_first(self):
+        with dpsql.open(":memory:") as owner:
+            owner.register("people", PEOPLE, person="id")
+            with pytest.raises(NoSource):
+                owner.register("people", WARDS, public=True)
+            assert owner.catalog.schema["people"].columns[0].name == "id"
+
+    def test_types_have_their_other_names_too(self):
+        with dpsql.open(":memory:") as owner:
+            owner.register("people", PEOPLE.astype(str), person="id", types={"age": "int"}, bounds={"age": (0, 110)})
+            assert owner.catalog.policy.tables["people"].columns["age"].type.value == "integer"
+
+    def test_a_csv_file_is_text_but_for_its_types(self, tmp_path):
+        file = tmp_path / "stays.csv"
+        file.write_text("id,nights,ward\n1,3,a\n2,?,b\n3,,a\n")
+        with dpsql.open(":memory:") as owner:
+            with pytest.raises(BadPolicy) as caught:
+                owner.register("stays", file, person="id", bounds={"nights": (0, 60)})
+            assert 'types={"age": "integer"}' in caught.value.fix
+            owner.register("stays", file, person="id", types={"nights": "integer"}, bounds={"nights": (0, 60)})
+            columns = owner.catalog.policy.tables["stays"].columns
+            assert {name: column.type.value for name, column in columns.items()} == {"id": "text", "nights": "integer"}
+            owner.promise(epsilon=9, delta=0)
+            analyst = owner.grant("ana", budget=9)
+            with pytest.raises(BadName):  # typed or not, a column that nothing names is not declared
+                analyst.query("SELECT COUNT(*) FROM stays WHERE ward = 'a'", epsilon=1)
+
+    def test_a_mistyped_word_is_told(self):
+        with dpsql.open(":memory:") as owner, pytest.raises(BadPolicy, match="Did you mean bounds"):
+            owner.register("people", PEOPLE, person="id", bound={"age": (0, 1)})
+
+
+class TestWhatIsSaidLater:
+    def test_defaults_reach_analysts_already_granted(self):
+        with dpsql.open(":memory:") as owner:
+            analyst = begun(owner)
+            kept = analyst.query(COUNT)
+            owner.defaults(cost_per_query=3)
+            assert analyst.query(COUNT).cost.epsilon == 3
+            assert kept.run().cost.epsilon == 3  # it is planned anew
+
+    def test_a_new_data_version_reaches_analysts_already_granted(self):
+        with dpsql.open(":memory:") as owner:
+            analyst = begun(owner)
+            analyst.sql(COUNT)
+            assert analyst.query(COUNT).cost.epsilon == 0
+            owner.new_data_version("2")
+            assert analyst.query(COUNT).cost.epsilon == 1
+
+    def test_tables_reach_analysts_already_granted(self):
+        with dpsql.open(":memory:") as owner:
+            analyst = begun(owner)
+            owner.register("wards", WARDS, public=True, columns="all")
+            assert len(analyst.sql("SELECT beds FROM wards")) == 2
+
+    def test_what_is_refused_changes_nothing(self):
+        with dpsql.open(":memory:") as owner:
+            analyst = begun(owner)
+            with pytest.raises(BadPolicy):
+                owner.defaults(cost_per_query=11)  # more than the promise
+            assert analyst.query(COUNT).cost.epsilon == 1
+
+
+def test_nobody_asks_before_the_promise():
+    with dpsql.open(":memory:") as owner:
+        owner.register("people", PEOPLE, person="id")
+        with pytest.raises(dpsql.BadParameter, match="before the promise"):
+            owner.grant("ana", budget=1)
+
+
+def test_an_analyst_without_a_grant_in_the_policy():
+    with dpsql.open(":memory:") as owner, pytest.raises(NotPermitted, match="bob has no grant"):
+        owner.analyst("bob")

@@ -1,0 +1,132 @@
+"""A grant that names tables: what is not in it is refused at its name, and nothing else is told about it."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.catalog.model import Grant
+from dpsql.errors import BadName, NotPermitted, OverLimit, TwoPeople
+from dpsql.session.permits import readable_tables
+from dpsql.testing.noiseless import without_noise
+
+UNTOLD = ("salary", "grade", "nickname", "payroll_no", "owner_no", "BIGINT", "integer")
+"""What is known about the table that is not granted."""
+
+
+@pytest.fixture
+def owner():
+    plain = duckdb.connect()
+    plain.execute("CREATE TABLE staff (id BIGINT, city VARCHAR, pin VARCHAR)")
+    plain.execute("INSERT INTO staff VALUES (1, 'Bern', 'a'), (2, 'Bern', 'b'), (3, 'Chur', 'c')")
+    plain.execute("CREATE TABLE payroll (payroll_no BIGINT, owner_no BIGINT, salary BIGINT, grade VARCHAR)")
+    plain.execute("INSERT INTO payroll VALUES (10, 1, 5, 'x'), (20, 2, 6, 'y'), (20, 3, 7, 'y')")
+    plain.execute("CREATE TABLE slips (payroll BIGINT, pages INTEGER)")
+    plain.execute("INSERT INTO slips VALUES (10, 1), (10, 2), (20, 3), (30, 4)")
+    owner = dpsql.open(":memory:")
+    caps = {"rows_per_person": 9, "rows_per_group": 9, "groups_per_person": 2}
+    owner.register("staff", plain, person="id", keys={"city": ["Bern", "Chur"]}, hidden=["id", "pin"], **caps)
+    owner.register("payroll", plain, person="owner_no", bounds={"salary": (0, 9)}, keys={"grade": ["x", "y"]}, **caps)
+    owner.register("slips", plain, person_via="payroll -> payroll.payroll_no", bounds={"pages": (0, 9)}, **caps)
+    plain.close()
+    owner.promise(epsilon=10, delta=0)
+    owner.defaults(cost_per_query=1, max_keys=10)
+    return owner
+
+
+@pytest.fixture
+def analyst(owner):
+    return owner.grant("ana", budget=5, tables=["staff", "slips"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM payroll",
+        "SELECT COUNT(nickname) FROM payroll",
+        "SELECT COUNT(grde) FROM payroll",
+        "SELECT AVG(grade) FROM payroll",
+        "SELECT salary FROM payroll",
+        "SELECT COUNT(*) FROM payroll WHERE salary > 'many'",
+        "SELECT grade, COUNT(*) FROM payroll GROUP BY salary",
+        "SELECT COUNT(*) FROM staff JOIN payroll ON staff.id = payroll.nickname",
+        "SELECT COUNT(*) FROM staff JOIN payroll ON staff.id = payroll.salary",
+        "SELECT COUNT(*) FROM staff JOIN payroll USING (salary)",
+        "SELECT COUNT(*) FROM staff LEFT JOIN payroll ON staff.id = payroll.owner_no",
+        "SELECT COUNT(*) FROM slips s JOIN payroll p ON s.payroll = p.payroll_no",
+        "SELECT COUNT(*) FROM (SELECT nickname FROM payroll) t",
+        "WITH t AS (SELECT nickname FROM PAYROLL) SELECT COUNT(*) FROM t",
+        "EXPLAIN PRIVACY SELECT COUNT(*) FROM payroll WHERE nickname = 3",
+    ],
+)
+def test_a_table_that_is_not_granted_is_refused_at_its_name(analyst, sql):
+    with pytest.raises(NotPermitted) as caught:
+        analyst.sql(sql)
+    error = caught.value
+    assert sql[slice(*error.at)].split()[0].lower() == "payroll"
+    said = " ".join((error.what, error.why, error.fix))
+    assert not any(word in said for word in UNTOLD)
+    assert "slips, staff" in error.fix
+
+
+def test_one_who_may_ask_gets_answers_and_help(owner):
+    everything = owner.grant("bob", budget=5)
+    ((count,),) = without_noise(everything, "SELECT COUNT(*) FROM payroll")
+    assert count.value == 3
+    with pytest.raises(BadName, match="Did you mean grade"):
+        everything.sql("SELECT COUNT(grde) FROM payroll")
+
+
+def test_it_still_leads_rows_to_their_owner(analyst):
+    """Slips 1 and 2 are of one person, slip 3 of two, slip 4 of nobody."""
+    ((count, pages),) = without_noise(analyst, "SELECT COUNT(*), SUM(pages) FROM slips")
+    assert (count.value, pages.value) == (4, 9)
+
+
+@pytest.mark.parametrize("sql", ["SELECT COUNT(*) FROM payrol", "SELECT COUNT(*) FROM main.payroll"])
+def test_it_is_not_guessed_and_not_listed(analyst, sql):
+    with pytest.raises(BadName) as caught:
+        analyst.sql(sql)
+    assert "payroll" not in caught.value.fix
+    assert "Did you mean" not in caught.value.what
+    assert caught.value.fix == "use one of: slips, staff"
+
+
+def test_a_common_table_may_bear_its_name(analyst):
+    sql = "WITH payroll AS (SELECT city FROM staff) SELECT COUNT(*) FROM payroll"
+    ((count,),) = without_noise(analyst, sql)
+    assert count.value == 3
+
+
+def test_hidden_columns_are_not_listed(analyst):
+    with pytest.raises(BadName) as caught:
+        analyst.sql("SELECT COUNT(*) FROM staff WHERE pim = 'a'")
+    assert caught.value.fix == "use one of: city"
+    assert "pin" not in str(caught.value)
+
+
+def test_a_refused_join_names_columns_of_granted_tables_only(analyst):
+    with pytest.raises(TwoPeople) as caught:
+        analyst.sql("SELECT COUNT(*) FROM staff JOIN slips ON staff.id = slips.pages")
+    assert not any(word in str(caught.value) for word in UNTOLD)
+    with pytest.raises(TwoPeople) as caught:
+        analyst.sql("SELECT COUNT(*) FROM slips a JOIN slips b ON a.pages = b.pages")
+    assert "slips.payroll = slips.payroll" in caught.value.fix
+
+
+def test_an_ended_grant_is_told_before_anything_else(owner):
+    late = Grant(to="eve", budget=Fraction(1), expires=date(2026, 1, 1))
+    assert readable_tables(late, owner.catalog, today=date(2025, 12, 31)) == {"staff", "payroll", "slips"}
+    with pytest.raises(NotPermitted, match="ended on 2026-01-01"):
+        readable_tables(late, owner.catalog, today=date(2026, 1, 1))
+
+
+def test_a_price_above_the_limit_is_refused(owner):
+    thrifty = owner.grant("tim", budget=5, max_per_query=0.5)
+    with pytest.raises(OverLimit, match=r"more than 0\.5 per query"):
+        thrifty.sql("SELECT COUNT(*) FROM staff")
+    thrifty.sql("SELECT COUNT(*) FROM staff", epsilon=0.5)

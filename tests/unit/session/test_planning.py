@@ -1,0 +1,61 @@
+"""The planner prices without a ledger, sees paths from the policy's folder, and gives its source back."""
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.errors import BadPolicy
+
+POLICY = """
+version = 1
+source.url = "duckdb://clinic.duckdb"
+[promise]
+epsilon = 2
+delta = 0
+[defaults]
+cost_per_query = 0.5
+[table.people]
+person = "id"
+unique = true
+"""
+
+
+@pytest.fixture
+def policy(tmp_path):
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
+        database.execute("CREATE TABLE people (id INTEGER, age INTEGER)")
+    path = tmp_path / "dpsql.toml"
+    path.write_text(POLICY)
+    return path
+
+
+def test_statements_are_priced_one_by_one(policy):
+    with dpsql.Planner(policy) as planner:
+        first, second, third = planner.verdicts("SELECT COUNT(*) FROM people; SELECT id FROM people; SELEC")
+    assert (float(first.cost), first.error) == (0.5, None)
+    assert (second.cost, second.as_json()["verdict"]) == (None, "refused")
+    assert third.error is not None
+    assert [verdict.index for verdict in (first, second, third)] == [0, 1, 2]
+
+
+def test_no_ledger_is_made(policy):
+    with dpsql.Planner(policy) as planner:
+        planner.verdict("SELECT COUNT(*) FROM people")
+    assert sorted(file.name for file in policy.parent.iterdir()) == ["clinic.duckdb", "dpsql.toml"]
+
+
+def test_the_source_is_given_back(policy):
+    """DuckDB lets nobody write to a file that this process still reads."""
+    planner = dpsql.Planner(policy)
+    with pytest.raises(duckdb.Error):
+        duckdb.connect(str(policy.parent / "clinic.duckdb"))
+    planner.close()
+    duckdb.connect(str(policy.parent / "clinic.duckdb")).close()
+
+
+@pytest.mark.parametrize("body", [POLICY.replace("[promise]\nepsilon = 2\ndelta = 0\n", ""), POLICY + "columns.x = {}"])
+def test_a_policy_that_is_refused_gives_it_back_too(policy, body):
+    policy.write_text(body)
+    with pytest.raises(BadPolicy):
+        dpsql.Planner(policy)
+    duckdb.connect(str(policy.parent / "clinic.duckdb")).close()

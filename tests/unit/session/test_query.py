@@ -1,0 +1,79 @@
+"""A question: what it costs, where its errors point, and what is no question at all."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadKey, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+
+
+@pytest.fixture
+def owner():
+    owner = dpsql.open(":memory:")
+    owner.register(
+        "people", pd.DataFrame({"who": range(40), "age": 30}), person="who", unique=True, bounds={"age": (0, 99)}
+    )
+    owner.register("days", pd.DataFrame({"day": range(50)}), public=True, columns=["day"])
+    owner.promise(epsilon=10**6, delta=1e-3)
+    owner.defaults(cost_per_query=1, max_keys=20)
+    return owner
+
+
+@pytest.fixture
+def analyst(owner):
+    return owner.grant("ana", budget=10**6)
+
+
+@pytest.mark.parametrize("epsilon", [np.float64(0.1), 0.1, Fraction(1, 10)])
+def test_a_tenth_is_a_tenth_whoever_wrote_it(analyst, epsilon):
+    assert analyst.query("SELECT COUNT(*) FROM people", epsilon=epsilon).cost.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("sql", [None, b"SELECT COUNT(*) FROM people", 5, ["SELECT 1"]])
+def test_a_question_is_text(analyst, sql):
+    for ask in (analyst.sql, analyst.query, analyst.cost, analyst.explain):
+        with pytest.raises(NotUnderstood, match="text"):
+            ask(sql)
+
+
+def test_an_error_at_run_time_points_into_the_text(analyst, owner):
+    """Keys of public tables are counted when the answer is bought, and a grant may have shrunk since the plan."""
+    sql = "SELECT d.day, COUNT(*) FROM people p JOIN days d ON p.age = d.day GROUP BY d.day"
+    query = analyst.query(sql)
+    for ask in (query.run, lambda: query.answered(max_cost=None)):
+        with pytest.raises(BadKey) as caught:
+            ask()
+        assert caught.value.sql == sql
+    kept = analyst.query("SELECT COUNT(*) FROM people", epsilon=500)
+    owner.grant("ana", budget=100)
+    with pytest.raises(BudgetExhausted) as refused:
+        kept.answered(max_cost=None)
+    assert refused.value.sql == kept.sql
+
+
+def test_a_limit_is_kept_before_anything_is_spent(analyst):
+    with pytest.raises(OverLimit):
+        analyst.query("SELECT COUNT(*) FROM people").run(max_cost=0.5)
+    assert analyst.budget.spent == 0
+
+
+@pytest.mark.parametrize("epsilon", [99, 101, 10**5, 10**6])
+def test_an_absurd_price_is_explained_at_once(analyst, epsilon):
+    text = " ".join(analyst.query("SELECT COUNT(*) FROM people", epsilon=epsilon).explain().text().split())
+    assert ("no limit in practice" in text) == (epsilon > 100)
+    assert "at most 100 %" in text
+
+
+def test_lazy_names_are_listed():
+    assert set(dpsql.__all__) <= set(dir(dpsql))
+    assert all(getattr(dpsql, name) is not None for name in dir(dpsql))
+
+
+def test_the_other_side_of_every_question_is_a_dpsql_error(analyst):
+    for sql in ("", "SELECT", "DROP TABLE people", "SELECT who FROM people", "SELECT COUNT(*) FROM nowhere", "\x00"):
+        with pytest.raises(DpsqlError) as caught:
+            analyst.sql(sql)
+        assert caught.value.sql == sql

@@ -1,0 +1,59 @@
+"""A refusal names a price that would fit, in the currency of prices, and that price is granted."""
+
+import re
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BudgetExhausted
+
+COUNT = "SELECT COUNT(*) FROM people"
+SUMS = "SELECT city, SUM(age), COUNT(*) FROM people GROUP BY city"
+
+
+def analyst_of(*, delta=1e-6, budget=1, town=False):
+    owner = dpsql.open(":memory:")
+    rows = pd.DataFrame({"who": range(400), "city": ["a", "b"] * 200, "town": ["x", "y"] * 200, "age": 30})
+    keys = {"city": ["a", "b"], "town": "private"}
+    owner.register("people", rows, person="who", unique=True, keys=keys, bounds={"age": (0, 99)})
+    owner.promise(epsilon=2, delta=delta)
+    owner.defaults(cost_per_query=0.1, max_keys=100, selection_share=0.25)
+    if town:
+        owner.defaults(delta_per_query=delta / 4)
+    return owner.grant("ana", budget=budget)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("sql", [COUNT, SUMS])
+def test_what_would_fit_does_fit(delta, sql):
+    analyst = analyst_of(delta=delta)
+    analyst.sql("SELECT SUM(age) FROM people", epsilon=0.634)
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(sql, epsilon=0.7)
+    error = caught.value
+    assert "costs 0.7, more than your grant has left" in error.what
+    assert "ρ" not in str(error)
+    price = re.search(r"epsilon=([0-9.]+) would fit", error.fix)[1]
+    assert 0.3 <= float(price) <= 0.37
+    assert analyst.sql(sql, epsilon=float(price)).cost.epsilon > 0
+
+
+def test_where_nothing_fits_nothing_is_offered():
+    analyst = analyst_of(delta=0, budget=1)
+    analyst.sql(COUNT, epsilon=1)
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(SUMS, epsilon=0.5)
+    assert "would fit" not in caught.value.fix
+    assert "nothing of this kind fits" in caught.value.fix
+
+
+def test_a_lack_of_delta_is_not_cured_by_a_smaller_price():
+    """Each search for groups takes a quarter of δ, half of which is reserved: the third finds nothing left."""
+    analyst = analyst_of(town=True, budget=2)
+    for low in (1, 2):
+        analyst.sql(f"SELECT town, SUM(age) FROM people WHERE age > {low} GROUP BY town", epsilon=0.1)
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql("SELECT town, SUM(age) FROM people WHERE age > 3 GROUP BY town", epsilon=0.1)
+    assert "would fit" not in caught.value.fix
+    assert "δ" in caught.value.fix

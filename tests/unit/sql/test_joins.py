@@ -1,0 +1,134 @@
+"""What a join equates: the tie of two owners, filters in disguise, and what is said where there is no tie."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsql.errors import NotSupported, TwoPeople
+from dpsql.sql.check import check
+from dpsql.sql.joins import tie_of, ties
+from dpsql.sql.uses import Role
+
+from clinic import CLINIC, resolved
+
+TABLES = CLINIC.policy.tables
+
+
+def filtered(sql: str) -> set[str]:
+    """The columns a query filters by."""
+    return {column.name for use in resolved(sql).uses if use.role is Role.FILTER for column in use.columns}
+
+
+def met(sql: str) -> list[bool]:
+    return [meeting.equal_owners for meeting in resolved(sql).meetings]
+
+
+@pytest.mark.parametrize(
+    ("condition", "tied"),
+    [
+        ("p.house = v.house AND p.number = v.number", True),
+        ("v.number = p.number AND p.house = v.house AND p.age > 3", True),
+        ("p.house = v.house", False),  # half a person
+        ("p.house = v.number AND p.number = v.house", False),
+        ("p.house = v.house AND p.number = v.number + 0", False),
+        ("p.house = v.house AND p.number >= v.number", False),
+        ("p.house = v.house AND (p.number = v.number OR p.age = 3)", False),
+        ("p.house = v.house AND NOT p.number <> v.number", False),
+        ("p.house = v.house AND p.number = p.number", False),
+    ],
+)
+def test_every_part_of_the_person_is_equated(condition, tied):
+    assert met(f"SELECT COUNT(*) FROM people p JOIN visits v ON {condition}") == [tied]
+
+
+def test_using_ties_as_on_does():
+    assert met("SELECT COUNT(*) FROM people JOIN visits USING (house, number)") == [True]
+    assert met("SELECT COUNT(*) FROM people JOIN visits USING (house)") == [False]
+
+
+@pytest.mark.parametrize(
+    ("sql", "tied"),
+    [
+        ("SELECT COUNT(*) FROM tests t JOIN visits v ON t.visit = v.visit", True),
+        ("SELECT COUNT(*) FROM visits v JOIN tests t ON t.visit = v.visit", True),
+        ("SELECT COUNT(*) FROM tests t JOIN tests u ON t.visit = u.visit", True),
+        ("SELECT COUNT(*) FROM tests t JOIN tests u ON t.result = u.result", False),
+        ("SELECT COUNT(*) FROM tests t JOIN people p ON t.visit = p.age", False),
+        ("SELECT COUNT(*) FROM (SELECT visit AS x FROM tests) t JOIN visits v ON t.x = v.visit", True),
+        ("SELECT COUNT(*) FROM (SELECT visit + 0 AS x FROM tests) t JOIN visits v ON t.x = v.visit", False),
+    ],
+)
+def test_the_key_of_a_path_ties_the_tables_it_leads_through(sql, tied):
+    assert met(sql) == [tied]
+
+
+def test_a_person_of_one_table_does_not_stand_for_another():
+    """The third table must be tied itself."""
+    sql = "SELECT COUNT(*) FROM people p JOIN visits v USING (house, number) JOIN visits w ON p.house = v.house"
+    assert met(sql) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("condition", "names"),
+    [
+        ("p.house = v.house AND p.number = v.number", set()),
+        ("p.house = v.house AND p.number = v.number AND p.age = v.cost", set()),
+        ("p.house = v.house AND p.number = v.number AND p.age > 3", {"age"}),
+        ("p.house = v.house AND p.number = v.number AND p.name = v.note", {"name", "note"}),
+        ("p.house = v.house AND p.number = v.number AND p.number = v.cost", {"number", "cost"}),
+        ("p.house = v.house", {"house"}),  # hidden, and without its other half no tie
+    ],
+)
+def test_hidden_columns_are_filtered_by_unless_they_tie(condition, names):
+    assert filtered(f"SELECT COUNT(*) FROM people p JOIN visits v ON {condition}") == names
+
+
+def test_a_tie_may_be_said_twice():
+    sql = (
+        "SELECT COUNT(*) FROM people p JOIN people q ON p.house = q.house AND p.number = q.number JOIN visits v "
+        "ON p.house = v.house AND p.number = v.number AND q.house = v.house AND q.number = v.number"
+    )
+    assert filtered(sql) == set()
+
+
+def test_public_tables_tie_nobody():
+    assert filtered("SELECT COUNT(*) FROM people p JOIN codes c ON p.name = c.label") == {"name", "label"}
+    assert filtered("SELECT COUNT(*) FROM people p JOIN codes c ON p.age = c.code") == set()
+
+
+def test_the_ties_of_two_tables():
+    assert set(ties(TABLES["tests"], TABLES["visits"])) == {frozenset({(("tests", "visit"), ("visits", "visit"))})}
+    assert list(ties(TABLES["tests"], TABLES["people"])) == []
+    assert tie_of(TABLES["people"], TABLES["visits"]) == (
+        "people.house = visits.house AND people.number = visits.number"
+    )
+    assert tie_of(TABLES["tests"], TABLES["people"]) is None
+    assert tie_of(TABLES["meters"], TABLES["people"]) is None
+    assert tie_of(TABLES["meters"], TABLES["meters"]) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "fix"),
+    [
+        (
+            "SELECT COUNT(*) FROM people p JOIN visits v ON p.age = v.cost",
+            "join on the patient, without a conversion: people.house = visits.house AND people.number = visits.number",
+        ),
+        (
+            "SELECT COUNT(*) FROM tests t JOIN people p ON t.visit = p.age",
+            "no columns of the two say that both rows are of one patient: ask about each table by itself",
+        ),
+    ],
+)
+def test_a_refused_join_says_what_would_tie_it(sql, fix):
+    with pytest.raises(TwoPeople) as caught:
+        check(resolved(sql))
+    assert caught.value.fix == fix
+
+
+@pytest.mark.parametrize("between", [",", "CROSS JOIN"])
+def test_a_comma_is_told_where_its_condition_belongs(between):
+    with pytest.raises(NotSupported) as caught:
+        resolved(f"SELECT COUNT(*) FROM tests {between} visits WHERE tests.visit = visits.visit")
+    assert caught.value.fix.endswith("JOIN … ON tests.visit = visits.visit")
+    assert "partner" not in caught.value.why
