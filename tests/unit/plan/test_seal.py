@@ -1,5 +1,3 @@
-from dpsql.sql.rewrite import Unprotected
-
 """A plan whose event promises less than its noise and statements cost is never charged (rule 11)."""
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.seal import seal
 from dpsql.privacy.events import DiscreteGaussian, Pure
 from dpsql.privacy.unit import Neighbours
+from dpsql.sql.rewrite import Unprotected
 
 QUESTIONS = {
     "laplace": "SELECT COUNT(*) FROM visits",
