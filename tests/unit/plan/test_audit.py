@@ -107,7 +107,9 @@ TAMPERED = [
 
 
 @pytest.mark.parametrize(
-    ("tamper", "name"), [(tamper, name) for tamper, names in TAMPERED for name in names], ids=lambda each: str(each)
+    ("tamper", "name"),
+    [(tamper, name) for tamper, names in TAMPERED for name in names],
+    ids=lambda each: getattr(each, "__name__", each),
 )
 def test_a_record_that_was_changed_is_found_out(tamper, name):
     record = record_of(PLANS[name])
