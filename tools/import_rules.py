@@ -51,7 +51,8 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
     "numpy": NUMPY,
     "dp_accounting": {"accounting/pld.py"},
     "sqlglot": {
-        f"sql/parse{part}.py" for part in ("", "_calls", "_grammar", "_operators", "_reading", "_select", "_tokens")
+        "sql/parse.py",
+        *(f"sql/parsing/{part}.py" for part in ("calls", "grammar", "operators", "reading", "select", "tokens")),
     },
     "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},
     "sqlite3": {"ledger/sqlite.py"},

@@ -21,8 +21,8 @@ from dpsql.sql.functions.mathematics import MATHEMATICS
 from dpsql.sql.functions.rounding import ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
-from dpsql.sql.parse_functions import OTHER_NAMES
-from dpsql.sql.parse_refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
+from dpsql.sql.parsing.functions import OTHER_NAMES
+from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "supported-sql.md"

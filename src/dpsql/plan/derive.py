@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsql.catalog.model import Catalog
-from dpsql.plan.derive_joins import of_join
-from dpsql.plan.derive_rows import of_filter, of_group, of_project, of_rank
-from dpsql.plan.derive_states import State, Totals, Value, refused
-from dpsql.plan.derive_tables import of_listed, of_scan
+from dpsql.plan.derivation.joins import of_join
+from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
+from dpsql.plan.derivation.states import State, Totals, Value, refused
+from dpsql.plan.derivation.tables import of_listed, of_scan
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpsql.accounting.account import Account
-from dpsql.plan.explain_json import Json, explained_json
-from dpsql.plan.explain_rules import RULES, Rule
-from dpsql.plan.explain_text import explained_text
+from dpsql.plan.explanation.json import Json, explained_json
+from dpsql.plan.explanation.rules import RULES, Rule
+from dpsql.plan.explanation.text import explained_text
 from dpsql.plan.price import Plan
 
 __all__ = ["RULES", "Explanation", "Rule", "explain"]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.errors import BudgetExhausted, DpsqlError
-from dpsql.plan.explain_promise import account_name
+from dpsql.plan.explanation.promise import account_name
 from dpsql.plan.seal import Sealed
 from dpsql.session.digits import shown_amount
 

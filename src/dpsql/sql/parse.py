@@ -14,14 +14,14 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from dpsql.errors import DpsqlError, NotSupported
-from dpsql.sql.parse_calls import CALLS
-from dpsql.sql.parse_grammar import require_well_formed
-from dpsql.sql.parse_operators import OPERATORS
-from dpsql.sql.parse_reading import Reader
-from dpsql.sql.parse_refusals import misread
-from dpsql.sql.parse_select import select
-from dpsql.sql.parse_text import Prepared, prepared, statements
-from dpsql.sql.parse_tokens import Tokens, nameless, tokens_of
+from dpsql.sql.parsing.calls import CALLS
+from dpsql.sql.parsing.grammar import require_well_formed
+from dpsql.sql.parsing.operators import OPERATORS
+from dpsql.sql.parsing.reading import Reader
+from dpsql.sql.parsing.refusals import misread
+from dpsql.sql.parsing.select import select
+from dpsql.sql.parsing.text import Prepared, prepared, statements
+from dpsql.sql.parsing.tokens import Tokens, nameless, tokens_of
 from dpsql.sql.syntax import At, Parsed, Select
 
 __all__ = ["parse", "statements"]

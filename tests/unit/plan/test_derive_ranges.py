@@ -6,8 +6,8 @@ import pytest
 from derive_trees import BOOLEAN, DOUBLE, INTEGER, TEXT, ref, whole
 
 from dpsql.errors import InternalError
-from dpsql.plan.derive_ranges import added, range_of
-from dpsql.plan.derive_states import Fact, Range
+from dpsql.plan.derivation.ranges import added, range_of
+from dpsql.plan.derivation.states import Fact, Range
 from dpsql.sql import inner
 from dpsql.sql.scalars import Apply, Constant
 

@@ -13,7 +13,7 @@ from explain_plans import ACCOUNTS, CHANGE_ONE, GRANT, HOSPITAL, PROMISE, hospit
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Mode, Noise
 from dpsql.plan.explain import RULES, explain
-from dpsql.plan.explain_tree import derivation
+from dpsql.plan.explanation.tree import derivation
 from dpsql.privacy.events import DiscreteGaussian
 from dpsql.sql.emit import statement_text
 

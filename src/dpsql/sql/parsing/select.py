@@ -8,10 +8,10 @@ from typing import Final
 
 from sqlglot import exp
 
-from dpsql.sql import parse_literals as literals
-from dpsql.sql.parse_calls import sort_keys, star
-from dpsql.sql.parse_reading import Reader, hull
-from dpsql.sql.parse_refusals import CLAUSES, NO_RULE, Lesson, construct, misread, unsupported
+from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.calls import sort_keys, star
+from dpsql.sql.parsing.reading import Reader, hull
+from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, misread, unsupported
 from dpsql.sql.syntax import (
     CommonTable,
     Derived,

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive_states import (
+from dpsql.plan.derivation.states import (
     KEYS,
     NOTHING,
     ROWS,

@@ -10,10 +10,10 @@ from typing import Final
 from sqlglot import exp
 
 from dpsql.catalog.types import SqlType
-from dpsql.sql import parse_literals as literals
-from dpsql.sql.parse_functions import NULL, part_of, unit_of
-from dpsql.sql.parse_reading import Convert, Reader, Rule, hull, own_place
-from dpsql.sql.parse_refusals import NO_RULE, Lesson, construct, misread, unsupported
+from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.functions import NULL, part_of, unit_of
+from dpsql.sql.parsing.reading import Convert, Reader, Rule, hull, own_place
+from dpsql.sql.parsing.refusals import NO_RULE, Lesson, construct, misread, unsupported
 from dpsql.sql.syntax import At, Call, Expression, Literal, Name
 
 _WHOLE: Final = re.compile(r"\s*(-?)(\d+)\s*")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dpsql.errors import NotSupported, NotUnderstood
-from dpsql.sql.parse_refusals import SIGNS, excerpt, unsupported
+from dpsql.sql.parsing.refusals import SIGNS, excerpt, unsupported
 from dpsql.sql.syntax import Purpose
 
 MAX_CHARACTERS: Final = 1_000_000

@@ -14,10 +14,10 @@ from dpsql.catalog.model import Mode, Value
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.plan.expected import Expectation, expected
-from dpsql.plan.explain_facts import assumes, not_covered
-from dpsql.plan.explain_promise import account_name, cost, price_of, promise
-from dpsql.plan.explain_rules import RULES
-from dpsql.plan.explain_tree import Node, derivation
+from dpsql.plan.explanation.facts import assumes, not_covered
+from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
+from dpsql.plan.explanation.rules import RULES
+from dpsql.plan.explanation.tree import Node, derivation
 from dpsql.plan.notes import notes
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.reach import slot_l1, slot_l2_squared

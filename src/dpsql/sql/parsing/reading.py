@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from dpsql.sql import parse_literals as literals
-from dpsql.sql.parse_refusals import MISSING_PARENTHESES, Lesson, clause, construct, misread, unsupported
-from dpsql.sql.parse_tokens import Tokens
+from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.refusals import MISSING_PARENTHESES, Lesson, clause, construct, misread, unsupported
+from dpsql.sql.parsing.tokens import Tokens
 from dpsql.sql.syntax import At, Call, Expression, Identifier
 
 MAX_COPIES: Final = 10_000

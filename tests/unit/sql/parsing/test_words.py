@@ -7,7 +7,7 @@ import pytest
 
 from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
-from dpsql.sql.parse_words import RESERVED
+from dpsql.sql.parsing.words import RESERVED
 
 
 def test_reserved_words_are_those_of_duckdb() -> None:

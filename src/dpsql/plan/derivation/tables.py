@@ -9,7 +9,7 @@ from typing import Final
 from dpsql.catalog.model import Catalog, TablePolicy, Value
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive_states import NOTHING, Fact, Ids, Owned, Pending, Public, State, refused
+from dpsql.plan.derivation.states import NOTHING, Fact, Ids, Owned, Pending, Public, State, refused
 from dpsql.sql.relations import Column, Listed, Scan
 
 

@@ -27,7 +27,7 @@ from dpsql.sql.slots import Slot, SlotKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One line of a derivation, the rules it applies (`explain_rules.RULES`), and what it rests on."""
+    """One line of a derivation, the rules it applies (`rules.RULES`), and what it rests on."""
 
     text: str
     rules: tuple[str, ...] = ()

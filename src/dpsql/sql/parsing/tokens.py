@@ -17,7 +17,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.errors import BadParameter, NotSupported
-from dpsql.sql.parse_refusals import (
+from dpsql.sql.parsing.refusals import (
     CLAUSES,
     FROM_FIRST,
     PRIVATE_STEP,
@@ -31,7 +31,7 @@ from dpsql.sql.parse_refusals import (
     misread,
     unsupported,
 )
-from dpsql.sql.parse_text import Prepared
+from dpsql.sql.parsing.text import Prepared
 from dpsql.sql.syntax import At
 
 DIALECTS: Final = frozenset({"duckdb"})

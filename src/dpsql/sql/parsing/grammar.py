@@ -14,9 +14,9 @@ from typing import Final
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dpsql.sql.parse_refusals import misread
-from dpsql.sql.parse_tokens import Tokens
-from dpsql.sql.parse_words import RESERVED
+from dpsql.sql.parsing.refusals import misread
+from dpsql.sql.parsing.tokens import Tokens
+from dpsql.sql.parsing.words import RESERVED
 
 STRING, NUMBER, QUOTED, END = "'", "0", '"', ""
 """What stands for a text, a number, a name in quotes, and the end."""

@@ -8,10 +8,10 @@ from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.plan.expected import Certainty, expected
-from dpsql.plan.explain_facts import assumes, not_covered
-from dpsql.plan.explain_promise import cost, promise
-from dpsql.plan.explain_rules import RULES
-from dpsql.plan.explain_tree import Node, derivation
+from dpsql.plan.explanation.facts import assumes, not_covered
+from dpsql.plan.explanation.promise import cost, promise
+from dpsql.plan.explanation.rules import RULES
+from dpsql.plan.explanation.tree import Node, derivation
 from dpsql.plan.notes import notes
 from dpsql.plan.price import Plan
 from dpsql.plan.wording import THIN, percent

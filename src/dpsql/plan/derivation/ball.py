@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpsql.plan.derive_ranges import ends, range_of, require_fits
-from dpsql.plan.derive_states import Coordinate, Factor, Facts, Norm, Owned, Role, refused, whole
+from dpsql.plan.derivation.ranges import ends, range_of, require_fits
+from dpsql.plan.derivation.states import Coordinate, Factor, Facts, Norm, Owned, Role, refused, whole
 from dpsql.sql.relations import Total
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, substituted, walk
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive_ball import meaning_of, norm_of, role_of
-from dpsql.plan.derive_ranges import added, ends, range_of, type_of
-from dpsql.plan.derive_states import (
+from dpsql.plan.derivation.ball import meaning_of, norm_of, role_of
+from dpsql.plan.derivation.ranges import added, ends, range_of, type_of
+from dpsql.plan.derivation.states import (
     ROWS,
     Coordinate,
     Fact,
@@ -33,7 +33,7 @@ from dpsql.plan.derive_states import (
     types_in,
     whole,
 )
-from dpsql.plan.derive_tables import unique_numbers
+from dpsql.plan.derivation.tables import unique_numbers
 from dpsql.sql.relations import Filter, Group, Project, Rank, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 

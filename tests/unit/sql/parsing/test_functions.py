@@ -10,7 +10,7 @@ import pytest
 
 from dpsql.sql.functions import FUNCTIONS
 from dpsql.sql.parse import parse
-from dpsql.sql.parse_functions import NOT_CALLABLE, OTHER_NAMES, PARTS, UNITS
+from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES, PARTS, UNITS
 from dpsql.sql.syntax import Call, Expression, Literal
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
 

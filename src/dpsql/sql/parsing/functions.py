@@ -7,7 +7,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType
-from dpsql.sql.parse_refusals import NO_RULE, Lesson, unsupported
+from dpsql.sql.parsing.refusals import NO_RULE, Lesson, unsupported
 from dpsql.sql.syntax import At, Call, Expression, Literal
 
 Arguments: TypeAlias = tuple[Expression, ...]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive_states import Facts, Range, refused, whole
+from dpsql.plan.derivation.states import Facts, Range, refused, whole
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 
 LARGEST: Final = 2**126
@@ -147,7 +147,7 @@ def _down_weighted(arguments: _Arguments, facts: Facts) -> Range:
 
 
 def _shrink(arguments: _Arguments, facts: Facts) -> Range:
-    """A value times a factor between 0 and 1, toward zero. `derive_ball` refuses every other factor."""
+    """A value times a factor between 0 and 1, toward zero. `ball` refuses every other factor."""
     value, _factor = arguments
     range_ = _integer(value, facts)
     low, high = ends(range_)

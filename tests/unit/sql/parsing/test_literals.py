@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpsql.errors import DpsqlError, NotSupported
 from dpsql.sql.parse import parse
-from dpsql.sql.parse_literals import number
+from dpsql.sql.parsing.literals import number
 from dpsql.sql.syntax import Call, Literal
 
 CONNECTION = duckdb.connect()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsql.sql.parse import statements
-from dpsql.sql.parse_text import MAX_CHARACTERS, prepared
+from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Final
 from sqlglot import exp
 
 from dpsql.errors import BadName, NotSupported
-from dpsql.sql import parse_literals as literals
-from dpsql.sql.parse_functions import called
-from dpsql.sql.parse_operators import moved, unwrapped
-from dpsql.sql.parse_reading import Reader, Rule, hull, own_place
-from dpsql.sql.parse_refusals import CLAUSES, NO_RULE, Lesson, construct, unsupported
+from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.functions import called
+from dpsql.sql.parsing.operators import moved, unwrapped
+from dpsql.sql.parsing.reading import Reader, Rule, hull, own_place
+from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, unsupported
 from dpsql.sql.syntax import At, Call, Expression, Frame, FrameUnit, Over, SortKey, Star
 
 

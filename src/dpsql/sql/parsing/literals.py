@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
-from dpsql.sql.parse_refusals import NO_RULE, STRINGS, Lesson, excerpt, misread, unsupported
+from dpsql.sql.parsing.refusals import NO_RULE, STRINGS, Lesson, excerpt, misread, unsupported
 from dpsql.sql.syntax import At, Identifier, Literal
 
 MAX_INTEGER: Final = 2**63 - 1

@@ -1,0 +1,1 @@
+"""What `plan.derive` knows about each operator. It shares no function with the stages it checks."""

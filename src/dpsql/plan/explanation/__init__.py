@@ -1,0 +1,1 @@
+"""What `plan.explain` says, part by part."""
