@@ -1,16 +1,20 @@
-"""Several questions for one price: all are planned before the first is paid for."""
+"""Several questions for one price: all are planned, and known to fit together, before the first is paid for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import TracebackType
 from typing import Self
 
-from dpsql.errors import BadParameter
+from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.plan.explanation.promise import account_name
+from dpsql.privacy.events import Composed
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.answer_value import Answer
+from dpsql.session.charging import charge_of, require_few_keys
+from dpsql.session.digits import shown_amount
 from dpsql.session.query import Query
 from dpsql.session.terms import stated
 
@@ -59,8 +63,31 @@ class Batch:
             return
         whole = sum((question.weight for question in self.questions), Fraction(0))
         queries = [self.query(question.sql, self.total * question.weight / whole) for question in self.questions]
+        _require_payable(queries)
         for question, query in zip(self.questions, queries, strict=True):
-            question._answer = query.run()
+            question._answer = query.answered(max_cost=None)
+
+
+def _require_payable(queries: Sequence[Query]) -> None:
+    """Every account admits all of it at once: half a batch would be paid for and not told. A twin is paid for once."""
+    paying = [query for query in queries if query.is_charged]
+    if not paying:
+        return
+    place = paying[0].place
+    for query in paying:
+        require_few_keys(query.sealed, place.engine)
+    asked = (charge_of(query.sealed, analyst=place.grant.to, dialect=place.dialect) for query in paying)
+    charges = {replace(charge, sql="") for charge in asked}  # the ledger knows twins whatever their text
+    whole = Composed(tuple(charge.event for charge in charges))
+    short = [account for account in place.accounts if not account.admits(whole)]
+    if short:
+        price = shown_amount(sum((charge.cost for charge in charges), Fraction(0)))
+        left = shown_amount(max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in short)))
+        raise BudgetExhausted(
+            f"the questions cost {price} together, more than {' and '.join(map(account_name, short))} can pay",
+            why="a batch that ends in the middle would be paid for in part and told in part; nothing was spent",
+            fix=f"ask for less: in ε, {left} is left; or ask fewer questions",
+        )
 
 
 def batch(query: Callable[[str, Fraction], Query], *, total: Number) -> Batch:

@@ -15,31 +15,35 @@ from dpsql.sql.rewrite import Measuring
 
 def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> Receipt:
     """A durable receipt, or BudgetExhausted and nothing spent."""
+    require_few_keys(sealed, engine)
+    return ledger.charge(charge_of(sealed, analyst=analyst, dialect=engine.capabilities.dialect))
+
+
+def charge_of(sealed: Sealed, *, analyst: str, dialect: str) -> Charge:
+    """What the ledger is asked to write down for a plan."""
     plan = sealed.plan
-    dialect = engine.capabilities.dialect
-    _require_few_keys(sealed, engine)
     if plan.charged is None:
         raise InternalError("a free plan would be charged", why="a bug in dpsql", fix="report the query")
-    return ledger.charge(
-        Charge(
-            analyst=analyst,
-            question=question_of(plan.recalled),
-            event=plan.charged,
-            cost=plan.terms.cost,
-            steps=len(plan.steps),
-            sql=plan.bounded.query.text,
-            record=plan_record(plan, dialect=dialect),
-        )
+    return Charge(
+        analyst=analyst,
+        question=question_of(plan.recalled),
+        event=plan.charged,
+        cost=plan.terms.cost,
+        steps=len(plan.steps),
+        sql=plan.bounded.query.text,
+        record=plan_record(plan, dialect=dialect),
     )
 
 
-def _require_few_keys(sealed: Sealed, engine: Engine) -> None:
+def require_few_keys(sealed: Sealed, engine: Engine) -> None:
     """Keys of public tables are counted before anything is paid: they are public, and may be too many."""
     rewritten = sealed.plan.rewritten
     count = rewritten.key_count if isinstance(rewritten, Measuring) else None
     limit = sealed.plan.bounded.query.catalog.policy.defaults.max_keys
-    if count is None or limit is None:
+    if count is None:
         return
+    if limit is None:
+        raise InternalError("public keys without a limit", why="a bug in dpsql", fix="report the query")
     ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
     if not isinstance(number, int) or number > limit:
         raise too_many_keys(limit)

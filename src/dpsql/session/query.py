@@ -17,6 +17,7 @@ from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import Ask, asked, stated
+from dpsql.sql.syntax import Purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -32,6 +33,11 @@ class Query:
     def cost(self) -> Cost:
         """What running it would be charged; nothing where a stored release or public tables answer it."""
         return Cost(epsilon=self.sealed.plan.cost, delta=self.sealed.price.delta)
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether answering it is paid for: an explanation of it, what is stored and what is public are free."""
+        return self.sealed.plan.charged is not None and self.sealed.plan.bounded.query.purpose is Purpose.ANSWER
 
     @property
     def margins(self) -> Mapping[str, Fraction | None]:

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 import dpsql
+import dpsql.session.query
+from dpsql.errors import BadKey
 
 
 @pytest.fixture
@@ -37,6 +39,60 @@ def test_the_price_is_shared_by_weight(analyst):
 def test_nothing_is_paid_where_one_question_is_refused(analyst):
     with pytest.raises(dpsql.Refused):
         analyst.run(["SELECT COUNT(*) FROM people", "SELECT * FROM people"], total=0.5)
+    assert analyst.budget.spent == 0
+
+
+PRICED = ["SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people", "SELECT COUNT(*) FROM people WHERE age > 9"]
+
+
+def test_nothing_is_paid_where_the_questions_do_not_fit_together(analyst):
+    """Each costs 1, as much as the whole grant: the first alone would fit."""
+    with pytest.raises(dpsql.BudgetExhausted, match=r"cost 3 together, more than the promise and your grant"):
+        analyst.run(PRICED, total=3)
+    assert analyst.budget.spent == 0
+    assert len(analyst.run(PRICED, total=1)) == 3
+    assert analyst.budget.spent == 1
+
+
+def test_what_is_left_after_another_question_counts(analyst):
+    analyst.sql(PRICED[0], epsilon=0.5)
+    with pytest.raises(dpsql.BudgetExhausted, match=r"in ε, 0\.5 is left"):
+        analyst.run(PRICED[1:], total=0.6)
+    assert analyst.budget.spent == Fraction(1, 2)
+
+
+def test_a_question_asked_twice_and_an_explanation_fit(analyst):
+    """Twins are one payment, and an explanation none: 1/3 for the count, 1/3 for nothing, 1/3 for the plan."""
+    twin = "select count(*)  from people"
+    one, two, plan = analyst.run([PRICED[0], twin, f"EXPLAIN PRIVACY {PRICED[1]}"], total=3)
+    assert one["COUNT(*)"][0].value == two.rows[0][0].value
+    assert [answer.cost.epsilon for answer in (one, two, plan)] == [1, 0, 0]
+    assert analyst.budget.spent == 1
+
+
+def test_a_question_is_planned_once(analyst, monkeypatch):
+    planned = []
+    real = dpsql.session.query.plan_of
+
+    def counted(text, *rest, **more):
+        planned.append(text)
+        return real(text, *rest, **more)
+
+    monkeypatch.setattr(dpsql.session.query, "plan_of", counted)
+    analyst.run(PRICED, total=0.5)
+    assert planned == PRICED
+
+
+def test_too_many_public_keys_are_found_before_anything_is_paid():
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(9), "ward": 1}), person="id", unique=True, columns=["ward"])
+    owner.register("wards", pd.DataFrame({"ward": range(5)}), public=True, columns=["ward"])
+    owner.promise(epsilon=1)
+    owner.defaults(max_keys=4)
+    analyst = owner.grant("ana", budget=1)
+    many = "SELECT w.ward, COUNT(*) FROM people p JOIN wards w ON p.ward = w.ward GROUP BY w.ward"
+    with pytest.raises(BadKey):
+        analyst.run(["SELECT COUNT(*) FROM people", many], total=1)
     assert analyst.budget.spent == 0
 
 
