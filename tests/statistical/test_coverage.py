@@ -159,7 +159,7 @@ def tried(sealed: Sealed, *, seed: int, louder: int = 1) -> Trial:
         {kind: float(size * value) for kind, size, value in zip(kinds, sizes, row[step.keys :], strict=True)}
         for row in rows
     )
-    receipt = Receipt(number=seed, attempt=1, salt=1)
+    receipt = Receipt(number=seed, paid=True, salt=1)
     return Trial(sealed=sealed, answer=told(sealed, receipt, (released,), ledger="coverage"), slots=slots)
 
 

@@ -120,7 +120,7 @@ def account(page: Page, analyst: str | None) -> Account:
 def charge(page: Page, asked: Charge) -> Receipt:
     """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event."""
     require_charge(asked)
-    source, own = account(page, None), account(page, asked.analyst)
+    promised, granted = account(page, None), account(page, asked.analyst)
     same = charge_digest(asked)
     paid = page.payments_for(same)
     for payment in paid:
@@ -129,14 +129,14 @@ def charge(page: Page, asked: Charge) -> Receipt:
     for payment in paid:
         if payment.attempts < ATTEMPTS:
             return _continued(page, payment)
-    own, source = own.charged(asked.event), source.charged(asked.event)
+    granted, promised = granted.charged(asked.event), promised.charged(asked.event)
     number = page.append(asked)
-    page.keep_account(asked.analyst, own)
-    page.keep_account(SOURCE, source)
+    page.keep_account(asked.analyst, granted)
+    page.keep_account(SOURCE, promised)
     page.keep_payment(
         Payment(number=number, same=same, question=question_digest(asked.question), steps=asked.steps, attempts=1)
     )
-    return Receipt(number=number, attempt=1, salt=page.salt(number))
+    return Receipt(number=number, paid=True, salt=page.salt(number))
 
 
 def _continued(page: Page, waiting: Payment) -> Receipt:
@@ -150,7 +150,7 @@ def _continued(page: Page, waiting: Payment) -> Receipt:
 def _receipt(page: Page, payment: Payment) -> Receipt:
     return Receipt(
         number=payment.number,
-        attempt=payment.attempts,
+        paid=False,
         salt=page.salt(payment.number),
         stored=released_steps(page, payment),
     )
@@ -186,8 +186,6 @@ def _release(page: Page, payment: Payment) -> Release:
     return Release(
         receipt=payment.number,
         analyst=paid.analyst,
-        question=paid.question,
-        cost=paid.cost,
         record=paid.record,
         steps=released_steps(page, payment),
     )

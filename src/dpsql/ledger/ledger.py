@@ -67,8 +67,9 @@ class Receipt:
     """Proof of payment: durable before the engine is asked anything."""
 
     number: int
-    attempt: int
-    """1, 2 or 3: a receipt without a complete release may be run again, at most 3 times in all."""
+    paid: bool
+    """True where it was paid for just now. A receipt without a complete release may be run again, at most 3 times in
+    all, and one with a complete release is told again: for nothing."""
     salt: int
     """63 bits from HMAC(ledger key, number), never negative: decides which groups a person keeps."""
     stored: tuple[ReleasedStep, ...] = ()
@@ -81,8 +82,6 @@ class Release:
 
     receipt: int
     analyst: str
-    question: Question
-    cost: Fraction
     record: str
     steps: tuple[ReleasedStep, ...]
 

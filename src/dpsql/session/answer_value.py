@@ -25,7 +25,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Cost:
-    """What an answer was charged, in ε of the account and in δ. Both are exact."""
+    """What an answer was charged, in ε of the account and in δ. Both are exact, and 0 where it was paid for before."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)

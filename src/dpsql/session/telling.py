@@ -27,11 +27,10 @@ from dpsql.sql.rewrite import Statement, Unprotected
 
 
 def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, ledger: str) -> Answer:
-    """The answer to a plan that has just been performed; free where all of it was stored when it was to be paid."""
+    """The answer to a plan that has just been performed; free where the receipt was paid for before."""
     plan = sealed.plan
     carried = tuple(noise.carried for noise in plan.noises)
-    again = len(receipt.stored) == len(plan.steps)
-    cost = Cost(epsilon=Fraction(0)) if again else Cost(epsilon=plan.terms.cost, delta=sealed.price.delta)
+    cost = Cost(epsilon=plan.terms.cost, delta=sealed.price.delta) if receipt.paid else Cost(epsilon=Fraction(0))
     return _answer(
         plan, _table(plan, carried, range(len(carried)), steps), cost=cost, receipt=receipt.number, ledger=ledger
     )

@@ -61,7 +61,7 @@ def without_noise(analyst: Analyst, sql: str, *, salt: int = 1, epsilon: Fractio
     if not sealed.plan.steps:
         return told_exactly(sealed, analyst.place.engine)
     steps = tuple(_scaled_back(step, sealed) for step in exact_steps(sealed, analyst.place.engine, salt=salt))
-    return told(sealed, Receipt(number=0, attempt=1, salt=salt), steps, ledger="")
+    return told(sealed, Receipt(number=0, paid=False, salt=salt), steps, ledger="")
 
 
 def _scaled_back(step: ExactStep, sealed: Sealed) -> ReleasedStep:

@@ -80,7 +80,7 @@ def test_a_restart_keeps_everything(open_, begun):
     second = open_()
     assert (second.id, second.account(), second.account("ana"), second.recall(asking().question)) == before
     resumed = second.charge(asking("unfinished", steps=2))
-    assert resumed == replace(again, attempt=2, stored=(FIRST,))  # with the same salt: the key is the same
+    assert resumed == replace(again, paid=False, stored=(FIRST,))  # with the same salt: the key is the same
     second.verify()
 
 
@@ -199,7 +199,7 @@ def test_a_fork_does_not_share_the_connection(monkeypatch, begun):
         with pytest.raises(LedgerBroken, match="another process"):
             ledger.charge(asking())
         ledger.close()  # the child's own end; the parent goes on
-    assert ledger.charge(asking()).attempt == 1
+    assert ledger.charge(asking()).paid
 
 
 # Processes
@@ -261,7 +261,7 @@ def test_a_crash_between_charge_and_store_leaves_the_charge(path, open_, end, be
     assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
     assert ledger.recall(asking().question) == ()
     resumed = ledger.charge(asking())
-    assert (resumed.number, resumed.attempt) == (int(out), 2)
+    assert (resumed.number, resumed.paid) == (int(out), False)
     assert ledger.account().spent.epsilon == TENTH
     ledger.verify()
 
@@ -282,7 +282,7 @@ def test_a_crash_before_the_commit_leaves_nothing(path, open_, begun):
     assert int(out) > 0
     ledger = open_()
     assert ledger.account().spent.epsilon == 0
-    assert ledger.charge(asking()).attempt == 1
+    assert ledger.charge(asking()).paid
     ledger.verify()
 
 

@@ -37,7 +37,7 @@ def test_a_receipt_is_durable_before_anything_is_read(owner, monkeypatch):
     query = analyst_of(owner, max_keys=10).query("SELECT COUNT(*) FROM people")
     monkeypatch.setattr(type(query.place.engine), "run", lambda *_, **__: pytest.fail("read before it was paid"))
     receipt = charged(query)
-    assert (receipt.attempt, receipt.stored) == (1, ())
+    assert (receipt.paid, receipt.stored) == (True, ())
     account = query.place.ledger.account("ana")
     assert account == account.grant(epsilon=10).charged(query.sealed.plan.charged)
 
@@ -47,7 +47,7 @@ def test_too_many_public_keys_cost_nothing(owner):
     with pytest.raises(BadKey):
         charged(query)
     assert query.place.ledger.account("ana").spent_epsilon == 0
-    assert charged(analyst_of(owner, max_keys=5).query(PER_WARD)).attempt == 1
+    assert charged(analyst_of(owner, max_keys=5).query(PER_WARD)).paid
 
 
 def test_what_does_not_fit_costs_nothing(owner):

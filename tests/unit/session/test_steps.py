@@ -77,6 +77,8 @@ def test_twins_that_ask_at_once_get_one_answer_for_one_price(analyst, sql, meet_
     assert values(one) == values(other)
     assert one.release == other.release
     assert analyst.budget.spent == expected
+    assert sorted([one.cost.epsilon, other.cost.epsilon]) == [0, 1]
+    assert min(one.cost.delta, other.cost.delta) == 0
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
@@ -106,7 +108,8 @@ def test_an_answer_that_was_interrupted_goes_on_after_its_last_stored_step(analy
     with pytest.raises(EngineFailed):
         analyst.sql(sql)
     spent = analyst.budget.spent
-    assert len(analyst.sql(sql)) == 2
+    again = analyst.sql(sql)
+    assert (len(again), again.cost.epsilon, again.cost.delta) == (2, 0, 0)
     assert analyst.budget.spent == spent
     assert len(asked) == 3
     assert asked[1] == asked[2] != asked[0]
