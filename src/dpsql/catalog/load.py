@@ -7,60 +7,43 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.lines import key_lines
 from dpsql.catalog.mistakes import Mistake, line_of
-from dpsql.catalog.model import (
-    Defaults,
-    Grant,
-    KeyPath,
-    Mode,
-    Noise,
-    Person,
-    Policy,
-    Promise,
-    TablePolicy,
-    Written,
-)
+from dpsql.catalog.model import KeyPath, Policy, TablePolicy, Written
 from dpsql.catalog.names import folded, listed
 from dpsql.catalog.ownership import settled
 from dpsql.catalog.sections import Section
+from dpsql.catalog.settings import (
+    DEFAULTS_KEYS,
+    GRANT_KEYS,
+    PERSON_KEYS,
+    PROMISE_KEYS,
+    defaults_of,
+    grant_of,
+    person_of,
+    promise_of,
+)
 from dpsql.catalog.tables import COLUMN_KEYS, TABLE_KEYS, table_of
 from dpsql.errors import BadPolicy
-from dpsql.privacy.unit import Neighbours
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("version", "source", "person", "promise", "defaults", "table", "grant"),
     "source": ("url", "ledger", "ledger_file", "data_version", "timeout"),
-    "person": ("name", "label", "relation", "group_size"),
-    "promise": ("epsilon", "delta", "delta_prime", "per", "across"),
-    "defaults": (
-        "cost_per_query",
-        "confidence",
-        "selection_share",
-        "delta_per_query",
-        "max_keys",
-        "mode",
-        "noise",
-    ),
+    "person": PERSON_KEYS,
+    "promise": PROMISE_KEYS,
+    "defaults": DEFAULTS_KEYS,
     "table": TABLE_KEYS,
     "column": COLUMN_KEYS,
-    "grant": ("to", "tables", "budget", "max_per_query", "expires"),
+    "grant": GRANT_KEYS,
 }
 """Every key there is, by the kind of its section. Anything else is an error."""
 
 _VARIABLE: Final = re.compile(r"\$\{(\w*)\}?")
 _AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
-_SAID_ANYWAY: Final[Mapping[str, tuple[str, str]]] = {
-    "per": ("forever", "what was told once is known for ever, so nothing of it is given back as time goes by"),
-    "across": ("all analysts", "analysts may pool what they learn, so they share one ceiling"),
-}
-"""Keys of a promise that say what holds anyway: for those who read and sign it."""
-_BY_OWNER: Final = "what is promised to people is decided by the owner of the data, never by default"
 
 
 def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Policy:
@@ -73,7 +56,7 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> P
         raise BadPolicy(
             f"{name}: the policy cannot be read: {reason}",
             why="without a policy nobody knows whom to protect, so nothing can be queried",
-            fix="check the path, or write a policy with dpsql init",
+            fix="check the path; docs/reference/policy.md has a complete example",
         ) from None
     return loads(text, name=name, environment=environment)
 
@@ -139,11 +122,11 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
         ledger_file=source.optional("ledger_file", values.text, None),
         data_version=source.optional("data_version", values.text, None),
         timeout=source.optional("timeout", values.seconds, None),
-        person=_person(top.section("person").only(KEYS["person"])),
-        promise=_promise(top.section("promise").only(KEYS["promise"])) if "promise" in top.data else None,
-        defaults=_defaults(top.section("defaults").only(KEYS["defaults"])),
+        person=person_of(top.section("person")),
+        promise=promise_of(top.section("promise")) if "promise" in top.data else None,
+        defaults=defaults_of(top.section("defaults")),
         tables=tables,
-        grants=tuple(_grant(section.only(KEYS["grant"])) for section in top.sections("grant")),
+        grants=tuple(map(grant_of, top.sections("grant"))),
     )
     return policy, _unconfirmed(waiting)
 
@@ -185,58 +168,3 @@ def _url(value: object, environment: Mapping[str, str]) -> str:
         return environment[name]
 
     return values.text(_VARIABLE.sub(filled, values.text(value)))
-
-
-def _person(section: Section) -> Person:
-    return Person(
-        name=section.optional("name", values.text, "person"),
-        label=section.optional("label", values.text, ""),
-        relation=section.optional(
-            "relation",
-            values.member_of(Neighbours, why="noise differs between the two by up to a factor of two"),
-            Neighbours.ADD_REMOVE,
-        ),
-        group_size=section.optional("group_size", values.count, 1),
-    )
-
-
-def _promise(section: Section) -> Promise:
-    epsilon = section.required(
-        "epsilon", values.share, why=_BY_OWNER, fix="write epsilon = 5.0, or what you can answer for"
-    )
-    delta = section.required("delta", values.share, why=_BY_OWNER, fix="write delta = 1e-6, or 0 for a pure promise")
-    for name, (word, why) in _SAID_ANYWAY.items():
-        section.optional(name, values.one_of((word,), why=why), word)
-    return Promise(
-        epsilon=epsilon,
-        delta=delta,
-        delta_prime=section.optional("delta_prime", values.share, delta / 2),
-    )
-
-
-def _defaults(section: Section) -> Defaults:
-    return Defaults(
-        cost_per_query=section.optional("cost_per_query", values.share, None),
-        confidence=section.optional("confidence", values.share, Fraction(19, 20)),
-        selection_share=section.optional("selection_share", values.share, None),
-        delta_per_query=section.optional("delta_per_query", values.share, None),
-        max_keys=section.optional("max_keys", values.count, None),
-        mode=section.optional(
-            "mode", values.member_of(Mode, why="it says how people in many groups are bounded"), None
-        ),
-        noise=section.optional("noise", values.member_of(Noise, why="each kind of noise has its own price"), None),
-    )
-
-
-def _grant(section: Section) -> Grant:
-    return Grant(
-        to=section.required(
-            "to", values.text, why="a grant is a limit of one analyst", fix='write to = "ana@example.org"'
-        ),
-        budget=section.required(
-            "budget", values.share, why=_BY_OWNER, fix="write budget = 1.0, at most promise.epsilon"
-        ),
-        max_per_query=section.optional("max_per_query", values.share, None),
-        tables=section.optional("tables", values.names, None),
-        expires=section.optional("expires", values.day, None),
-    )

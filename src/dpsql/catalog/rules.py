@@ -26,7 +26,7 @@ def mistakes(policy: Policy) -> Iterator[Mistake]:
         yield from (mistake.under("table", name) for mistake in table_mistakes(table))
     yield from _across_tables(policy)
     for index, grant in enumerate(policy.grants):
-        yield from (mistake.under("grant", index) for mistake in _grant(grant, policy))
+        yield from (mistake.under("grant", index) for mistake in grant_mistakes(grant, policy))
     yield from _twice_granted(policy.grants)
 
 
@@ -229,7 +229,8 @@ def _across_tables(policy: Policy) -> Iterator[Mistake]:
             widths.setdefault(len(table.person), name)
 
 
-def _grant(grant: Grant, policy: Policy) -> Iterator[Mistake]:
+def grant_mistakes(grant: Grant, policy: Policy) -> Iterator[Mistake]:
+    """What is wrong with one grant under this policy."""
     if policy.promise is None:
         yield Mistake(
             "a grant needs a [promise]",

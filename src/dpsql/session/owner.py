@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from math import ceil, exp
@@ -10,19 +10,17 @@ from types import TracebackType
 from typing import Literal, Self, Unpack
 
 from dpsql.catalog.declare import TableWords, declared, declared_types
-from dpsql.catalog.model import Catalog, Grant, Mode, Noise, Person, Policy, Promise
-from dpsql.catalog.names import folded
+from dpsql.catalog.model import Catalog, Grant, Policy, Promise
+from dpsql.catalog.settings import defaults_of, granted, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
-from dpsql.errors import BadParameter, NotPermitted
+from dpsql.errors import NotPermitted
 from dpsql.ledger.ledger import Ledger
-from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import Source
-from dpsql.require import Number, require_count, require_delta, require_epsilon, require_open_unit
+from dpsql.require import Number
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
 from dpsql.session.declared import Declared
-from dpsql.session.terms import stated
 
 
 class Owner:
@@ -68,22 +66,9 @@ class Owner:
         group_size: int | None = None,
     ) -> None:
         """Who is protected, in words; and which two databases must be hard to tell apart. The rest stays as it is."""
-        known = {each.value: each for each in Neighbours}
-        if relation is not None and relation not in known:
-            raise BadParameter(
-                f"relation={relation!r} is not known",
-                why="constants differ between the relations by up to a factor of two",
-                fix=f"use one of {', '.join(map(repr, known))}",
-            )
         policy = self._declared.policy
-        now = policy.person
-        person = Person(
-            name=now.name if name is None else name,
-            label=now.label if label is None else label,
-            relation=now.relation if relation is None else known[relation],
-            group_size=now.group_size if group_size is None else group_size,
-        )
-        require_count(group_size=person.group_size)
+        words = {"name": name, "label": label, "relation": relation, "group_size": group_size}
+        person = said("person", words, lambda section: person_of(section, policy.person))
         self._declared.adopt(replace(policy, person=person))
 
     def promise(self, *, epsilon: Number, delta: Number = 0, delta_prime: Number | None = None) -> str:
@@ -91,10 +76,8 @@ class Owner:
 
         Without `delta_prime`, half of δ is kept back for Gaussian noise.
         """
-        require_epsilon(epsilon=epsilon)
-        require_delta(delta=delta)
-        reserved = stated(delta) / 2 if delta_prime is None else stated(delta_prime)
-        promise = Promise(epsilon=stated(epsilon), delta=stated(delta), delta_prime=reserved)
+        words = {"epsilon": epsilon, "delta": delta, "delta_prime": delta_prime}
+        promise = said("promise", words, promise_of)
         before = self._declared.policy
         self._declared.adopt(replace(before, promise=promise))
         try:
@@ -121,19 +104,18 @@ class Owner:
         noise: Literal["laplace", "gaussian"] | None = None,
     ) -> None:
         """What a query gets unless it says otherwise. What is left out stays as it is."""
-        said: dict[str, object] = {
-            "cost_per_query": None if cost_per_query is None else stated(cost_per_query),
-            "confidence": None if confidence is None else stated(confidence),
-            "selection_share": None if selection_share is None else stated(selection_share),
-            "delta_per_query": None if delta_per_query is None else stated(delta_per_query),
+        words = {
+            "cost_per_query": cost_per_query,
+            "confidence": confidence,
+            "selection_share": selection_share,
+            "delta_per_query": delta_per_query,
             "max_keys": max_keys,
-            "mode": None if mode is None else Mode(mode),
-            "noise": None if noise is None else Noise(noise),
+            "mode": mode,
+            "noise": noise,
         }
-        _require_sensible(said)
-        given = {name: value for name, value in said.items() if value is not None}
         now = self._declared.policy
-        self._declared.adopt(replace(now, defaults=replace(now.defaults, **given)))  # type: ignore[arg-type]
+        defaults = said("defaults", words, lambda section: defaults_of(section, now.defaults))
+        self._declared.adopt(replace(now, defaults=defaults))
 
     def grant(
         self,
@@ -141,19 +123,16 @@ class Owner:
         *,
         budget: Number,
         max_per_query: Number | None = None,
-        tables: Iterable[str] | None = None,
-        expires: date | None = None,
+        tables: str | Iterable[str] | None = None,
+        expires: date | str | None = None,
     ) -> Analyst:
-        """A spending limit under the promise, and a place to ask from."""
-        require_epsilon(budget=budget)
-        grant = Grant(
-            to=to,
-            budget=stated(budget),
-            max_per_query=None if max_per_query is None else stated(max_per_query),
-            tables=None if tables is None else tuple(map(folded, tables)),
-            expires=expires,
-        )
-        return self.admit(grant)
+        """A spending limit under the promise, and a place to ask from: all tables unless some are named, for ever
+        unless a day (UTC) is."""
+        self._declared.under_promise()
+        account = self._ledger.account()  # the promise may be of an earlier opening
+        promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+        words = {"to": to, "budget": budget, "max_per_query": max_per_query, "tables": tables, "expires": expires}
+        return self.admit(granted(words, replace(self._declared.policy, promise=promise)))
 
     def analyst(self, name: str) -> Analyst:
         """The analyst of a grant in the policy file."""
@@ -212,23 +191,11 @@ class Owner:
         self.close()
 
 
-def _require_sensible(said: Mapping[str, object]) -> None:
-    for name, check in (
-        ("cost_per_query", require_epsilon),
-        ("confidence", require_open_unit),
-        ("selection_share", require_open_unit),
-        ("delta_per_query", require_open_unit),
-        ("max_keys", require_count),
-    ):
-        value = said[name]
-        if value is not None:
-            check(**{name: value})  # type: ignore[arg-type]
-
-
 def _odds(promise: Promise, person: str) -> str:
     """The promise in words: how far a fifty-fifty guess about one person can move."""
     at_most = ceil(1000 / (1 + exp(-promise.epsilon))) / 1000  # rounded up: it is a limit
+    slack = ", apart from δ" if promise.delta else ""
     return (
-        f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%} "
+        f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%}{slack} "
         f"(ε = {float(promise.epsilon):g}, δ = {float(promise.delta):g})."
     )

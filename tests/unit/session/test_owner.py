@@ -1,5 +1,8 @@
 """The owner: what may be declared, when, and that a refused declaration leaves nothing behind."""
 
+from datetime import date
+from fractions import Fraction
+
 import pandas as pd
 import pytest
 
@@ -197,3 +200,91 @@ def test_nobody_asks_before_the_promise():
 def test_an_analyst_without_a_grant_in_the_policy():
     with dpsql.open(":memory:") as owner, pytest.raises(NotPermitted, match="bob has no grant"):
         owner.analyst("bob")
+
+
+NAN = float("nan")
+
+
+class TestTheRulesOfTheFileHoldHereToo:
+    @pytest.mark.parametrize(
+        ("word", "words", "told"),
+        [
+            ("defaults", {"mode": "foo"}, "defaults.mode: 'foo' is not one of"),
+            ("defaults", {"noise": "foo"}, "defaults.noise: 'foo' is not one of"),
+            ("defaults", {"confidence": "abc"}, "defaults.confidence: 'abc' is not a finite number"),
+            ("defaults", {"confidence": NAN}, "defaults.confidence: nan is not a finite number"),
+            ("defaults", {"confidence": 1}, "defaults.confidence: must lie strictly between 0 and 1"),
+            ("defaults", {"cost_per_query": "1"}, "defaults.cost_per_query: '1' is not a finite number"),
+            ("defaults", {"cost_per_query": 11}, "defaults.cost_per_query: must be above 0 and at most promise"),
+            ("defaults", {"max_keys": True}, "defaults.max_keys: true is not a whole number"),
+            ("promise", {"epsilon": 10, "delta": 0, "delta_prime": "x"}, "promise.delta_prime: 'x' is not a finite"),
+            ("promise", {"epsilon": 10, "delta": 0, "delta_prime": 0.1}, "promise.delta_prime: must be between 0 and"),
+            ("promise", {"epsilon": 0}, "promise.epsilon: must be above 0"),
+            ("person", {"name": 5}, "person.name: 5 is not text"),
+            ("person", {"relation": "foo"}, "person.relation: 'foo' is not one of"),
+            ("person", {"group_size": 0}, "person.group_size: 0 is not a whole number of at least 1"),
+            ("grant", {"to": "bob", "budget": NAN}, "grant.budget: nan is not a finite number"),
+            ("grant", {"to": "bob", "budget": 11}, "grant.budget: must be above 0 and at most promise.epsilon"),
+            ("grant", {"to": "bob", "budget": 1, "max_per_query": -1}, "grant.max_per_query: must be above 0"),
+            ("grant", {"to": "bob", "budget": 1, "max_per_query": 2}, "grant.max_per_query: is above the budget"),
+            ("grant", {"to": "bob", "budget": 1, "tables": ["nosuch"]}, "grant.tables: no table nosuch is declared"),
+            (
+                "grant",
+                {"to": "bob", "budget": 1, "tables": "peple"},
+                "no table peple is declared. Did you mean people?",
+            ),
+            ("grant", {"to": "bob", "budget": 1, "tables": []}, "grant.tables: [] is empty"),
+            ("grant", {"to": "bob", "budget": 1, "expires": "soon"}, "grant.expires: 'soon' is not a date"),
+            ("grant", {"to": 5, "budget": 1}, "grant.to: 5 is not text"),
+        ],
+    )
+    def test_what_the_file_refuses_is_refused(self, opened, word, words, told):
+        owner = opened()
+        begun(owner)
+        before = owner.catalog
+        with pytest.raises(BadPolicy) as caught:
+            getattr(owner, word)(**words)
+        assert told in caught.value.what
+        assert owner.catalog == before
+        with pytest.raises(NotPermitted, match="no grant"):
+            owner._ledger.account("bob")
+
+    def test_a_grant_is_limited_to_a_table_named_alone_and_by_its_last_day(self, opened):
+        owner = opened()
+        begun(owner)
+        owner.register("wards", WARDS, public=True, columns=["beds"])
+        analyst = owner.grant("bob", budget=1, tables="People", expires="2999-01-01")
+        assert (analyst.place.grant.tables, analyst.place.grant.expires) == (("people",), date(2999, 1, 1))
+        assert analyst.sql(COUNT).cost.epsilon == 1
+        assert owner.grant("eve", budget=1, tables={"people", "wards"}).sql("SELECT SUM(beds) FROM wards").rows == (
+            (30,),
+        )
+        with pytest.raises(NotPermitted, match="ended on 2026-01-01"):
+            owner.grant("old", budget=1, expires="2026-01-01").sql(COUNT)
+
+    def test_words_that_are_not_said_stay_as_they_are(self, opened):
+        owner = opened()
+        begun(owner)
+        owner.person(name="pupil")
+        owner.defaults(mode="choose", confidence=0.9)
+        owner.defaults(noise="laplace")
+        policy = owner.catalog.policy
+        assert (policy.person.name, policy.person.relation.value) == ("pupil", "add_remove")
+        assert (policy.defaults.mode.value, policy.defaults.noise.value) == ("choose", "laplace")
+        assert (policy.defaults.cost_per_query, policy.defaults.confidence) == (1, Fraction(9, 10))
+
+    def test_a_grant_under_a_promise_of_an_earlier_opening_is_held_to_it(self, opened):
+        begun(opened())
+        owner = opened()
+        owner.register("people", PEOPLE, person="id", columns=["age"])
+        with pytest.raises(BadPolicy, match="at most promise.epsilon"):
+            owner.grant("bob", budget=11)
+        assert owner.grant("bob", budget=10).budget.total == 10
+
+
+def test_the_promise_in_words_says_what_delta_leaves_open(opened):
+    """1/(1 + e^-2) = 0.8808, rounded up."""
+    words = "Whatever is asked, for ever: a 50–50 guess about any one person becomes at most 88.1%"
+    assert opened().promise(epsilon=2, delta=1e-6) == f"{words}, apart from δ (ε = 2, δ = 1e-06)."
+    with dpsql.open(":memory:") as owner:
+        assert owner.promise(epsilon=2, delta=0) == f"{words} (ε = 2, δ = 0)."
