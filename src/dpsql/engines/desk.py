@@ -17,6 +17,7 @@ import duckdb
 
 from dpsql.catalog.spelling import ENGINE_TYPES, quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import hardened
 from dpsql.errors import EngineFailed, InternalError
 
@@ -147,7 +148,7 @@ def _cursor() -> duckdb.DuckDBPyConnection:
     process = os.getpid()
     with _opening:
         if process not in _opened:
-            _opened[process] = hardened(":memory:", read_only=False, memory_limit=MEMORY, threads=1)
+            _opened[process] = hardened(":memory:", Limits(memory_limit=MEMORY, threads=1), read_only=False)
         return _opened[process].cursor()
 
 

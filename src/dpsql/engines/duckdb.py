@@ -21,14 +21,13 @@ from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
 from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
-from dpsql.engines.engine import Limits, Rows, engine_failed
+from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
 from dpsql.privacy.exact import Exact
 from dpsql.require import require_positive
 
 T = TypeVar("T")
-OnFailure = Callable[[str, str], None]
 
 KEYS_AND_INTEGERS: Final = frozenset(
     {*INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", '"NULL"'}
@@ -86,21 +85,16 @@ class DuckdbEngine:
     def of_file(
         cls,
         path: str | os.PathLike[str],
+        limits: Limits = NO_LIMITS,
         /,
         *,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-        timeout: float | None = None,
         on_failure: OnFailure | None = None,
     ) -> DuckdbEngine:
-        """A database file, opened read-only.
-
-        `on_failure` is told the trace id and the kind of every failure: for the operator, never for the analyst.
-        """
+        """A database file, opened read-only."""
         if not Path(path).is_file():
             raise unreadable(f"there is no file {os.fspath(path)}", fix="check the path")
-        connection = hardened(os.fspath(path), read_only=True, memory_limit=memory_limit, threads=threads)
-        engine = cls(connection, timeout=timeout, on_failure=on_failure, file=True)
+        connection = hardened(os.fspath(path), limits, read_only=True)
+        engine = cls(connection, timeout=limits.timeout, on_failure=on_failure, file=True)
         replaced = engine._guarded(lambda cursor: redefined(_ask(cursor)))
         if replaced:
             engine.close()
@@ -111,26 +105,17 @@ class DuckdbEngine:
         return engine
 
     @classmethod
-    def in_memory(
-        cls,
-        *,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-        timeout: float | None = None,
-        on_failure: OnFailure | None = None,
-    ) -> DuckdbEngine:
+    def in_memory(cls, limits: Limits = NO_LIMITS, /, *, on_failure: OnFailure | None = None) -> DuckdbEngine:
         """An empty database; `add` copies tables into it."""
-        connection = hardened(":memory:", read_only=False, memory_limit=memory_limit, threads=threads)
-        return cls(connection, timeout=timeout, on_failure=on_failure, file=False)
+        connection = hardened(":memory:", limits, read_only=False)
+        return cls(connection, timeout=limits.timeout, on_failure=on_failure, file=False)
 
     @classmethod
-    def of_address(cls, address: str, limits: Limits, /) -> DuckdbEngine:
+    def of_address(cls, address: str, limits: Limits, /, *, on_failure: OnFailure | None = None) -> DuckdbEngine:
         """The engine at `memory:`, `duckdb:///absolute/path` or `duckdb://relative/path`; paths as they are written."""
-        memory_limit, threads, timeout = limits.memory_limit, limits.threads, limits.timeout
         if address == "memory:":
-            return cls.in_memory(memory_limit=memory_limit, threads=threads, timeout=timeout)
-        path = address.removeprefix("duckdb://")
-        return cls.of_file(path, memory_limit=memory_limit, threads=threads, timeout=timeout)
+            return cls.in_memory(limits, on_failure=on_failure)
+        return cls.of_file(address.removeprefix("duckdb://"), limits, on_failure=on_failure)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -169,9 +154,7 @@ class DuckdbEngine:
         with suppress(duckdb.Error):
             self._connection.close()
 
-    def add(
-        self, name: str, source: object, /, *, types: Mapping[str, SqlType] | None = None, delimiter: str = ","
-    ) -> None:
+    def add(self, name: str, source: object, /, *, types: Mapping[str, SqlType] | None = None) -> None:
         """Copies a table under `name`: what happens to `source` afterwards changes nothing.
 
         `source` is the path of a Parquet or CSV file, a pandas, polars or Arrow table, anything that exports an Arrow
@@ -180,7 +163,7 @@ class DuckdbEngine:
         """
         self._require_free(name)
         declared = dict(types or {})
-        trouble = self._attempt(lambda cursor: _add(cursor, name, source, declared, delimiter), None)
+        trouble = self._attempt(lambda cursor: _add(cursor, name, source, declared), None)
         with self._reading:
             self._schema = None
         if trouble is None:
@@ -204,7 +187,8 @@ class DuckdbEngine:
     def _require_free(self, name: str) -> None:
         if self._file:
             raise unreadable(
-                "tables cannot be added to a database file", fix="use DuckdbEngine.in_memory(), or add it to the file"
+                "tables cannot be added to a database file",
+                fix='declare tables of the file as [table.NAME] in the policy; others go into dpsql.open(":memory:")',
             )
         if not isinstance(name, str) or not name or "." in name:
             raise unreadable(f"{name!r} is no name of a table", fix="use a text without points")
@@ -274,8 +258,8 @@ class DuckdbEngine:
                 cursor.close()
 
 
-def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, types: Types, delimiter: str) -> None:
-    with opened_source(name, source, types, delimiter) as rows:
+def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, types: Types) -> None:
+    with opened_source(name, source, types) as rows:
         copy_table(cursor, name, rows, types)
 
 

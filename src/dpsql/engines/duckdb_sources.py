@@ -33,50 +33,48 @@ def _exact_path(path: Path) -> str:
     return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
 
 
-def file_scan(path: Path, *, delimiter: str) -> str:
+def file_scan(path: Path) -> str:
     """The statement that reads a Parquet or CSV file."""
     scan = _FILES.get(path.suffix.lower())
     if scan is None:
         raise unreadable(
             f"{path.name} is no kind of file that can be added",
-            fix=f"add a file ending in {', '.join(_FILES)}; open a DuckDB database with DuckdbEngine.of_file(path)",
+            fix=f"add a file ending in {', '.join(_FILES)}; a DuckDB database is the url of a policy",
         )
     if not path.is_file():
         raise unreadable(f"there is no file {path}", fix="check the path")
-    return scan(path, delimiter)
+    return scan(path)
 
 
-def _parquet_scan(path: Path, delimiter: str) -> str:
+def _parquet_scan(path: Path) -> str:
     # A folder called year=2020 would otherwise add a column.
     return f"SELECT * FROM read_parquet({_exact_path(path)}, hive_partitioning = false)"
 
 
-def _csv_scan(path: Path, delimiter: str) -> str:
+def _csv_scan(path: Path) -> str:
     """Every field is text here; declared types are cast in the copied table. Nothing is guessed from rows.
 
     A cast in this statement would be wrong: DuckDB moves TRY_CAST into its CSV reader, where it is an error.
     """
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in _header(path, delimiter))
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in _header(path))
     return (
         f"SELECT * FROM read_csv({_exact_path(path)}, auto_detect = false, header = true, "
-        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', nullstr = '', columns = {{{columns}}})"
+        f"delim = ',', quote = '\"', escape = '\"', nullstr = '', columns = {{{columns}}})"
     )
 
 
-def _header(path: Path, delimiter: str) -> list[str]:
+def _header(path: Path) -> list[str]:
     """The names in the first line of a CSV file."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader(file, delimiter=delimiter), [])
+            names = next(csv.reader(file), [])
     except (OSError, UnicodeError, csv.Error, TypeError):
         names = []
     require_names(names)
     return names
 
 
-_FILES: Final[Mapping[str, Callable[[Path, str], str]]] = MappingProxyType(
-    {".parquet": _parquet_scan, ".csv": _csv_scan}
-)
+_FILES: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType({".parquet": _parquet_scan, ".csv": _csv_scan})
 
 
 def readable(source: object, types: Types) -> object:
@@ -146,10 +144,10 @@ def require_columns(types: Types, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def opened_source(name: str, source: object, types: Types, delimiter: str) -> Iterator[object]:
+def opened_source(name: str, source: object, types: Types) -> Iterator[object]:
     """Something DuckDB can copy from. Files are read by a database of their own, which no question ever reaches."""
     if isinstance(source, str | os.PathLike):
-        scan = file_scan(Path(source), delimiter=delimiter)
+        scan = file_scan(Path(source))
         with duckdb.connect(":memory:", config=dict(LOADER)) as loader:
             yield loader.sql(scan).__arrow_c_stream__()
     elif isinstance(source, duckdb.DuckDBPyConnection):

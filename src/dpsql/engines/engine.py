@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.model import EngineTable, Value
@@ -25,6 +25,12 @@ class Limits:
     threads: int | None = None
     timeout: float | None = None
     """Seconds."""
+
+
+NO_LIMITS: Final = Limits()
+
+OnFailure: TypeAlias = Callable[[str, str], None]
+"""Told the trace id and the kind of a failure, and nothing an engine says: for the owner, never for the analyst."""
 
 
 class Engine(Protocol):
@@ -56,7 +62,7 @@ class Engine(Protocol):
 
 
 def engine_failed() -> EngineFailed:
-    """The one error of every adapter: the same words for every reason, and a random number to ask the operator about.
+    """The one error of every adapter: the same words for every reason, and a random number to ask the owner about.
 
     An engine's own message quotes values of rows, and even its kind tells that some row divides by zero. Raise this
     after the except block has ended, so that the original hangs on neither `__cause__` nor `__context__`.
@@ -65,7 +71,7 @@ def engine_failed() -> EngineFailed:
     error = EngineFailed(
         "the engine did not finish this statement",
         why="the reason could tell something about rows, so it is the same sentence for every reason",
-        fix=f"ask again; if it happens again give the operator this number: {trace_id}",
+        fix=f"ask again; if it happens again give the owner of the data this number: {trace_id}",
     )
     error.trace_id = trace_id
     return error

@@ -10,6 +10,7 @@ from typing import Final
 
 import duckdb
 
+from dpsql.engines.engine import Limits
 from dpsql.errors import BadParameter, NoSource
 from dpsql.require import require_count
 
@@ -49,23 +50,22 @@ LOADER: Final[Mapping[str, str]] = MappingProxyType(
 _SIZE: Final = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B")
 
 
-def hardened(
-    path: str, /, *, read_only: bool, memory_limit: str | None, threads: int | None
-) -> duckdb.DuckDBPyConnection:
+def hardened(path: str, limits: Limits, /, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     """A DuckDB that reaches no file, network, extension or variable, and whose settings cannot be changed any more."""
-    limits = {}
-    if memory_limit is not None:
-        if not isinstance(memory_limit, str) or not _SIZE.fullmatch(memory_limit):
+    bounds = {}
+    size = limits.memory_limit
+    if size is not None:
+        if not isinstance(size, str) or not _SIZE.fullmatch(size):
             raise BadParameter(
-                f"memory_limit={memory_limit!r} must be a size",
+                f"memory_limit={size!r} must be a size",
                 why="it bounds what one statement may use",
                 fix='write a number and a unit, as in "4GB"',
             )
-        limits["memory_limit"] = memory_limit
-    if threads is not None:
-        require_count(threads=threads, at_most=1024)
-        limits["threads"] = str(threads)
-    connection = _connected(path, read_only, limits)
+        bounds["memory_limit"] = size
+    if limits.threads is not None:
+        require_count(threads=limits.threads, at_most=1024)
+        bounds["threads"] = str(limits.threads)
+    connection = _connected(path, read_only, bounds)
     if connection is None:
         raise NoSource(
             f"{path} cannot be opened as a DuckDB database, hardened and read-only",
@@ -75,9 +75,9 @@ def hardened(
     return connection
 
 
-def _connected(path: str, read_only: bool, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection | None:
+def _connected(path: str, read_only: bool, bounds: Mapping[str, str]) -> duckdb.DuckDBPyConnection | None:
     with suppress(duckdb.Error):
-        connection = duckdb.connect(path, read_only=read_only, config={**AT_BIRTH, **limits})
+        connection = duckdb.connect(path, read_only=read_only, config={**AT_BIRTH, **bounds})
         with suppress(duckdb.Error):
             _harden(connection)
             now = _settings(connection.cursor())  # statements run on cursors

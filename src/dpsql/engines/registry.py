@@ -9,13 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from dpsql.engines.engine import Engine, Limits
+from dpsql.engines.engine import NO_LIMITS, Engine, Limits, OnFailure
 from dpsql.errors import MissingExtra, NoSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Where an engine lives. Its class has `of_address(address)`; its module is imported on first use."""
+    """Where an engine lives. Its class has `of_address`; its module is imported on first use."""
 
     where: str
     """module:Class"""
@@ -33,10 +33,9 @@ ENGINES: Final[Mapping[str, Entry]] = MappingProxyType(
     }
 )
 """By what an address begins with."""
-_NO_LIMITS: Final = Limits()
 
 
-def open_source(address: str, /, *, limits: Limits = _NO_LIMITS) -> Engine:
+def open_source(address: str, /, *, limits: Limits = NO_LIMITS, on_failure: OnFailure | None = None) -> Engine:
     """The engine at an address such as `duckdb:///srv/hospital.duckdb` or `memory:`, opened read-only."""
     scheme, entry = _entry(address)
     module, _, name = entry.where.partition(":")
@@ -50,7 +49,7 @@ def open_source(address: str, /, *, limits: Limits = _NO_LIMITS) -> Engine:
             why="drivers are installed only where they are used",
             fix=f"pip install 'dpsql[{entry.extra or scheme}]'",
         )
-    engine: Engine = opener.of_address(address, limits)
+    engine: Engine = opener.of_address(address, limits, on_failure=on_failure)
     return engine
 
 
@@ -75,7 +74,7 @@ def _entry(address: str) -> tuple[str, Entry]:
             # The address is not repeated: it may hold a password.
             f"no engine reads an address that begins with {scheme!r}" if entry is None else "the address is incomplete",
             why=f"known are {', '.join(known.example for known in ENGINES.values())}",
-            fix="write the address like one of these; for other engines install their extra: pip install 'dpsql[name]'",
+            fix="write the address like one of these; other engines are not read yet",
         )
     return scheme, entry
 

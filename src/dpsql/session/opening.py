@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsql.catalog.load import load
 from dpsql.catalog.model import Defaults, Person, Policy
-from dpsql.engines.engine import Limits
+from dpsql.engines.engine import Limits, OnFailure
 from dpsql.engines.registry import file_of, located, open_source
 from dpsql.errors import BadParameter
 from dpsql.ledger.memory import MemoryLedger
@@ -38,19 +38,29 @@ def open_owner(
     threads: int | None = None,
     memory_limit: str | None = None,
     timeout: float | None = None,
+    on_failure: OnFailure | None = None,
 ) -> Owner:
     """A ledger with an empty database in memory, or a policy file with the source it names.
 
     `path` is `:memory:`, the path of a ledger file, or that of a policy file that ends in .toml. The ledger of a policy
     is the one `ledger` names, else `ledger_file` in [source], else the one beside the source. `threads`, `memory_limit`
     ("4GB") and `timeout` (seconds) bound each statement; what is charged for one that is stopped stays charged.
+
+    `on_failure` is called with the trace id of a statement that failed (DP601) and the kind of its failure, such as
+    "OutOfMemoryException". The kind depends on rows: it is for the owner's log, never for an analyst.
     """
     if timeout is not None:
         require_positive(timeout=timeout)
+    if on_failure is not None and not callable(on_failure):
+        raise BadParameter(
+            f"on_failure={on_failure!r} cannot be called",
+            why="it is told the trace id and the kind of a failure",
+            fix="pass a function of two texts, for example one that writes both into a log",
+        )
     limits = Limits(memory_limit=memory_limit, threads=threads, timeout=timeout)
     text = fspath(path)
     if text.endswith(".toml"):
-        return _of_policy(Path(text), None if ledger is None else Path(fspath(ledger)), limits)
+        return _of_policy(Path(text), None if ledger is None else Path(fspath(ledger)), limits, on_failure)
     if ledger is not None:
         raise BadParameter(
             "ledger= was given beside a path that is no policy file",
@@ -58,21 +68,21 @@ def open_owner(
             fix='open("ledger.db"), or open("dpsql.toml", ledger="ledger.db")',
         )
     with ExitStack() as opened:
-        engine = opened.enter_context(closing(open_source(_NOTHING_SAID.source, limits=limits)))
+        engine = opened.enter_context(closing(open_source(_NOTHING_SAID.source, limits=limits, on_failure=on_failure)))
         kept = opened.enter_context(closing(MemoryLedger() if text == ":memory:" else SqliteLedger(Path(text))))
         owner = Owner(policy=_NOTHING_SAID, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
 
 
-def _of_policy(path: Path, ledger: Path | None, limits: Limits) -> Owner:
+def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFailure | None) -> Owner:
     policy = load(path)
     address = located(policy.source, folder=path.parent)
     data = file_of(address)
     if limits.timeout is None and policy.timeout is not None:
         limits = replace(limits, timeout=float(policy.timeout))
     with ExitStack() as opened:
-        engine = opened.enter_context(closing(open_source(address, limits=limits)))
+        engine = opened.enter_context(closing(open_source(address, limits=limits, on_failure=on_failure)))
         source = None if data is None else data.resolve()
         place = ledger or _ledger_place(policy, path, source)
         kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))

@@ -15,6 +15,7 @@ import pytest
 from dpsql.catalog.capabilities import DUCKDB
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH
 from dpsql.errors import BadParameter, EngineFailed, InternalError, NoSource
 from dpsql.mechanisms.mechanism import opened
@@ -48,7 +49,7 @@ def database(path, *statements):
 
 class TestInMemory(EngineKit):
     def engine_with(self, tables):
-        engine = DuckdbEngine.in_memory(memory_limit="1GB", threads=2)
+        engine = DuckdbEngine.in_memory(Limits(memory_limit="1GB", threads=2))
         for name, columns in tables.items():
             engine.add(name, frame(columns))
         return engine
@@ -66,7 +67,7 @@ class TestFile(EngineKit):
                 connection.register("frame", frame(columns))
                 connection.execute(f"CREATE TABLE {name} AS FROM frame")
                 connection.unregister("frame")
-        return DuckdbEngine.of_file(path, threads=2)
+        return DuckdbEngine.of_file(path, Limits(threads=2))
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_one_thread_and_many_give_the_same_integers():
     sql = "SELECT g, COUNT(*), SUM(x), SUM(CAST(x AS HUGEINT) * x * x * x * x) FROM t GROUP BY g ORDER BY g"
     found = []
     for threads in (1, 4):
-        engine = DuckdbEngine.in_memory(threads=threads)
+        engine = DuckdbEngine.in_memory(Limits(threads=threads))
         engine.add("t", table)
         found += [rows(engine, sql) for _ in range(3)]
         engine.close()
@@ -156,7 +157,7 @@ def test_anything_but_one_select_is_refused(engine, sql):
 
 
 def test_a_statement_ends_at_the_time_limit():
-    engine = DuckdbEngine.in_memory(timeout=0.3)
+    engine = DuckdbEngine.in_memory(Limits(timeout=0.3))
     before = time.monotonic()
     with pytest.raises(EngineFailed):
         engine.run(SLOW, parameters=())
@@ -167,7 +168,7 @@ def test_a_statement_ends_at_the_time_limit():
 
 def test_the_time_limit_holds_from_the_first_moment():
     """An interrupt that comes before the statement has started is lost, so it is repeated."""
-    engine = DuckdbEngine.in_memory(timeout=1e-6)
+    engine = DuckdbEngine.in_memory(Limits(timeout=1e-6))
     before = time.monotonic()
     with pytest.raises(EngineFailed):
         engine.run(SLOW, parameters=())
@@ -177,7 +178,7 @@ def test_the_time_limit_holds_from_the_first_moment():
 
 def test_a_statement_ends_at_the_memory_limit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = DuckdbEngine.in_memory(memory_limit="40MB", threads=1)
+    engine = DuckdbEngine.in_memory(Limits(memory_limit="40MB", threads=1))
     with pytest.raises(EngineFailed):
         engine.run("SELECT COUNT(*) FROM (SELECT DISTINCT hash(i) FROM range(20000000) AS r(i))", parameters=())
     assert list(tmp_path.iterdir()) == []  # and nothing was spilled to the disk
@@ -195,7 +196,7 @@ def _ctrl_c():
 
 @pytest.mark.usefixtures("_ctrl_c")
 def test_ctrl_c_stops_the_statement_and_the_program():
-    engine = DuckdbEngine.in_memory(timeout=30)
+    engine = DuckdbEngine.in_memory(Limits(timeout=30))
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt) as pressed:
         engine.run(SLOW, parameters=())
@@ -259,11 +260,11 @@ def test_an_operator_who_fails_changes_nothing():
 )
 def test_bad_limits_are_refused(limits):
     with pytest.raises(BadParameter):
-        DuckdbEngine.in_memory(**limits)
+        DuckdbEngine.in_memory(Limits(**limits))
 
 
 def test_limits_are_kept():
-    engine = DuckdbEngine.in_memory(memory_limit="100MiB", threads=3)
+    engine = DuckdbEngine.in_memory(Limits(memory_limit="100MiB", threads=3))
     sql = "SELECT name, value FROM duckdb_settings() WHERE name IN ('memory_limit', 'threads') ORDER BY name"
     assert engine.run_public(sql) == [("memory_limit", "100.0 MiB"), ("threads", "3")]
     engine.close()

@@ -13,13 +13,14 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.engine import Limits
 from dpsql.errors import BadName, NoSource
 from dpsql.testing.engine_kit import traces_of
 
 
 @pytest.fixture
 def engine():
-    made = DuckdbEngine.in_memory(threads=2)
+    made = DuckdbEngine.in_memory(Limits(threads=2))
     yield made
     made.close()
 
@@ -151,9 +152,9 @@ def test_csv_is_text_unless_declared(engine, tmp_path):
 
 
 def test_the_schema_of_a_csv_does_not_depend_on_its_rows(engine, tmp_path):
-    for name, body in {"a": "1;2\n", "b": "x;y\n", "c": ""}.items():
-        (tmp_path / f"{name}.csv").write_text("n;m\n" + body)
-        engine.add(name, tmp_path / f"{name}.csv", types={"n": SqlType.INTEGER}, delimiter=";")
+    for name, body in {"a": "1,2\n", "b": "x,y\n", "c": ""}.items():
+        (tmp_path / f"{name}.csv").write_text("n,m\n" + body)
+        engine.add(name, tmp_path / f"{name}.csv", types={"n": SqlType.INTEGER})
         assert types(engine, name) == {"n": "BIGINT", "m": "VARCHAR"}
     assert rows(engine, "FROM a UNION ALL FROM b UNION ALL FROM c") == [(1, "2"), (None, "y")]
 
@@ -277,7 +278,7 @@ def test_what_is_no_table_is_refused(engine, source):
 
 
 def test_other_files_are_refused(engine, tmp_path):
-    with pytest.raises(NoSource, match="of_file"):
+    with pytest.raises(NoSource, match="url of a policy"):
         engine.add("t", tmp_path / "a.duckdb")
     with pytest.raises(NoSource, match="no file"):
         engine.add("t", tmp_path / "a.parquet")
@@ -328,7 +329,7 @@ def test_tables_can_be_added_after_questions(engine, tmp_path):
 
 
 def test_more_than_memory_holds_is_refused(tmp_path):
-    engine = DuckdbEngine.in_memory(memory_limit="20MB", threads=1)
+    engine = DuckdbEngine.in_memory(Limits(memory_limit="20MB", threads=1))
     with pytest.raises(NoSource, match="memory_limit"):
         engine.add(
             "t", duckdb.sql("SELECT hash(i) AS a, hash(i + 1) AS b, i::VARCHAR AS c FROM range(5000000) AS r(i)")

@@ -4,12 +4,13 @@ import duckdb
 import polars as pl
 import pytest
 
+from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH, hardened
 
 
 @pytest.fixture
 def connection():
-    made = hardened(":memory:", read_only=False, memory_limit=None, threads=1)
+    made = hardened(":memory:", Limits(threads=1), read_only=False)
     yield made
     made.close()
 

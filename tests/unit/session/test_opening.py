@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dpsql
+from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.sqlite import SqliteLedger
 
@@ -241,3 +242,36 @@ class TestLimits:
     def test_a_timeout_is_a_time(self, clinic, timeout):
         with pytest.raises(dpsql.BadParameter):
             dpsql.open(clinic, timeout=timeout)
+
+
+def test_the_number_an_analyst_is_told_leads_the_owner_to_the_kind_of_failure(monkeypatch):
+    """And to nothing the engine says, which may quote a row."""
+    told = []
+    with dpsql.open(":memory:", on_failure=lambda *said: told.append(said)) as owner:
+        people = pd.DataFrame({"id": range(9), "name": "canary5550199"})
+        owner.register("people", people, person="id", unique=True, columns=["name"])
+        owner.promise(epsilon=1)
+        analyst = owner.grant("ana", budget=1)
+        cast = "SELECT COUNT(CAST(name AS INTEGER)) FROM people"
+        run = DuckdbEngine.run
+        monkeypatch.setattr(DuckdbEngine, "run", lambda self, sql, **more: run(self, cast, parameters=()))
+        with pytest.raises(EngineFailed) as failed:
+            analyst.sql("SELECT COUNT(*) FROM people", epsilon=1)
+    assert told == [(failed.value.trace_id, "ConversionException")]
+    assert failed.value.trace_id in str(failed.value)
+    assert "canary" not in f"{failed.value} {failed.value.as_json()} {told}"
+    assert "Conversion" not in f"{failed.value} {failed.value.as_json()}"
+
+
+def test_a_policy_file_takes_the_same_words(tmp_path):
+    """The function reaches the engine of a file too, and what cannot be called is refused before anything is opened."""
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as database:
+        database.execute("CREATE TABLE people AS SELECT 1 AS id")
+    policy = tmp_path / "dpsql.toml"
+    policy.write_text('version = 1\n[source]\nurl = "duckdb://a.duckdb"\n[table.people]\nperson = "id"\n')
+    told = []
+    with dpsql.open(policy, on_failure=lambda *said: told.append(said)) as owner, pytest.raises(EngineFailed):
+        owner._engine.run_public("SELECT nothing")
+    assert [kind for _, kind in told] == ["BinderException"]
+    with pytest.raises(dpsql.BadParameter, match="on_failure"):
+        dpsql.open(policy, on_failure="log.txt")

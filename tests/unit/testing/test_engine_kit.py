@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.engine import engine_failed
+from dpsql.engines.engine import Limits, engine_failed
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
 from dpsql.privacy.exact import Exact
@@ -31,7 +31,7 @@ class Honest:
     settings = {"default_collation": ""}  # noqa: RUF012
 
     def __init__(self, tables):
-        self.right = DuckdbEngine.in_memory(threads=2)
+        self.right = DuckdbEngine.in_memory(Limits(threads=2))
         self.plain = duckdb.connect(config=self.settings)
         for name, columns in tables.items():
             frame = pl.DataFrame({n: pl.Series(values, dtype=POLARS[kind]) for n, (kind, values) in columns.items()})
