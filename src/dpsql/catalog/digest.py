@@ -25,7 +25,7 @@ def digest(catalog: Catalog, tables: Iterable[str], *, columns: Set[tuple[str, s
     `columns` are those the plan reads, as (table, column): what is declared about others decides nothing. None: all.
 
     In it: the tables and those their paths lead through, the relation, and the defaults that change plans. Not in it:
-    grants, prices, confidence, words for people, public sizes for previews. Numbers are compared by value.
+    grants, prices, confidence, words for people, sizes that only previews use. Numbers are compared by value.
     """
     defaults = catalog.policy.defaults
     told: Json = {
@@ -64,6 +64,7 @@ def _table(table: TablePolicy, columns: Set[tuple[str, str]] | None) -> Json:
         "path": [[list(step.columns), step.table, list(step.to_columns)] for step in table.path],
         "unique": table.unique,
         "rows_public": table.rows_public,
+        **({"rows": table.rows} if table.rows_public else {}),  # then it is a number of the answer
         "rows_per_person": table.rows_per_person,
         "rows_per_group": table.rows_per_group,
         "groups_per_person": table.groups_per_person,

@@ -88,9 +88,10 @@ class TablePolicy:
     path: tuple[PathStep, ...] = ()
     unique: bool = False
     rows: int | None = None
-    """A size everybody may know (`rows = "about 6000"`): previews only, never a price."""
+    """A size everybody may know (`rows = "about 6000"`): for previews, unless `rows_public` makes it exact."""
     rows_public: bool = False
-    """The exact number of rows is public (change_one only)."""
+    """`rows` is the exact number of rows and public: COUNT(*) of the whole table tells it for nothing, and AVG divides
+    by it. Where a row is replaced and protected by itself only (change_one, unit_row)."""
     rows_per_person: int | None = None
     rows_per_group: int | None = None
     groups_per_person: int | None = None

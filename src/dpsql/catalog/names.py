@@ -12,7 +12,7 @@ from dpsql.catalog.model import KeyPath
 _UPPER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 RESERVED_SCHEMA: Final = "dp"
-"""dp.budget, dp.columns, … are views of dpsql itself."""
+"""Kept for tables of dpsql itself, of which there are none yet."""
 
 
 def folded(name: str) -> str:

@@ -94,7 +94,7 @@ def table_mistakes(table: TablePolicy) -> Iterator[Mistake]:
     if first == RESERVED_SCHEMA:
         yield Mistake(
             f"the name {RESERVED_SCHEMA} is reserved",
-            why="dp.budget, dp.columns and others are views of dpsql itself",
+            why="dpsql keeps the name for tables of its own",
             fix='give it another name, and the name in the engine as source = "…"',
         )
     yield from _public(table) if table.public else _private(table)
@@ -152,11 +152,18 @@ def _private(table: TablePolicy) -> Iterator[Mistake]:
             fix="leave out unique, or rows_per_person",
             key=("rows_per_person",),
         )
-    if table.rows_public and not (table.unit_row or table.unique):
+    if table.rows_public and not table.unit_row:
         yield Mistake(
-            'needs unit = "row" or unique = true',
-            why="where people have different numbers of rows, replacing one person changes the number of rows",
+            'needs unit = "row"',
+            why="replacing one person by another who has more rows, or none, changes the number of rows",
             fix="leave out rows_public",
+            key=("rows_public",),
+        )
+    if table.rows_public and table.rows is None:
+        yield Mistake(
+            "needs rows beside it",
+            why="the number is told as it is declared, and never counted",
+            fix="write rows = 6000, the exact number everybody may know, or leave out rows_public",
             key=("rows_public",),
         )
 

@@ -89,8 +89,8 @@ class TestTheSameAsTheFile:
         assert python == written(others + '[table.t]\nperson_via = "(a, b) -> u.(c, d)"\ncolumns.z.bounds = [0, 1]')
 
     def test_public_row_counts(self):
-        file = written('person.relation = "change_one"\n[table.t]\nunit = "row"\nrows_public = true')
-        assert declared("t", unit="row", rows_public=True) == file
+        file = written('person.relation = "change_one"\n[table.t]\nunit = "row"\nrows = 4\nrows_public = true')
+        assert declared("t", unit="row", rows=4, rows_public=True) == file
 
 
 class TestColumns:

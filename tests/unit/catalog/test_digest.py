@@ -31,7 +31,6 @@ noise = "laplace"
 [table.visits]
 person = "p"
 unique = true
-rows_public = true
 rows_per_person = 1
 rows_per_group = 2
 groups_per_person = 3
@@ -91,8 +90,7 @@ def test_it_is_a_sha256():
         ('person = "p"', 'person = "p2"'),
         ('person = "p"', 'unit = "row"'),
         ('person = "p"', 'person = "p"\nsource = "visits2"'),
-        ("unique = true\nrows_public = true\n", "unique = true\n"),
-        ("unique = true\nrows_public = true\n", ""),
+        ("unique = true\n", ""),
         ("rows_per_person = 1", ""),
         ("rows_per_group = 2", "rows_per_group = 1"),
         ("groups_per_person = 3", "groups_per_person = 4"),
@@ -109,12 +107,18 @@ def test_it_is_a_sha256():
 )
 def test_what_changes_a_plan_changes_the_digest(before, after):
     text = changed(before, after)
-    if "add_remove" in after:
-        text = text.replace("rows_public = true\n", "")
-        assert of(text, "visits") != of(BASE.replace("rows_public = true\n", ""), "visits")
     if "unit" in after:
         text = text.replace("unique = true\n", "").replace('person_via = "v -> visits.k"', 'unit = "row"')
     assert of(text, "visits") != of(BASE, "visits")
+
+
+def test_a_size_changes_the_digest_where_it_is_a_public_number():
+    text = changed('person = "p"', 'unit = "row"').replace("unique = true\n", "").replace("rows = 100\n", "{rows}")
+    text = text.replace('person_via = "v -> visits.k"', 'unit = "row"')
+    sizes = ["", "rows = 100\n", "rows = 200\n", "rows = 100\nrows_public = true\n", "rows = 200\nrows_public = true\n"]
+    none, about, other, public, more = (of(text.replace("{rows}", rows), "visits") for rows in sizes)
+    assert none == about == other
+    assert len({none, public, more}) == 3
 
 
 def test_a_key_without_duplicates_changes_the_digest():

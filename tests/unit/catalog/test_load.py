@@ -497,14 +497,19 @@ class TestTables:
 
     def test_public_row_counts(self):
         change = '[person]\nrelation = "change_one"\n'
-        assert policy(f'{change}[table.t]\nunit = "row"\nrows_public = true').tables["t"].rows_public
-        assert policy(f'{change}[table.t]\nperson = "p"\nunique = true\nrows_public = true').tables["t"].rows_public
-        assert refusal('[table.t]\nunit = "row"\nrows_public = true').startswith(
-            "p.toml:5 table.t.rows_public: needs rel"
+        said = policy(f'{change}[table.t]\nunit = "row"\nrows = 4\nrows_public = true').tables["t"]
+        assert (said.rows, said.rows_public) == (4, True)
+        assert refusal('[table.t]\nunit = "row"\nrows = 4\nrows_public = true').startswith(
+            "p.toml:6 table.t.rows_public: needs rel"
         )
-        assert refusal(f'{change}[table.t]\nperson = "p"\nrows_public = true').startswith(
-            "p.toml:7 table.t.rows_public: needs unit"
-        )
+        for person in ('person = "p"', 'person = "p"\nunique = true'):
+            found = refusal(f"{change}[table.t]\nrows = 4\nrows_public = true\n{person}")
+            assert found.startswith("p.toml:7 table.t.rows_public: needs unit")
+
+    def test_a_public_row_count_needs_the_number(self):
+        text = '[person]\nrelation = "change_one"\n[table.t]\nunit = "row"\nrows_public = true'
+        assert refusal(text).startswith("p.toml:7 table.t.rows_public: needs rows")
+        assert refusal(f'{text}\nrows = "about 4"').startswith("p.toml:8 table.t.rows: ")
 
     @pytest.mark.parametrize("name", ["dp", "DP", '"dp.budget"', '"Dp.x"'])
     def test_a_reserved_name(self, name):

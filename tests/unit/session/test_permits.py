@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from fractions import Fraction
 
@@ -63,10 +64,18 @@ def analyst(owner):
         "EXPLAIN PRIVACY SELECT COUNT(*) FROM payroll WHERE nickname = 3",
     ],
 )
-def test_a_table_that_is_not_granted_is_refused_at_its_name(analyst, sql):
-    with pytest.raises(NotPermitted) as caught:
+def test_a_table_that_is_not_granted_is_one_that_does_not_exist(analyst, sql):
+    """Its name is marked, and the error is the one of a name that nobody declared."""
+    with pytest.raises(BadName) as caught:
         analyst.sql(sql)
     error = caught.value
+    unknown = re.sub("payroll", "absent1", sql, flags=re.IGNORECASE)
+    with pytest.raises(BadName) as other:
+        analyst.sql(unknown)
+    assert [re.sub("payroll", "absent1", said, flags=re.IGNORECASE) for said in (error.what, error.why, error.fix)] == [
+        *(other.value.what, other.value.why, other.value.fix)
+    ]
+    assert (error.at, error.try_sql) == (other.value.at, other.value.try_sql)
     assert sql[slice(*error.at)].split()[0].lower() == "payroll"
     said = " ".join((error.what, error.why, error.fix))
     assert not any(word in said for word in UNTOLD)
