@@ -10,6 +10,7 @@ from datetime import date
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import NotPermitted, OverLimit
 from dpsql.plan.terms import Terms
+from dpsql.session.digits import shown_amount
 from dpsql.sql.check import Checked
 
 
@@ -29,7 +30,7 @@ def permit(checked: Checked, terms: Terms, grant: Grant) -> None:
     """Raises where the grant caps the price of one query below this one."""
     if grant.max_per_query is not None and terms.cost > grant.max_per_query and checked.query.private:
         raise OverLimit(
-            f"the query would cost {float(terms.cost):g}, more than {float(grant.max_per_query):g} per query",
+            f"the query would cost {shown_amount(terms.cost)}, more than {shown_amount(grant.max_per_query)} per query",
             why="the owner limits what one answer may cost",
-            fix=f"ask for at most epsilon={float(grant.max_per_query):g}",
+            fix=f"ask for at most epsilon={shown_amount(grant.max_per_query)}",
         )

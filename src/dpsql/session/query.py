@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
+from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, explain
@@ -15,9 +17,12 @@ from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
+from dpsql.session.digits import shown_amount
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import Ask, asked, stated
 from dpsql.sql.syntax import Purpose
+
+_NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -59,15 +64,22 @@ class Query:
             require_non_negative(max_cost=max_cost)
         if max_cost is not None and self.cost.epsilon > stated(max_cost):
             raise OverLimit(
-                f"the query would cost {self.cost}, more than the {float(max_cost):g} you allow",
+                f"the query would cost {self.cost}, more than the {shown_amount(stated(max_cost))} you allow",
                 why="nothing was spent",
                 fix="allow more, or ask for less accuracy",
             )
         with speaking_of(self.sql):
             try:
-                return answer(self.sealed, self.place)
+                told = answer(self.sealed, self.place)
             except BudgetExhausted as error:
                 raise said_in_prices(error, self.sealed, self.place.accounts, at_price=self._at_price) from None
+        return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
+
+    @property
+    def _not_scaled(self) -> bool:
+        """Scaling was asked for and would save no noise."""
+        plan = self.sealed.plan
+        return self.ask.mode is Mode.SCALE and bool(plan.steps) and plan.bounded.mode is not Mode.SCALE
 
     def _at_price(self, epsilon: Fraction) -> Sealed:
         return plan_of(self.sql, replace(self.ask, epsilon=epsilon), self.place, today=today())

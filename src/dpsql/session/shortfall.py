@@ -1,4 +1,4 @@
-"""What would fit, where a budget does not suffice: said in the one currency that prices are asked in."""
+"""Where a budget does not suffice: by how much, and the price that would fit, in ε as prices are asked."""
 
 from __future__ import annotations
 

@@ -77,3 +77,34 @@ def test_the_other_side_of_every_question_is_a_dpsql_error(analyst):
         with pytest.raises(DpsqlError) as caught:
             analyst.sql(sql)
         assert caught.value.sql == sql
+
+
+def test_a_wish_to_scale_that_would_save_nothing_is_told():
+    """One slot in one group per person: choosing has the same reach. In two groups of three it is used."""
+    with dpsql.open(":memory:") as owner:
+        rows = pd.DataFrame({"id": [n % 50 for n in range(150)], "ward": [n % 3 for n in range(150)]})
+        owner.register("one", rows, person="id", rows_per_person=1, groups_per_person=1, keys={"ward": [0, 1, 2]})
+        owner.register("two", rows, person="id", rows_per_person=1, groups_per_person=2, keys={"ward": [0, 1, 2]})
+        owner.promise(epsilon=1, delta=1e-6)
+        owner.defaults(cost_per_query=0.01, max_keys=10)
+        analyst = owner.grant("ana", budget=1)
+        for sql, used in [
+            ("SELECT ward, COUNT(*) FROM one GROUP BY ward", False),
+            ("SELECT COUNT(*) FROM one", False),
+            ("SELECT ward, COUNT(*) FROM two GROUP BY ward", True),
+        ]:
+            notes = analyst.sql(sql, mode="scale").notes
+            assert any("is scaled down into all" in note for note in notes) == used
+            assert any('mode "scale" was not used' in note for note in notes) != used
+            assert not any("was not used" in note for note in analyst.sql(sql).notes)
+
+
+def test_a_limit_is_quoted_as_it_was_written():
+    with dpsql.open(":memory:") as owner:
+        owner.register("t", pd.DataFrame({"id": [1]}), person="id", unique=True)
+        owner.promise(epsilon=2)
+        analyst = owner.grant("ana", budget=2, max_per_query=1.0000001)
+        with pytest.raises(OverLimit, match=r"would cost 1\.0000002, more than 1\.0000001 per query"):
+            analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000002)
+        with pytest.raises(OverLimit, match=r"would cost 1\.0000001, more than the 1 you allow"):
+            analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000001, max_cost=1)
