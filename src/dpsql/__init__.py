@@ -18,6 +18,7 @@ from dpsql.privacy.unit import Neighbours
 if TYPE_CHECKING:
     from dpsql.session.analyst import Analyst, Budget
     from dpsql.session.answer_value import Answer, Cost
+    from dpsql.session.auditing import AuditedCharge
     from dpsql.session.noisy import Noisy
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Analyst",
     "Answer",
+    "AuditedCharge",
     "BadParameter",
     "Budget",
     "BudgetExhausted",
@@ -51,6 +53,7 @@ __all__ = [
 _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
     "Analyst": "session.analyst",
     "Answer": "session.answer_value",
+    "AuditedCharge": "session.auditing",
     "Budget": "session.analyst",
     "Cost": "session.answer_value",
     "Noisy": "session.noisy",

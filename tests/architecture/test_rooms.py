@@ -165,8 +165,9 @@ def defaults_of(node: ast.AST) -> list[tuple[str, str]]:
     if not isinstance(node, ast.FunctionDef):
         return []
     given = node.args
+    placed = [*given.posonlyargs, *given.args]
     pairs = [
-        *zip(given.args[len(given.args) - len(given.defaults) :], given.defaults, strict=True),
+        *zip(placed[len(placed) - len(given.defaults) :], given.defaults, strict=True),
         *zip(given.kwonlyargs, given.kw_defaults, strict=True),
     ]
     return [(argument.arg, ast.unparse(default)) for argument, default in pairs if default is not None]

@@ -76,7 +76,17 @@ class BookLedger(ABC):
         with self.reading() as page:
             return laws.recall(page, question)
 
+    def charges(self) -> tuple[tuple[int, Charge], ...]:
+        with self.reading() as page:
+            _require_verified(page)
+            numbered = enumerate(page.facts(), start=1)
+            return tuple((number, fact) for number, fact in numbered if isinstance(fact, Charge))
+
     def verify(self) -> None:
         with self.reading() as page:
-            if replayed(page.facts()) != page.totals():
-                raise totals_broken()
+            _require_verified(page)
+
+
+def _require_verified(page: Page) -> None:
+    if replayed(page.facts()) != page.totals():
+        raise totals_broken()

@@ -132,6 +132,10 @@ class Ledger(Protocol):
         """Complete releases that answer this question, oldest first."""
         ...
 
+    def charges(self) -> tuple[tuple[int, Charge], ...]:
+        """Every payment under the number of its receipt, oldest first, from a ledger that verifies; LedgerBroken."""
+        ...
+
     def verify(self) -> None:
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         ...

@@ -20,6 +20,7 @@ from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
+from dpsql.session.auditing import AuditedCharge, audit
 from dpsql.session.declared import Declared
 
 
@@ -164,6 +165,11 @@ class Owner:
     def budget(self) -> Budget:
         """What the promise to everybody has left."""
         return Budget.of(self._ledger.account())
+
+    def audit(self) -> tuple[AuditedCharge, ...]:
+        """Every payment in the ledger, its price derived again from the stored plan alone: look for rows that do not
+        `agree`. LedgerBroken where the ledger itself does not verify. Reads no data; question texts are in it."""
+        return audit(self._ledger)
 
     def new_data_version(self, label: str) -> None:
         """Say that the data have changed: stored answers are of the old version. The budget is the same one.

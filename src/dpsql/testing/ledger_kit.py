@@ -370,6 +370,14 @@ class LedgerKit(DeclarationLaws):
         assert ledger.account().spent.epsilon == TENTH
         ledger.verify()
 
+    def test_every_payment_is_listed_once_under_its_receipt(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        assert ledger.charges() == ()
+        first, again = ledger.charge(asking("a")), ledger.charge(asking("a"))
+        ledger.store(again, 0, FIRST)
+        second = ledger.charge(asking("b"))
+        assert ledger.charges() == ((first.number, asking("a")), (second.number, asking("b")))
+
     def test_a_closed_ledger_answers_nothing(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         receipt = ledger.charge(asking())
@@ -377,6 +385,7 @@ class LedgerKit(DeclarationLaws):
         ledger.close()
         for use in (
             ledger.verify,
+            ledger.charges,
             ledger.account,
             lambda: ledger.charge(asking()),
             lambda: ledger.store(receipt, 0, FIRST),

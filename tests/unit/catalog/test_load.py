@@ -100,8 +100,8 @@ class TestTheReferencePage:
         return self.PAGE.partition("```toml\n")[2].partition("```")[0]
 
     def test_its_example_loads(self):
-        found = loads(self.example(), name="policy.md", environment={"PGUSER": "reader"})
-        assert found.source == "postgresql://reader@db.example.org/clinic"
+        found = loads(self.example(), name="policy.md", environment={"CLINIC": "north"})
+        assert found.source == "duckdb:///srv/north.duckdb"
         assert found.tables["visits"].source == "clinic_visits_2026"
 
     def test_its_example_uses_every_key(self):
