@@ -63,9 +63,11 @@ class BookLedger(ABC):
         with self.reading() as page:
             return laws.account(page, analyst)
 
-    def charge(self, charge: Charge) -> Receipt:
+    def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
         with self.writing() as page:
+            if under is not None:
+                laws.require_owned(page, under)
             return laws.charge(page, charge)
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:

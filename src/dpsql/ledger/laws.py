@@ -5,7 +5,7 @@ Each law looks first and writes last, inside the one transaction its page is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Final
@@ -15,7 +15,7 @@ from dpsql.accounting.triple import FREE, triple
 from dpsql.errors import BadParameter, BadPolicy, InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Granted, Promised, Retried, Stored, Versioned
-from dpsql.ledger.ledger import FIRST_VERSION, Charge, Ownership, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import FIRST_VERSION, PUBLIC_WAY, Charge, Ownership, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.require import require_count, require_epsilon
 
@@ -40,21 +40,49 @@ def promise(page: Page, account: Account) -> None:
 
 
 def own(page: Page, said: Ownership) -> None:
-    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added."""
-    _promised(page)
-    known: dict[str, str] = {}
-    for fact in page.facts_of(Ownership):
-        known |= _owners(fact)
-    changed = [(what, known[what], now) for what, now in _owners(said).items() if known.get(what, now) != now]
-    if changed:
-        raise _owned_otherwise(changed)
-    added = tuple(sorted((table, way) for table, way in said.tables if f"table {table}" not in known))
+    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added.
+
+    A mistake can be corrected as long as it has told nobody anything: nothing was charged, and no exact answer can have
+    come from a table that never was public.
+    """
+    unspent = _promised(page).spent == FREE
+    facts = page.facts_of(Ownership)
+    public = {table for fact in facts for table, way in fact.tables if way == PUBLIC_WAY}
+    known = _known(facts)
+    wrong = [each for each in _changed(known, said) if not (unspent and each[0] in _tables(said, without=public))]
+    if wrong:
+        raise _owned_otherwise(wrong)
+    added = tuple(sorted((table, way) for table, way in said.tables if known.get(_word(table)) != way))
     if added or not known:
         page.append(Ownership(relation=said.relation, tables=added))
 
 
+def require_owned(page: Page, said: Ownership) -> None:
+    """Nobody has said others since: an older declaration must not be charged under a newer one."""
+    changed = _changed(_known(page.facts_of(Ownership)), said)
+    if changed:
+        raise _owned_otherwise(changed)
+
+
+def _known(facts: Sequence[Ownership]) -> dict[str, str]:
+    """What holds: the last word about each table."""
+    return {what: way for fact in facts for what, way in _owners(fact).items()}
+
+
+def _changed(known: Mapping[str, str], said: Ownership) -> list[tuple[str, str, str]]:
+    return [(what, known[what], now) for what, now in _owners(said).items() if known.get(what, now) != now]
+
+
+def _tables(said: Ownership, *, without: set[str]) -> set[str]:
+    return {_word(table) for table, _ in said.tables if table not in without}
+
+
+def _word(table: str) -> str:
+    return f"table {table}"
+
+
 def _owners(said: Ownership) -> dict[str, str]:
-    return {"the relation": said.relation, **{f"table {table}": way for table, way in said.tables}}
+    return {"the relation": said.relation, **{_word(table): way for table, way in said.tables}}
 
 
 def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:

@@ -13,6 +13,9 @@ KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
 
 
+PUBLIC_WAY: Final = "public = true"
+"""The way of a table nobody is in: exact answers from it are told for nothing, and leave no charge."""
+
 FIRST_VERSION: Final = "1"
 """The data version before the owner says another one."""
 
@@ -100,7 +103,8 @@ class Ledger(Protocol):
 
     def own(self, ownership: Ownership) -> None:
         """Say whom the promise is about. What was said before is nothing, and tables of which nothing was said are
-        added; a table that is owned otherwise, or another relation, is BadPolicy."""
+        added. A table that is owned otherwise is said anew while nothing was charged and it never was public; later,
+        as another relation at any time, it is BadPolicy."""
         ...
 
     def data_version(self, label: str | None = None) -> str:
@@ -116,11 +120,11 @@ class Ledger(Protocol):
         """The account of the source, or of an analyst, as it stands. NotPermitted without one."""
         ...
 
-    def charge(self, charge: Charge) -> Receipt:
+    def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
         told again where its release is complete, and continued while it has attempts left. NotPermitted without a
-        promise or a grant."""
+        promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now."""
         ...
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:

@@ -7,6 +7,7 @@ from dpsql.errors import InternalError
 from dpsql.ledger.ledger import Charge, Ledger, Receipt
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
+from dpsql.session.declared import ownership_of
 from dpsql.session.recalling import question_of
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import too_many_keys
@@ -16,7 +17,8 @@ from dpsql.sql.rewrite import Measuring
 def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> Receipt:
     """A durable receipt, or BudgetExhausted and nothing spent."""
     require_few_keys(sealed, engine)
-    return ledger.charge(charge_of(sealed, analyst=analyst, dialect=engine.capabilities.dialect))
+    asked = charge_of(sealed, analyst=analyst, dialect=engine.capabilities.dialect)
+    return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
 
 
 def charge_of(sealed: Sealed, *, analyst: str, dialect: str) -> Charge:

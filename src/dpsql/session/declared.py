@@ -23,15 +23,16 @@ class Declared:
         """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
         catalog = checked(policy, self._engine.schema())
         if self._promised:
-            self._ledger.own(_ownership(catalog))
+            self._ledger.own(ownership_of(catalog))
         self.policy, self.catalog = policy, catalog
 
     def under_promise(self) -> None:
         """From here on the ledger keeps whom the promise is about: nothing can be asked before."""
-        self._ledger.own(_ownership(self.catalog))
+        self._ledger.own(ownership_of(self.catalog))
         self._promised = True
 
 
-def _ownership(catalog: Catalog) -> Ownership:
+def ownership_of(catalog: Catalog) -> Ownership:
+    """Whom a promise under this catalogue is about."""
     policy = catalog.policy
     return Ownership(relation=policy.person.relation.value, tables=declared_ways(policy.tables))

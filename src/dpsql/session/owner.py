@@ -40,8 +40,27 @@ class Owner:
         """Copies a table in and declares it, as [table.NAME] of a policy file would; wholly or not at all.
 
         `data` is a pandas, polars or Arrow table, the path of a Parquet or CSV file, a DuckDB relation, or a DuckDB
-        connection that holds the table. Columns that are not named here cannot be queried. The words are those of
-        `dpsql.catalog.declare.TableWords`; docs/guide/python.md explains them.
+        connection that holds the table. Columns that are not named here cannot be queried. Whose a row is, is said by
+        exactly one of person, person_via, unit="row" and public=True. The words:
+
+        person             the column, or columns, that name a row's person
+        person_via         the way to the person through other tables: "visit_id -> visits.visit_id -> patient_id"
+        public             True: nobody is in it; exact answers, for nothing
+        unit               "row": each row is protected by itself
+        unique             True: one row per person. Of a public table: columns whose values are all different
+        rows               a size everybody may know, for previews: 6000 or "about 6000"
+        rows_public        True: `rows` is exact and public (unit="row" under the relation "change_one" only)
+        rows_per_person    how many rows of one person count where nothing is grouped
+        rows_per_group     how many count inside one group; rows_per_person unless said
+        groups_per_person  in how many groups one person counts
+        bounds             {"age": (0, 110)}: the smallest and the largest value that counts
+        keys               {"city": ["Basel", "Bern"], "drug": "private", "day": "calendar"}: how groups become known
+        types              {"age": "integer"}: what a column is; what does not fit is NULL
+        nulls              {"age": "never"}: the owner knows of no NULL
+        hidden             columns that are never shown, grouped or filtered on
+        columns            further columns that may be named in a query; "all": every one
+
+        docs/guide/python.md explains them.
         """
         engine = self._engine
         if not isinstance(engine, DuckdbEngine):

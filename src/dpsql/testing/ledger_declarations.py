@@ -12,12 +12,13 @@ from dpsql.ledger.ledger import Ownership
 from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
 
 PERSON: Final = 'person = "id"'
+HOUSEHOLD: Final = 'person = "household"'
 PUBLIC: Final = "public = true"
 OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wards", PUBLIC)))
 
 
 class DeclarationLaws(LedgerCase):
-    """A promise, and who owns rows under it, do not change; the data version does when the owner says so."""
+    """A promise, and who owns rows under it once it is spent from, do not change; the data version does when said."""
 
     def test_the_same_promise_again_is_nothing(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
@@ -53,9 +54,10 @@ class DeclarationLaws(LedgerCase):
         assert ledger.charge(asking("b")).number == first.number + 1
         ledger.verify()
 
-    def test_other_owners_are_refused(self, tmp_path: Path) -> None:
+    def test_other_owners_are_refused_once_something_was_charged(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.own(OWNED)
+        ledger.charge(asking())
         for change in (
             replace(OWNED, relation="change_one"),
             replace(OWNED, tables=(("people", 'person = "household"'),)),
@@ -69,9 +71,49 @@ class DeclarationLaws(LedgerCase):
         ledger.own(replace(OWNED, tables=(("beds", PUBLIC),)))  # nothing of what was refused is kept
         ledger.verify()
 
+    def test_a_way_is_corrected_while_nothing_was_charged(self, tmp_path: Path) -> None:
+        """The correction is one more entry, and from the first charge on it stays."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        right = replace(OWNED, tables=(("people", HOUSEHOLD), ("wards", PUBLIC)))
+        ledger.own(right)
+        ledger.own(right)
+        ledger.charge(asking(), under=right)
+        ledger.own(right)
+        with refused(BadPolicy):
+            ledger.own(OWNED)
+        ledger.verify()
+
+    def test_neither_the_relation_nor_what_was_public_is_corrected(self, tmp_path: Path) -> None:
+        """Exact answers from a public table leave no charge."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=(("people", PUBLIC),)))
+        for change in (
+            replace(OWNED, relation="change_one"),
+            replace(OWNED, tables=(("wards", PERSON),)),
+            replace(OWNED, tables=(("people", PERSON),)),  # private, public, and now private again
+            replace(OWNED, tables=(("beds", PERSON), ("wards", PERSON))),
+        ):
+            with refused(BadPolicy):
+                ledger.own(change)
+        ledger.verify()
+
+    def test_a_plan_under_an_older_declaration_is_not_charged(self, tmp_path: Path) -> None:
+        """Somebody else corrects a way between the plan and the charge."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=(("people", HOUSEHOLD),)))
+        with refused(BadPolicy):
+            ledger.charge(asking(), under=OWNED)
+        assert ledger.account().spent.epsilon == 0
+        ledger.charge(asking(), under=replace(OWNED, tables=(("people", HOUSEHOLD),)))
+        assert ledger.account().spent.epsilon == TENTH
+
     def test_tables_are_added_and_then_stay(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.own(OWNED)
+        ledger.charge(asking())
         ledger.own(replace(OWNED, tables=(*OWNED.tables, ("visits", PERSON))))
         for table in ("people", "visits"):
             with refused(BadPolicy):

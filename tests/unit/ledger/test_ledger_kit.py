@@ -122,6 +122,14 @@ def keeps_the_first_owners_only(monkeypatch):
     monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: found(self, kind)[:1])
 
 
+def corrects_what_was_public(monkeypatch):
+    monkeypatch.setattr(laws, "PUBLIC_WAY", "unheard of")
+
+
+def charges_older_plans(monkeypatch):
+    monkeypatch.setattr(laws, "require_owned", lambda page, said: None)
+
+
 def stores_again(monkeypatch):
     def store(page, *, receipt, step, released):
         payment = page.payment(receipt)
@@ -205,7 +213,12 @@ def stays_open(monkeypatch):
         (forgets_spending, "a_changed_grant_keeps_the_spending"),
         (owned_by_whoever_comes_last, "owners_need_a_promise"),
         (owned_by_whoever_comes_last, "the_same_owners_again_are_nothing"),
-        (forgets_owners, "other_owners_are_refused"),
+        (forgets_owners, "other_owners_are_refused_once_something_was_charged"),
+        (owned_by_whoever_comes_last, "other_owners_are_refused_once_something_was_charged"),
+        (owned_by_whoever_comes_last, "a_way_is_corrected_while_nothing_was_charged"),
+        (keeps_the_first_owners_only, "a_way_is_corrected_while_nothing_was_charged"),
+        (corrects_what_was_public, "neither_the_relation_nor_what_was_public_is_corrected"),
+        (charges_older_plans, "a_plan_under_an_older_declaration_is_not_charged"),
         (keeps_the_first_owners_only, "tables_are_added_and_then_stay"),
         (forgets_owners, "the_data_version_stays_until_another_one_is_said"),
         (keeps_the_first_owners_only, "the_data_version_stays_until_another_one_is_said"),

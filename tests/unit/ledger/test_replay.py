@@ -69,7 +69,11 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, Versioned(label="")], 4),
         ([BEGUN[0], OWNED], 2),
         ([*BEGUN, OWNED, OWNED], 5),
-        ([*BEGUN, OWNED, replace(OWNED, tables=(("people", "public = true"),))], 5),
+        ([*BEGUN, OWNED, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
+        (
+            [*BEGUN, OWNED, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
+            6,
+        ),
         ([*BEGUN, OWNED, replace(OWNED, relation="change_one", tables=())], 5),
         ([*BEGUN, OWNED, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
         ([*BEGUN, Retried(receipt=4)], 4),

@@ -1,5 +1,6 @@
 """The owner: what may be declared, when, and that a refused declaration leaves nothing behind."""
 
+import inspect
 from datetime import date
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 import dpsql
+from dpsql.catalog.declare import TableWords
 from dpsql.errors import BadName, BadPolicy, NoSource, NotPermitted
 
 PEOPLE = pd.DataFrame({"id": range(50), "home": [n // 2 for n in range(50)], "age": range(50)})
@@ -66,11 +68,38 @@ class TestWhomThePromiseIsAbout:
 
     def test_nor_does_it_without_a_word_about_the_promise(self, opened):
         """The ledger holds the promise already: granting is enough to be held to it."""
-        begun(opened())
+        begun(opened()).sql(COUNT)
         owner = opened()
         owner.register("people", PEOPLE, person="home", columns=["age"])
         with pytest.raises(BadPolicy, match="home"):
             owner.grant("ana", budget=10)
+
+    def test_a_wrong_person_column_is_corrected_before_anything_was_spent(self, opened):
+        begun(opened())
+        assert begun(opened(), person="home").sql(COUNT).cost.epsilon == 1
+        with pytest.raises(BadPolicy, match="home"):
+            begun(opened())
+        owner = opened()
+        begun(owner, person="home")
+        assert all(row.agrees for row in owner.audit())
+
+    def test_a_table_that_was_public_stays_so(self, opened):
+        """Exact answers from it are not charged, so that nobody knows whether there were any."""
+        owner = opened()
+        owner.register("people", PEOPLE, public=True, columns=["age"])
+        owner.promise(epsilon=10, delta=0)
+        with pytest.raises(BadPolicy, match="public = true"):
+            begun(opened())
+
+    def test_a_plan_made_before_a_correction_is_not_charged(self, tmp_path):
+        """Two processes at one ledger: the first has planned when the second corrects the person."""
+        with dpsql.open(tmp_path / "ledger.db") as one, dpsql.open(tmp_path / "ledger.db") as other:
+            planned = begun(one).query(COUNT)
+            right = begun(other, person="home")
+            with pytest.raises(BadPolicy, match="home"):
+                planned.answered(max_cost=None)
+            assert right.budget.spent == 0
+            assert right.sql(COUNT).cost.epsilon == 1
 
     def test_it_cannot_change_under_a_running_promise(self, opened):
         owner = opened()
@@ -288,3 +317,9 @@ def test_the_promise_in_words_says_what_delta_leaves_open(opened):
     assert opened().promise(epsilon=2, delta=1e-6) == f"{words}, apart from δ (ε = 2, δ = 1e-06)."
     with dpsql.open(":memory:") as owner:
         assert owner.promise(epsilon=2, delta=0) == f"{words} (ε = 2, δ = 0)."
+
+
+def test_help_lists_every_word_of_a_table_in_a_line_of_its_own():
+    lines = [line.split() for line in inspect.getdoc(dpsql.Owner.register).splitlines()]
+    told = [words[0] for words in lines if len(words) > 1 and words[0] in TableWords.__annotations__]
+    assert told == list(TableWords.__annotations__)
