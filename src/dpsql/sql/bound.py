@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
+from typing import Final
 
 from dpsql.catalog.model import Mode, Noise, TablePolicy
 from dpsql.catalog.names import folded
@@ -206,6 +208,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     return Subject(
         aggregate=aggregate,
         text=query.text,
+        rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
         cap=cap,
         range=interval,
         argument=_chosen(argument, aggregate.filter),
@@ -213,6 +216,17 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
+
+
+_USUAL: Final = 2**31
+"""Sums of squares up to here have room under every usual cap."""
+
+
+def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
+    if aggregate.function == "count":
+        return True
+    interval = query.notes.declared(aggregate.arguments[0])
+    return interval.within(Interval(Fraction(-_USUAL), Fraction(_USUAL)))
 
 
 def _counts_rows(aggregate: Aggregate) -> bool:

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql.call_text import call_text
 from dpsql.sql.joins import tie_of
 from dpsql.sql.outputs import Aggregate
+from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.uses import Role, Use
@@ -47,11 +50,20 @@ def no_rows(query: Resolved) -> None:
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
         fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like",
-        try_sql="SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}".format(*group)
-        if group
-        else f"SELECT COUNT(*) FROM {table}",
+        try_sql=_counted(*group) if group else _counted(table),
         at=shown[0].at if shown else query.at,
     )
+
+
+def _counted(table: str, key: str | None = None) -> str:
+    """The rows of a table counted, per group or not; names stand in quotes where SQL needs them."""
+    names = [table] if key is None else [table, key]
+    form = "SELECT COUNT(*) FROM {0}" if key is None else "SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}"
+    try:
+        parse(form.format(*names), dialect="duckdb")
+    except DpsqlError:
+        names = [quoted(name) for name in names]
+    return form.format(*names)
 
 
 _HIDDEN_USES: Final = {
@@ -184,22 +196,30 @@ def _require_countable(aggregate: Aggregate) -> None:
 
 
 _OTHER_WORDS: Final = {
-    "count_if": "COUNT(*) FILTER (WHERE {})",
+    "count_if": "COUNT(*)",
     "approx_count_distinct": "COUNT(DISTINCT {})",
     "fsum": "SUM({})",
     "favg": "AVG({})",
 }
-"""Aggregates that say the same as one that has a rule."""
+"""Aggregates that say the same as one that has a rule; the condition of COUNT_IF becomes one of FILTER."""
+
+
+def _in_other_words(aggregate: Aggregate) -> str:
+    written = call_text(aggregate.text)
+    argument = written.argument or "…"
+    conditions = [argument] if aggregate.function == "count_if" else []
+    conditions += [written.filter] if aggregate.filter is not None else []
+    both = " AND ".join(f"({each})" for each in conditions) if len(conditions) > 1 else "".join(conditions)
+    return _OTHER_WORDS[aggregate.function].format(argument) + (f" FILTER (WHERE {both})" if both else "")
 
 
 def _without_rule(aggregate: Aggregate) -> NotSupported | OnePersonsValue:
     name = aggregate.function.upper()
     if aggregate.function in _OTHER_WORDS:
-        argument = aggregate.text.partition("(")[2].rpartition(")")[0]
         return NotSupported(
             f"{aggregate.text or name} is not available",
             why="what it asks has a rule under another name",
-            fix=f"write {_OTHER_WORDS[aggregate.function].format(argument or '…')}",
+            fix=f"write {_in_other_words(aggregate)}",
             at=aggregate.at,
         )
     return OnePersonsValue(

@@ -11,6 +11,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.sensitivity.grain import Grain, column_grain
 from dpsql.sql import functions
+from dpsql.sql.call_text import call_text
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
@@ -38,6 +39,8 @@ class Subject:
     aggregate: Aggregate
     text: str
     """Of the whole query: a rewrite is made from it."""
+    rewritable: bool
+    """No other aggregate lacks limits: the query compiles once this one has them."""
     cap: int
     """C: how many rows of one person count in one group."""
     range: Interval
@@ -120,17 +123,15 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
 
 
 def _clamped(subject: Subject) -> str | None:
-    """The query with the argument of the aggregate inside CLAMP."""
-    aggregate, at = subject.aggregate, subject.aggregate.at
-    inside = _inside(aggregate)
-    if not inside or at is None or "FILTER" in aggregate.text.upper():
+    """The query with the argument of the aggregate inside CLAMP, wherever it is written."""
+    if not subject.rewritable:
         return None
-    rewrite = f"{aggregate.function.upper()}(CLAMP({inside}, 0, 1000))"
-    return f"{subject.text[: at[0]]}{rewrite}{subject.text[at[1] :]}"
-
-
-def _inside(aggregate: Aggregate) -> str:
-    return aggregate.text.partition("(")[2].rpartition(")")[0].strip()
+    text = subject.text
+    for begin, end in sorted(subject.aggregate.places, reverse=True):
+        written = call_text(text[begin:end])
+        first, last = (begin + place for place in written.span)
+        text = f"{text[:first]}CLAMP({written.argument}, 0, 1000){text[last:]}"
+    return text
 
 
 def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
@@ -146,8 +147,9 @@ def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | 
 
 def _unbounded(subject: Subject) -> Unbounded:
     aggregate = subject.aggregate
+    values = call_text(aggregate.text).argument
     return Unbounded(
-        f"{aggregate.text or aggregate.function.upper()} needs limits for {_inside(aggregate) or 'its values'}",
+        f"{aggregate.text or aggregate.function.upper()} needs limits for {values or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
         fix="say the smallest and the largest value that should count, as in CLAMP(x, 0, 1000); values beyond count as "
         "the limit. The owner can declare bounds = [0, 1000] for the column instead",
