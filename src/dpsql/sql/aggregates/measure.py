@@ -137,8 +137,9 @@ def _clamped(subject: Subject) -> str | None:
 def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
     """The last digit of a decimal number, so that its sums are exact; None: unknown, or too fine for these bounds.
 
-    A number k·10^-s is read as the double x next to it. Then x·10^s, in doubles, is off k by at most
-    2·2^-53·|k| < 1/2, and rounds to k.
+    Theorem   docs/theorems/grain.md: a number k·10^-s that is read as a double, times the double of 10^s, rounds to k.
+    Requires  bounds with low < high.
+    Rounds    nothing.
     """
     if scale is None or max(abs(low), abs(high)) * 10**scale > MOST_DECIMALS or (high - low) * 10**scale < 2:
         return None
