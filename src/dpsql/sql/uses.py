@@ -17,7 +17,7 @@ from dpsql.sql.syntax import At
 
 
 class Role(Enum):
-    """What a column is used for. `check` has a rule for each."""
+    """What a column is used for. `check` lets a hidden column be joined on and counted, and nothing else."""
 
     FILTER = "filter"
     JOIN = "join"
@@ -36,10 +36,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """Rows of two private tables are paired."""
+    """Rows of two private tables are paired; or one that is its own unit with any number of a public table."""
 
     equal_owners: bool
-    """The condition implies that both rows are of one person."""
+    """The condition implies that both rows are of one person; never so where rows are their own units."""
     tables: tuple[str, str]
     at: At
 
@@ -89,7 +89,7 @@ class Notes:
         return Findings(columns=MappingProxyType(dict(self.columns)), free=self.numbers.free)
 
     def aside(self) -> Notes:
-        """Notes for what is looked up and then thrown away; only its work counts."""
+        """Notes for what is looked up and never run: its scans go on counting, as looking up is work too."""
         return Notes(
             catalog=self.catalog,
             readable=self.readable,
@@ -97,7 +97,6 @@ class Notes:
             text=self.text,
             read=self.read,
             scans=self.scans,
-            products=self.products,
         )
 
     def know(self, column: Column) -> Column:

@@ -69,6 +69,16 @@ def test_what_nobody_reads_costs_its_work():
         resolved(f"WITH unread AS ({deep}) SELECT COUNT(*) FROM visits")
 
 
+def test_a_product_that_nobody_reads_is_never_run():
+    """One product is the limit of what is run, in whatever order the tables are named."""
+    product = "SELECT a.code FROM codes a JOIN codes b ON a.code < b.code"
+    for unread in (1, 2):
+        tables = ", ".join(f"u{number} AS ({product})" for number in range(unread))
+        resolved(f"WITH {tables}, r AS ({product}) SELECT COUNT(*) FROM r")
+    with pytest.raises(NotSupported, match="without an equality"):
+        resolved(f"WITH r AS ({product}) SELECT COUNT(*) FROM r JOIN r s ON r.code = s.code")
+
+
 def test_two_common_tables_of_one_name():
     with pytest.raises(BadName, match="two common tables are called A"):
         resolved("WITH a AS (SELECT age FROM people), A AS (SELECT cost FROM visits) SELECT COUNT(*) FROM a")
