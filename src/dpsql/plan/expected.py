@@ -10,15 +10,13 @@ from typing import Final
 
 from dpsql.catalog.types import NUMERIC
 from dpsql.mechanisms.margins import linear_margin
-from dpsql.plan.notes import notes, number_of_groups
+from dpsql.plan.caveats import number_of_groups
 from dpsql.plan.price import Plan, SlotNoise
 from dpsql.plan.slot_words import subject, unit_name
 from dpsql.plan.wording import amount, counted, margin_text
 from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
-
-__all__ = ["Certainty", "Expectation", "expected", "notes", "told_noises"]
 
 
 class Certainty(Enum):

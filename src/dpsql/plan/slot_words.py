@@ -28,8 +28,8 @@ def protects_rows(query: Resolved) -> bool:
 def subject(slot: Slot, query: Resolved) -> str:
     """What stands inside the aggregate: `charge`, `2 * age`."""
     argument = slot.argument
-    if isinstance(argument, ColumnRef) and query.notes.columns[argument.id].name:
-        return query.notes.columns[argument.id].name
+    if isinstance(argument, ColumnRef) and query.findings.columns[argument.id].name:
+        return query.findings.columns[argument.id].name
     for aggregate in query.aggregates:
         if aggregate.arguments and argument in _read_by(aggregate):
             written = call_text(aggregate.text).argument or "the value"

@@ -99,7 +99,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
     groups = groups if number is None else min(groups, max(number, 1))
     measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
-    numbers = Numbers(query.notes.free)
+    numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
     return Bounded(
         query=query,
@@ -125,7 +125,7 @@ def _unprotected(query: Resolved) -> Bounded:
         mode=None,
         one_row_each=True,
         neighbours=query.catalog.policy.person.relation,
-        free=query.notes.free,
+        free=query.findings.free,
     )
 
 
@@ -202,7 +202,7 @@ def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
 
 def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
-    interval = Interval(None, None) if argument is None else query.notes.declared(argument)
+    interval = Interval(None, None) if argument is None else query.findings.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
     return Subject(
@@ -225,7 +225,7 @@ _USUAL: Final = 2**31
 def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
     if aggregate.function == "count":
         return True
-    interval = query.notes.declared(aggregate.arguments[0])
+    interval = query.findings.declared(aggregate.arguments[0])
     return interval.within(Interval(Fraction(-_USUAL), Fraction(_USUAL)))
 
 
@@ -249,7 +249,7 @@ def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
 
 def _scale(argument: Scalar | None, query: Resolved) -> int | None:
     """How many digits stand behind the point, where the argument is an unchanged column of a decimal type."""
-    origin = query.notes.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
+    origin = query.findings.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
     if origin is None:
         return None
     table, name = origin
@@ -260,7 +260,7 @@ def _is_person(argument: Scalar, query: Resolved) -> bool:
     """The argument is the whole person: a different value is a different person."""
     if not isinstance(argument, ColumnRef) or len(query.owner) != 1:
         return False
-    return query.is_person(query.notes.columns[argument.id])
+    return query.is_person(query.findings.columns[argument.id])
 
 
 def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved) -> int | None:
@@ -270,7 +270,7 @@ def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved)
         return None
     (name,) = query.private_tables
     table = query.catalog.policy.tables[name]
-    full = argument is None or (isinstance(argument, ColumnRef) and query.notes.columns[argument.id].not_null)
+    full = argument is None or (isinstance(argument, ColumnRef) and query.findings.columns[argument.id].not_null)
     return table.rows if table.rows_public and table.unit_row and full else None
 
 

@@ -15,11 +15,11 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql.call_text import call_text
 from dpsql.sql.joins import tie_of
+from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.uses import Role, Use
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES
 
 

@@ -53,7 +53,7 @@ class Builder:
 
     @property
     def owner(self) -> tuple[Column, ...]:
-        return tuple(self.bounded.query.notes.columns[number] for number in self.bounded.query.owner)
+        return tuple(self.bounded.query.findings.columns[number] for number in self.bounded.query.owner)
 
     @property
     def keys(self) -> tuple[Column, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql import functions
+from dpsql.sql.notes import Notes
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import Call, Expression, Literal, Name, Star
-from dpsql.sql.uses import Notes
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 

@@ -169,7 +169,7 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
         case Constant():
             return (scalar.value,)
         case ColumnRef():
-            column = asked.query.notes.columns[scalar.id]
+            column = asked.query.findings.columns[scalar.id]
             if isinstance(column.keys, PublicKeys):
                 return column.keys.values
             if column.keys is KeyKind.CALENDAR:
@@ -184,7 +184,7 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
         case Apply("coalesce", arguments):
             return _united(arguments, asked)
         case Apply("date_trunc", (Constant(value=str(unit)), of)):
-            return _buckets(unit, asked.query.notes.declared(of), of.type, asked)
+            return _buckets(unit, asked.query.findings.declared(of), of.type, asked)
         case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
             return _calculated(scalar, asked) or _by_type(scalar, asked)
         case _:
@@ -231,15 +231,15 @@ FEW_KEYS: Final = 2000
 
 def _by_type(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
     """Truth values, and whole numbers between bounds."""
-    notes = asked.query.notes
-    read = [notes.columns[number] for number in columns_of(asked.over_tables(scalar))]
+    findings = asked.query.findings
+    read = [findings.columns[number] for number in columns_of(asked.over_tables(scalar))]
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return None
     if scalar.type is SqlType.BOOLEAN:
         return (False, True)
     if scalar.type is not SqlType.INTEGER:
         return None
-    interval = notes.declared(scalar)
+    interval = findings.declared(scalar)
     if interval.low is None or interval.high is None:
         return None
     low, high = math.ceil(interval.low), math.floor(interval.high)
@@ -339,7 +339,7 @@ def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
 def _require_declared(key: GroupKey, asked: _Asked) -> None:
     """Private keys are found only in columns the owner has thought about."""
     for number in columns_of(asked.over_tables(key.expression)):
-        column = asked.query.notes.columns[number]
+        column = asked.query.findings.columns[number]
         if column.keys is None and not column.declared.bounded and not column.public:
             name = column.name or key.text
             groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"

@@ -11,6 +11,7 @@ from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
+from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -27,7 +28,6 @@ from dpsql.sql.syntax import (
     SortKey,
     Star,
 )
-from dpsql.sql.uses import Notes, Role
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
 
 

@@ -103,7 +103,7 @@ def _public(bounded: Bounded, numbers: Numbers) -> Statement:
         if not needed:
             return _rows_alone(query.relation, build)
         return Statement(
-            relation=query.relation, keys=tuple(query.notes.columns[number] for number in needed), values=()
+            relation=query.relation, keys=tuple(query.findings.columns[number] for number in needed), values=()
         )
     arguments = [build.argument(a.arguments[0]) if a.arguments else None for a in query.aggregates]
     filters = [build.argument(a.filter) if a.filter is not None else None for a in query.aggregates]

@@ -12,11 +12,11 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.intervals import EVERYTHING, Interval
+from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Column, Group, Join, Relation, Scan
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import At
-from dpsql.sql.uses import Notes
 
 Ids: TypeAlias = tuple[int, ...]
 

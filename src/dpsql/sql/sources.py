@@ -12,6 +12,7 @@ from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.joins import joined
+from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source, scanned
@@ -30,7 +31,6 @@ from dpsql.sql.syntax import (
     Star,
     TableName,
 )
-from dpsql.sql.uses import Notes, Role
 
 
 @dataclass(frozen=True, slots=True)

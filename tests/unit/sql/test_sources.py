@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsql.errors import BadName, NobodyLeft, NotPermitted, NotSupported
-from dpsql.sql.uses import Role
+from dpsql.sql.notes import Role
 
 from clinic import CLINIC, resolved
 

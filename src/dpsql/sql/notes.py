@@ -1,4 +1,4 @@
-"""What a query does with columns and tables, noted while names are resolved and judged by `check`."""
+"""What a query does with columns and tables: noted while names are resolved, judged by `check`."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ class Meeting:
     at: At
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What is known about the columns of a resolved query."""
+class _Ranges:
+    """What is known about an expression, from what is known about the columns it reads."""
 
+    __slots__ = ()
     columns: Mapping[int, Column]
     """Every column by its number."""
-    free: int
-    """The first number that no column has."""
+
+    def proved(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].proved)
 
     def kept(self, scalar: Scalar) -> Interval:
         return functions.interval_of(scalar, lambda number: self.columns[number].kept)
@@ -60,8 +61,17 @@ class Findings:
         return functions.interval_of(scalar, lambda number: self.columns[number].declared)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings(_Ranges):
+    """What is known about the columns of a resolved query."""
+
+    columns: Mapping[int, Column]
+    free: int
+    """The first number that no column has."""
+
+
 @dataclass(slots=True)
-class Notes:
+class Notes(_Ranges):
     """What is collected while one statement is resolved; its end is `findings`, which nobody changes any more."""
 
     catalog: Catalog
@@ -71,7 +81,7 @@ class Notes:
     text: str
     numbers: Numbers = field(default_factory=Numbers)
     columns: dict[int, Column] = field(default_factory=dict)
-    """Every column by its number, with what is known about it so far."""
+    """With what is known so far."""
     uses: list[Use] = field(default_factory=list)
     meetings: list[Meeting] = field(default_factory=list)
     tables: dict[str, None] = field(default_factory=dict)
@@ -107,15 +117,6 @@ class Notes:
         self.uses.append(
             Use(role=role, columns=tuple(self.columns[number] for number in sorted(columns_of(scalar))), at=at)
         )
-
-    def proved(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].proved)
-
-    def kept(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].kept)
-
-    def declared(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].declared)
 
     def computed(self, name: str, scalar: Scalar) -> Column:
         """A new column that holds an expression over known ones."""

@@ -23,7 +23,7 @@ from dpsql.sql.scalars import Apply, Constant
 from dpsql.sql.slots import Slot, SlotKind
 
 
-def notes(plan: Plan) -> tuple[str, ...]:
+def caveats(plan: Plan) -> tuple[str, ...]:
     """One sentence for each bound that may change an answer, in the order of the query."""
     if not plan.steps:
         return ()
@@ -51,7 +51,7 @@ def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
     """False where type, expression and filters already keep every value inside."""
     if slot.argument is None or slot.grain is None:
         return False
-    return not bounded.query.notes.kept(slot.argument).within(
+    return not bounded.query.findings.kept(slot.argument).within(
         Interval(Fraction(slot.grain.lower), Fraction(slot.grain.upper))
     )
 
