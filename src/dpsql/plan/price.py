@@ -18,7 +18,7 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.reach import slot_l1, slot_l2_squared
+from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.recall import Recalled, Stored, precise_enough
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure

@@ -14,13 +14,13 @@ from dpsql.catalog.model import Mode, Value
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.plan.caveats import caveats
+from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.expected import Expectation, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
 from dpsql.plan.explanation.rules import RULES
 from dpsql.plan.explanation.tree import Node, derivation
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
-from dpsql.plan.reach import slot_l1, slot_l2_squared
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
 from dpsql.sql.ball import ball
