@@ -26,7 +26,6 @@ from dpsql.privacy.unit import Neighbours
 from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.slots import Slot, SlotKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class SelectionStep:
         """From about how many people on a key has an even chance to be shown."""
         if isinstance(self.mechanism, GaussianThresholdSelection):
             return self.mechanism.threshold
-        return (self.mechanism.certain + 1) // 2
+        return self.mechanism.even_chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +336,7 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
             placed=placed,
             carried=NoisySlotLaw(
                 law=DiscreteGaussianLaw(sigma_squared=Fraction(inside.unit, weight) ** 2 * unit),
-                grain=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
+                grain=placed.slot.size * (COUNT_GRAIN if placed.slot.counts else 1),
                 rounded=placed.slot.size == 1,
             ),
         )
@@ -348,10 +347,6 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
 
 def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
     return SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=placed.slot.size))
-
-
-def _is_count(slot: Slot) -> bool:
-    return slot.kind in (SlotKind.ROWS, SlotKind.VALUES)
 
 
 def _gaussian_event(bounded: Bounded, *, unit: Fraction, l2_squared: int) -> Event:

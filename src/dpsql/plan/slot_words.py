@@ -62,7 +62,7 @@ def _read_by(aggregate: Aggregate) -> list[Scalar | None]:
 
 def counts_people(slot: Slot, query: Resolved) -> bool:
     """COUNT(DISTINCT person) alone asks for this slot: no row of a person is lost by counting them once."""
-    if slot.cap != 1 or slot.kind not in (SlotKind.ROWS, SlotKind.VALUES):
+    if slot.cap != 1 or not slot.counts:
         return False
     asking = [each for each in query.aggregates if each.function == "count" and _asks(each, slot)]
     return bool(asking) and all(each.distinct for each in asking)

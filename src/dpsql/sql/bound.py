@@ -64,6 +64,8 @@ class Bounded:
     """How that is achieved; None: no person can be in more than one group, by construction."""
     one_row_each: bool
     """Every unit has at most one row, by construction or by a constraint of the engine: no grouping by owner."""
+    number_of_keys: int | None
+    """How many groups there are, where that follows from policy and query; 1 without GROUP BY."""
     neighbours: Neighbours
     free: int
     """The first number that no column has."""
@@ -76,6 +78,11 @@ class Bounded:
     def keys_limited(self) -> bool:
         """A person may have more groups than count."""
         return bool(self.query.keys) and not self.one_row_each
+
+    @property
+    def all_keys_fit(self) -> bool:
+        """There are no more groups than one person may be in."""
+        return self.number_of_keys is not None and self.number_of_keys <= self.groups
 
     @property
     def only_people(self) -> bool:
@@ -109,6 +116,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         groups=groups,
         mode=_mode(query, slots, groups, number, one_row_each, wishes),
         one_row_each=one_row_each,
+        number_of_keys=number,
         neighbours=query.catalog.policy.person.relation,
         free=numbers.free,
     )
@@ -124,6 +132,7 @@ def _unprotected(query: Resolved) -> Bounded:
         groups=1,
         mode=None,
         one_row_each=True,
+        number_of_keys=None if query.keys else 1,
         neighbours=query.catalog.policy.person.relation,
         free=query.findings.free,
     )

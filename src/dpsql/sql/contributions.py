@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from dpsql.catalog.model import Mode
 from dpsql.catalog.types import SqlType
 from dpsql.sql import inner
-from dpsql.sql.ball import COUNT_GRAIN, COUNTED, ball
+from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Total
+from dpsql.sql.relations import Column, Filter, Group, Join, Numbers, Project, Rank, Relation, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -88,14 +88,9 @@ def contributions(build: Builder, slots: Sequence[PlacedSlot], keys: Relation | 
     pairs = _inside(_capped(build, rows, slots), keys, build)
     if bounded.mode is Mode.SCALE:
         return _scaled(build, pairs, slots)
-    if bounded.mode is Mode.CHOOSE and not _all_fit(keys, bounded.groups):
+    if bounded.mode is Mode.CHOOSE and not bounded.all_keys_fit:
         return chosen_groups(pairs, build, groups=bounded.groups)
     return pairs
-
-
-def _all_fit(keys: Relation | None, groups: int) -> bool:
-    """No person can be in more groups than there are."""
-    return isinstance(keys, Listed) and keys.from_step is None and len(keys.rows) <= groups
 
 
 def _inside(relation: Relation, keys: Relation | None, build: Builder) -> Relation:
@@ -159,7 +154,7 @@ def _capped(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> Rela
     limited = []
     for placed in slots:
         slot = placed.slot
-        if slot.kind in COUNTED:
+        if slot.counts:
             amount: Scalar = of(_count(build, slot))
         else:
             amount = of(Total(function="sum", argument=_grains(build, slot)))
@@ -177,7 +172,7 @@ def _row_by_row(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> 
     limited = []
     for placed in slots:
         slot = placed.slot
-        amount = _presence(build, slot) if slot.kind in COUNTED else _grains(build, slot)
+        amount = _presence(build, slot) if slot.counts else _grains(build, slot)
         limited.append(inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high))
         build.given[slot] = build.column()
     return _with_given(build, rows, (*build.owner, *build.keys), slots, limited)
@@ -242,4 +237,4 @@ def _scaled(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Rel
 def _in_scale(build: Builder, slot: Slot) -> Scalar:
     """Counts become whole numbers of 1024ths before they are scaled."""
     column = ref(build.given[slot])
-    return inner.times(column, COUNT_GRAIN.denominator) if slot.kind in COUNTED else column
+    return inner.times(column, COUNT_GRAIN.denominator) if slot.counts else column
