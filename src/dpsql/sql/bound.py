@@ -114,7 +114,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         slots=slots,
         finish=_finished(query, measured, slots),
         groups=groups,
-        mode=_mode(query, slots, groups, number, one_row_each, wishes),
+        mode=None if one_row_each or not query.keys else _mode(slots, wishes, groups=groups, number_of_keys=number),
         one_row_each=one_row_each,
         number_of_keys=number,
         neighbours=query.catalog.policy.person.relation,
@@ -310,16 +310,8 @@ def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
     )
 
 
-def _mode(
-    query: Resolved,
-    slots: tuple[PlacedSlot, ...],
-    groups: int,
-    number: int | None,
-    one_row_each: bool,
-    wishes: Wishes,
-) -> Mode | None:
-    if not query.keys or one_row_each:
-        return None
+def _mode(slots: tuple[PlacedSlot, ...], wishes: Wishes, *, groups: int, number_of_keys: int | None) -> Mode:
+    """How a person is kept to so many groups."""
     possible = wishes.gaussian and wishes.noise is not Noise.LAPLACE and fits([placed.slot for placed in slots])
     if wishes.mode is Mode.SCALE and not possible:
         raise NotSupported(
@@ -328,6 +320,6 @@ def _mode(
             "COUNT(DISTINCT …) or for very wide bounds",
             fix='leave mode out, or say mode = "choose"',
         )
-    useful = groups * len(slots) > 1 and (number is None or groups < number)
+    useful = groups * len(slots) > 1 and (number_of_keys is None or groups < number_of_keys)
     scale = possible and useful and wishes.mode is not Mode.CHOOSE
     return Mode.SCALE if scale and slots else Mode.CHOOSE

@@ -33,9 +33,10 @@ def added(
     """(bounded, one row per person and group: the person, the key where there is one, the amounts)."""
     value = bounded(sql, mode=mode, gaussian=mode is Mode.SCALE)
     build = Builder(value, Numbers(value.free))
-    relation = contributions(build, value.slots, None)
-    given = tuple(build.given[placed.slot] for placed in value.slots)
-    statement = Statement(relation=relation, keys=(*build.owner, *build.keys), values=given)
+    slots = [placed.slot for placed in value.slots]
+    found = contributions(build, slots, None)
+    given = tuple(found.amounts[slot] for slot in slots)
+    statement = Statement(relation=found.relation, keys=(*build.owner, *build.keys), values=given)
     text = engine_text(statement, dialect="duckdb")
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE visits ({COLUMNS})")
