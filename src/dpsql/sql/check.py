@@ -93,8 +93,7 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
             fix=count_people_instead(column.name, query),
             at=use.at,
         )
-    table = query.catalog.policy.tables[query.named_tables[0]]
-    others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
+    others = _groupable(column, query)
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
         why=f"the owner of the data hides it: {why}",
@@ -102,6 +101,14 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
         "and joined on where it says whose a row is",
         at=use.at,
     )
+
+
+def _groupable(column: Column, query: Resolved) -> list[str]:
+    """The columns with keys beside this one; of a column that was computed, nothing is known to stand beside it."""
+    if column.origin is None:
+        return []
+    table = query.catalog.policy.tables[column.origin[0]]
+    return [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
 
 
 def count_people_instead(column: str, query: Resolved) -> str:

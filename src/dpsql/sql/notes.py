@@ -85,7 +85,6 @@ class Notes(_Ranges):
     uses: list[Use] = field(default_factory=list)
     meetings: list[Meeting] = field(default_factory=list)
     tables: dict[str, None] = field(default_factory=dict)
-    named: dict[str, None] = field(default_factory=dict)
     read: set[At] = field(default_factory=set)
     """The common tables that were read, by the place of their name."""
     scans: int = 0

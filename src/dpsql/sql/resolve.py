@@ -39,7 +39,6 @@ class Resolved:
     multiplied: bool
     """Some rows were left out or multiplied: WHERE, a join, a path."""
     private_tables: tuple[str, ...]
-    named_tables: tuple[str, ...]
     tables: tuple[str, ...]
     """The declared tables it reads: those it names, and those of their paths."""
     findings: Findings
@@ -76,7 +75,6 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
         meetings=tuple(notes.meetings),
         multiplied=notes.multiplied,
         private_tables=source.tables,
-        named_tables=tuple(notes.named),
         tables=tuple(notes.tables),
         findings=notes.findings,
         at=parsed.query.at,

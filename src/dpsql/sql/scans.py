@@ -44,7 +44,7 @@ MOST_SCANS: Final = 16
 
 def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
     """A declared table with its owner: in the table itself, or at the end of its path."""
-    notes.tables[table.name] = notes.named[table.name] = None
+    notes.tables[table.name] = None
     notes.scans += 1
     if notes.scans > MOST_SCANS:
         raise NotSupported(

@@ -18,7 +18,7 @@ def test_a_common_table_sees_those_before_it():
     query = resolved(
         "WITH a AS (SELECT age FROM people), b AS (SELECT age FROM a WHERE age > 3) SELECT COUNT(*) FROM b"
     )
-    assert query.named_tables == ("people",)
+    assert query.tables == ("people",)
     with pytest.raises(BadName, match="no table b"):
         resolved("WITH a AS (SELECT age FROM b), b AS (SELECT age FROM people) SELECT COUNT(*) FROM a")
 
@@ -50,9 +50,8 @@ def test_what_nobody_reads_leaves_no_trace():
         "WITH u AS (SELECT p.name FROM people p JOIN visits v ON p.name = v.note WHERE p.age > 3) "
         "SELECT COUNT(*) FROM meters"
     )
-    assert (unread.tables, unread.named_tables, unread.uses, unread.meetings) == (
+    assert (unread.tables, unread.uses, unread.meetings) == (
         plain.tables,
-        plain.named_tables,
         plain.uses,
         plain.meetings,
     )
