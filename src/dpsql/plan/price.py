@@ -25,6 +25,7 @@ from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.keys import PrivateKey
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
 
@@ -167,25 +168,33 @@ def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
 
 
 def _needs_share(bounded: Bounded) -> NeedsDelta:
-    key = next(iter(bounded.query.keys))
-    name = key.text or "this key"
-    return NeedsDelta(
-        f"the groups of {name} must be found first, and the policy does not say what part of the price that takes",
+    return _cannot_find_groups(
+        bounded,
+        "must be found first, and the policy does not say what part of the price that takes",
         why="finding groups and measuring them share one price, and how it is split is the owner's choice",
-        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'). The owner can set selection_share in [defaults]; "
-        "0.25 is usual",
-        at=key.at,
+        owner="set selection_share in [defaults]; 0.25 is usual",
     )
 
 
 def _needs_delta(bounded: Bounded) -> NeedsDelta:
-    key = next(iter(bounded.query.keys))
+    return _cannot_find_groups(
+        bounded,
+        "are not public, so rare ones must be hidden; that needs delta",
+        why="a group that only one person has would reveal that person just by being listed",
+        owner="list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
+    )
+
+
+def _cannot_find_groups(bounded: Bounded, what: str, *, why: str, owner: str) -> NeedsDelta:
+    key = next(
+        key for key, domain in zip(bounded.query.keys, bounded.domains, strict=True) if isinstance(domain, PrivateKey)
+    )
     name = key.text or "this key"
     return NeedsDelta(
-        f"the groups of {name} are not public, so rare ones must be hidden; that needs delta",
-        why="a group that only one person has would reveal that person just by being listed",
+        f"the groups of {name} {what}",
+        why=why,
         fix=f"list the groups you want, WHERE {name} IN ('a', 'b'): then all are shown, empty ones too. The owner can "
-        "list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
+        f"{owner}",
         at=key.at,
     )
 
@@ -221,10 +230,10 @@ def _changed_keys(bounded: Bounded) -> int:
 
 
 def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
-    """The ε that `share` of the cost buys for `parts` independent decisions of equal ε.
+    """The ε, all together, that `share` of the cost buys for `parts` independent decisions of equal ε.
 
     Theorem   docs/theorems/event_triples.md: on the first branch the cost itself; on the second, where such decisions
-              cost ρ = ε²/2·parts, the ε whose ρ is the same share of ρ*.
+              cost ρ = ε²/(2·parts) together, the ε whose ρ is the same share of ρ*.
     Requires  0 < share <= 1, parts >= 1.
     Rounds    down.
     """
