@@ -19,6 +19,7 @@ from derive_trees import (
     planted,
     projected,
     ref,
+    refused,
     scan,
     sum_of,
     whole,
@@ -32,11 +33,6 @@ from dpsql.sql.relations import Group, Join, Rank
 from dpsql.sql.scalars import Apply
 
 ONE = Moves(columns=(Move(l1=3, l2_squared=9), Move(l1=30, l2_squared=900)), keys_per_unit=1)
-
-
-def refused(statement, declared=None):
-    with pytest.raises(InternalError, match="cannot be derived"):
-        statement.reach(declared)
 
 
 class WithAge(Total_):
