@@ -17,7 +17,9 @@ HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
 def hospital(tmp_path_factory):
     folder = tmp_path_factory.mktemp("example") / "hospital"
     shutil.copytree(HOSPITAL, folder, ignore=shutil.ignore_patterns("*.duckdb*"))
-    runpy.run_path(str(folder / "make_data.py"), run_name="__main__")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["make_data.py"])  # not the words that started the tests
+        runpy.run_path(str(folder / "make_data.py"), run_name="__main__")
     return folder
 
 
