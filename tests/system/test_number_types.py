@@ -57,7 +57,7 @@ def summed(analyst, sql):
     sealed = analyst.query(sql).sealed
     (step,) = exact_steps(sealed, analyst.place.engine, salt=1)
     (noise,) = sealed.plan.noises
-    return Fraction(step.rows[0][0]) * noise.carried.size
+    return Fraction(step.rows[0][0]) * noise.carried.grain
 
 
 @pytest.mark.parametrize("column", ["price", "rate", "whole", "big", "huge"])
