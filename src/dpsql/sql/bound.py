@@ -25,7 +25,7 @@ from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, substituted
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -271,11 +271,28 @@ def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
 
 def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot, ...]) -> Finish:
     where = {placed.slot: ColumnRef(placed.column.id, placed.column.type) for placed in slots}
-    values: Mapping[int, Scalar] = {
-        aggregate.column.id: each.value(tuple(where[slot] for slot in each.slots))
-        for aggregate, each in zip(query.aggregates, measured, strict=True)
-    }
-    return _mapped(query.finish, lambda scalar: substituted(scalar, values))
+    values: dict[int, Scalar] = {}
+    possible: dict[int, Scalar] = {}
+    for aggregate, each in zip(query.aggregates, measured, strict=True):
+        columns = tuple(where[slot] for slot in each.slots)
+        values[aggregate.column.id] = each.value(columns)
+        if each.possible is not None:
+            possible[aggregate.column.id] = each.possible(columns)
+    finish = replace(
+        query.finish,
+        outputs=tuple(
+            replace(column, possible=_all_possible(column.expression, possible)) for column in query.finish.outputs
+        ),
+    )
+    return _mapped(finish, lambda scalar: substituted(scalar, values))
+
+
+def _all_possible(scalar: Scalar, possible: Mapping[int, Scalar]) -> Scalar | None:
+    """What holds for every aggregate inside. A window looks at other rows too, of which it says nothing."""
+    if any(isinstance(node, Windowed) for node in walk(scalar)):
+        return None
+    parts = tuple(possible[number] for number in sorted(columns_of(scalar)) if number in possible)
+    return Apply("and", parts, SqlType.BOOLEAN) if len(parts) > 1 else parts[0] if parts else None
 
 
 def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:

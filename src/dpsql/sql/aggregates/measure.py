@@ -58,6 +58,8 @@ class Measured:
 
     slots: tuple[Slot, ...]
     value: Callable[[tuple[ColumnRef, ...]], Scalar]
+    possible: Callable[[tuple[ColumnRef, ...]], Scalar] | None = None
+    """What holds for slots that rows can have, before noise: the value is then inside its bounds by itself."""
 
 
 def grain_of(subject: Subject) -> Grain:
