@@ -256,8 +256,13 @@ def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved)
         return None
     (name,) = query.private_tables
     table = query.catalog.policy.tables[name]
-    full = argument is None or (isinstance(argument, ColumnRef) and query.notes.columns[argument.id].not_null)
+    full = argument is None or (isinstance(argument, ColumnRef) and _never_null(query.notes.columns[argument.id]))
     return table.rows if table.rows_public and table.unit_row and full else None
+
+
+def _never_null(column: Column) -> bool:
+    """Also not once it is read as one of our types: NaN is no number, and a wide integer may not fit."""
+    return column.not_null and column.proved.bounded and column.type in (SqlType.INTEGER, SqlType.BOOLEAN)
 
 
 def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
