@@ -115,6 +115,8 @@ def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
     if pure:
         return False  # one joint mechanism per step
     variances = [law.sigma_squared for law in laws if isinstance(law, DiscreteGaussianLaw)]
+    if len(variances) != len(reach.moves if reach.ball is None else reach.ball.weights):
+        return False
     rho = _ball_rho(reach.ball, variances) if reach.ball is not None else _moves_rho(reach.moves, variances)
     return promised.rho is not None and rho <= promised.rho
 

@@ -6,13 +6,14 @@ from contextlib import suppress
 from fractions import Fraction
 
 import pytest
-from stages import CLINIC, bounded, clinic
 
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotSupported, Unbounded
 from dpsql.plan.derive import derive
 from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
+
+from stages import CLINIC, bounded, clinic
 
 FUNCTIONS = ["COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "STDDEV({})", "COUNT(DISTINCT {})"]
 

@@ -6,12 +6,13 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
-from stages import resolved
 
 from dpsql.errors import BadKey
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import KeyList, KeyTable, PrivateKey, domain
 from dpsql.sql.rewrite import Statement
+
+from stages import resolved
 
 WARDS = [(1, "north", "N"), (2, "south", "S"), (3, "east", "N"), (4, "west", None), (5, None, "N")]
 
