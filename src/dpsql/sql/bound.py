@@ -21,7 +21,8 @@ from dpsql.sql.ball import fits
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
-from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
+from dpsql.sql.key_refusals import too_many_keys
+from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
@@ -91,7 +92,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
-        raise too_many_keys(max_keys, at=query.keys[0].at)
+        raise too_many_keys(number, max_keys, at=query.keys[0].at)
     one_row_each = _one_row_each(query)
     cap = 1 if one_row_each else _row_cap(query)
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
