@@ -86,9 +86,10 @@ _TRANSLATED: Final = (
 
 def connect(analyst: Analyst) -> Connection:
     """A connection over an analyst, whose grant pays for what is asked."""
-    if not isinstance(analyst, Analyst):
+    given: object = analyst
+    if not isinstance(given, Analyst):
         error = errors.BadParameter(
-            f"a connection is over an analyst, and this is {type(analyst).__name__}",
+            f"a connection is over an analyst, and this is {type(given).__name__}",
             why="each question is paid from the grant of somebody",
             fix='pass the analyst: connect(owner.grant("ana", budget=1)), or connect(owner.analyst("ana")) where '
             'owner = dpsql.open("dpsql.toml") already grants ana something',
