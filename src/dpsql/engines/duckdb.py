@@ -98,7 +98,10 @@ class DuckdbEngine:
         `on_failure` is told the trace id and the kind of every failure: for the operator, never for the analyst.
         """
         if not Path(path).is_file():
-            raise unreadable(f"there is no file {os.fspath(path)}", fix="check the path")
+            raise unreadable(
+                f"there is no file {os.fspath(path)}",
+                fix="check the path; in a policy, a relative one is seen from the folder of the policy",
+            )
         connection = hardened(os.fspath(path), read_only=True, memory_limit=memory_limit, threads=threads)
         engine = cls(connection, timeout=timeout, on_failure=on_failure, file=True)
         replaced = engine._guarded(lambda cursor: redefined(_ask(cursor)))
