@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Final
 
 from dpsql.catalog.model import Mode, Noise, TablePolicy
 from dpsql.catalog.names import folded
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.aggregates.measure import Measured, Subject, require_room
@@ -185,11 +186,14 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
     if value is None:
         raise Unbounded(
             f"{table.name} does not say {name}",
-            why="without a limit one person could have any number of rows, and no finite noise would hide them",
+            why=f"without a limit one person could {_REACH[name]}, and no finite noise would hide them",
             fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
             "Where each person has one row at most, unique = true says so",
         )
     return value
+
+
+_REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_person": "be in any number of groups"}
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
@@ -209,11 +213,18 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         text=query.text,
         cap=cap,
         range=interval,
+        unlimited=_unlimited(argument, query),
         argument=_chosen(argument, aggregate.filter),
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
+
+
+def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:
+    """The numbers in an expression that nothing limits."""
+    columns = [query.notes.columns[number] for number in sorted(columns_of(argument))] if argument else []
+    return tuple(column.name for column in columns if column.type in NUMERIC and not column.declared.bounded)
 
 
 def _counts_rows(aggregate: Aggregate) -> bool:

@@ -140,3 +140,13 @@ def test_public_tables_need_no_bounds() -> None:
     plain = bounded("SELECT region, COUNT(*) FROM wards GROUP BY region")
     assert (plain.slots, plain.domains, plain.mode) == ((), (), None)
     assert CLINIC.policy.tables["wards"].public
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [("groups_per_person", "any number of groups"), ("rows_per_person", "any number of rows")],
+)
+def test_a_limit_that_is_missing_is_missed_for_its_own_reason(limit: str, told: str) -> None:
+    with pytest.raises(Unbounded, match=limit) as refusal:
+        bounded("SELECT ward, COUNT(*) FROM visits GROUP BY ward", clinic(**{limit: None, "rows_per_group": None}))
+    assert told in refusal.value.why

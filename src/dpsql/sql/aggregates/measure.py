@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +43,8 @@ class Subject:
     """C: how many rows of one person count in one group."""
     range: Interval
     """Of the argument, by policy and expression."""
+    unlimited: tuple[str, ...]
+    """The numeric columns of the argument that have no limits."""
     argument: Scalar | None
     """With FILTER folded in; None: every row."""
     scale: int | None
@@ -116,19 +119,28 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
         why="its sums are whole numbers in the engine, and an overflow would tell about rows",
         fix=f"{narrow}the owner lowers the {subject.cap} rows that count of one person, rows_per_group or "
         "rows_per_person",
-        try_sql=_clamped(subject) if narrow and subject.cap < 2**20 else None,
+        try_sql=_clamped(subject, ()) if narrow and subject.cap < 2**20 else None,
         at=subject.aggregate.at,
     )
 
 
-def _clamped(subject: Subject) -> str | None:
-    """The query with the argument of the aggregate inside CLAMP."""
+def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
+    """The query with these columns inside CLAMP; with the whole argument of the aggregate where there are none."""
     aggregate, at = subject.aggregate, subject.aggregate.at
     inside = _inside(aggregate)
     if not inside or at is None or "FILTER" in aggregate.text.upper():
         return None
-    rewrite = f"{aggregate.function.upper()}(CLAMP({inside}, 0, 1000))"
+    rewrite = f"{aggregate.function.upper()}({_limited(inside, columns)})"
     return f"{subject.text[: at[0]]}{rewrite}{subject.text[at[1] :]}"
+
+
+def _limited(inside: str, columns: tuple[str, ...]) -> str:
+    """Limits for the columns that need them; for all of it where they are not found in the text."""
+    clamped = inside
+    for name in columns:
+        written = re.compile(rf"(?<![\w.\"'])(?:\w+\.)?{re.escape(name)}(?![\w.(\"'])", re.IGNORECASE)
+        clamped = written.sub(lambda found: f"CLAMP({found.group()}, 0, 1000)", clamped)
+    return clamped if clamped != inside else f"CLAMP({inside}, 0, 1000)"
 
 
 def _inside(aggregate: Aggregate) -> str:
@@ -148,12 +160,15 @@ def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | 
 
 def _unbounded(subject: Subject) -> Unbounded:
     aggregate = subject.aggregate
+    without = ", ".join(subject.unlimited)
+    example = subject.unlimited[0] if subject.unlimited else "x"
     return Unbounded(
-        f"{aggregate.text or aggregate.function.upper()} needs limits for {_inside(aggregate) or 'its values'}",
+        f"{aggregate.text or aggregate.function.upper()} needs limits for "
+        f"{without or _inside(aggregate) or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
-        fix="say the smallest and the largest value that should count, as in CLAMP(x, 0, 1000); values beyond count as "
-        "the limit. The owner can declare bounds = [0, 1000] for the column instead",
-        try_sql=_clamped(subject),
+        fix=f"say the smallest and the largest value that should count, as in CLAMP({example}, 0, 1000); values beyond "
+        f"count as the limit. The owner can declare bounds = [0, 1000] for {without or 'the column'} instead",
+        try_sql=_clamped(subject, subject.unlimited),
         at=aggregate.at,
     )
 
