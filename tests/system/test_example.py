@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+import sys
 from pathlib import Path
 
 import duckdb
@@ -18,7 +19,7 @@ def hospital(tmp_path_factory):
     folder = tmp_path_factory.mktemp("example") / "hospital"
     shutil.copytree(HOSPITAL, folder, ignore=shutil.ignore_patterns("*.duckdb*"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["make_data.py"])  # not the words that started the tests
+        patch.setattr(sys, "argv", ["make_data.py"])  # an argument of pytest would be the file it writes over
         runpy.run_path(str(folder / "make_data.py"), run_name="__main__")
     return folder
 

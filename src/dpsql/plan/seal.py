@@ -114,6 +114,8 @@ def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
     if pure:
         return False  # one joint mechanism per step
     variances = [law.sigma_squared for law in laws if isinstance(law, DiscreteGaussianLaw)]
+    if len(variances) != len(reach.weights if isinstance(reach, Ball) else reach.columns):
+        return False
     rho = _ball_rho(reach, variances) if isinstance(reach, Ball) else _moves_rho(reach.columns, variances)
     return promised.rho is not None and rho <= promised.rho
 

@@ -9,7 +9,7 @@ from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
 from dpsql.session.recalling import question_of
 from dpsql.sql.emit import statement_text
-from dpsql.sql.keys import too_many_keys
+from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.rewrite import Measuring
 
 
@@ -42,4 +42,4 @@ def _require_few_keys(sealed: Sealed, engine: Engine) -> None:
         return
     ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
     if not isinstance(number, int) or number > limit:
-        raise too_many_keys(limit)
+        raise too_many_keys(number, limit)

@@ -14,20 +14,22 @@ from typing import Final
 
 from dpsql.catalog.model import Mode, Noise, TablePolicy
 from dpsql.catalog.names import folded
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
+from dpsql.sql import functions
 from dpsql.sql.aggregates.measure import Measured, Subject, require_room
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.ball import fits
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
-from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
+from dpsql.sql.key_refusals import too_many_keys
+from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, substituted
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -100,7 +102,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
-        raise too_many_keys(max_keys, at=query.keys[0].at)
+        raise too_many_keys(number, max_keys, at=query.keys[0].at)
     one_row_each = _one_row_each(query)
     cap = 1 if one_row_each else _row_cap(query)
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
@@ -195,11 +197,14 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
     if value is None:
         raise Unbounded(
             f"{table.name} does not say {name}",
-            why="without a limit one person could have any number of rows, and no finite noise would hide them",
+            why=f"without a limit one person could {_REACH[name]}, and no finite noise would hide them",
             fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
             "Where each person has one row at most, unique = true says so",
         )
     return value
+
+
+_REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_person": "be in any number of groups"}
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
@@ -220,6 +225,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
         cap=cap,
         range=interval,
+        unlimited=_unlimited(argument, query),
         argument=_chosen(argument, aggregate.filter),
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
@@ -236,6 +242,19 @@ def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
         return True
     interval = query.findings.declared(aggregate.arguments[0])
     return interval.within(Interval(Fraction(-_USUAL), Fraction(_USUAL)))
+
+
+def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:
+    """The numbers in an expression that nothing limits, where limits for them would limit all of it."""
+    if argument is None:
+        return ()
+    columns = {number: query.findings.columns[number] for number in sorted(columns_of(argument))}
+    open_ = {n: each for n, each in columns.items() if each.type in NUMERIC and not each.declared.bounded}
+    limited = functions.interval_of(argument, lambda n: _EXAMPLE if n in open_ else columns[n].declared)
+    return tuple(column.name for column in open_.values()) if limited.bounded else ()
+
+
+_EXAMPLE: Final = Interval(Fraction(0), Fraction(1000))
 
 
 def _counts_rows(aggregate: Aggregate) -> bool:
@@ -279,8 +298,13 @@ def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved)
         return None
     (name,) = query.private_tables
     table = query.catalog.policy.tables[name]
-    full = argument is None or (isinstance(argument, ColumnRef) and query.findings.columns[argument.id].not_null)
+    full = argument is None or (isinstance(argument, ColumnRef) and _never_null(query.findings.columns[argument.id]))
     return table.rows if table.rows_public and table.unit_row and full else None
+
+
+def _never_null(column: Column) -> bool:
+    """Also not once it is read as one of our types: NaN is no number, and a wide integer may not fit."""
+    return column.not_null and column.proved.bounded and column.type in (SqlType.INTEGER, SqlType.BOOLEAN)
 
 
 def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
@@ -294,11 +318,28 @@ def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
 
 def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot, ...]) -> Finish:
     where = {placed.slot: ColumnRef(placed.column.id, placed.column.type) for placed in slots}
-    values: Mapping[int, Scalar] = {
-        aggregate.column.id: each.value(tuple(where[slot] for slot in each.slots))
-        for aggregate, each in zip(query.aggregates, measured, strict=True)
-    }
-    return _mapped(query.finish, lambda scalar: substituted(scalar, values))
+    values: dict[int, Scalar] = {}
+    possible: dict[int, Scalar] = {}
+    for aggregate, each in zip(query.aggregates, measured, strict=True):
+        columns = tuple(where[slot] for slot in each.slots)
+        values[aggregate.column.id] = each.value(columns)
+        if each.possible is not None:
+            possible[aggregate.column.id] = each.possible(columns)
+    finish = replace(
+        query.finish,
+        outputs=tuple(
+            replace(column, possible=_all_possible(column.expression, possible)) for column in query.finish.outputs
+        ),
+    )
+    return _mapped(finish, lambda scalar: substituted(scalar, values))
+
+
+def _all_possible(scalar: Scalar, possible: Mapping[int, Scalar]) -> Scalar | None:
+    """What holds for every aggregate inside. A window looks at other rows too, of which it says nothing."""
+    if any(isinstance(node, Windowed) for node in walk(scalar)):
+        return None
+    parts = tuple(possible[number] for number in sorted(columns_of(scalar)) if number in possible)
+    return Apply("and", parts, SqlType.BOOLEAN) if len(parts) > 1 else parts[0] if parts else None
 
 
 def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.catalog.model import PublicKeys
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
@@ -44,8 +45,8 @@ def no_rows(query: Resolved) -> None:
     table = query.private_tables[0]
     person = query.catalog.policy.person.name
     shown = [use for use in query.uses if use.role is Role.OUTPUT]
-    keys = (column for use in shown for column in use.columns if column.keys and not column.hidden)
-    group = next((column.origin for column in keys if column.origin), None)
+    listed = (column for use in shown for column in use.columns if isinstance(column.keys, PublicKeys))
+    group = next((column.origin for column in listed if column.origin and not column.hidden), None)
     raise RowLevel(
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
@@ -244,7 +245,8 @@ def comparable_keys(query: Resolved) -> None:
             raise BadKey(
                 f"{key.text or 'a fractional number'} cannot be a group",
                 why="two numbers that print alike may differ in a hidden digit, and so name a person",
-                fix="group by a rounded number: CAST(FLOOR(x / 10) AS INTEGER)",
+                fix="group by a whole number: CAST(FLOOR(x / 10) AS INTEGER), or CAST(ROUND(x * 100) AS INTEGER) for "
+                "two digits",
                 at=key.at,
             )
 

@@ -239,7 +239,8 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
     return NobodyLeft(
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
-        fix="aggregate once, in the outer query; filter and compute inside",
+        fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
+        "RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k)",
         at=query.at,
     )
 

@@ -95,7 +95,15 @@ def passes_for_public(record):
         fields["public"] = True
 
 
+def one_noise_less(record):
+    """A number that was released without noise, and told without a margin."""
+    for fields in parts(record, "MeasurementStep"):
+        fields["noises"] = fields["noises"][:-1]
+    record["noises"] = record["noises"][:-1]
+
+
 TAMPERED = [
+    (one_noise_less, ["laplace", "gaussian", "ball", "selected"]),
     (smaller_scale, ["laplace", "selected", "rows"]),
     (smaller_variance, ["gaussian", "ball"]),
     (lower_price, ["laplace", "gaussian", "ball", "selected", "rows"]),

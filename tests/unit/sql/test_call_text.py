@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from stages import bounded
 
 from dpsql.errors import DpsqlError
 from dpsql.sql.call_text import call_text
+
+from stages import bounded
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from math import isqrt
 
 import duckdb
 import pytest
-from stages import bounded
 
 from dpsql.catalog.model import Mode
 from dpsql.sql.ball import ball
@@ -15,6 +14,8 @@ from dpsql.sql.contributions import Builder, contributions
 from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Numbers
 from dpsql.sql.rewrite import Statement
+
+from stages import bounded
 
 EXTREMES = (None, -(2**63), 2**63 - 1, 0, 1, -50, 50, 51, 7)
 COLUMNS = "person BIGINT, ward INTEGER, illness VARCHAR, points BIGINT, code BIGINT"

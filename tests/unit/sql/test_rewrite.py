@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from stages import bounded, rewritten
 
 from dpsql.sql.bound import Bounded
 from dpsql.sql.contributions import Builder
@@ -11,6 +10,8 @@ from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.relations import Numbers, Relation, Scan
 from dpsql.sql.rewrite import Measuring, Selecting, Statement, Unprotected, filled, rewrite
+
+from stages import bounded, rewritten
 
 
 def scans(relation: Relation) -> set[str]:

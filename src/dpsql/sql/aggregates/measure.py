@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,6 +46,8 @@ class Subject:
     """C: how many rows of one person count in one group."""
     range: Interval
     """Of the argument, by policy and expression."""
+    unlimited: tuple[str, ...]
+    """The numeric columns of the argument that have no limits."""
     argument: Scalar | None
     """With FILTER folded in; None: every row."""
     scale: int | None
@@ -61,6 +64,8 @@ class Measured:
 
     slots: tuple[Slot, ...]
     value: Callable[[tuple[ColumnRef, ...]], Scalar]
+    possible: Callable[[tuple[ColumnRef, ...]], Scalar] | None = None
+    """What holds for slots that rows can have, before noise: the value is then inside its bounds by itself."""
 
 
 def grain_of(subject: Subject) -> Grain:
@@ -117,21 +122,31 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
         why="its sums are whole numbers in the engine, and an overflow would tell about rows",
         fix=f"{narrow}the owner lowers the {subject.cap} rows that count of one person, rows_per_group or "
         "rows_per_person",
-        try_sql=_clamped(subject) if narrow and subject.cap < 2**20 else None,
+        try_sql=_clamped(subject, ()) if narrow and subject.cap < 2**20 else None,
         at=subject.aggregate.at,
     )
 
 
-def _clamped(subject: Subject) -> str | None:
-    """The query with the argument of the aggregate inside CLAMP, wherever it is written."""
+def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
+    """The query with these columns inside CLAMP wherever the aggregate is written; where there are none, with its
+    whole argument."""
     if not subject.rewritable:
         return None
     text = subject.text
     for begin, end in sorted(subject.aggregate.places, reverse=True):
         written = call_text(text[begin:end])
         first, last = (begin + place for place in written.span)
-        text = f"{text[:first]}CLAMP({written.argument}, 0, 1000){text[last:]}"
+        text = f"{text[:first]}{_limited(written.argument, columns)}{text[last:]}"
     return text
+
+
+def _limited(inside: str, columns: tuple[str, ...]) -> str:
+    """Limits for the columns that need them; for all of it where they are not found in the text."""
+    clamped = inside
+    for name in columns:
+        written = re.compile(rf"(?<![\w.\"'])(?:\w+\.)?{re.escape(name)}(?![\w.(\"'])", re.IGNORECASE)
+        clamped = written.sub(lambda found: f"CLAMP({found.group()}, 0, 1000)", clamped)
+    return clamped if clamped != inside else f"CLAMP({inside}, 0, 1000)"
 
 
 def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
@@ -148,13 +163,15 @@ def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | 
 
 def _unbounded(subject: Subject) -> Unbounded:
     aggregate = subject.aggregate
-    values = call_text(aggregate.text).argument
+    without = ", ".join(subject.unlimited)
+    example = subject.unlimited[0] if subject.unlimited else "x"
     return Unbounded(
-        f"{aggregate.text or aggregate.function.upper()} needs limits for {values or 'its values'}",
+        f"{aggregate.text or aggregate.function.upper()} needs limits for "
+        f"{without or call_text(aggregate.text).argument or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
-        fix="say the smallest and the largest value that should count, as in CLAMP(x, 0, 1000); values beyond count as "
-        "the limit. The owner can declare bounds = [0, 1000] for the column instead",
-        try_sql=_clamped(subject),
+        fix=f"say the smallest and the largest value that should count, as in CLAMP({example}, 0, 1000); values beyond "
+        f"count as the limit. The owner can declare bounds = [0, 1000] for {without or 'the column'} instead",
+        try_sql=_clamped(subject, subject.unlimited),
         at=aggregate.at,
     )
 

@@ -229,6 +229,6 @@ def _nothing(purpose: Purpose, text: str) -> NotUnderstood:
     return NotUnderstood(
         "There is no statement to answer" if purpose is Purpose.ANSWER else "There is no query after these words",
         why="an empty question has no answer",
-        fix="write a SELECT statement, as in SELECT COUNT(*) FROM …",
+        fix="write a SELECT statement, as in SELECT COUNT(*) FROM t",
         at=(0, len(text)) if text.strip() else None,
     )
