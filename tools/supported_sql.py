@@ -21,8 +21,10 @@ from dpsql.sql.functions.mathematics import MATHEMATICS
 from dpsql.sql.functions.rounding import ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
+from dpsql.sql.joins import MOST_PRODUCTS
 from dpsql.sql.parsing.functions import OTHER_NAMES
 from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
+from dpsql.sql.scans import MOST_SCANS
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "supported-sql.md"
@@ -70,7 +72,7 @@ CLAUSE_EXAMPLES: Final = (
     ),
     (
         "JOIN … ON, USING, a public table",
-        "INNER joins with public tables on any condition, one of them without an equality; ten tables in all.",
+        f"INNER joins with public tables on any condition; {MOST_SCANS} tables, {MOST_PRODUCTS} without an equality.",
         "SELECT w.name, COUNT(*) FROM visits v JOIN wards w ON v.ward_id = w.id GROUP BY w.name",
     ),
     (

@@ -1,6 +1,7 @@
 """PEP 249: a connection and cursors over an analyst, for pandas.read_sql and everything else that speaks DB-API.
 
-Cells are plain numbers here; margins, cost and notes of the last answer are in `cursor.answer`.
+Cells are plain numbers here; margins, cost and notes of the last answer are in `cursor.answer`. Parameters are not
+available: a question is its text, and the values belong into it. `paramstyle` is a word the standard demands.
 
     connection = dpsql.dbapi.connect(analyst)
     cursor = connection.cursor()
@@ -10,7 +11,9 @@ Cells are plain numbers here; margins, cost and notes of the last answer are in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from fractions import Fraction
 from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self
@@ -83,6 +86,15 @@ _TRANSLATED: Final = (
 
 def connect(analyst: Analyst) -> Connection:
     """A connection over an analyst, whose grant pays for what is asked."""
+    given: object = analyst
+    if not isinstance(given, Analyst):
+        error = errors.BadParameter(
+            f"a connection is over an analyst, and this is {type(given).__name__}",
+            why="each question is paid from the grant of somebody",
+            fix='pass the analyst: connect(owner.grant("ana", budget=1)), or connect(owner.analyst("ana")) where '
+            'owner = dpsql.open("dpsql.toml") already grants ana something',
+        )
+        raise InterfaceError(str(error), code=error.code) from error
     return Connection(analyst)
 
 
@@ -97,6 +109,7 @@ class Connection:
         self._analyst: Analyst | None = analyst
 
     def cursor(self) -> Cursor:
+        self.analyst()
         return Cursor(self)
 
     def commit(self) -> None:
@@ -124,7 +137,24 @@ class Connection:
         self.close()
 
 
-Column = tuple[str, type | None, None, None, None, None, None]
+class TypeObject:
+    """What the values of a column are, in the four words of the standard."""
+
+    def __init__(self, name: str, *kinds: type) -> None:
+        self._name, self.kinds = name, kinds
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+STRING: Final = TypeObject("STRING", str)
+BINARY: Final = TypeObject("BINARY")
+NUMBER: Final = TypeObject("NUMBER", int, float, Fraction)
+DATETIME: Final = TypeObject("DATETIME", date)
+ROWID: Final = TypeObject("ROWID")
+"""BINARY and ROWID are never the type of a column: answers hold neither."""
+
+Column = tuple[str, TypeObject | None, None, None, None, None, None]
 
 
 class Cursor:
@@ -139,9 +169,15 @@ class Cursor:
 
     @property
     def description(self) -> list[Column] | None:
+        """A type is that of the values in the answer; None where it has none."""
         if self.answer is None:
             return None
-        return [(name, None, None, None, None, None, None) for name in self.answer.columns]
+        rows = [tuple(map(_plain, row)) for row in self.answer]
+        cells = zip(*rows, strict=True) if rows else ((),) * len(self.answer.columns)
+        types = map(_type_of, cells)
+        return [
+            (name, type_, None, None, None, None, None) for name, type_ in zip(self.answer.columns, types, strict=True)
+        ]
 
     @property
     def rowcount(self) -> int:
@@ -186,6 +222,7 @@ class Cursor:
         self._rows = None
 
     def _open(self) -> Iterator[tuple[Any, ...]]:
+        self.connection.analyst()
         if self._rows is None:
             raise InterfaceError("the cursor is closed")
         return self._rows
@@ -195,6 +232,12 @@ class Cursor:
         if self.answer is None:
             raise ProgrammingError("nothing was asked yet")
         return rows
+
+
+def _type_of(cells: Iterable[object]) -> TypeObject | None:
+    known = (cell for cell in cells if cell is not None)
+    first = next(known, None)
+    return next((type_ for type_ in (STRING, NUMBER, DATETIME) if isinstance(first, type_.kinds)), None)
 
 
 def _plain(cell: object) -> Any:

@@ -16,7 +16,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 │   ├── TwoPeople     DP303     a join that pairs rows of different people
 │   ├── NobodyLeft    DP304     a result that no person owns any more
 │   ├── BadKey        DP305     a group that cannot be a key, or too many of them
-│   ├── NotPermitted  DP402     a table or a price outside the grant
+│   ├── NotPermitted  DP402     something the owner has not granted, or that this source does not allow
 │   ├── NotRandomised DP310     a release that would print a function of the data without noise
 │   ├── NoTheorem     DP311     a query, join or function for which no sensitivity is known
 │   └── UnsupportedEvent DP312  an accountant is asked to price something it has no theorem for
@@ -26,7 +26,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 ├── NoSource          DP602     the source cannot be opened
 ├── LedgerBroken      DP901     the ledger cannot be trusted or written
 ├── MissingExtra      DP420     an optional dependency is not installed
-├── TestsOnly         DP430     a predictable source of chance was used outside a test
+├── TestsOnly         DP430     something that undoes the noise was used outside a test
 └── InternalError     DP900     a bug in dpsql: two derivations disagree
 
 Messages never contain a value computed from private rows.

@@ -27,6 +27,7 @@ from dpsql.mechanisms.table import measured
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.exact import Exact
 from dpsql.session.answer_value import Answer
+from dpsql.session.render import is_doubtful
 from dpsql.session.telling import told
 from dpsql.testing.noiseless import ExactStep, exact_steps
 from dpsql.testing.seeded import SeededSource
@@ -235,6 +236,23 @@ def test_other_intervals_cover_between_94_and_99_percent(aggregate, noise):
     column = list(OTHERS).index(aggregate)
     frequency = simulated(noise).covered(column, OTHERS[aggregate]) / DRAWS
     assert SIMULATED[0] <= frequency <= SIMULATED[1]
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_handful_of_people_is_not_taken_for_certainty(noise):
+    """Noise far above the values: half of what is plausible is a negative variance, which looks like 0 ± 0."""
+    few = {sql: OTHERS[sql] for sql in ("AVG(charge)", "VAR_POP(charge)", "STDDEV_POP(charge)")}
+    sql = f"SELECT {', '.join(few)} FROM visits WHERE code = 5 AND ward = 2"
+    trial = tried(analyst().query(sql, noise=noise, epsilon=0.2).sealed, seed=40)
+    assert 2 <= trial.slots[0]["values"] <= 10
+    for column, value in enumerate(few.values()):
+        truth = value(trial.slots[0])
+        cells = [row[column] for row in trial.answer.rows]
+        told = [cell for cell in cells if cell.margin is not None]
+        assert len(told) > DRAWS / 2
+        assert all(cell.margin > 0 for cell in told)
+        assert sum(cell.low <= truth <= cell.high for cell in told) / len(told) >= COVERAGE - error(COVERAGE)
+        assert sum(map(is_doubtful, cells)) > 0.9 * DRAWS
 
 
 @pytest.mark.parametrize(("louder", "complaint"), [(2, "covers only"), (0.5, "by its law")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import duckdb
 
@@ -21,7 +22,7 @@ COLUMNS = {
     "visits": "patient_id BIGINT, ward_id INTEGER, charge DOUBLE, points BIGINT, diagnosis VARCHAR, day DATE, "
     "moment TIMESTAMP",
     "beds": "bed_id BIGINT, patient_id BIGINT",
-    "stays": "bed_id BIGINT, nights INTEGER, bill DOUBLE",
+    "stays": "bed_id BIGINT, nights INTEGER, bill DOUBLE, fee DECIMAL(9, 2)",
     "teams": "team INTEGER, bed_id BIGINT",
     "rounds": "team INTEGER, minutes INTEGER",
     "wards": "id INTEGER, name VARCHAR, floor INTEGER",
@@ -88,7 +89,8 @@ def well_behaved() -> Hospital:
             visits.append((person, ward, charge, chance.randrange(-50, 50), chance.choice(DIAGNOSES), day, at))
         beds.append((100 + person, person))
         stays.extend(
-            (100 + person, chance.randrange(1, 9), round(chance.uniform(10, 90), 2)) for _ in range(person % 3)
+            (100 + person, chance.randrange(1, 9), round(chance.uniform(10, 90), 2), _fee(person, stay))
+            for stay in range(person % 3)
         )
     beds += [(200 + person, person) for person in range(4, 41, 4)]
     teams: list[Row] = [(bed % 7, bed) for bed, _ in beds] + [
@@ -108,6 +110,11 @@ def well_behaved() -> Hospital:
             "readings": readings,
         }
     )
+
+
+def _fee(person: int, stay: int) -> Decimal | None:
+    """Cents that no double holds, up to 500; none now and then."""
+    return None if person % 17 == 0 else Decimal(person * 1237 % 49_999 + stay) / 100
 
 
 def badly_behaved() -> Hospital:
@@ -139,7 +146,9 @@ def badly_behaved() -> Hospital:
         (44, "twice", 31, "Bern", False, 61.0, date(1990, 2, 2)),
     ]
     beds = [(141, 41), (142, 42), (143, 43), (143, 44), (144, 44), (144, 44), (None, 41), (141, None)]
-    stays = [(141, 3, 30.0)] * 20 + [(143, 5, 1e300), (144, 2, float("nan")), (None, 4, 40.0), (999, 1, 10.0)]
+    fees = [Decimal("0.01"), Decimal("-9999999.99"), Decimal("9999999.99"), None, Decimal("500.01")]
+    amounts = [(141, 3, 30.0)] * 20 + [(143, 5, 1e300), (144, 2, float("nan")), (None, 4, 40.0), (999, 1, 10.0)]
+    stays = [(*amount, fees[number % 5]) for number, amount in enumerate(amounts)]
     teams = [(1, 141), (1, 143), (1, 143), (1, 144), (None, 141), (99, 144), (99, 143), (2, None), (2, 999)]
     rounds = [(1, 2**31 - 1)] * 20 + [(99, -5), (99, None), (None, 3), (1000, 4)]
     readings = [("a", 1e300, 2**31 - 1), ("b", float("nan"), None), (None, float("inf"), 3), ("c", -5.0, -7)]
@@ -201,7 +210,7 @@ def opened(
         plain,
         person_via="bed_id -> beds.bed_id -> patient_id",
         columns=["bed_id"],
-        bounds={"nights": (0, 30), "bill": (0, 100)},
+        bounds={"nights": (0, 30), "bill": (0, 100), "fee": (0, 500)},
         **caps,
     )
     owner.register("teams", plain, person_via="bed_id -> beds.bed_id", columns=["team"], **caps)

@@ -111,7 +111,7 @@ def keys_as_they_are(patch):
         if not bounded.private_keys:
             return honest(bounded)
         build = Builder(bounded, Numbers(bounded.free))
-        found = Group(input=build.base(), by=ids(build.keys), columns=build.keys, totals=())
+        found = Group(input=build.base().relation, by=ids(build.keys), columns=build.keys, totals=())
         keys = Project(input=found, columns=build.like(build.keys), expressions=refs(build.keys))
         measurement = rewrite._measurement(bounded, keys, build.numbers)
         return rewrite.Measuring(bounded=bounded, measurement=measurement, key_count=None)

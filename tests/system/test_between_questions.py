@@ -105,9 +105,9 @@ def test_new_data_are_a_new_question_on_the_same_budget(owner):
 
 def test_seal_refuses_a_person_who_counts_twice_behind_a_key(owner, monkeypatch):
     from dpsql.plan import seal as sealing
-    from dpsql.plan.derive import Move, Reach
+    from dpsql.plan.derive import Move, Moves
 
-    monkeypatch.setattr(sealing, "derive", lambda *_, **__: Reach(moves=(Move(l1=2, l2_squared=4),), keys_per_unit=1))
+    monkeypatch.setattr(sealing, "derive", lambda *_, **__: Moves(columns=(Move(l1=2, l2_squared=4),), keys_per_unit=1))
     with pytest.raises(InternalError):
         owner.grant("ana", budget=5).query(GROUPS)
 

@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+import sys
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,9 @@ HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
 def hospital(tmp_path_factory):
     folder = tmp_path_factory.mktemp("example") / "hospital"
     shutil.copytree(HOSPITAL, folder, ignore=shutil.ignore_patterns("*.duckdb*"))
-    runpy.run_path(str(folder / "make_data.py"), run_name="__main__")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["make_data.py"])  # an argument of pytest would be the file it writes over
+        runpy.run_path(str(folder / "make_data.py"), run_name="__main__")
     return folder
 
 

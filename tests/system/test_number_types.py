@@ -57,7 +57,7 @@ def summed(analyst, sql):
     sealed = analyst.query(sql).sealed
     (step,) = exact_steps(sealed, analyst.place.engine, salt=1)
     (noise,) = sealed.plan.noises
-    return Fraction(step.rows[0][0]) * noise.carried.size
+    return Fraction(step.rows[0][0]) * noise.carried.grain
 
 
 @pytest.mark.parametrize("column", ["price", "rate", "whole", "big", "huge"])
@@ -130,3 +130,23 @@ def test_categories_and_uuids_are_text_and_may_be_keys():
         owner.defaults(cost_per_query=1, max_keys=9)
         rows = without_noise(owner.grant("ana", budget=9), "SELECT x, COUNT(*) FROM t GROUP BY x").rows
         assert [(row[0], row[1].value) for row in rows] == [("a", 9), ("b", 0)]
+
+
+@pytest.mark.parametrize(("rows", "room"), [(2**24, True), (2**24 + 1, False)])
+def test_squares_of_the_widest_decimals_have_room_up_to_their_cap(rows, room):
+    """Distances r = 2^31 - 1 in last digits: r^2 of 2^40 rows, times the cap, stays below 2^126."""
+    plain = duckdb.connect()
+    plain.execute("CREATE TABLE t (id BIGINT, amount DECIMAL(18, 2))")
+    plain.execute("INSERT INTO t SELECT range % 3, (range % 2 * 2 - 1) * 21474836.47 FROM range(3000)")
+    owner = dpsql.open(":memory:", threads=1)
+    bound = 21474836.47
+    owner.register("t", plain, person="id", rows_per_person=rows, bounds={"amount": (-bound, bound)})
+    owner.promise(epsilon=1000, delta=0)
+    owner.defaults(cost_per_query=1, max_keys=10)
+    analyst = owner.grant("ana", budget=1000)
+    if not room:
+        with pytest.raises(dpsql.DpsqlError, match="128 bits"):
+            analyst.query("SELECT VAR_POP(amount) FROM t")
+        return
+    (step,) = exact_steps(analyst.query("SELECT VAR_POP(amount) FROM t").sealed, analyst.place.engine, salt=1)
+    assert [int(cell) for cell in step.rows[0]] == [3000, 0, 3000 * (2**31 - 1) ** 2]

@@ -121,3 +121,67 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
     error = refusal(sql)
     assert sql[slice(*error.at)] == "name"
     assert "\n    \tname\n     ^^^^\n" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT city FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) t", "RANK() OVER (ORDER BY COUNT"),
+        ("SELECT city, COUNT(*) FROM patients GROUP BY city QUALIFY RANK() OVER () = 1", "RANK() OVER (ORDER BY COUNT"),
+        (
+            "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM patients) FROM patients GROUP BY city",
+            "SUM(COUNT(*)) OVER ()",
+        ),
+        ("SELECT COUNT(*) FROM visits WHERE ward_id IN (SELECT id FROM wards)", "join with the table"),
+        ("SELECT weight, COUNT(*) FROM patients GROUP BY weight", "CAST(ROUND(x * 100) AS INTEGER)"),
+        ("SELECT strftime(day, '%Y'), COUNT(*) FROM visits GROUP BY 1", "DATE_TRUNC('month', x)"),
+        ("SELECT to_char(day, 'YYYY'), COUNT(*) FROM visits GROUP BY 1", "YEAR(x)"),
+        ("SELECT date_format(day, '%Y'), COUNT(*) FROM visits GROUP BY 1", "YEAR(x)"),
+        ("SELECT CUONT(age) FROM patients", "did you mean COUNT(x)?"),
+        ('SELECT SUM("agee") FROM patients', "text goes in single quotes: 'agee'"),
+    ],
+)
+def test_the_way_out_is_one_that_exists(sql, told):
+    assert told in refusal(sql).fix
+
+
+@pytest.mark.parametrize("public", ["(SELECT MAX(id) FROM wards)", "(SELECT id FROM wards)"])
+def test_a_public_subquery_is_not_said_to_be_about_people(public):
+    why = refusal(f"SELECT COUNT(*) FROM visits WHERE ward_id IN {public}").why
+    assert "different people" not in why
+
+
+@pytest.mark.parametrize(
+    ("sql", "proposal"),
+    [
+        ("SELECT CONT(*) FROM visits", "SELECT COUNT(*) FROM visits"),
+        ('SELECT COUNT(*) FROM visits WHERE diagnosis = "it\'s"',
+         "SELECT COUNT(*) FROM visits WHERE diagnosis = 'it\'\'s'"),
+        ("SELECT * FROM patients", "SELECT city, COUNT(*) FROM patients GROUP BY city"),
+        ("SELECT * FROM visits", "SELECT COUNT(*) FROM visits"),
+        ("SELECT moment, COUNT(*) FROM visits GROUP BY 1",
+         "SELECT CAST(moment AS DATE), COUNT(*) FROM visits GROUP BY CAST(moment AS DATE)"),
+        ("", None),
+        ("EXPLAIN PRIVACY", None),
+    ],
+)  # fmt: skip
+def test_a_proposal_is_accepted_as_it_stands(sql, proposal):
+    assert refusal(sql).try_sql == proposal
+    if proposal is not None:
+        analyst("good").query(proposal)
+
+
+@pytest.mark.parametrize(
+    ("sum_", "column", "clamped"),
+    [
+        ("SUM(v.points * b.bed_id)", "bed_id", "SUM(v.points * CLAMP(b.bed_id, 0, 1000))"),
+        ("AVG(bed_id * bed_id)", "bed_id", "AVG(CLAMP(bed_id, 0, 1000) * CLAMP(bed_id, 0, 1000))"),
+        ("SUM(BED_ID)", "bed_id", "SUM(CLAMP(BED_ID, 0, 1000))"),
+        ("SUM(LENGTH(v.diagnosis))", "LENGTH(v.diagnosis)", "SUM(CLAMP(LENGTH(v.diagnosis), 0, 1000))"),
+    ],
+)
+def test_the_column_without_limits_is_named(sum_, column, clamped):
+    error = refusal(f"SELECT {sum_} FROM visits v JOIN beds b ON v.patient_id = b.patient_id")
+    assert error.what == f"{sum_} needs limits for {column}"
+    assert error.try_sql == f"SELECT {clamped} FROM visits v JOIN beds b ON v.patient_id = b.patient_id"
+    analyst("good").query(error.try_sql)

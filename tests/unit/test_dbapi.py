@@ -69,6 +69,7 @@ def test_cells_are_plain_and_the_answer_keeps_the_margins(cursor):
     assert cursor.execute(QUESTION) is cursor
     assert [column[0] for column in cursor.description] == ["city", "n", "mean"]
     assert all(len(column) == 7 for column in cursor.description)
+    assert [column[1] for column in cursor.description] == [dbapi.STRING, dbapi.NUMBER, dbapi.NUMBER]
     assert cursor.rowcount == 2
     rows = cursor.fetchall()
     assert [type(cell) for cell in rows[0]][:1] == [str]
@@ -167,6 +168,28 @@ def test_closed(analyst):
         connection.commit()
         with pytest.raises(dbapi.NotSupportedError):
             connection.rollback()
-    for use in (connection.commit, connection.rollback, lambda: connection.cursor().execute(QUESTION)):
+    for use in (connection.commit, connection.rollback, connection.cursor):
         with pytest.raises(dbapi.InterfaceError):
             use()
+
+
+def test_a_closed_connection_closes_what_was_fetched_from(analyst):
+    connection = dbapi.connect(analyst)
+    cursor = connection.cursor().execute(QUESTION)
+    connection.close()
+    for use in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: list(cursor)):
+        with pytest.raises(dbapi.InterfaceError, match="connection is closed"):
+            use()
+
+
+@pytest.mark.parametrize("wrong", ["dpsql.toml", None, "owner"])
+def test_a_connection_is_over_an_analyst(wrong):
+    with dpsql.open(":memory:") as owner, pytest.raises(dbapi.InterfaceError, match="analyst") as caught:
+        dbapi.connect(owner if wrong == "owner" else wrong)
+    assert caught.value.code == "DP410"
+    assert "owner.grant(" in str(caught.value)
+
+
+def test_an_answer_without_values_has_columns_without_types(cursor):
+    cursor.execute("SELECT city, COUNT(*) AS n FROM people GROUP BY city HAVING n < -1000000")
+    assert [column[:2] for column in cursor.description] == [("city", None), ("n", None)]

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypedDict, Unpack
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.mistakes import Mistake
-from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.model import PublicKeys, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.catalog.sections import Section
 from dpsql.catalog.tables import table_of
@@ -70,6 +70,32 @@ def declared_types(name: str, types: Mapping[str, str | SqlType] | None) -> dict
             except Mistake as mistake:
                 raise mistake.under("types", column) from None
         return found
+
+
+def needed_columns(name: str, words: TableWords) -> frozenset[str] | None:
+    """The columns of the data that a declaration speaks of, also as the person or the way to it; None: all."""
+    if words.get("columns") == "all":
+        return None
+    table = _named(name, words)
+    own = table.path[0].columns if table.path else table.person
+    return frozenset({*table.columns, *own})
+
+
+def listed_texts(name: str, words: TableWords) -> frozenset[str]:
+    """The columns whose listed keys are texts: they hold text, whatever a data frame calls it."""
+    return frozenset(
+        column.name
+        for column in _named(name, words).columns.values()
+        if isinstance(column.keys, PublicKeys) and any(isinstance(key, str) for key in column.keys.values)
+    )
+
+
+def _named(name: str, words: TableWords) -> TablePolicy:
+    """The declaration with the columns it names one by one."""
+    one_by_one = words.copy()
+    if one_by_one.get("columns") == "all":
+        one_by_one["columns"] = None
+    return declared(name, **one_by_one)
 
 
 @contextmanager

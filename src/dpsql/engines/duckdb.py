@@ -20,7 +20,7 @@ from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
-from dpsql.engines.duckdb_sources import Types, copy_table, opened_source, unreadable
+from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, unreadable
 from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
@@ -92,7 +92,10 @@ class DuckdbEngine:
     ) -> DuckdbEngine:
         """A database file, opened read-only."""
         if not Path(path).is_file():
-            raise unreadable(f"there is no file {os.fspath(path)}", fix="check the path")
+            raise unreadable(
+                f"there is no file {os.fspath(path)}",
+                fix="check the path; in a policy, a relative one is seen from the folder of the policy",
+            )
         connection = hardened(os.fspath(path), limits, read_only=True)
         engine = cls(connection, timeout=limits.timeout, on_failure=on_failure, file=True)
         replaced = engine._guarded(lambda cursor: redefined(_ask(cursor)))
@@ -154,16 +157,26 @@ class DuckdbEngine:
         with suppress(duckdb.Error):
             self._connection.close()
 
-    def add(self, name: str, source: object, /, *, types: Mapping[str, SqlType] | None = None) -> None:
+    def add(
+        self,
+        name: str,
+        source: object,
+        /,
+        *,
+        types: Mapping[str, SqlType] | None = None,
+        texts: frozenset[str] = frozenset(),
+        needed: frozenset[str] | None = None,
+    ) -> None:
         """Copies a table under `name`: what happens to `source` afterwards changes nothing.
 
         `source` is the path of a Parquet or CSV file, a pandas, polars or Arrow table, anything that exports an Arrow
         stream, a DuckDB relation, or a DuckDB connection that holds a table called `name`. Columns in `types` are
-        cast, and what does not fit becomes NULL. CSV columns without a declared type are text.
+        cast, and what does not fit becomes NULL. CSV columns without a declared type are text. Of a pandas table,
+        columns of Python objects are read as text where `texts` names them, and left out where `needed` does not.
         """
         self._require_free(name)
-        declared = dict(types or {})
-        trouble = self._attempt(lambda cursor: _add(cursor, name, source, declared), None)
+        said = Said(types=dict(types or {}), texts=texts, needed=needed)
+        trouble = self._attempt(lambda cursor: _add(cursor, name, source, said), None)
         with self._reading:
             self._schema = None
         if trouble is None:
@@ -258,9 +271,9 @@ class DuckdbEngine:
                 cursor.close()
 
 
-def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, types: Types) -> None:
-    with opened_source(name, source, types) as rows:
-        copy_table(cursor, name, rows, types)
+def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, said: Said) -> None:
+    with opened_source(name, source, said) as rows:
+        copy_table(cursor, name, rows, said.types)
 
 
 def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:

@@ -6,18 +6,34 @@ import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import duckdb
 
+from dpsql.catalog.names import folded
 from dpsql.catalog.spelling import ENGINE_TYPES, literal, quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.hardening import LOADER
 from dpsql.errors import BadName, NoSource
 
 Types: TypeAlias = Mapping[str, SqlType]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a declaration says about the columns of a source. Names of `texts` and `needed` are folded."""
+
+    types: Types
+    """Cast to these."""
+    texts: frozenset[str]
+    """Listed keys are text, so Python objects there are read as text."""
+    needed: frozenset[str] | None
+    """Columns that anything is said about; None: all."""
+
+
 _STAGE: Final = "dpsql_source"
 
 
@@ -77,11 +93,11 @@ def _header(path: Path) -> list[str]:
 _FILES: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType({".parquet": _parquet_scan, ".csv": _csv_scan})
 
 
-def readable(source: object, types: Types) -> object:
+def readable(source: object, said: Said) -> object:
     """A data frame as something DuckDB reads without looking at values to guess a type."""
     library = type(source).__module__.partition(".")[0]
     if library == "pandas" and type(source).__name__ == "DataFrame":
-        return _pandas(source, types)
+        return _pandas(source, said)
     frame: Any = _polars(source) if library == "polars" else source
     if library == "pyarrow" and hasattr(frame, "schema"):
         require_names(list(frame.schema.names))
@@ -94,18 +110,24 @@ def readable(source: object, types: Types) -> object:
     return frame.__arrow_c_stream__()
 
 
-def _pandas(frame: Any, types: Types) -> object:
-    """A frame whose columns of Python objects are text: DuckDB would guess their type from a sample of values."""
+def _pandas(frame: Any, said: Said) -> object:
+    """A frame whose columns of Python objects are text: DuckDB would guess their type from a sample of values.
+
+    The declaration decides what they are, never a value; those it does not speak of are left out.
+    """
     names = list(frame.columns)
     require_names(names)
     objects = [name for name, dtype in zip(names, frame.dtypes, strict=True) if str(dtype) == "object"]
-    for name in objects:
-        if name not in types:
+    unknown = [name for name in objects if name not in said.types and folded(name) not in said.texts]
+    for name in unknown:
+        if said.needed is None or folded(name) in said.needed:
             raise unreadable(
                 f"column {name} holds Python objects, which have no one type",
-                fix=f"say what it is: types={{{name!r}: SqlType.TEXT}}, or convert the column to a pandas type",
+                fix=f'say what it is: types={{"{name}": "text"}}; of dates "date", of decimal numbers "double", of '
+                'whole numbers "integer". Or convert the column to a pandas type',
             )
-    converted: object = frame.astype(dict.fromkeys(objects, "string"))
+    known = frame.drop(columns=unknown)
+    converted: object = known.astype({name: "string" for name in objects if name not in unknown})
     return converted
 
 
@@ -144,7 +166,7 @@ def require_columns(types: Types, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def opened_source(name: str, source: object, types: Types) -> Iterator[object]:
+def opened_source(name: str, source: object, said: Said) -> Iterator[object]:
     """Something DuckDB can copy from. Files are read by a database of their own, which no question ever reaches."""
     if isinstance(source, str | os.PathLike):
         scan = file_scan(Path(source))
@@ -153,7 +175,7 @@ def opened_source(name: str, source: object, types: Types) -> Iterator[object]:
     elif isinstance(source, duckdb.DuckDBPyConnection):
         yield source.table(name).__arrow_c_stream__()
     else:
-        yield readable(source, types)
+        yield readable(source, said)
 
 
 def copy_table(cursor: duckdb.DuckDBPyConnection, name: str, rows: object, types: Types) -> None:

@@ -13,7 +13,7 @@ from dpsql.errors import EngineFailed
 from dpsql.privacy.exact import Exact
 
 Rows: TypeAlias = list[tuple[Value, ...]]
-"""Keys and integers, as Python values. Never floats between the data and the noise."""
+"""Keys and numbers, as Python values. Of private tables integers only: no float comes between data and noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,8 @@ class Spread:
     low: float
     high: float
     largest: float
+    doubtful: bool = False
+    """So many plausible values belong to no possible rows that nearly anything may be behind the number."""
 
     def around(self, value: float) -> Interval:
         """The interval for a released `value`.

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 from typing import Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_bounds, log_bounds
@@ -73,6 +74,22 @@ def people_for_certainty(*, epsilon: Number, delta: Number) -> int:
     Rounds    up.
     """
     return len(_keep_table(*_checked(epsilon, delta)).kept)
+
+
+def people_for_even_chance(*, epsilon: Number, delta: Number) -> int:
+    """From how many people on a key is shown at least every second time: the smallest n with π(n) >= 1/2.
+
+    Theorem   docs/theorems/partition_selection.md: ⌈ln(1 + (e^ε − 1)/2δ)/ε⌉. Until then the first term of the
+              recursion is the smallest, and its solution is δ(e^nε − 1)/(e^ε − 1).
+    Requires  epsilon > 0; 0 < delta < 1.
+    Rounds    up, with 128 bits below ε.
+    """
+    per_key, failure = _checked(epsilon, delta)
+    if 2 * failure >= 1:
+        return 1
+    bits = 128 + 2 * max(0, per_key.denominator.bit_length() - per_key.numerator.bit_length() + 1)
+    growth = exp_bounds(per_key, bits=bits)[1] - 1
+    return ceil(log_bounds(1 + growth / (2 * failure), bits=bits)[1] / per_key)
 
 
 def _checked(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
@@ -162,6 +179,12 @@ class PartitionSelection(Generic[Key]):
         """From how many people on a key is always shown."""
         epsilon, delta = self.per_key
         return people_for_certainty(epsilon=epsilon, delta=delta)
+
+    @property
+    def even_chance(self) -> int:
+        """From how many people on a key is shown at least every second time."""
+        epsilon, delta = self.per_key
+        return people_for_even_chance(epsilon=epsilon, delta=delta)
 
     @property
     def event(self) -> KeySelection:

@@ -30,20 +30,24 @@ def audited(record: str) -> Audited:
     """
     steps, tables, neighbours = read_plan(record)
     if tuple(law for _, law in stored_noises(record)) != noises_of(steps):
-        raise _disagreement("its margins are not those of its noise")
+        raise _disagreement(
+            "its margins are not those of its noise", why="answers that are told again would carry a wrong ±"
+        )
     try:
         price = price_of_steps(steps, _catalog(tables, neighbours))
     except LedgerBroken:
         raise
     except DpsqlError as error:
-        raise _disagreement(error.what) from None
+        raise _disagreement(
+            error.what, why="its price, derived again from the record, is more than the record says"
+        ) from None
     return Audited(steps=steps, price=price)
 
 
-def _disagreement(what: str) -> LedgerBroken:
+def _disagreement(what: str, *, why: str) -> LedgerBroken:
     return LedgerBroken(
         f"a stored plan does not hold what it promises: {what}",
-        why="its price, derived again from the record, is more than the record says",
+        why=why,
         fix="verify the ledger and compare it with its backup",
     )
 

@@ -10,6 +10,7 @@ made it, and refuses what it cannot follow. Proof: docs/theorems/derivation.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dpsql.catalog.model import Catalog
 from dpsql.plan.derivation.joins import of_join
@@ -37,14 +38,17 @@ class Ball:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How far one unit can move the released vector: column by column, or all columns in one ball."""
+class Moves:
+    """How far one unit moves the columns, each by itself."""
 
-    moves: tuple[Move, ...] = ()
-    """One per value column, in their order; empty where there is a ball."""
-    ball: Ball | None = None
-    keys_per_unit: int | None
-    """In how many key rows one unit counts, in each of two neighbours. None: without limit, as only a ball allows."""
+    columns: tuple[Move, ...]
+    """One per value column, in their order."""
+    keys_per_unit: int
+    """In how many key rows one unit counts, in each of two neighbours."""
+
+
+Reach: TypeAlias = Moves | Ball
+"""How far one unit can move the released vector: column by column, or all columns in one ball."""
 
 
 def derive(
@@ -96,15 +100,17 @@ def _state(relation: Relation, catalog: Catalog) -> State:
 
 
 def _reach(values: tuple[Value, ...], *, grouped: bool, neighbours: Neighbours) -> Reach:
-    limits = [value.groups for value in values if value.groups is not None]
-    most = max(limits) if len(limits) == len(values) else None
     ball = _ball(values, neighbours)
     if ball is not None:
-        return Reach(ball=ball, keys_per_unit=most)
-    if most is None:
+        return ball
+    limits = [value.groups for value in values if value.groups is not None]
+    if len(limits) != len(values):
         raise refused("a person counts in any number of groups")
-    moves = (_move(value, groups, grouped, neighbours) for value, groups in zip(values, limits, strict=True))
-    return Reach(moves=tuple(moves), keys_per_unit=most)
+    columns = tuple(
+        _move(value, groups=groups, grouped=grouped, neighbours=neighbours)
+        for value, groups in zip(values, limits, strict=True)
+    )
+    return Moves(columns=columns, keys_per_unit=max(limits))
 
 
 def _ball(values: tuple[Value, ...], neighbours: Neighbours) -> Ball | None:
@@ -121,7 +127,7 @@ def _ball(values: tuple[Value, ...], neighbours: Neighbours) -> Ball | None:
     )
 
 
-def _move(value: Value, groups: int, grouped: bool, neighbours: Neighbours) -> Move:
+def _move(value: Value, *, groups: int, grouped: bool, neighbours: Neighbours) -> Move:
     """One unit comes or goes, or trades its contributions for others."""
     low, high = min(value.low, 0), max(value.high, 0)
     size = max(-low, high)

@@ -10,15 +10,12 @@ from typing import Final
 
 from dpsql.catalog.types import NUMERIC
 from dpsql.mechanisms.margins import linear_margin
-from dpsql.plan.notes import notes, number_of_groups
 from dpsql.plan.price import Plan, SlotNoise
 from dpsql.plan.slot_words import subject, unit_name
 from dpsql.plan.wording import amount, counted, margin_text
 from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
-
-__all__ = ["Certainty", "Expectation", "expected", "notes", "told_noises"]
 
 
 class Certainty(Enum):
@@ -158,7 +155,7 @@ def _sizes(plan: Plan) -> tuple[int, ...]:
     """An even share of the public number of rows, and a tenth of it; nothing where no size is public."""
     query = plan.bounded.query
     rows = {query.catalog.policy.tables[name].rows for name in query.private_tables}
-    groups = number_of_groups(plan.bounded)
+    groups = plan.bounded.number_of_keys
     if len(rows) != 1 or not groups:
         return ()
     (public,) = rows
@@ -243,6 +240,6 @@ def _quotient(above: LinearForm | None, below: Scalar, noises: _Noises) -> _Shap
             return None
     if above is None or above.constant or len(above.weights) != 1 or count not in noises:
         return None
-    kinds = [noises[number].placed.slot.kind for number in (*above.weights, count)]
-    fits = kinds[0] is SlotKind.CENTRED and kinds[1] in (SlotKind.ROWS, SlotKind.VALUES)
+    (centred,) = above.weights
+    fits = noises[centred].placed.slot.kind is SlotKind.CENTRED and noises[count].placed.slot.counts
     return _Shape(top=above, count=count) if fits else None

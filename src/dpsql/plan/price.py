@@ -18,15 +18,15 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.reach import slot_l1, slot_l2_squared
+from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.recall import Recalled, Stored, precise_enough
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.keys import PrivateKey
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.slots import Slot, SlotKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class SelectionStep:
         """From about how many people on a key has an even chance to be shown."""
         if isinstance(self.mechanism, GaussianThresholdSelection):
             return self.mechanism.threshold
-        return (self.mechanism.certain + 1) // 2
+        return self.mechanism.even_chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,25 +168,33 @@ def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
 
 
 def _needs_share(bounded: Bounded) -> NeedsDelta:
-    key = next(iter(bounded.query.keys))
-    name = key.text or "this key"
-    return NeedsDelta(
-        f"the groups of {name} must be found first, and the policy does not say what part of the price that takes",
+    return _cannot_find_groups(
+        bounded,
+        "must be found first, and the policy does not say what part of the price that takes",
         why="finding groups and measuring them share one price, and how it is split is the owner's choice",
-        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'). The owner can set selection_share in [defaults]; "
-        "0.25 is usual",
-        at=key.at,
+        owner="set selection_share in [defaults]; 0.25 is usual",
     )
 
 
 def _needs_delta(bounded: Bounded) -> NeedsDelta:
-    key = next(iter(bounded.query.keys))
+    return _cannot_find_groups(
+        bounded,
+        "are not public, so rare ones must be hidden; that needs delta",
+        why="a group that only one person has would reveal that person just by being listed",
+        owner="list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
+    )
+
+
+def _cannot_find_groups(bounded: Bounded, what: str, *, why: str, owner: str) -> NeedsDelta:
+    key = next(
+        key for key, domain in zip(bounded.query.keys, bounded.domains, strict=True) if isinstance(domain, PrivateKey)
+    )
     name = key.text or "this key"
     return NeedsDelta(
-        f"the groups of {name} are not public, so rare ones must be hidden; that needs delta",
-        why="a group that only one person has would reveal that person just by being listed",
+        f"the groups of {name} {what}",
+        why=why,
         fix=f"list the groups you want, WHERE {name} IN ('a', 'b'): then all are shown, empty ones too. The owner can "
-        "list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
+        f"{owner}",
         at=key.at,
     )
 
@@ -222,10 +230,10 @@ def _changed_keys(bounded: Bounded) -> int:
 
 
 def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
-    """The ε that `share` of the cost buys for `parts` independent decisions of equal ε.
+    """The ε, all together, that `share` of the cost buys for `parts` independent decisions of equal ε.
 
     Theorem   docs/theorems/event_triples.md: on the first branch the cost itself; on the second, where such decisions
-              cost ρ = ε²/2·parts, the ε whose ρ is the same share of ρ*.
+              cost ρ = ε²/(2·parts) together, the ε whose ρ is the same share of ρ*.
     Requires  0 < share <= 1, parts >= 1.
     Rounds    down.
     """
@@ -337,7 +345,7 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
             placed=placed,
             carried=NoisySlotLaw(
                 law=DiscreteGaussianLaw(sigma_squared=Fraction(inside.unit, weight) ** 2 * unit),
-                grain=placed.slot.size * (COUNT_GRAIN if _is_count(placed.slot) else 1),
+                grain=placed.slot.size * (COUNT_GRAIN if placed.slot.counts else 1),
                 rounded=placed.slot.size == 1,
             ),
         )
@@ -348,10 +356,6 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
 
 def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
     return SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=placed.slot.size))
-
-
-def _is_count(slot: Slot) -> bool:
-    return slot.kind in (SlotKind.ROWS, SlotKind.VALUES)
 
 
 def _gaussian_event(bounded: Bounded, *, unit: Fraction, l2_squared: int) -> Event:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
@@ -21,7 +21,7 @@ from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +232,7 @@ class _Reader:
         if not isinstance(group, Group) or not group.by:
             return False
         found = set()
-        for condition in _parts(join.condition, _ALL):
+        for condition in conjuncts(join.condition):
             match condition:
                 case Apply("alike", (ColumnRef(id=one), ColumnRef(id=two))) if _is_in(join.left, one):
                     found |= {self.column(join.right, two)} if _is_in(join.right, two) else set()
@@ -270,21 +270,9 @@ def _listed(listed: Listed) -> str:
     return _digest("list", types, sorted(rows), str(listed.from_step))
 
 
-_ALL: Final = ("and", "all")
-
-
-def _parts(scalar: Scalar, functions: Sequence[str]) -> Iterator[Scalar]:
-    """a AND (b AND c) is a AND b AND c."""
-    if isinstance(scalar, Apply) and scalar.function in functions:
-        for argument in scalar.arguments:
-            yield from _parts(argument, functions)
-    else:
-        yield scalar
-
-
 def _conditions(scalar: Scalar, column: _Column) -> frozenset[str]:
     """Rows stay where all parts are true: in any order, each once, and TRUE is."""
-    return frozenset(_scalar(part, column) for part in _parts(scalar, _ALL) if part != inner.TRUE)
+    return frozenset(_scalar(part, column) for part in conjuncts(scalar) if part != inner.TRUE)
 
 
 def _scalar(scalar: Scalar, column: _Column) -> str:
@@ -319,7 +307,7 @@ def _turned(name: str) -> Callable[[Apply, _Column], str]:
 
 def _connected(scalar: Apply, column: _Column) -> str:
     """AND and OR, in any order and nested in any way, each part once."""
-    parts = sorted({_scalar(part, column) for part in _parts(scalar, (scalar.function,))})
+    parts = sorted({_scalar(part, column) for part in taken_apart(scalar, (scalar.function,))})
     return parts[0] if len(parts) == 1 else _called(scalar.function, scalar, parts)
 
 

@@ -14,7 +14,7 @@ from dpsql.catalog.model import Catalog
 from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.plan.derive import Ball, Move, Reach, derive
+from dpsql.plan.derive import Ball, Move, Moves, Reach, derive
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
 from dpsql.sql.relations import Join, Listed, Relation, Scan
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
@@ -95,11 +95,10 @@ def _disagreement(what: str) -> InternalError:
 
 def _selection_covered(step: SelectionStep, reach: Reach) -> bool:
     """Each unit stands behind at most as many keys as the mechanism allows, once each."""
-    groups = reach.keys_per_unit
-    if groups is None or reach.ball is not None or groups > step.mechanism.keys_per_unit:
+    if not isinstance(reach, Moves) or reach.keys_per_unit > step.mechanism.keys_per_unit:
         return False
     # once behind each key: a person who adds 2 to a key has a squared distance above the distance itself
-    return all(move.l2_squared <= move.l1 <= step.mechanism.keys for move in reach.moves)
+    return all(move.l2_squared <= move.l1 <= step.mechanism.keys for move in reach.columns)
 
 
 def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
@@ -108,14 +107,16 @@ def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
     promised = triple(step.event)
     pure = [law for law in laws if isinstance(law, DiscreteLaplaceLaw)]
     if len(pure) == len(laws):
-        if reach.ball is not None or len(reach.moves) != len(laws):
+        if not isinstance(reach, Moves) or len(reach.columns) != len(laws):
             return False
-        loss = sum((move.l1 / law.scale for move, law in zip(reach.moves, pure, strict=True)), Fraction(0))
+        loss = sum((move.l1 / law.scale for move, law in zip(reach.columns, pure, strict=True)), Fraction(0))
         return promised.epsilon is not None and loss <= promised.epsilon
     if pure:
         return False  # one joint mechanism per step
     variances = [law.sigma_squared for law in laws if isinstance(law, DiscreteGaussianLaw)]
-    rho = _ball_rho(reach.ball, variances) if reach.ball is not None else _moves_rho(reach.moves, variances)
+    if len(variances) != len(reach.weights if isinstance(reach, Ball) else reach.columns):
+        return False
+    rho = _ball_rho(reach, variances) if isinstance(reach, Ball) else _moves_rho(reach.columns, variances)
     return promised.rho is not None and rho <= promised.rho
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from dpsql.catalog.types import SqlType
 from dpsql.plan.wording import plural
 from dpsql.sql.bound import Bounded
+from dpsql.sql.call_text import call_text
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
@@ -27,22 +28,12 @@ def protects_rows(query: Resolved) -> bool:
 def subject(slot: Slot, query: Resolved) -> str:
     """What stands inside the aggregate: `charge`, `2 * age`."""
     argument = slot.argument
-    if isinstance(argument, ColumnRef) and query.notes.columns[argument.id].name:
-        return query.notes.columns[argument.id].name
+    if isinstance(argument, ColumnRef) and query.findings.columns[argument.id].name:
+        return query.findings.columns[argument.id].name
     for aggregate in query.aggregates:
         if aggregate.arguments and argument in _read_by(aggregate):
-            return f"{'filtered ' if aggregate.filter is not None else ''}{_inside(aggregate.text)}"
-    return "the value"
-
-
-def _inside(call: str) -> str:
-    """What stands between the first parenthesis and its partner: `charge` of SUM(charge) FILTER (WHERE …)."""
-    depth, quoted, first = 0, False, call.find("(") + 1
-    for place, char in enumerate(call):
-        quoted ^= char == "'"
-        depth += 0 if quoted else (char == "(") - (char == ")")
-        if char == ")" and not quoted and depth == 0:
-            return call[first:place].strip() or "the value"
+            written = call_text(aggregate.text).argument or "the value"
+            return f"{'filtered ' if aggregate.filter is not None else ''}{written}"
     return "the value"
 
 
@@ -71,7 +62,7 @@ def _read_by(aggregate: Aggregate) -> list[Scalar | None]:
 
 def counts_people(slot: Slot, query: Resolved) -> bool:
     """COUNT(DISTINCT person) alone asks for this slot: no row of a person is lost by counting them once."""
-    if slot.cap != 1 or slot.kind not in (SlotKind.ROWS, SlotKind.VALUES):
+    if slot.cap != 1 or not slot.counts:
         return False
     asking = [each for each in query.aggregates if each.function == "count" and _asks(each, slot)]
     return bool(asking) and all(each.distinct for each in asking)

@@ -1,7 +1,8 @@
 """The grain: every value becomes a whole number of grains before it is added up, so that no float meets the noise.
 
 The grain is a function of the declared type and bounds alone: 1 for integers and booleans, else the largest power
-of two that is at most (upper - lower) / 2**20. The map from values to grains is total: it never raises, whatever
+of two that is at most (upper - lower) / 2**20. Queries measure decimal numbers in their last digit where the bounds
+allow it: then `Grain` is given that size. The map from values to grains is total: it never raises, whatever
 the rows hold, because an error that depends on a row is an answer about it.
 """
 

@@ -10,7 +10,7 @@ from dpsql.plan.seal import Sealed
 from dpsql.session.declared import ownership_of
 from dpsql.session.recalling import question_of
 from dpsql.sql.emit import statement_text
-from dpsql.sql.keys import too_many_keys
+from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.rewrite import Measuring
 
 
@@ -48,4 +48,4 @@ def require_few_keys(sealed: Sealed, engine: Engine) -> None:
         raise InternalError("public keys without a limit", why="a bug in dpsql", fix="report the query")
     ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
     if not isinstance(number, int) or number > limit:
-        raise too_many_keys(limit)
+        raise too_many_keys(number, limit)

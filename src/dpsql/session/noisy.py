@@ -43,6 +43,8 @@ class Noisy:
     """The noise, where it is linear in released slots."""
     origin: Origin | None = None
     """Where plausible values come from, otherwise."""
+    doubtful: bool = False
+    """Hardly anybody may be behind it: most plausible values belong to no possible rows."""
 
     def __add__(self, other: object) -> Noisy:
         return _combined("+", self, other)
@@ -145,6 +147,7 @@ def simulated_cell(value: Number, spread: Spread | None, *, confidence: Fraction
         confidence=confidence,
         weights=None,
         origin=origin,
+        doubtful=spread.doubtful,
     )
 
 

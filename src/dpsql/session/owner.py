@@ -9,7 +9,7 @@ from math import ceil, exp
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
-from dpsql.catalog.declare import TableWords, declared, declared_types
+from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
 from dpsql.catalog.settings import defaults_of, granted, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
@@ -67,7 +67,8 @@ class Owner:
             raise NotPermitted(
                 "tables are registered in memory only", why="this source has its own tables", fix="declare them there"
             )
-        engine.add(name, data, types=declared_types(name, words.get("types")))
+        types = declared_types(name, words.get("types"))
+        engine.add(name, data, types=types, texts=listed_texts(name, words), needed=needed_columns(name, words))
         try:
             columns = [column.name for column in engine.schema()[name].columns]
             table = declared(name, engine_columns=columns, **words)

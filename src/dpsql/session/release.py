@@ -42,11 +42,13 @@ def released(
     outputs = [output.expression for output in finish.outputs]
     forms = {scalar: linear_form(scalar, _slots(table)) for scalar in outputs if _is_noisy(scalar, table)}
     others = tuple(scalar for scalar, form in forms.items() if form is None)
+    possible = {output.expression: output.possible for output in finish.outputs}
     simulation = Simulation(
         desk=desk,
         table=table,
         release=_identity(table, receipt=receipt, ledger=ledger),
         expressions=others,
+        possible=tuple(possible[scalar] for scalar in others),
         kept=tuple(row for (row,) in desk.query(_kept(table, finish), on_desk)) if has_windows(others) else tuple(rows),
         confidence=confidence,
     )

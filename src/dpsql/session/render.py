@@ -14,7 +14,7 @@ from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
 
 DOUBTFUL: Final = "⚠"
-_MEANING: Final = f"{DOUBTFUL} margin is larger than the value: do not use these cells"
+_MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
 _ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
 _NEITHER: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -68,8 +68,10 @@ def remarks(rows: Sequence[Sequence[Cell]], *, percent: str) -> str:
 
 
 def is_doubtful(cell: Cell) -> bool:
-    """Whether the noise may be all there is."""
-    return isinstance(cell, Noisy) and (cell.margin is None or cell.margin > abs(cell.value))
+    """Whether the noise may be all there is: the margin is as large as the value, or hardly anybody is behind it."""
+    return isinstance(cell, Noisy) and (
+        cell.doubtful or cell.margin is None or cell.margin >= abs(cell.value) > 0 or cell.margin > abs(cell.value)
+    )
 
 
 def printable(text: str) -> str:

@@ -1,7 +1,9 @@
 """Intervals of expressions that are not linear: what could the truth be, if the noise had been another one?
 
 The truth is what was released less its noise. Every draw replaces the noise of all slots by plausible noise, the
-desk evaluates the very expression on it, and the middle of what comes out is the interval.
+desk evaluates the very expression on it, and the middle of what comes out is the interval. Some draws belong to no
+rows: a negative number of people, a negative variance. Where they are many, a clamp hides how little is known, so
+that the interval also holds the middle of the other draws alone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ from dpsql.session.released_rows import ReleasedTable, fitting_type
 from dpsql.sql.scalars import Scalar, Windowed, walk
 
 _FEWEST_DRAWS: Final = 100
+_FEWEST_POSSIBLE: Final = Fraction(1, 25)
+"""With fewer draws that rows can be behind, there is no interval."""
+_USUALLY_POSSIBLE: Final = Fraction(3, 4)
+_NUMBERS: Final = 8
+"""What is asked about each expression."""
 _MOST_ROWS: Final = 2_000_000
 """Rows times draws in one statement."""
 _MOST_IN_WINDOWS: Final = 20_000
@@ -34,6 +41,8 @@ class Simulation:
     table: ReleasedTable
     release: str
     expressions: tuple[Scalar, ...]
+    possible: tuple[Scalar | None, ...]
+    """For each expression what holds where rows can be behind a draw."""
     kept: tuple[int, ...]
     """The rows that HAVING left: windows look at all of them."""
     confidence: Fraction
@@ -47,8 +56,8 @@ class Simulation:
         found: dict[int, tuple[Spread | None, ...]] = {}
         for part in self._parts(rows, count):
             for row, *numbers in self._ask(part, rule, count, self._summary(rule)):
-                quintuples = (numbers[start : start + 5] for start in range(0, len(numbers), 5))
-                found[row] = tuple(_spread(quintuple, rule) for quintuple in quintuples)
+                parts = (numbers[start : start + _NUMBERS] for start in range(0, len(numbers), _NUMBERS))
+                found[row] = tuple(_spread(part, rule) for part in parts)
         return found
 
     def plausible(self, row: int, index: int, rule: Band) -> Plausible:
@@ -79,9 +88,11 @@ class Simulation:
     def _ask(self, rows: Sequence[int], rule: Band, count: int, final: str) -> list[tuple[Any, ...]]:
         layers = Layers(names=self.table.names, per_draw=True)
         texts = [f"CAST({layers.text(scalar)} AS DOUBLE)" for scalar in self.expressions]
+        possible = ["true" if scalar is None else layers.text(scalar) for scalar in self.possible]
+        columns = f"{ROW}, {DRAW}{listed(texts, 'o')}{listed(possible, 'p')}"
         statement = (
             f"WITH drawn AS ({self._drawn(count)}), framed AS ({layers.below('drawn')}), "
-            f"shaped AS (SELECT {ROW}, {DRAW}{listed(texts, 'o')} FROM framed WHERE shown) {final}"
+            f"shaped AS (SELECT {columns} FROM framed WHERE shown) {final}"
         )
         return self.desk.query(statement, {"drawable": self._drawable(rows), "pool": self._pool(rule)})
 
@@ -124,24 +135,35 @@ class Simulation:
         return DeskTable(columns=tuple(columns), rows=list(zip(*noises, strict=True)))
 
     def _summary(self, rule: Band) -> str:
-        """For each row and expression: how many plausible values there are, the ends and the quantiles of them."""
-        gathered = [
-            f"list_sort(list(o{index}) FILTER (WHERE isfinite(o{index})))" for index in range(len(self.expressions))
-        ]
-        summaries = [
-            f", len({name}), {name}[1], {name}[{left} + 1], {name}[len({name}) - {left}], {name}[len({name})]"
-            for name in (f"l{index}" for index in range(len(self.expressions)))
-            for left in [f"({rule.outside} - ({rule.count} - len({name}) + 1) // 2)"]
-        ]
-        inner = f"SELECT {ROW}{listed(gathered, 'l')} FROM shaped GROUP BY {ROW}"
+        """For each row and expression: how many plausible values there are, the ends and the quantiles of them; then
+        how many of them are possible, and their quantiles."""
+        places = range(len(self.expressions))
+        every = [f"list_sort(list(o{index}) FILTER (WHERE isfinite(o{index})))" for index in places]
+        possible = [f"list_sort(list(o{index}) FILTER (WHERE isfinite(o{index}) AND p{index}))" for index in places]
+        summaries = []
+        for index in places:
+            name, other = f"l{index}", f"m{index}"
+            left = f"({rule.outside} - ({rule.count} - len({name}) + 1) // 2)"
+            few = f"({rule.outside} * len({other}) // {rule.count})"
+            summaries.append(
+                f", len({name}), {name}[1], {name}[{left} + 1], {name}[len({name}) - {left}], {name}[len({name})]"
+                f", len({other}), {other}[{few} + 1], {other}[len({other}) - {few}]"
+            )
+        inner = f"SELECT {ROW}{listed(every, 'l')}{listed(possible, 'm')} FROM shaped GROUP BY {ROW}"
         return f"SELECT {ROW}{''.join(summaries)} FROM ({inner})"
 
 
 def _spread(numbers: Sequence[Any], rule: Band) -> Spread | None:
-    known, smallest, low, high, largest = numbers
-    if outside_of(known=known or 0, rule=rule) is None:
+    known, smallest, low, high, largest, possible, lower, higher = numbers
+    if outside_of(known=known or 0, rule=rule) is None or (possible or 0) < _FEWEST_POSSIBLE * rule.count:
         return None
-    return Spread(smallest=smallest, low=low, high=high, largest=largest)
+    return Spread(
+        smallest=smallest,
+        low=min(low, lower),
+        high=max(high, higher),
+        largest=largest,
+        doubtful=possible < _USUALLY_POSSIBLE * known,
+    )
 
 
 def has_windows(scalars: Sequence[Scalar]) -> bool:

@@ -12,7 +12,7 @@ from dpsql.engines.engine import Engine
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.margins import NoisySlotLaw
-from dpsql.plan.expected import notes
+from dpsql.plan.caveats import caveats
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
@@ -103,5 +103,5 @@ def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=notes(plan),
+        notes=caveats(plan),
     )

@@ -14,7 +14,6 @@ from dpsql.sql.slots import Slot, SlotKind
 
 COUNT_GRAIN: Final = Fraction(1, 2**10)
 """Scaled counts are fractions: they are kept in units of a 1024th."""
-COUNTED: Final = (SlotKind.ROWS, SlotKind.VALUES)
 _LARGEST_NORM: Final = 2**126
 _LARGEST_COORDINATE: Final = 2**53
 _MOST_GROUPS: Final = 2**30
@@ -56,4 +55,4 @@ def fits(slots: Sequence[Slot]) -> bool:
 
 def _unit(slot: Slot) -> int:
     """The largest contribution of a person to one group, in the grains of scale mode."""
-    return slot.reach * (COUNT_GRAIN.denominator if slot.kind in COUNTED else 1)
+    return slot.reach * (COUNT_GRAIN.denominator if slot.counts else 1)

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
+from typing import Final
 
 from dpsql.catalog.model import Mode, Noise, TablePolicy
 from dpsql.catalog.names import folded
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
+from dpsql.sql import functions
 from dpsql.sql.aggregates.measure import Measured, Subject, require_room
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.ball import fits
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
-from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain, too_many_keys
+from dpsql.sql.key_refusals import too_many_keys
+from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, substituted
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -62,6 +66,8 @@ class Bounded:
     """How that is achieved; None: no person can be in more than one group, by construction."""
     one_row_each: bool
     """Every unit has at most one row, by construction or by a constraint of the engine: no grouping by owner."""
+    number_of_keys: int | None
+    """How many groups there are, where that follows from policy and query; 1 without GROUP BY."""
     neighbours: Neighbours
     free: int
     """The first number that no column has."""
@@ -74,6 +80,11 @@ class Bounded:
     def keys_limited(self) -> bool:
         """A person may have more groups than count."""
         return bool(self.query.keys) and not self.one_row_each
+
+    @property
+    def all_keys_fit(self) -> bool:
+        """There are no more groups than one person may be in."""
+        return self.number_of_keys is not None and self.number_of_keys <= self.groups
 
     @property
     def only_people(self) -> bool:
@@ -91,13 +102,13 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
-        raise too_many_keys(max_keys, at=query.keys[0].at)
+        raise too_many_keys(number, max_keys, at=query.keys[0].at)
     one_row_each = _one_row_each(query)
     cap = 1 if one_row_each else _row_cap(query)
     groups = 1 if one_row_each or not query.keys else _group_cap(query)
     groups = groups if number is None else min(groups, max(number, 1))
     measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
-    numbers = Numbers(query.notes.free)
+    numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
     return Bounded(
         query=query,
@@ -105,8 +116,9 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         slots=slots,
         finish=_finished(query, measured, slots),
         groups=groups,
-        mode=_mode(query, slots, groups, number, one_row_each, wishes),
+        mode=None if one_row_each or not query.keys else _mode(slots, wishes, groups=groups, number_of_keys=number),
         one_row_each=one_row_each,
+        number_of_keys=number,
         neighbours=query.catalog.policy.person.relation,
         free=numbers.free,
     )
@@ -122,8 +134,9 @@ def _unprotected(query: Resolved) -> Bounded:
         groups=1,
         mode=None,
         one_row_each=True,
+        number_of_keys=None if query.keys else 1,
         neighbours=query.catalog.policy.person.relation,
-        free=query.notes.free,
+        free=query.findings.free,
     )
 
 
@@ -184,11 +197,14 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
     if value is None:
         raise Unbounded(
             f"{table.name} does not say {name}",
-            why="without a limit one person could have any number of rows, and no finite noise would hide them",
+            why=f"without a limit one person could {_REACH[name]}, and no finite noise would hide them",
             fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
             "Where each person has one row at most, unique = true says so",
         )
     return value
+
+
+_REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_person": "be in any number of groups"}
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
@@ -200,19 +216,45 @@ def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
 
 def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
-    interval = Interval(None, None) if argument is None else query.notes.declared(argument)
+    interval = Interval(None, None) if argument is None else query.findings.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
     return Subject(
         aggregate=aggregate,
         text=query.text,
+        rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
         cap=cap,
         range=interval,
+        unlimited=_unlimited(argument, query),
         argument=_chosen(argument, aggregate.filter),
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
     )
+
+
+_USUAL: Final = 2**31
+"""Sums of squares up to here have room under every usual cap."""
+
+
+def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
+    if aggregate.function == "count":
+        return True
+    interval = query.findings.declared(aggregate.arguments[0])
+    return interval.within(Interval(Fraction(-_USUAL), Fraction(_USUAL)))
+
+
+def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:
+    """The numbers in an expression that nothing limits, where limits for them would limit all of it."""
+    if argument is None:
+        return ()
+    columns = {number: query.findings.columns[number] for number in sorted(columns_of(argument))}
+    open_ = {n: each for n, each in columns.items() if each.type in NUMERIC and not each.declared.bounded}
+    limited = functions.interval_of(argument, lambda n: _EXAMPLE if n in open_ else columns[n].declared)
+    return tuple(column.name for column in open_.values()) if limited.bounded else ()
+
+
+_EXAMPLE: Final = Interval(Fraction(0), Fraction(1000))
 
 
 def _counts_rows(aggregate: Aggregate) -> bool:
@@ -235,7 +277,7 @@ def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
 
 def _scale(argument: Scalar | None, query: Resolved) -> int | None:
     """How many digits stand behind the point, where the argument is an unchanged column of a decimal type."""
-    origin = query.notes.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
+    origin = query.findings.columns[argument.id].origin if isinstance(argument, ColumnRef) else None
     if origin is None:
         return None
     table, name = origin
@@ -246,7 +288,7 @@ def _is_person(argument: Scalar, query: Resolved) -> bool:
     """The argument is the whole person: a different value is a different person."""
     if not isinstance(argument, ColumnRef) or len(query.owner) != 1:
         return False
-    return query.is_person(query.notes.columns[argument.id])
+    return query.is_person(query.findings.columns[argument.id])
 
 
 def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved) -> int | None:
@@ -256,8 +298,13 @@ def _public_rows(aggregate: Aggregate, argument: Scalar | None, query: Resolved)
         return None
     (name,) = query.private_tables
     table = query.catalog.policy.tables[name]
-    full = argument is None or (isinstance(argument, ColumnRef) and query.notes.columns[argument.id].not_null)
+    full = argument is None or (isinstance(argument, ColumnRef) and _never_null(query.findings.columns[argument.id]))
     return table.rows if table.rows_public and table.unit_row and full else None
+
+
+def _never_null(column: Column) -> bool:
+    """Also not once it is read as one of our types: NaN is no number, and a wide integer may not fit."""
+    return column.not_null and column.proved.bounded and column.type in (SqlType.INTEGER, SqlType.BOOLEAN)
 
 
 def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
@@ -271,11 +318,28 @@ def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
 
 def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot, ...]) -> Finish:
     where = {placed.slot: ColumnRef(placed.column.id, placed.column.type) for placed in slots}
-    values: Mapping[int, Scalar] = {
-        aggregate.column.id: each.value(tuple(where[slot] for slot in each.slots))
-        for aggregate, each in zip(query.aggregates, measured, strict=True)
-    }
-    return _mapped(query.finish, lambda scalar: substituted(scalar, values))
+    values: dict[int, Scalar] = {}
+    possible: dict[int, Scalar] = {}
+    for aggregate, each in zip(query.aggregates, measured, strict=True):
+        columns = tuple(where[slot] for slot in each.slots)
+        values[aggregate.column.id] = each.value(columns)
+        if each.possible is not None:
+            possible[aggregate.column.id] = each.possible(columns)
+    finish = replace(
+        query.finish,
+        outputs=tuple(
+            replace(column, possible=_all_possible(column.expression, possible)) for column in query.finish.outputs
+        ),
+    )
+    return _mapped(finish, lambda scalar: substituted(scalar, values))
+
+
+def _all_possible(scalar: Scalar, possible: Mapping[int, Scalar]) -> Scalar | None:
+    """What holds for every aggregate inside. A window looks at other rows too, of which it says nothing."""
+    if any(isinstance(node, Windowed) for node in walk(scalar)):
+        return None
+    parts = tuple(possible[number] for number in sorted(columns_of(scalar)) if number in possible)
+    return Apply("and", parts, SqlType.BOOLEAN) if len(parts) > 1 else parts[0] if parts else None
 
 
 def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
@@ -287,16 +351,8 @@ def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
     )
 
 
-def _mode(
-    query: Resolved,
-    slots: tuple[PlacedSlot, ...],
-    groups: int,
-    number: int | None,
-    one_row_each: bool,
-    wishes: Wishes,
-) -> Mode | None:
-    if not query.keys or one_row_each:
-        return None
+def _mode(slots: tuple[PlacedSlot, ...], wishes: Wishes, *, groups: int, number_of_keys: int | None) -> Mode:
+    """How a person is kept to so many groups."""
     possible = wishes.gaussian and wishes.noise is not Noise.LAPLACE and fits([placed.slot for placed in slots])
     if wishes.mode is Mode.SCALE and not possible:
         raise NotSupported(
@@ -305,6 +361,6 @@ def _mode(
             "COUNT(DISTINCT …) or for very wide bounds",
             fix='leave mode out, or say mode = "choose"',
         )
-    useful = groups * len(slots) > 1 and (number is None or groups < number)
+    useful = groups * len(slots) > 1 and (number_of_keys is None or groups < number_of_keys)
     scale = possible and useful and wishes.mode is not Mode.CHOOSE
     return Mode.SCALE if scale and slots else Mode.CHOOSE

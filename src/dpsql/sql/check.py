@@ -10,13 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.catalog.model import PublicKeys
+from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql.call_text import call_text
 from dpsql.sql.joins import tie_of
+from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import Aggregate
+from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.uses import Role, Use
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES
 
 
@@ -41,17 +45,26 @@ def no_rows(query: Resolved) -> None:
     table = query.private_tables[0]
     person = query.catalog.policy.person.name
     shown = [use for use in query.uses if use.role is Role.OUTPUT]
-    keys = (column for use in shown for column in use.columns if column.keys and not column.hidden)
-    group = next((column.origin for column in keys if column.origin), None)
+    listed = (column for use in shown for column in use.columns if isinstance(column.keys, PublicKeys))
+    group = next((column.origin for column in listed if column.origin and not column.hidden), None)
     raise RowLevel(
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
         fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like",
-        try_sql="SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}".format(*group)
-        if group
-        else f"SELECT COUNT(*) FROM {table}",
+        try_sql=_counted(*group) if group else _counted(table),
         at=shown[0].at if shown else query.at,
     )
+
+
+def _counted(table: str, key: str | None = None) -> str:
+    """The rows of a table counted, per group or not; names stand in quotes where SQL needs them."""
+    names = [table] if key is None else [table, key]
+    form = "SELECT COUNT(*) FROM {0}" if key is None else "SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}"
+    try:
+        parse(form.format(*names), dialect="duckdb")
+    except DpsqlError:
+        names = [quoted(name) for name in names]
+    return form.format(*names)
 
 
 _HIDDEN_USES: Final = {
@@ -81,8 +94,7 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
             fix=count_people_instead(column.name, query),
             at=use.at,
         )
-    table = query.catalog.policy.tables[query.named_tables[0]]
-    others = [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
+    others = _groupable(column, query)
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
         why=f"the owner of the data hides it: {why}",
@@ -90,6 +102,14 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
         "and joined on where it says whose a row is",
         at=use.at,
     )
+
+
+def _groupable(column: Column, query: Resolved) -> list[str]:
+    """The columns with keys beside this one; of a column that was computed, nothing is known to stand beside it."""
+    if column.origin is None:
+        return []
+    table = query.catalog.policy.tables[column.origin[0]]
+    return [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
 
 
 def count_people_instead(column: str, query: Resolved) -> str:
@@ -184,22 +204,30 @@ def _require_countable(aggregate: Aggregate) -> None:
 
 
 _OTHER_WORDS: Final = {
-    "count_if": "COUNT(*) FILTER (WHERE {})",
+    "count_if": "COUNT(*)",
     "approx_count_distinct": "COUNT(DISTINCT {})",
     "fsum": "SUM({})",
     "favg": "AVG({})",
 }
-"""Aggregates that say the same as one that has a rule."""
+"""Aggregates that say the same as one that has a rule; the condition of COUNT_IF becomes one of FILTER."""
+
+
+def _in_other_words(aggregate: Aggregate) -> str:
+    written = call_text(aggregate.text)
+    argument = written.argument or "…"
+    conditions = [argument] if aggregate.function == "count_if" else []
+    conditions += [written.filter] if aggregate.filter is not None else []
+    both = " AND ".join(f"({each})" for each in conditions) if len(conditions) > 1 else "".join(conditions)
+    return _OTHER_WORDS[aggregate.function].format(argument) + (f" FILTER (WHERE {both})" if both else "")
 
 
 def _without_rule(aggregate: Aggregate) -> NotSupported | OnePersonsValue:
     name = aggregate.function.upper()
     if aggregate.function in _OTHER_WORDS:
-        argument = aggregate.text.partition("(")[2].rpartition(")")[0]
         return NotSupported(
             f"{aggregate.text or name} is not available",
             why="what it asks has a rule under another name",
-            fix=f"write {_OTHER_WORDS[aggregate.function].format(argument or '…')}",
+            fix=f"write {_in_other_words(aggregate)}",
             at=aggregate.at,
         )
     return OnePersonsValue(
@@ -217,7 +245,8 @@ def comparable_keys(query: Resolved) -> None:
             raise BadKey(
                 f"{key.text or 'a fractional number'} cannot be a group",
                 why="two numbers that print alike may differ in a hidden digit, and so name a person",
-                fix="group by a rounded number: CAST(FLOOR(x / 10) AS INTEGER)",
+                fix="group by a whole number: CAST(FLOOR(x / 10) AS INTEGER), or CAST(ROUND(x * 100) AS INTEGER) for "
+                "two digits",
                 at=key.at,
             )
 

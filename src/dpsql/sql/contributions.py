@@ -5,15 +5,15 @@ Theorem: docs/theorems/bounding.md. A contribution depends on that person's rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dpsql.catalog.model import Mode
 from dpsql.catalog.types import SqlType
 from dpsql.sql import inner
-from dpsql.sql.ball import COUNT_GRAIN, COUNTED, ball
-from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Total
+from dpsql.sql.ball import COUNT_GRAIN, ball
+from dpsql.sql.bound import Bounded
+from dpsql.sql.relations import Column, Filter, Group, Join, Numbers, Project, Rank, Relation, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -30,14 +30,28 @@ def ids(columns: Iterable[Column]) -> tuple[int, ...]:
     return tuple(column.id for column in columns)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows of a query, and the column in which each expression stands that its slots read."""
+
+    relation: Relation
+    holds: Mapping[Scalar, Column]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributions:
+    """What each person adds: one row per person and group, with the owner, the keys and one column per slot."""
+
+    relation: Relation
+    amounts: Mapping[Slot, Column]
+
+
+@dataclass(frozen=True, slots=True)
 class Builder:
-    """Fresh columns for one relation, the arguments its slots read, and where contributions stand."""
+    """Fresh columns for one relation over the rows of a query."""
 
     bounded: Bounded
     numbers: Numbers
-    arguments: dict[Scalar, Column] = field(default_factory=dict)
-    given: dict[Slot, Column] = field(default_factory=dict)
 
     def column(self, type_: SqlType = SqlType.INTEGER) -> Column:
         return Column(id=self.numbers.fresh(), name="", type=type_)
@@ -45,36 +59,32 @@ class Builder:
     def like(self, columns: Iterable[Column]) -> tuple[Column, ...]:
         return tuple(self.column(column.type) for column in columns)
 
-    def argument(self, scalar: Scalar) -> Column:
-        """The column that will hold this expression, one for equal ones."""
-        if scalar not in self.arguments:
-            self.arguments[scalar] = self.column(scalar.type)
-        return self.arguments[scalar]
-
     @property
     def owner(self) -> tuple[Column, ...]:
-        return tuple(self.bounded.query.notes.columns[number] for number in self.bounded.query.owner)
+        return tuple(self.bounded.query.findings.columns[number] for number in self.bounded.query.owner)
 
     @property
     def keys(self) -> tuple[Column, ...]:
         return tuple(key.column for key in self.bounded.query.keys)
 
-    def base(self) -> Relation:
-        """The rows of the query that have an owner: who, which group, which arguments."""
+    def base(self, arguments: Iterable[Scalar] = ()) -> Rows:
+        """The rows of the query that have an owner: who, which group, and each different argument."""
         query = self.bounded.query
+        holds = {scalar: self.column(scalar.type) for scalar in dict.fromkeys(arguments)}
         relation = query.relation
         if self.owner:
             condition = inner.all_of(*map(inner.known, refs(self.owner)))
             relation = Filter(input=relation, condition=condition, columns=relation.columns)
-        return Project(
+        rows = Project(
             input=relation,
-            columns=(*self.owner, *self.keys, *self.arguments.values()),
-            expressions=(*refs(self.owner), *(key.expression for key in query.keys), *self.arguments),
+            columns=(*self.owner, *self.keys, *holds.values()),
+            expressions=(*refs(self.owner), *(key.expression for key in query.keys), *holds),
         )
+        return Rows(relation=rows, holds=holds)
 
 
-def contributions(build: Builder, slots: Sequence[PlacedSlot], keys: Relation | None) -> Relation:
-    """One row per person and group, with the owner, the keys and one column per slot (`build.given`).
+def contributions(build: Builder, slots: Sequence[Slot], keys: Relation | None) -> Contributions:
+    """What each person adds to each slot of each group.
 
     Theorem   docs/theorems/bounding.md: a person adds between `low` and `high` to each slot of each of at most G
               groups, or to all groups together no more than the ball of scale mode holds.
@@ -82,20 +92,16 @@ def contributions(build: Builder, slots: Sequence[PlacedSlot], keys: Relation | 
     Rounds    toward zero.
     """
     bounded = build.bounded
-    rows = _grained(build, [placed.slot for placed in slots])
+    rows = _grained(build, slots)
     if bounded.one_row_each:
         return _row_by_row(build, rows, slots)
-    pairs = _inside(_capped(build, rows, slots), keys, build)
+    capped = _capped(build, rows, slots)
+    pairs = replace(capped, relation=_inside(capped.relation, keys, build))
     if bounded.mode is Mode.SCALE:
         return _scaled(build, pairs, slots)
-    if bounded.mode is Mode.CHOOSE and not _all_fit(keys, bounded.groups):
-        return chosen_groups(pairs, build, groups=bounded.groups)
+    if bounded.mode is Mode.CHOOSE and not bounded.all_keys_fit:
+        return replace(pairs, relation=chosen_groups(pairs.relation, build, groups=bounded.groups))
     return pairs
-
-
-def _all_fit(keys: Relation | None, groups: int) -> bool:
-    """No person can be in more groups than there are."""
-    return isinstance(keys, Listed) and keys.from_step is None and len(keys.rows) <= groups
 
 
 def _inside(relation: Relation, keys: Relation | None, build: Builder) -> Relation:
@@ -107,32 +113,30 @@ def _inside(relation: Relation, keys: Relation | None, build: Builder) -> Relati
     )
 
 
-def _grained(build: Builder, slots: Sequence[Slot]) -> Relation:
+def _grained(build: Builder, slots: Sequence[Slot]) -> Rows:
     """The rows of the query, with each bounded argument in whole grains beside it."""
-    for slot in slots:
-        if slot.argument is not None:
-            build.argument(slot.argument)
-    base = build.base()
-    grained: dict[Scalar, tuple[Column, Scalar]] = {}
-    for slot in slots:
-        if slot.argument is not None and slot.grain is not None:
-            name = inner.grains(slot.argument, slot.grain)
-            grained.setdefault(name, (build.column(), inner.grains(ref(build.arguments[slot.argument]), slot.grain)))
+    base = build.base(slot.argument for slot in slots if slot.argument is not None)
+    grained = {
+        inner.grains(slot.argument, slot.grain): inner.grains(ref(base.holds[slot.argument]), slot.grain)
+        for slot in slots
+        if slot.argument is not None and slot.grain is not None
+    }
     if not grained:
         return base
-    build.arguments.update({name: column for name, (column, _) in grained.items()})
-    return Project(
-        input=base,
-        columns=(*base.columns, *(column for column, _ in grained.values())),
-        expressions=(*refs(base.columns), *(scalar for _, scalar in grained.values())),
+    columns = tuple(build.column() for _ in grained)
+    relation = Project(
+        input=base.relation,
+        columns=(*base.relation.columns, *columns),
+        expressions=(*refs(base.relation.columns), *grained.values()),
     )
+    return Rows(relation=relation, holds={**base.holds, **dict(zip(grained, columns, strict=True))})
 
 
-def _grains(build: Builder, slot: Slot) -> Scalar:
+def _grains(rows: Rows, slot: Slot) -> Scalar:
     """The argument in grains, moved into the bounds whatever they came from (rule 7)."""
     if slot.argument is None or slot.grain is None:
         raise TypeError("a slot without bounds has no grains")
-    column = build.arguments[inner.grains(slot.argument, slot.grain)]
+    column = rows.holds[inner.grains(slot.argument, slot.grain)]
     value = inner.clamp_whole(ref(column), low=slot.grain.low, high=slot.grain.high)
     if slot.kind is SlotKind.SUM:
         return value
@@ -140,60 +144,51 @@ def _grains(build: Builder, slot: Slot) -> Scalar:
     return distance if slot.kind is SlotKind.CENTRED else inner.squared(distance)
 
 
-def _count(build: Builder, slot: Slot) -> Total:
+def _count(rows: Rows, slot: Slot) -> Total:
     if slot.argument is None:
         return Total(function="count")
-    return Total(function="count_of", argument=ref(build.arguments[slot.argument]))
+    return Total(function="count_of", argument=ref(rows.holds[slot.argument]))
 
 
 _WEIGHTED = (SlotKind.CENTRED, SlotKind.SQUARES)
 
 
-def _capped(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> Relation:
+def _capped(build: Builder, rows: Rows, slots: Sequence[Slot]) -> Contributions:
     """One row per person and group: totals of their rows, each moved into what one person may add."""
     totals: dict[Total, Column] = {}
 
     def of(total: Total) -> ColumnRef:
         return ref(totals.setdefault(total, build.column()))
 
-    limited = []
-    for placed in slots:
-        slot = placed.slot
-        if slot.kind in COUNTED:
-            amount: Scalar = of(_count(build, slot))
-        else:
-            amount = of(Total(function="sum", argument=_grains(build, slot)))
+    added: dict[Slot, Scalar] = {}
+    for slot in slots:
+        added[slot] = of(_count(rows, slot) if slot.counts else Total(function="sum", argument=_grains(rows, slot)))
         if slot.kind in _WEIGHTED:
-            amount = inner.down_weighted(amount, of(_count(build, slot)), slot.cap)
-        limited.append(inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high))
-        build.given[slot] = build.column()
+            added[slot] = inner.down_weighted(added[slot], of(_count(rows, slot)), slot.cap)
     by = (*build.owner, *build.keys)
-    grouped = Group(input=rows, by=ids(by), columns=(*by, *totals.values()), totals=tuple(totals))
-    return _with_given(build, grouped, by, slots, limited)
+    grouped = Group(input=rows.relation, by=ids(by), columns=(*by, *totals.values()), totals=tuple(totals))
+    return _limited(build, grouped, added)
 
 
-def _row_by_row(build: Builder, rows: Relation, slots: Sequence[PlacedSlot]) -> Relation:
+def _row_by_row(build: Builder, rows: Rows, slots: Sequence[Slot]) -> Contributions:
     """Every row is one unit: what it adds is its value."""
-    limited = []
-    for placed in slots:
-        slot = placed.slot
-        amount = _presence(build, slot) if slot.kind in COUNTED else _grains(build, slot)
-        limited.append(inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high))
-        build.given[slot] = build.column()
-    return _with_given(build, rows, (*build.owner, *build.keys), slots, limited)
+    added = {slot: _presence(rows, slot) if slot.counts else _grains(rows, slot) for slot in slots}
+    return _limited(build, rows.relation, added)
 
 
-def _presence(build: Builder, slot: Slot) -> Scalar:
+def _presence(rows: Rows, slot: Slot) -> Scalar:
     if slot.argument is None:
         return Constant(1, SqlType.INTEGER)
-    return Apply("presence", (ref(build.arguments[slot.argument]),), SqlType.INTEGER)
+    return Apply("presence", (ref(rows.holds[slot.argument]),), SqlType.INTEGER)
 
 
-def _with_given(
-    build: Builder, relation: Relation, by: tuple[Column, ...], slots: Sequence[PlacedSlot], amounts: Sequence[Scalar]
-) -> Relation:
-    given = tuple(build.given[placed.slot] for placed in slots)
-    return Project(input=relation, columns=(*by, *given), expressions=(*refs(by), *amounts))
+def _limited(build: Builder, relation: Relation, added: Mapping[Slot, Scalar]) -> Contributions:
+    """Each amount moved into what one person may add; nothing where there is none."""
+    by = (*build.owner, *build.keys)
+    amounts = {slot: build.column() for slot in added}
+    limited = (inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high) for slot, amount in added.items())
+    project = Project(input=relation, columns=(*by, *amounts.values()), expressions=(*refs(by), *limited))
+    return Contributions(relation=project, amounts=amounts)
 
 
 def chosen_groups(relation: Relation, build: Builder, *, groups: int) -> Relation:
@@ -209,37 +204,36 @@ def chosen_groups(relation: Relation, build: Builder, *, groups: int) -> Relatio
     return Filter(input=ranked, condition=inner.at_most(ref(rank), groups), columns=ranked.columns)
 
 
-def _scaled(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Relation:
+def _scaled(build: Builder, pairs: Contributions, slots: Sequence[Slot]) -> Contributions:
     """All groups of a person, scaled together into the ball; truncation goes toward zero, so into it."""
-    kinds = [placed.slot for placed in slots]
-    inside = ball(kinds, groups=build.bounded.groups)
-    amounts = [_in_scale(build, slot) for slot in kinds]
+    inside = ball(slots, groups=build.bounded.groups)
+    amounts = [_in_scale(pairs, slot) for slot in slots]
     terms = [inner.squared(inner.times(a, w)) for a, w in zip(amounts, inside.weights, strict=True)]
     twins, term, norm = build.like(build.owner), build.column(), build.column()
-    each = Project(input=pairs, columns=(*twins, term), expressions=(*refs(build.owner), inner.plus(*terms)))
+    each = Project(input=pairs.relation, columns=(*twins, term), expressions=(*refs(build.owner), inner.plus(*terms)))
     norms = Group(
         input=each,
         by=ids(twins),
         columns=(*twins, norm),
         totals=(Total(function="sum", argument=ref(term)),),
     )
-    together = Join(left=pairs, right=norms, condition=inner.all_of(*map(inner.same, refs(build.owner), refs(twins))))
+    same_owner = inner.all_of(*map(inner.same, refs(build.owner), refs(twins)))
+    together = Join(left=pairs.relation, right=norms, condition=same_owner)
     by = inner.factor(ref(norm), radius_squared=inside.radius_squared)
     amount_by = build.column(SqlType.DOUBLE)
     who = (*build.owner, *build.keys)
-    given = tuple(build.given[slot] for slot in kinds)
+    given = tuple(pairs.amounts.values())
     factored = Project(input=together, columns=(*who, *given, amount_by), expressions=(*refs(who), *refs(given), by))
-    shrunk = {slot: build.column() for slot in kinds}
+    shrunk = {slot: build.column() for slot in slots}
     relation = Project(
         input=factored,
         columns=(*who, *shrunk.values()),
         expressions=(*refs(who), *(inner.shrink(amount, ref(amount_by)) for amount in amounts)),
     )
-    build.given.update(shrunk)
-    return relation
+    return Contributions(relation=relation, amounts=shrunk)
 
 
-def _in_scale(build: Builder, slot: Slot) -> Scalar:
+def _in_scale(pairs: Contributions, slot: Slot) -> Scalar:
     """Counts become whole numbers of 1024ths before they are scaled."""
-    column = ref(build.given[slot])
-    return inner.times(column, COUNT_GRAIN.denominator) if slot.kind in COUNTED else column
+    column = ref(pairs.amounts[slot])
+    return inner.times(column, COUNT_GRAIN.denominator) if slot.counts else column

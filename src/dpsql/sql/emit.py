@@ -6,6 +6,7 @@ What makes two questions the same is read off the relations themselves: dpsql.pl
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -60,12 +61,19 @@ _TOTALS: Final[Mapping[str, str]] = {
 }
 
 
+LONGEST: Final = 4_000
+"""Characters of an expression with all computed columns in it written out; beyond, what is below is computed first."""
+_NAME: Final = re.compile(r"\bc[0-9]+\b")
+
+
 @dataclass(slots=True)
 class _Printer:
     dialect: str
     names: dict[int, str] = field(default_factory=dict)
     shared: dict[int, str] = field(default_factory=dict)
     common: list[tuple[str, str]] = field(default_factory=list)
+    sizes: dict[int, int] = field(default_factory=dict)
+    """How long the text of a computed column is, with the columns it reads written out."""
     tables: int = 0
     salted: bool = False
 
@@ -149,8 +157,24 @@ class _Printer:
         }
         below = set().union(*map(columns_of, pairs.values())) if pairs else set()
         source = self.table(project.input, below)
-        columns = [f"{self.scalar(scalar)} AS {self.name(number)}" for number, scalar in pairs.items()]
+        texts = {number: self.scalar(scalar) for number, scalar in pairs.items()}
+        if max(map(self._written_out, texts.values()), default=0) > LONGEST:
+            source = self._set_aside(source, below)
+        self.sizes.update({number: self._written_out(text) for number, text in texts.items()})
+        columns = [f"{text} AS {self.name(number)}" for number, text in texts.items()]
         return f"SELECT {', '.join(columns) or '1'} FROM {source}"
+
+    def _written_out(self, text: str) -> int:
+        named = {name: number for number, name in self.names.items()}
+        return len(text) + sum(self.sizes.get(named.get(name, 0), 1) for name in _NAME.findall(text))
+
+    def _set_aside(self, source: str, columns: set[int]) -> str:
+        """The rows computed once, before anything above them: an engine that moves a filter down writes out every
+        column below it, and columns that are read several times at each of many levels would never end."""
+        name = f"m{len(self.common) + 1}"
+        self.common.append((name, f"SELECT * FROM {source}"))
+        self.sizes.update(dict.fromkeys(columns, 1))
+        return name
 
     def _join(self, join: Join, needed: set[int]) -> str:
         below = needed | columns_of(join.condition)

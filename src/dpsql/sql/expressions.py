@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql import functions
+from dpsql.sql.notes import Notes
+from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import Call, Expression, Literal, Name, Star
-from dpsql.sql.uses import Notes
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 
@@ -18,12 +21,34 @@ def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar
     """A function of one row: columns, literals, functions of the allow-list."""
     match expression:
         case Name():
-            column = scope.column(expression)
+            column = _column(expression, scope, notes)
             return ColumnRef(column.id, column.type)
         case Call():
             return _call(expression, lambda inner: row_expression(inner, scope, notes), notes)
         case _:
             return constant(expression)
+
+
+def _column(name: Name, scope: Scope, notes: Notes) -> Column:
+    """The column that is meant. A name in double quotes that is none was perhaps meant as text."""
+    (first, *more) = name.parts
+    if not first.quoted or more or name.at is None or scope.has(first.name):
+        return scope.column(name)
+    try:
+        return scope.column(name)
+    except BadName as unknown:
+        text, (start, end) = notes.text, name.at
+        literal = "'" + first.written.replace("'", "''") + "'"
+        raise BadName(
+            unknown.what,
+            why="double quotes are around names of columns and tables, not around text",
+            fix=f"text goes in single quotes: {literal[:60]}. For a column, {unknown.fix}",
+            try_sql=f"{text[:start]}{literal}{text[end:]}" if _COMPARED.search(text[:start]) else None,
+            at=name.at,
+        ) from None
+
+
+_COMPARED: Final = re.compile(r"(=|<>|\blike)\s*$", re.IGNORECASE)
 
 
 def constant(expression: Literal | Star) -> Scalar:

@@ -11,6 +11,8 @@ from dpsql.sql.scalars import Scalar, Sorted
 class OutputColumn:
     name: str
     expression: Scalar
+    possible: Scalar | None = None
+    """What holds for released columns that rows can be behind: no variance is negative. None: always."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

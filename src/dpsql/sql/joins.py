@@ -11,12 +11,12 @@ from dpsql.errors import BadName, NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.expressions import condition
 from dpsql.sql.lookups import Pair, equated, met_once
+from dpsql.sql.notes import Meeting, Notes, Role
 from dpsql.sql.relations import Join
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, all_equal
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
-from dpsql.sql.uses import Meeting, Notes, Role
 
 MOST_PRODUCTS: Final = 1
 """Joins without an equality pair every row with every other: one is n² of work, two are n³."""

@@ -6,27 +6,23 @@ of it appears, with nobody behind it too. All other keys are private and must be
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import product
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import KeyKind, PublicKeys, Value
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadKey
 from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
-from dpsql.sql.check import count_people_instead
-from dpsql.sql.intervals import Interval
+from dpsql.sql.key_refusals import require_private
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
-from dpsql.sql.syntax import At
+from dpsql.sql.stretches import stretch_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +50,7 @@ Domain: TypeAlias = PublicDomain | PrivateKey
 
 def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     """Where the values of this key come from."""
-    asked = _Asked(query=query, computed=_computed(query.relation), max_keys=max_keys, at=key.at)
+    asked = _Asked(query=query, computed=_computed(query.relation), max_keys=max_keys)
     values = _listed_in_query(key.expression, asked)
     table = _public_table(key, asked)
     if values is None and table is not None and key.expression.type is SqlType.INTEGER:
@@ -65,7 +61,7 @@ def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
         return KeyList(values=in_order(_of_type(values, key.expression.type)))
     if table is not None:
         return table
-    _require_declared(key, asked)
+    require_private(key, asked.over_tables(key.expression), query, max_keys=max_keys)
     return PrivateKey()
 
 
@@ -77,7 +73,6 @@ class _Asked:
     computed: Mapping[int, Scalar]
     """The columns of subqueries that are expressions."""
     max_keys: int
-    at: At
 
     def over_tables(self, scalar: Scalar) -> Scalar:
         """The expression with computed columns replaced by what they stand for, unless that grows out of hand."""
@@ -169,11 +164,9 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
         case Constant():
             return (scalar.value,)
         case ColumnRef():
-            column = asked.query.notes.columns[scalar.id]
+            column = asked.query.findings.columns[scalar.id]
             if isinstance(column.keys, PublicKeys):
                 return column.keys.values
-            if column.keys is KeyKind.CALENDAR:
-                return _days(column.declared, scalar.type, asked)
             if scalar.id in asked.computed:
                 values = _enumerated(asked.computed[scalar.id], asked)
                 return _by_type(scalar, asked) if values is None else _kept(values, column)
@@ -182,9 +175,7 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
         case Apply("case", arguments):
             return _united((*arguments[1::2], *arguments[-1:]), asked)
         case Apply("coalesce", arguments):
-            return _united(arguments, asked)
-        case Apply("date_trunc", (Constant(value=str(unit)), of)):
-            return _buckets(unit, asked.query.notes.declared(of), of.type, asked)
+            return _first_of(arguments, asked)
         case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
             return _calculated(scalar, asked) or _by_type(scalar, asked)
         case _:
@@ -225,101 +216,30 @@ def _united(parts: Iterable[Scalar], asked: _Asked) -> tuple[Value, ...] | None:
     return tuple(dict.fromkeys(found))
 
 
+def _first_of(parts: Sequence[Scalar], asked: _Asked) -> tuple[Value, ...] | None:
+    """Of COALESCE: NULL only where every part can be NULL."""
+    found = _united(parts, asked)
+    if found is None or all(None in (_enumerated(part, asked) or ()) for part in parts):
+        return found
+    return tuple(value for value in found if value is not None)
+
+
 FEW_KEYS: Final = 2000
 """Keys that a function lists by itself, of a column without bounds: months and remainders, but not all years."""
 
 
 def _by_type(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
-    """Truth values, and whole numbers between bounds."""
-    notes = asked.query.notes
-    read = [notes.columns[number] for number in columns_of(asked.over_tables(scalar))]
+    """Truth values; whole numbers, days and pieces of the calendar between bounds."""
+    findings = asked.query.findings
+    read = [findings.columns[number] for number in columns_of(asked.over_tables(scalar))]
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return None
     if scalar.type is SqlType.BOOLEAN:
         return (False, True)
-    if scalar.type is not SqlType.INTEGER:
-        return None
-    interval = notes.declared(scalar)
-    if interval.low is None or interval.high is None:
-        return None
-    low, high = math.ceil(interval.low), math.floor(interval.high)
+    stretch = stretch_of(scalar, findings)
     bounded = all(column.declared.bounded for column in read)
     most = asked.max_keys if bounded else min(asked.max_keys, FEW_KEYS)
-    return tuple(range(low, high + 1)) if high - low < most else None
-
-
-_MICROSECONDS: Final = 86_400_000_000
-_EPOCH: Final = date(1970, 1, 1)
-
-
-def _dates(interval: Interval, type_: SqlType) -> tuple[date, date] | None:
-    """The first and the last day of an interval of days or microseconds since 1970."""
-    if interval.low is None or interval.high is None:
-        return None
-    unit = _MICROSECONDS if type_ is SqlType.TIMESTAMP else 1
-    first, last = math.floor(interval.low / unit), math.floor(interval.high / unit)
-    try:
-        return _EPOCH + timedelta(days=first), _EPOCH + timedelta(days=last)
-    except OverflowError:
-        return None
-
-
-def _days(interval: Interval, type_: SqlType, asked: _Asked) -> tuple[Value, ...] | None:
-    """Each day between the bounds. Timestamps have no such list, their days have."""
-    dates = _dates(interval, type_) if type_ is SqlType.DATE else None
-    if dates is None:
-        return None
-    first, last = dates
-    count = (last - first).days + 1
-    _require_few(count, asked)
-    return tuple(first + timedelta(days=day) for day in range(count))
-
-
-def _buckets(unit: str, interval: Interval, type_: SqlType, asked: _Asked) -> tuple[Value, ...] | None:
-    """Each bucket of a date_trunc between the bounds."""
-    dates = _dates(interval, type_)
-    step = _STEPS.get(unit.lower())
-    if dates is None or step is None:
-        return None
-    found: list[Value] = []
-    with suppress(ValueError, OverflowError):  # the calendar ends with the year 9999
-        bucket = step(dates[0], 0)
-        while bucket <= dates[1]:
-            found.append(bucket)
-            _require_few(len(found), asked)
-            bucket = step(bucket, 1)
-    return tuple(found)
-
-
-def _month(day: date, months: int) -> date:
-    """The first of the month, some months later."""
-    whole = day.year * 12 + day.month - 1 + months
-    return date(whole // 12, whole % 12 + 1, 1)
-
-
-_STEPS: Final[Mapping[str, Callable[[date, int], date]]] = {
-    "year": lambda day, n: date(day.year + n, 1, 1),
-    "quarter": lambda day, n: _month(date(day.year, (day.month - 1) // 3 * 3 + 1, 1), 3 * n),
-    "month": _month,
-    "week": lambda day, n: day - timedelta(days=day.weekday()) + timedelta(weeks=n),
-    "day": lambda day, n: day + timedelta(days=n),
-}
-"""The bucket of a day, or the n-th one after it."""
-
-
-def _require_few(count: int, asked: _Asked) -> None:
-    if count > asked.max_keys:
-        raise too_many_keys(asked.max_keys, at=asked.at)
-
-
-def too_many_keys(max_keys: int, *, at: At = None) -> BadKey:
-    """More public groups than the owner allows in one answer."""
-    return BadKey(
-        f"the answer would have more than {max_keys} groups",
-        why="every public group appears in the answer, and each takes its share of memory and time",
-        fix="group by something coarser, or list the groups you want: WHERE k IN (…)",
-        at=at,
-    )
+    return None if stretch is None or stretch.count > most else stretch.values
 
 
 def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
@@ -334,36 +254,3 @@ def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
             values = Project(input=rows, columns=(key.column,), expressions=(expression,))
             return KeyTable(relation=Group(input=values, by=(key.column.id,), columns=(key.column,), totals=()))
     return None
-
-
-def _require_declared(key: GroupKey, asked: _Asked) -> None:
-    """Private keys are found only in columns the owner has thought about."""
-    for number in columns_of(asked.over_tables(key.expression)):
-        column = asked.query.notes.columns[number]
-        if column.keys is None and not column.declared.bounded and not column.public:
-            name = column.name or key.text
-            groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
-            if asked.query.is_person(column):
-                raise BadKey(
-                    f"each group of {name} would be one {asked.query.catalog.policy.person.name}",
-                    why="a list of groups would be a list of people, and a group of one is no statistic",
-                    fix=count_people_instead(name, asked.query),
-                    at=key.at,
-                )
-            raise BadKey(
-                f"{groups} are not declared",
-                why="a group that only one person has would reveal that person just by being listed",
-                fix=f"say which you want: WHERE {name} {_EXAMPLES[column.type]}. The owner can declare bounds or "
-                'keys = [...] for the column, or keys = "private" to have them found with noise',
-                at=key.at,
-            )
-
-
-_EXAMPLES: Final[Mapping[SqlType, str]] = {
-    SqlType.BOOLEAN: "IN (TRUE, FALSE)",
-    SqlType.INTEGER: "BETWEEN 0 AND 99",
-    SqlType.DOUBLE: "BETWEEN 0 AND 99",
-    SqlType.TEXT: "IN ('a', 'b')",
-    SqlType.DATE: "BETWEEN '2024-01-01' AND '2024-12-31'",
-    SqlType.TIMESTAMP: "BETWEEN '2024-01-01' AND '2024-12-31'",
-}

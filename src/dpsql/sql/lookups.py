@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from dpsql.catalog.names import folded
 from dpsql.sql import inner
+from dpsql.sql.notes import Meeting, Notes
 from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, conjuncts
 from dpsql.sql.scans import Ids, Source, all_equal
 from dpsql.sql.syntax import At
-from dpsql.sql.uses import Meeting, Notes
 
 Pair: TypeAlias = tuple[int, int]
 """A column of the left side and one of the right."""

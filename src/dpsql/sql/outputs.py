@@ -11,6 +11,7 @@ from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
+from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
@@ -27,7 +28,6 @@ from dpsql.sql.syntax import (
     SortKey,
     Star,
 )
-from dpsql.sql.uses import Notes, Role
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
 
 
@@ -43,6 +43,8 @@ class Aggregate:
     distinct: bool
     text: str
     at: At
+    places: tuple[tuple[int, int], ...]
+    """Everywhere it is written; `at` is the first of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,28 +204,34 @@ class _Reader:
             self.notes.use(self._role(call.function, argument), argument, call.at)
         if chosen is not None and call.filter is not None:
             self.notes.use(Role.FILTER, chosen, call.filter.at)
-        for known in self.aggregates:
+        aggregate = Aggregate(
+            column=Column(
+                id=self.notes.numbers.fresh(), name="", type=_result_type(call.function, arguments), public=True
+            ),
+            function=call.function,
+            arguments=arguments,
+            filter=chosen,
+            distinct=call.distinct,
+            text=self._text(call),
+            at=call.at,
+            places=(call.at,) if call.at else (),
+        )
+        return self._once(aggregate)
+
+    def _once(self, aggregate: Aggregate) -> Scalar:
+        """The column of the aggregate; written twice, it is asked once."""
+        for number, known in enumerate(self.aggregates):
             if (known.function, known.arguments, known.filter, known.distinct) == (
-                call.function,
-                arguments,
-                chosen,
-                call.distinct,
+                aggregate.function,
+                aggregate.arguments,
+                aggregate.filter,
+                aggregate.distinct,
             ):
+                places = tuple(dict.fromkeys((*known.places, *aggregate.places)))
+                self.aggregates[number] = replace(known, places=places)
                 return ColumnRef(known.column.id, known.column.type)
-        column = self.notes.know(
-            Column(id=self.notes.numbers.fresh(), name="", type=_result_type(call.function, arguments), public=True)
-        )
-        self.aggregates.append(
-            Aggregate(
-                column=column,
-                function=call.function,
-                arguments=arguments,
-                filter=chosen,
-                distinct=call.distinct,
-                text=self._text(call),
-                at=call.at,
-            )
-        )
+        self.aggregates.append(aggregate)
+        column = self.notes.know(aggregate.column)
         return ColumnRef(column.id, column.type)
 
     def _role(self, function: str, argument: Scalar) -> Role:

@@ -73,7 +73,7 @@ class Filter:
     input: Relation
     condition: Scalar
     columns: tuple[Column, ...]
-    """Those of the input, with the ranges the condition proves."""
+    """Those of the input; a condition of the query narrows what is `kept` and `declared`, and proves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,8 @@ class Join:
 class Total:
     """One aggregate of the engine: `count` (rows), `count_of`, `sum`, `count_distinct`, `min`, `max`, `avg`, ….
 
-    Private plans use the first four only, on integers; the rest serves queries on public tables.
+    Private rows meet `count`, `sum` of integers and `count_distinct` only. `min` also picks the one row of a public
+    table that a private row may meet; everything else serves queries on public tables.
     """
 
     function: str

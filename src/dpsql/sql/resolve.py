@@ -11,11 +11,11 @@ from datetime import date
 
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
+from dpsql.sql.notes import Findings, Meeting, Notes, Use
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
-from dpsql.sql.uses import Findings, Meeting, Notes, Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,9 @@ class Resolved:
     multiplied: bool
     """Some rows were left out or multiplied: WHERE, a join, a path."""
     private_tables: tuple[str, ...]
-    named_tables: tuple[str, ...]
     tables: tuple[str, ...]
     """The declared tables it reads: those it names, and those of their paths."""
-    notes: Findings
+    findings: Findings
     at: At
 
     def is_person(self, column: Column) -> bool:
@@ -76,8 +75,7 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
         meetings=tuple(notes.meetings),
         multiplied=notes.multiplied,
         private_tables=source.tables,
-        named_tables=tuple(notes.named),
         tables=tuple(notes.tables),
-        notes=notes.findings,
+        findings=notes.findings,
         at=parsed.query.at,
     )

@@ -18,7 +18,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.contributions import Builder, chosen_groups, contributions, ids, ref, refs
+from dpsql.sql.contributions import Builder, Contributions, chosen_groups, contributions, ids, ref, refs
 from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Scan, Total
 from dpsql.sql.scalars import Constant, columns_of
@@ -103,25 +103,24 @@ def _public(bounded: Bounded, numbers: Numbers) -> Statement:
         if not needed:
             return _rows_alone(query.relation, build)
         return Statement(
-            relation=query.relation, keys=tuple(query.notes.columns[number] for number in needed), values=()
+            relation=query.relation, keys=tuple(query.findings.columns[number] for number in needed), values=()
         )
-    arguments = [build.argument(a.arguments[0]) if a.arguments else None for a in query.aggregates]
-    filters = [build.argument(a.filter) if a.filter is not None else None for a in query.aggregates]
-    base = build.base()
+    arguments = [a.arguments[0] for a in query.aggregates if a.arguments]
+    base = build.base([*arguments, *(a.filter for a in query.aggregates if a.filter is not None)])
     keys = tuple(key.column for key in query.keys)
     totals = tuple(
         Total(
             function=_public_function(a.function, distinct=a.distinct, star=not a.arguments),
-            argument=None if argument is None else ref(argument),
-            filter=None if chosen is None else ref(chosen),
+            argument=ref(base.holds[a.arguments[0]]) if a.arguments else None,
+            filter=None if a.filter is None else ref(base.holds[a.filter]),
         )
-        for a, argument, chosen in zip(query.aggregates, arguments, filters, strict=True)
+        for a in query.aggregates
     )
     values = tuple(a.column for a in query.aggregates)
     if not keys and not values:  # one row, whatever the tables hold
         return _keys_alone(Listed(columns=(build.column(),), rows=((1,),)))
     sums = build.like(values)
-    grouped = Group(input=base, by=ids(keys), columns=(*keys, *sums), totals=totals)
+    grouped = Group(input=base.relation, by=ids(keys), columns=(*keys, *sums), totals=totals)
     shown = tuple(functions.clean(column) if column.type is SqlType.DOUBLE else column for column in refs(sums))
     relation = Project(input=grouped, columns=(*keys, *values), expressions=(*refs(keys), *shown))
     return Statement(relation=relation, keys=(*keys, *values), values=())
@@ -145,13 +144,13 @@ def _selection(bounded: Bounded, numbers: Numbers) -> Statement:
     build = Builder(bounded, numbers)
     people = build.column()
     if bounded.one_row_each:
-        rows = _inside_lists(build.base(), bounded, build)
+        rows = _inside_lists(build.base().relation, bounded, build)
         relation = Group(
             input=rows, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),)
         )
         return Statement(relation=relation, keys=build.keys, values=(people,))
     by = (*build.owner, *build.keys)
-    pairs: Relation = Group(input=build.base(), by=ids(by), columns=by, totals=())
+    pairs: Relation = Group(input=build.base().relation, by=ids(by), columns=by, totals=())
     pairs = _inside_lists(pairs, bounded, build)
     chosen = chosen_groups(pairs, build, groups=bounded.groups)
     relation = Group(input=chosen, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),))
@@ -212,7 +211,8 @@ def _measurement(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> S
     build = Builder(bounded, numbers)
     added = [placed for placed in bounded.slots if placed.slot.kind is not SlotKind.DISTINCT]
     distinct = [placed for placed in bounded.slots if placed.slot.kind is SlotKind.DISTINCT]
-    pairs = None if bounded.one_row_each and not added else contributions(build, added, keys)
+    alone = bounded.one_row_each and not added
+    pairs = None if alone else contributions(build, [placed.slot for placed in added], keys)
     parts = [_totals(build, pairs, added)] if added and pairs is not None else []
     parts += [_different(build, placed, pairs) for placed in distinct]
     values = tuple(placed.column for placed in bounded.slots)
@@ -221,21 +221,21 @@ def _measurement(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> S
     return Statement(relation=_by_key(keys, parts, values, build), keys=keys.columns, values=values)
 
 
-def _totals(build: Builder, pairs: Relation, slots: Sequence[PlacedSlot]) -> Relation:
+def _totals(build: Builder, pairs: Contributions, slots: Sequence[PlacedSlot]) -> Relation:
     """The contributions of everybody, added up per key."""
     columns = (*build.keys, *(placed.column for placed in slots))
-    totals = tuple(Total(function="sum", argument=refs([build.given[placed.slot]])[0]) for placed in slots)
-    return Group(input=pairs, by=ids(build.keys), columns=columns, totals=totals)
+    totals = tuple(Total(function="sum", argument=ref(pairs.amounts[placed.slot])) for placed in slots)
+    return Group(input=pairs.relation, by=ids(build.keys), columns=columns, totals=totals)
 
 
-def _different(build: Builder, placed: PlacedSlot, pairs: Relation | None) -> Relation:
+def _different(build: Builder, placed: PlacedSlot, pairs: Contributions | None) -> Relation:
     """How many different values there are, at most C of each person and group, chosen by hash."""
     bounded, slot = build.bounded, placed.slot
     own = Builder(bounded, build.numbers)
     if slot.argument is None:
         raise InternalError("COUNT(DISTINCT) without an argument", why="a bug", fix="report the query")
-    value = own.argument(slot.argument)
-    rows: Relation = own.base()
+    base = own.base([slot.argument])
+    rows, value = base.relation, base.holds[slot.argument]
     rows = Filter(input=rows, condition=inner.known(ref(value)), columns=rows.columns)
     if not bounded.one_row_each:
         rows = _few_values(own, rows, value, cap=slot.cap, pairs=pairs if bounded.keys_limited else None)
@@ -243,14 +243,14 @@ def _different(build: Builder, placed: PlacedSlot, pairs: Relation | None) -> Re
     return Group(input=rows, by=ids(own.keys), columns=(*own.keys, placed.column), totals=(total,))
 
 
-def _few_values(own: Builder, rows: Relation, value: Column, *, cap: int, pairs: Relation | None) -> Relation:
+def _few_values(own: Builder, rows: Relation, value: Column, *, cap: int, pairs: Contributions | None) -> Relation:
     """Each value of a person and group once, at most `cap` of them, in the groups the person counts in."""
     by = (*own.owner, *own.keys, value)
     rows = Group(input=rows, by=ids(by), columns=by, totals=())
     if pairs is not None:
         who = (*own.owner, *own.keys)
         twins = own.like(who)
-        counted = Project(input=pairs, columns=twins, expressions=refs(who))
+        counted = Project(input=pairs.relation, columns=twins, expressions=refs(who))
         rows = Join(left=rows, right=counted, condition=inner.all_of(*map(inner.alike, refs(who), refs(twins))))
     rank = own.column()
     ranked = Rank(

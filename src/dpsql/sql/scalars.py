@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -107,8 +107,13 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
 
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
     """The parts that all hold where the condition is true: a AND b AND c taken apart, ours and the analyst's."""
-    if isinstance(scalar, Apply) and scalar.function in ("and", "all"):
+    return taken_apart(scalar, ("and", "all"))
+
+
+def taken_apart(scalar: Scalar, functions: Collection[str]) -> Iterator[Scalar]:
+    """Of a AND (b AND c): a, b and c."""
+    if isinstance(scalar, Apply) and scalar.function in functions:
         for argument in scalar.arguments:
-            yield from conjuncts(argument)
+            yield from taken_apart(argument, functions)
     else:
         yield scalar

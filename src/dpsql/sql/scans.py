@@ -12,11 +12,11 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.intervals import EVERYTHING, Interval
+from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Column, Group, Join, Relation, Scan
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import At
-from dpsql.sql.uses import Notes
 
 Ids: TypeAlias = tuple[int, ...]
 
@@ -44,7 +44,7 @@ MOST_SCANS: Final = 16
 
 def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
     """A declared table with its owner: in the table itself, or at the end of its path."""
-    notes.tables[table.name] = notes.named[table.name] = None
+    notes.tables[table.name] = None
     notes.scans += 1
     if notes.scans > MOST_SCANS:
         raise NotSupported(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
+from dpsql.catalog.names import did_you_mean
 from dpsql.errors import BadName
 from dpsql.sql.relations import Column
 from dpsql.sql.syntax import At, Identifier, Name, Star
@@ -116,9 +116,8 @@ class Scope:
 def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
     """The error for a name nobody declared; what was meant is guessed from declared names alone."""
     names = sorted(set(known) - {""})
-    close = get_close_matches(name, names, n=1)
     return BadName(
-        what[:120] + (f". Did you mean {close[0]}?" if close else ""),
+        what[:120] + did_you_mean(name, names),
         why="what the owner has not declared cannot be queried",
         fix=f"use one of: {', '.join(names[:12])}" if names else "declare it in the policy",
         at=at,

@@ -44,6 +44,11 @@ class Slot:
     middle: int = 0
 
     @property
+    def counts(self) -> bool:
+        """It is a number of rows or of values, each of them one."""
+        return self.kind in (SlotKind.ROWS, SlotKind.VALUES)
+
+    @property
     def reach(self) -> int:
         """The largest amount, up or down, that one person adds to one group."""
         return max(abs(self.low), abs(self.high))

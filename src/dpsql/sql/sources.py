@@ -12,6 +12,7 @@ from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.joins import joined
+from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source, scanned
@@ -30,7 +31,6 @@ from dpsql.sql.syntax import (
     Star,
     TableName,
 )
-from dpsql.sql.uses import Notes, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,8 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
     return NobodyLeft(
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
-        fix="aggregate once, in the outer query; filter and compute inside",
+        fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
+        "RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k)",
         at=query.at,
     )
 

@@ -50,6 +50,13 @@ _DICE = frozenset({"gen_random_uuid", "rand", "random", "setseed", "uuid", "uuid
 REFUSED_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(sorted(_CLOCKS), _CLOCK),
     **dict.fromkeys(sorted(_DICE), _CHANCE),
+    **dict.fromkeys(
+        ("date_format", "strftime", "to_char"),
+        (
+            "text made of dates has no list of groups and no limits",
+            "use DATE_TRUNC('month', x), YEAR(x), MONTH(x) or EXTRACT(dow FROM x)",
+        ),
+    ),
     "error": ("an error that depends on rows tells about them", "use a filter"),
     "sleep": ("time that depends on rows tells about them", "leave it out"),
 }

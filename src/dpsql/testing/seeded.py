@@ -38,7 +38,7 @@ def refuse_outside_tests() -> None:
     """Whatever would undo protection works inside a running test only."""
     if "PYTEST_CURRENT_TEST" not in os.environ:
         raise TestsOnly(
-            "the seeded source of chance works in tests only",
-            why="noise from a known seed can be subtracted: the answer would be the exact value",
-            fix="use dpsql.randomness.SYSTEM, the operating system's generator",
+            "what undoes the noise works in tests only",
+            why="noise that is left out, or that comes from a known seed and can be subtracted, protects nobody",
+            fix="ask through an analyst, with dpsql.randomness.SYSTEM, the operating system's generator",
         )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpsql.catalog.load import KEYS, load, loads
 from dpsql.catalog.model import Bounds, Grant, KeyKind, Mode, Noise, PathStep, Policy, Promise, PublicKeys
 from dpsql.catalog.types import SqlType
+from dpsql.engines.registry import ENGINES
 from dpsql.errors import BadPolicy
 from dpsql.privacy.unit import Neighbours
 
@@ -100,8 +101,9 @@ class TestTheReferencePage:
         return self.PAGE.partition("```toml\n")[2].partition("```")[0]
 
     def test_its_example_loads(self):
-        found = loads(self.example(), name="policy.md", environment={"CLINIC": "north"})
-        assert found.source == "duckdb:///srv/north.duckdb"
+        found = loads(self.example(), name="policy.md", environment={"CLINIC_FOLDER": "/srv/data"})
+        assert found.source == "duckdb:///srv/data/clinic.duckdb"
+        assert found.source.partition(":")[0] in ENGINES
         assert found.tables["visits"].source == "clinic_visits_2026"
 
     def test_its_example_uses_every_key(self):

@@ -18,6 +18,7 @@ from dpsql.mechanisms.partitions import (
     changed_keys,
     keep_probability,
     people_for_certainty,
+    people_for_even_chance,
     released_order,
     split_delta,
 )
@@ -147,6 +148,23 @@ def test_the_exact_split_is_rounded_down_and_above_the_even_one(delta, keys):
         truth = -mpmath.expm1(mpmath.log1p(-mpmath.mpf(delta)) / keys)
         assert got <= truth
         assert got >= truth * (1 - mpmath.mpf(2) ** -52) - mpmath.mpf(5e-324)
+
+
+@given(epsilon=st.floats(0.01, 20), delta=st.floats(1e-12, 0.9))
+def test_an_even_chance_begins_where_the_recursion_reaches_a_half(epsilon, delta):
+    with mpmath.workdps(60):
+        up, failure = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(delta)
+        shown, people = mpmath.mpf(0), 0
+        while shown < mpmath.mpf(1) / 2:
+            shown, people = min(up * shown + failure, 1 - (1 - shown - failure) / up, mpmath.mpf(1)), people + 1
+    assert people_for_even_chance(epsilon=epsilon, delta=delta) == people
+
+
+def test_an_even_chance_at_the_ends():
+    """δ of 1/2 is an even chance for one person; without ε, n people have a chance of nδ."""
+    assert people_for_even_chance(epsilon=3, delta=0.5) == 1
+    assert people_for_even_chance(epsilon=Fraction(1, 10**300), delta=Fraction(1, 1000)) == 500
+    assert people_for_even_chance(epsilon=10**9, delta=1e-10) == 2
 
 
 def test_certainty_begins_where_the_table_ends():

@@ -74,6 +74,7 @@ CALLS = [
     (partitions.split_delta, {"delta": 0.1, "keys": 3}),
     (partitions.keep_probability, {"people": 3, "epsilon": 0.5, "delta": 0.1}),
     (partitions.people_for_certainty, {"epsilon": 0.5, "delta": 0.1}),
+    (partitions.people_for_even_chance, {"epsilon": 0.5, "delta": 0.1}),
     (partition_threshold.laplace_threshold_scale, {"epsilon": 0.5, "keys": 2, "linf": 1}),
     (partition_threshold.laplace_threshold, {"epsilon": 0.5, "delta": 0.1, "keys": 2, "linf": 1}),
     (partition_threshold.laplace_threshold_union, {"epsilon": 0.5, "delta": 0.1, "keys": 2, "linf": 1}),

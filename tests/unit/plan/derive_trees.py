@@ -1,5 +1,7 @@
 """Statements as the rewriter writes them, built by hand, one method per step so that a test can plant one bug."""
 
+import pytest
+
 from dpsql.catalog.model import (
     Catalog,
     Defaults,
@@ -11,7 +13,8 @@ from dpsql.catalog.model import (
     TablePolicy,
 )
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive import derive
+from dpsql.errors import InternalError
+from dpsql.plan.derive import Move, Moves, derive
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql import inner
 from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Scan, Total
@@ -328,3 +331,16 @@ class Readings(Visits):
 def planted(base, **parts):
     """The statement with one step built differently: a method of one argument, or another value."""
     return type("Planted", (base,), parts)()
+
+
+CHANGE_ONE = catalog(Neighbours.CHANGE_ONE)
+
+
+def moves(*pairs, keys):
+    return Moves(columns=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
+
+
+def refused(statement, declared=None, **arguments):
+    with pytest.raises(InternalError, match="cannot be derived") as caught:
+        statement.reach(declared, **arguments)
+    assert caught.value.code == "DP900"

@@ -19,6 +19,7 @@ from derive_trees import (
     planted,
     projected,
     ref,
+    refused,
     scan,
     sum_of,
     whole,
@@ -26,17 +27,12 @@ from derive_trees import (
 
 from dpsql.catalog.model import PathStep
 from dpsql.errors import InternalError
-from dpsql.plan.derive import Move, Reach, derive
+from dpsql.plan.derive import Move, Moves, derive
 from dpsql.sql import inner
 from dpsql.sql.relations import Group, Join, Rank
 from dpsql.sql.scalars import Apply
 
-ONE = Reach(moves=(Move(l1=3, l2_squared=9), Move(l1=30, l2_squared=900)), keys_per_unit=1)
-
-
-def refused(statement, declared=None):
-    with pytest.raises(InternalError, match="cannot be derived"):
-        statement.reach(declared)
+ONE = Moves(columns=(Move(l1=3, l2_squared=9), Move(l1=30, l2_squared=900)), keys_per_unit=1)
 
 
 class WithAge(Total_):
@@ -119,7 +115,7 @@ def test_a_cap_of_two_rows_is_multiplied():
             meeting = inner.same(ref(9, TEXT), ref(8, TEXT))
             return Join(left=Total_.capped(self), right=self.ages(), condition=meeting)
 
-    assert Twice().reach() == Reach(moves=(Move(l1=6, l2_squared=36), Move(l1=60, l2_squared=3600)), keys_per_unit=1)
+    assert Twice().reach() == Moves(columns=(Move(l1=6, l2_squared=36), Move(l1=60, l2_squared=3600)), keys_per_unit=1)
 
 
 class WithCity(Total_):
@@ -168,7 +164,7 @@ def test_a_few_public_rows_after_the_cap_multiply_the_reach():
         return Join(left=Total_.capped(self), right=Visits.listed(self), condition=inner.TRUE)
 
     moves = (Move(l1=12, l2_squared=144), Move(l1=120, l2_squared=120**2))
-    assert planted(Total_, capped=capped).reach() == Reach(moves=moves, keys_per_unit=1)
+    assert planted(Total_, capped=capped).reach() == Moves(columns=moves, keys_per_unit=1)
 
 
 def test_rows_that_are_units_are_paired_with_nothing():

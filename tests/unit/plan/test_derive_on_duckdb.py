@@ -8,6 +8,7 @@ import pytest
 from derive_trees import Different, People, Readings, Scaled, Total_, Visits, catalog, planted
 from test_derive_joins import Care, Items
 
+from dpsql.plan.derive import Ball
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.emit import statement_text
 from dpsql.sql.rewrite import Statement
@@ -61,13 +62,13 @@ def share(moved, limit):
 
 def judged(reach, moved):
     """For each column how much of its l1 and l2 was used; for a ball how much of it. At most 1."""
-    if reach.ball is not None:
-        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.ball.weights, row, strict=True))
-        return [share(total, reach.ball.radius_squared)]
+    if isinstance(reach, Ball):
+        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.weights, row, strict=True))
+        return [share(total, reach.radius_squared)]
     columns = list(zip(*moved, strict=True))
     return [
         max(share(sum(map(abs, column)), move.l1), share(sum(c * c for c in column), move.l2_squared))
-        for column, move in zip(columns, reach.moves, strict=True)
+        for column, move in zip(columns, reach.columns, strict=True)
     ]
 
 
@@ -151,7 +152,7 @@ def test_somebody_reaches_as_far(engine, statement):
     before, after = (vector(engine, text, statement, content(each)) for each in (rows, {"ann": []}))
     used = judged(reach, difference(before, after, len(statement.values)))
     assert all(0.99 < each <= 1 for each in used)
-    assert reach.ball is not None or used == [1] * len(used)
+    assert isinstance(reach, Ball) or used == [1] * len(used)
 
 
 def test_somebody_reaches_as_far_by_changing(engine):
@@ -160,10 +161,10 @@ def test_somebody_reaches_as_far_by_changing(engine):
     reach, text = statement.reach(catalog(Neighbours.CHANGE_ONE)), text_of(statement)
     low, high = ({"ann": extreme("ann", charge, wards)} for charge, wards in ((-(2**40), "AB"), (2**40, "AB")))
     before, after = (vector(engine, text, statement, content(rows)) for rows in (low, high))
-    assert sum(row[1] ** 2 for row in difference(before, after, 2)) == reach.moves[1].l2_squared
+    assert sum(row[1] ** 2 for row in difference(before, after, 2)) == reach.columns[1].l2_squared
     other = {"ann": extreme("ann", 2**40, "CD")}
     after, there = (vector(engine, text, statement, content(rows)) for rows in (high, other))
-    assert sum(abs(row[1]) for row in difference(after, there, 2)) == reach.moves[1].l1
+    assert sum(abs(row[1]) for row in difference(after, there, 2)) == reach.columns[1].l1
 
 
 def test_a_row_that_is_a_unit_reaches_no_further(engine):

@@ -10,7 +10,7 @@ from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import EngineColumn, EngineTable, Mode
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derive import Ball, Move, Reach, derive
+from dpsql.plan.derive import Ball, Move, Moves, derive
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.emit import statement_text
@@ -107,7 +107,7 @@ def reach_of(statement, catalog=ADD_REMOVE, *, selection=False):
 
 
 def moves(*pairs, keys=1):
-    return Reach(moves=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
+    return Moves(columns=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
 
 
 BY_HAND = {
@@ -146,8 +146,8 @@ def test_scale_mode():
     _, measurement = statements("SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward", gaussian=True)
     unit = 3072 * 2**20
     ball = Ball(weights=(2**20, unit // 60), radius_squared=unit**2 * 2 * 2)
-    assert reach_of(measurement) == Reach(ball=ball, keys_per_unit=4)
-    assert reach_of(measurement, CHANGE_ONE).ball == Ball(weights=ball.weights, radius_squared=4 * ball.radius_squared)
+    assert reach_of(measurement) == ball
+    assert reach_of(measurement, CHANGE_ONE) == Ball(weights=ball.weights, radius_squared=4 * ball.radius_squared)
 
 
 def test_private_keys_are_selected_by_people_and_then_measured():
@@ -217,12 +217,12 @@ def within(reach, before, after, columns):
         tuple(a - b for a, b in zip(before.get(key, zero), after.get(key, zero), strict=True))
         for key in before.keys() | after.keys()
     ]
-    if reach.ball is not None:
-        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.ball.weights, row, strict=True))
-        return total <= reach.ball.radius_squared
+    if isinstance(reach, Ball):
+        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.weights, row, strict=True))
+        return total <= reach.radius_squared
     return all(
         sum(abs(row[place]) for row in moved) <= move.l1 and sum(row[place] ** 2 for row in moved) <= move.l2_squared
-        for place, move in enumerate(reach.moves)
+        for place, move in enumerate(reach.columns)
     )
 
 

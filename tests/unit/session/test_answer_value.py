@@ -124,7 +124,7 @@ def test_a_file_with_intervals_and_commas(tmp_path):
 def test_text():
     lines = str(answer(notes=("values above 110 count as 110",))).splitlines()
     assert lines[-3:] == [
-        "2 rows · ± is 95 % · ⚠ margin is larger than the value: do not use these cells",
+        "2 rows · ± is 95 % · ⚠ the noise may be all there is: do not use these cells",
         "cost 0.05 · release #42",
         "note: values above 110 count as 110",
     ]

@@ -146,6 +146,14 @@ class TestOneLedger:
         refused(clinic, NoSource)
         assert list((clinic.parent / "data").iterdir()) == []
 
+    def test_a_copy_of_a_policy_with_a_relative_address_is_told_where_it_looks(self, clinic, tmp_path):
+        copy = tmp_path / "elsewhere" / "dpsql.toml"
+        copy.parent.mkdir()
+        copy.write_text(clinic.read_text())
+        with pytest.raises(NoSource, match="elsewhere") as caught:
+            dpsql.open(copy)
+        assert "the folder of the policy" in caught.value.fix
+
 
 class TestWhomThePromiseIsAbout:
     @pytest.mark.parametrize(

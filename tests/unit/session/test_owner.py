@@ -2,6 +2,7 @@
 
 import inspect
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import pandas as pd
@@ -323,3 +324,59 @@ def test_help_lists_every_word_of_a_table_in_a_line_of_its_own():
     lines = [line.split() for line in inspect.getdoc(dpsql.Owner.register).splitlines()]
     told = [words[0] for words in lines if len(words) > 1 and words[0] in TableWords.__annotations__]
     assert told == list(TableWords.__annotations__)
+
+
+class TestColumnsOfPythonObjects:
+    """What pandas before 3 makes of text. The declaration says what they are; no value does."""
+
+    @staticmethod
+    def frame():
+        return pd.DataFrame(
+            {
+                "id": range(40),
+                "city": pd.Series(["Basel", "Bern"] * 20, dtype=object),
+                "note": pd.Series([{"any": "thing"}, ["else"]] * 20, dtype=object),
+            }
+        )
+
+    def test_listed_texts_say_that_a_column_is_text(self):
+        with dpsql.open(":memory:") as owner:
+            owner.register("people", self.frame(), person="id", unique=True, keys={"city": ["Basel", "Bern"]})
+            owner.promise(epsilon=10, delta=0)
+            owner.defaults(cost_per_query=10, max_keys=10)
+            rows = owner.grant("ana", budget=10).sql("SELECT city, COUNT(*) FROM people GROUP BY city").rows
+        assert [row[0] for row in rows] == ["Basel", "Bern"]
+        assert all(10 < row[1].value < 30 for row in rows)  # 20 each; ε is 10, so one in e^90 is further away
+
+    @pytest.mark.parametrize("words", [{"keys": {"city": "private"}}, {"columns": ["CITY"]}, {"hidden": ["city"]}])
+    def test_what_a_declared_one_is_must_be_said(self, words):
+        with dpsql.open(":memory:") as owner:
+            with pytest.raises(NoSource, match="column city") as caught:
+                owner.register("people", self.frame(), person="id", unique=True, **words)
+            assert 'types={"city": "text"}' in caught.value.fix
+            owner.register("people", self.frame(), person="id", unique=True, types={"city": "text"}, **words)
+
+    @pytest.mark.parametrize("words", [{"person": "city"}, {"person_via": "city -> homes.city -> id"}])
+    def test_so_must_what_the_person_is(self, words):
+        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="column city"):
+            owner.register("people", self.frame(), **words)
+
+    def test_all_columns_are_declared_by_all(self):
+        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="column note"):
+            owner.register("people", self.frame(), person="id", keys={"city": ["Basel"]}, columns="all")
+
+    def test_the_fix_names_words_that_work(self):
+        frame = pd.DataFrame(
+            {
+                "id": [1],
+                "day": pd.Series([date(2025, 1, 1)], dtype=object),
+                "fee": pd.Series([Decimal("1.5")], dtype=object),
+            }
+        )
+        with dpsql.open(":memory:") as owner:
+            owner.register("fees", frame, person="id", types={"day": "date", "fee": "double"})
+            assert {column.engine_type for column in owner._engine.schema()["fees"].columns} == {
+                "BIGINT",
+                "DATE",
+                "DOUBLE",
+            }

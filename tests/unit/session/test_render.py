@@ -1,5 +1,6 @@
 """Tables on a screen and in a notebook, by hand."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -74,7 +75,10 @@ def test_long_answers_are_cut():
 
 
 def test_doubt():
-    assert not is_doubtful(noisy(15, 15))
+    assert not is_doubtful(noisy(15, 14))
+    assert is_doubtful(noisy(15, 15))
+    assert not is_doubtful(noisy(0, 0))
+    assert is_doubtful(replace(noisy(15, 1), doubtful=True))
     assert is_doubtful(noisy(14, 15))
     assert is_doubtful(noisy(-14, 15))
     assert is_doubtful(noisy(14, None))
@@ -87,7 +91,7 @@ def test_remarks():
     assert remarks([], percent="95") == "0 rows"
     assert remarks([("a",), ("b",)], percent="95") == "2 rows"
     doubtful = remarks([(noisy(1, 15),)] * 2, percent="90")
-    assert doubtful == "2 rows · ± is 90 % · ⚠ margin is larger than the value: do not use these cells"
+    assert doubtful == "2 rows · ± is 90 % · ⚠ the noise may be all there is: do not use these cells"
 
 
 def test_html_is_escaped():

@@ -167,7 +167,13 @@ def test_a_hundred_draws_are_enough(family, monkeypatch):
     released_table = table(truths, slots(family, Fraction(1, 2), MOMENTS), np.random.default_rng([8, len(family)]))
     assert (
         simulate.Simulation(
-            desk=Desk(), table=released_table, release="", expressions=(AVG,), kept=(), confidence=Fraction(19, 20)
+            desk=Desk(),
+            table=released_table,
+            release="",
+            expressions=(AVG,),
+            possible=(None,),
+            kept=(),
+            confidence=Fraction(19, 20),
         )._count(RELEASES)
         == 100
     )

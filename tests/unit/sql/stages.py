@@ -32,6 +32,7 @@ unique = true
 age = { bounds = [0, 110] }
 born = { bounds = ["1900-01-01", "2025-12-31"] }
 town = { keys = ["Bern", "Biel"] }
+mood = { keys = ["good", "sad"], null_key = true }
 [table.visits]
 person = "person"
 rows_per_person = 6
@@ -44,7 +45,7 @@ illness = { keys = "private" }
 points = { bounds = [-50, 50] }
 code = {}
 day = { bounds = ["2025-01-30", "2025-03-02"], keys = "calendar" }
-moment = { bounds = ["2025-01-30", "2025-03-02"] }
+moment = { bounds = ["2025-01-30", "2025-03-02"], keys = "calendar" }
 later = {}
 price = { bounds = [0, 2000] }
 [table.wards]
@@ -68,7 +69,7 @@ ENGINE_TYPES = {
     "DOUBLE": SqlType.DOUBLE,
 }
 TABLES = {
-    "people": "person BIGINT, age INTEGER, born DATE, town VARCHAR",
+    "people": "person BIGINT, age INTEGER, born DATE, town VARCHAR, mood VARCHAR",
     "visits": "person BIGINT, ward INTEGER, illness VARCHAR, points BIGINT, code BIGINT, day DATE, moment TIMESTAMP, "
     "later DATE, price DOUBLE",
     "wards": "id BIGINT, name VARCHAR, region VARCHAR",

@@ -6,13 +6,14 @@ from contextlib import suppress
 from fractions import Fraction
 
 import pytest
-from stages import CLINIC, bounded, clinic
 
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotSupported, Unbounded
 from dpsql.plan.derive import derive
 from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
+
+from stages import CLINIC, bounded, clinic
 
 FUNCTIONS = ["COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "STDDEV({})", "COUNT(DISTINCT {})"]
 
@@ -139,3 +140,13 @@ def test_public_tables_need_no_bounds() -> None:
     plain = bounded("SELECT region, COUNT(*) FROM wards GROUP BY region")
     assert (plain.slots, plain.domains, plain.mode) == ((), (), None)
     assert CLINIC.policy.tables["wards"].public
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [("groups_per_person", "any number of groups"), ("rows_per_person", "any number of rows")],
+)
+def test_a_limit_that_is_missing_is_missed_for_its_own_reason(limit: str, told: str) -> None:
+    with pytest.raises(Unbounded, match=limit) as refusal:
+        bounded("SELECT ward, COUNT(*) FROM visits GROUP BY ward", clinic(**{limit: None, "rows_per_group": None}))
+    assert told in refusal.value.why

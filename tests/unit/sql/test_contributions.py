@@ -7,7 +7,6 @@ from math import isqrt
 
 import duckdb
 import pytest
-from stages import bounded
 
 from dpsql.catalog.model import Mode
 from dpsql.sql.ball import ball
@@ -15,6 +14,8 @@ from dpsql.sql.contributions import Builder, contributions
 from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Numbers
 from dpsql.sql.rewrite import Statement
+
+from stages import bounded
 
 EXTREMES = (None, -(2**63), 2**63 - 1, 0, 1, -50, 50, 51, 7)
 COLUMNS = "person BIGINT, ward INTEGER, illness VARCHAR, points BIGINT, code BIGINT"
@@ -33,9 +34,10 @@ def added(
     """(bounded, one row per person and group: the person, the key where there is one, the amounts)."""
     value = bounded(sql, mode=mode, gaussian=mode is Mode.SCALE)
     build = Builder(value, Numbers(value.free))
-    relation = contributions(build, value.slots, None)
-    given = tuple(build.given[placed.slot] for placed in value.slots)
-    statement = Statement(relation=relation, keys=(*build.owner, *build.keys), values=given)
+    slots = [placed.slot for placed in value.slots]
+    found = contributions(build, slots, None)
+    given = tuple(found.amounts[slot] for slot in slots)
+    statement = Statement(relation=found.relation, keys=(*build.owner, *build.keys), values=given)
     text = engine_text(statement, dialect="duckdb")
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE visits ({COLUMNS})")

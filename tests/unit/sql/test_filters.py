@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from stages import resolved
 
 from dpsql.catalog.types import SqlType
 from dpsql.sql.functions import print_scalar
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Scalar
+
+from stages import resolved
 
 EXTREMES = (None, -(2**63), -(2**63) + 1, -1, 0, 1, 7, 2**62, 2**63 - 1)
 

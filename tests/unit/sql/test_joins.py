@@ -7,7 +7,7 @@ import pytest
 from dpsql.errors import NotSupported, TwoPeople
 from dpsql.sql.check import check
 from dpsql.sql.joins import tie_of, ties
-from dpsql.sql.uses import Role
+from dpsql.sql.notes import Role
 
 from clinic import CLINIC, resolved
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from stages import bounded, rewritten
 
 from dpsql.sql.bound import Bounded
 from dpsql.sql.contributions import Builder
@@ -11,6 +10,8 @@ from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.relations import Numbers, Relation, Scan
 from dpsql.sql.rewrite import Measuring, Selecting, Statement, Unprotected, filled, rewrite
+
+from stages import bounded, rewritten
 
 
 def scans(relation: Relation) -> set[str]:
@@ -76,21 +77,21 @@ def texts(value: Bounded) -> list[str]:
 def test_a_stage_leaves_what_it_was_given_as_it_was(sql: str) -> None:
     """Rewriting twice gives the same relations, to the number of each column: nothing is counted on elsewhere."""
     value = bounded(sql)
-    columns, free = dict(value.query.notes.columns), value.query.notes.free
+    columns, free = dict(value.query.findings.columns), value.query.findings.free
     assert rewrite(value) == rewrite(value)
     assert texts(value) == texts(value)
-    assert (dict(value.query.notes.columns), value.query.notes.free) == (columns, free)
+    assert (dict(value.query.findings.columns), value.query.findings.free) == (columns, free)
     with pytest.raises(TypeError):
-        value.query.notes.columns[1] = value.query.notes.columns[1]  # type: ignore[index]
+        value.query.findings.columns[1] = value.query.findings.columns[1]  # type: ignore[index]
 
 
 def test_columns_of_later_stages_have_numbers_of_their_own() -> None:
     value = bounded("SELECT illness, AVG(points), SUM(points) FROM visits GROUP BY illness")
     slots = [placed.column.id for placed in value.slots]
-    assert min(slots) == value.query.notes.free
+    assert min(slots) == value.query.findings.free
     assert max(slots) < value.free
     assert Builder(value, Numbers(value.free)).column().id == value.free
-    assert not set(slots) & set(value.query.notes.columns)
+    assert not set(slots) & set(value.query.findings.columns)
 
 
 def test_released_keys_are_put_where_they_belong() -> None:

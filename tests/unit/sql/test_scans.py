@@ -76,7 +76,6 @@ def test_only_the_end_of_a_path_holds_the_person():
 
 def test_tables_of_a_path_are_read_but_not_named():
     query = resolved("SELECT COUNT(*) FROM samples", readable=frozenset({"samples"}))
-    assert query.named_tables == ("samples",)
     assert set(query.tables) == {"samples", "tests", "visits"}
     assert query.private_tables == ("samples",)
     assert query.multiplied

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsql.errors import BadName, NobodyLeft, NotSupported
-from dpsql.sql.uses import Role
+from dpsql.sql.notes import Role
 
 from clinic import CLINIC, resolved
 
@@ -18,7 +18,7 @@ def test_a_common_table_sees_those_before_it():
     query = resolved(
         "WITH a AS (SELECT age FROM people), b AS (SELECT age FROM a WHERE age > 3) SELECT COUNT(*) FROM b"
     )
-    assert query.named_tables == ("people",)
+    assert query.tables == ("people",)
     with pytest.raises(BadName, match="no table b"):
         resolved("WITH a AS (SELECT age FROM b), b AS (SELECT age FROM people) SELECT COUNT(*) FROM a")
 
@@ -50,9 +50,8 @@ def test_what_nobody_reads_leaves_no_trace():
         "WITH u AS (SELECT p.name FROM people p JOIN visits v ON p.name = v.note WHERE p.age > 3) "
         "SELECT COUNT(*) FROM meters"
     )
-    assert (unread.tables, unread.named_tables, unread.uses, unread.meetings) == (
+    assert (unread.tables, unread.uses, unread.meetings) == (
         plain.tables,
-        plain.named_tables,
         plain.uses,
         plain.meetings,
     )
@@ -67,6 +66,16 @@ def test_what_nobody_reads_costs_its_work():
         deep = f"WITH t{level} AS ({deep}) SELECT a.cost FROM t{level} a JOIN t{level} b ON a.cost = b.cost"
     with pytest.raises(NotSupported, match="more than"):
         resolved(f"WITH unread AS ({deep}) SELECT COUNT(*) FROM visits")
+
+
+def test_a_product_that_nobody_reads_is_never_run():
+    """One product is the limit of what is run, in whatever order the tables are named."""
+    product = "SELECT a.code FROM codes a JOIN codes b ON a.code < b.code"
+    for unread in (1, 2):
+        tables = ", ".join(f"u{number} AS ({product})" for number in range(unread))
+        resolved(f"WITH {tables}, r AS ({product}) SELECT COUNT(*) FROM r")
+    with pytest.raises(NotSupported, match="without an equality"):
+        resolved(f"WITH r AS ({product}) SELECT COUNT(*) FROM r JOIN r s ON r.code = s.code")
 
 
 def test_two_common_tables_of_one_name():

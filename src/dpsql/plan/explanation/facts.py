@@ -9,9 +9,9 @@ from dpsql.plan.explanation.tree import way_to_person
 from dpsql.plan.price import Plan, SelectionStep
 from dpsql.plan.slot_words import unit_name
 from dpsql.plan.wording import amount, plural, some, value_text
+from dpsql.sql.notes import Role
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.uses import Role
 
 
 def assumes(plan: Plan) -> tuple[str, ...]:

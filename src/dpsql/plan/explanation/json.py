@@ -13,14 +13,14 @@ from dpsql.accounting.triple import Triple, triple
 from dpsql.catalog.model import Mode, Value
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.plan.caveats import caveats
+from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.expected import Expectation, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
 from dpsql.plan.explanation.rules import RULES
 from dpsql.plan.explanation.tree import Node, derivation
-from dpsql.plan.notes import notes
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
-from dpsql.plan.reach import slot_l1, slot_l2_squared
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
 from dpsql.sql.ball import ball
@@ -54,7 +54,7 @@ def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> 
         "accounts": [_account(account, plan) for account in accounts],
         "cost": list(cost(plan, accounts)),
         "expected": [_expectation(column) for column in expected(plan)],
-        "notes": list(notes(plan)),
+        "notes": list(caveats(plan)),
         "assumes": list(assumes(plan)),
         "not_covered": list(not_covered(plan)),
         "derivation": _node(tree),

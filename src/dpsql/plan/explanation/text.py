@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dpsql.accounting.account import Account
+from dpsql.plan.caveats import caveats
 from dpsql.plan.expected import Certainty, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import cost, promise
 from dpsql.plan.explanation.rules import RULES
 from dpsql.plan.explanation.tree import Node, derivation
-from dpsql.plan.notes import notes
 from dpsql.plan.price import Plan
 from dpsql.plan.wording import THIN, percent
 
@@ -60,7 +60,7 @@ def _expected(plan: Plan) -> list[str]:
 
 
 def _notes(plan: Plan) -> list[str]:
-    found = notes(plan)
+    found = caveats(plan)
     return ["A margin covers the bounded number:", *found] if found else []
 
 

@@ -14,9 +14,8 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.notes import even_chance, number_of_groups
+from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
-from dpsql.plan.reach import slot_l1, slot_l2_squared
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
@@ -115,7 +114,7 @@ def _shown_rule(
         )
     return Node(
         text=f"a group is shown the more likely the more {people} it has: every second time from "
-        f"{amount(even_chance(mechanism))} on, always from {amount(mechanism.certain)} on"
+        f"{amount(mechanism.even_chance)} on, always from {amount(mechanism.certain)} on"
     )
 
 
@@ -150,7 +149,7 @@ def _where(bounded: Bounded) -> str:
         return ""
     if bounded.private_keys:
         return " for each group that was found"
-    number = number_of_groups(bounded)
+    number = bounded.number_of_keys
     return " for each public group" if number is None else f" for each of {counted(number, 'public group')}"
 
 
@@ -241,7 +240,7 @@ def _noise(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
 def _groups(bounded: Bounded, below: tuple[Node, ...]) -> Node:
     person = unit_name(bounded.query)
     keys = ", ".join(key.text for key in bounded.query.keys)
-    number = number_of_groups(bounded)
+    number = bounded.number_of_keys
     which = "groups found before" if bounded.private_keys else "public groups, all of them appear"
     shown = which if number is None else f"{amount(number)} {which}"
     if number == 1:
@@ -255,8 +254,7 @@ def _counts_in(bounded: Bounded) -> str:
         return "is in one group at most"
     if bounded.mode is Mode.SCALE:
         return f"counts in all of theirs, scaled to the weight of {groups}"
-    number = number_of_groups(bounded)
-    if number is not None and number <= bounded.groups:
+    if bounded.all_keys_fit:
         return "may count in all of them"
     return f"counts in at most {groups}, chosen by a salted hash"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.sensitivity.grain import Grain, column_grain
 from dpsql.sql import functions
+from dpsql.sql.call_text import call_text
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
@@ -38,10 +40,14 @@ class Subject:
     aggregate: Aggregate
     text: str
     """Of the whole query: a rewrite is made from it."""
+    rewritable: bool
+    """No other aggregate lacks limits: the query compiles once this one has them."""
     cap: int
     """C: how many rows of one person count in one group."""
     range: Interval
     """Of the argument, by policy and expression."""
+    unlimited: tuple[str, ...]
+    """The numeric columns of the argument that have no limits."""
     argument: Scalar | None
     """With FILTER folded in; None: every row."""
     scale: int | None
@@ -58,6 +64,8 @@ class Measured:
 
     slots: tuple[Slot, ...]
     value: Callable[[tuple[ColumnRef, ...]], Scalar]
+    possible: Callable[[tuple[ColumnRef, ...]], Scalar] | None = None
+    """What holds for slots that rows can have, before noise: the value is then inside its bounds by itself."""
 
 
 def grain_of(subject: Subject) -> Grain:
@@ -114,30 +122,39 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
         why="its sums are whole numbers in the engine, and an overflow would tell about rows",
         fix=f"{narrow}the owner lowers the {subject.cap} rows that count of one person, rows_per_group or "
         "rows_per_person",
-        try_sql=_clamped(subject) if narrow and subject.cap < 2**20 else None,
+        try_sql=_clamped(subject, ()) if narrow and subject.cap < 2**20 else None,
         at=subject.aggregate.at,
     )
 
 
-def _clamped(subject: Subject) -> str | None:
-    """The query with the argument of the aggregate inside CLAMP."""
-    aggregate, at = subject.aggregate, subject.aggregate.at
-    inside = _inside(aggregate)
-    if not inside or at is None or "FILTER" in aggregate.text.upper():
+def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
+    """The query with these columns inside CLAMP wherever the aggregate is written; where there are none, with its
+    whole argument."""
+    if not subject.rewritable:
         return None
-    rewrite = f"{aggregate.function.upper()}(CLAMP({inside}, 0, 1000))"
-    return f"{subject.text[: at[0]]}{rewrite}{subject.text[at[1] :]}"
+    text = subject.text
+    for begin, end in sorted(subject.aggregate.places, reverse=True):
+        written = call_text(text[begin:end])
+        first, last = (begin + place for place in written.span)
+        text = f"{text[:first]}{_limited(written.argument, columns)}{text[last:]}"
+    return text
 
 
-def _inside(aggregate: Aggregate) -> str:
-    return aggregate.text.partition("(")[2].rpartition(")")[0].strip()
+def _limited(inside: str, columns: tuple[str, ...]) -> str:
+    """Limits for the columns that need them; for all of it where they are not found in the text."""
+    clamped = inside
+    for name in columns:
+        written = re.compile(rf"(?<![\w.\"'])(?:\w+\.)?{re.escape(name)}(?![\w.(\"'])", re.IGNORECASE)
+        clamped = written.sub(lambda found: f"CLAMP({found.group()}, 0, 1000)", clamped)
+    return clamped if clamped != inside else f"CLAMP({inside}, 0, 1000)"
 
 
 def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
     """The last digit of a decimal number, so that its sums are exact; None: unknown, or too fine for these bounds.
 
-    A number k·10^-s is read as the double x next to it. Then x·10^s, in doubles, is off k by at most
-    2·2^-53·|k| < 1/2, and rounds to k.
+    Theorem   docs/theorems/grain.md: a number k·10^-s that is read as a double, times the double of 10^s, rounds to k.
+    Requires  bounds with low < high.
+    Rounds    nothing.
     """
     if scale is None or max(abs(low), abs(high)) * 10**scale > MOST_DECIMALS or (high - low) * 10**scale < 2:
         return None
@@ -146,12 +163,15 @@ def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | 
 
 def _unbounded(subject: Subject) -> Unbounded:
     aggregate = subject.aggregate
+    without = ", ".join(subject.unlimited)
+    example = subject.unlimited[0] if subject.unlimited else "x"
     return Unbounded(
-        f"{aggregate.text or aggregate.function.upper()} needs limits for {_inside(aggregate) or 'its values'}",
+        f"{aggregate.text or aggregate.function.upper()} needs limits for "
+        f"{without or call_text(aggregate.text).argument or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
-        fix="say the smallest and the largest value that should count, as in CLAMP(x, 0, 1000); values beyond count as "
-        "the limit. The owner can declare bounds = [0, 1000] for the column instead",
-        try_sql=_clamped(subject),
+        fix=f"say the smallest and the largest value that should count, as in CLAMP({example}, 0, 1000); values beyond "
+        f"count as the limit. The owner can declare bounds = [0, 1000] for {without or 'the column'} instead",
+        try_sql=_clamped(subject, subject.unlimited),
         at=aggregate.at,
     )
 

@@ -5,6 +5,7 @@ Proof: docs/theorems/bounding.md. Distances are taken from the middle of the bou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpsql.sensitivity.grain import Grain
@@ -19,12 +20,16 @@ def avg(subject: Subject) -> Measured:
     grain = grain_of(subject)
     middle, half = _middle(grain)
 
-    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
+    def mean(columns: tuple[ColumnRef, ...]) -> Scalar:
         centred = call("div", double(columns[-1]), _people(columns[0], subject))
-        mean = call("add", number(middle * grain.size), centred)
-        return call("clamp", mean, number(Fraction(grain.lower)), number(Fraction(grain.upper)))
+        return call("add", number(middle * grain.size), centred)
 
-    return Measured(slots=(*_counts(subject), _centred(subject, grain, middle, half)), value=value)
+    lower, upper = number(Fraction(grain.lower)), number(Fraction(grain.upper))
+    return Measured(
+        slots=(*_counts(subject), _centred(subject, grain, middle, half)),
+        value=lambda columns: call("clamp", mean(columns), lower, upper),
+        possible=lambda columns: _inside(mean(columns), lower, upper, columns[0], subject),
+    )
 
 
 def variance(subject: Subject, *, sample: bool) -> Measured:
@@ -33,25 +38,31 @@ def variance(subject: Subject, *, sample: bool) -> Measured:
     middle, half = _middle(grain)
     most = number(Fraction(half * half) * grain.size**2)
 
-    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
+    def spread(columns: tuple[ColumnRef, ...]) -> Scalar:
         count = _people(columns[0], subject)
         centred, squares = columns[-2:]
         mean = call("div", double(centred), count)
-        spread = call("sub", call("div", double(squares), count), call("mul", mean, mean))
-        inside = call("clamp", spread, number(Fraction(0)), most)
+        return call("sub", call("div", double(squares), count), call("mul", mean, mean))
+
+    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
+        inside = call("clamp", spread(columns), number(Fraction(0)), most)
         if not sample:
             return inside
+        count = _people(columns[0], subject)
         others = call("greatest", call("sub", count, number(Fraction(1))), number(Fraction(1)))
         return call("mul", inside, call("div", count, others))
 
-    slots = (*_counts(subject), _centred(subject, grain, middle, half), _squares(subject, grain, middle, half))
-    return Measured(slots=slots, value=value)
+    return Measured(
+        slots=(*_counts(subject), _centred(subject, grain, middle, half), _squares(subject, grain, middle, half)),
+        value=value,
+        possible=lambda columns: _inside(spread(columns), number(Fraction(0)), most, columns[0], subject),
+    )
 
 
 def deviation(subject: Subject, *, sample: bool) -> Measured:
     """The square root of the variance."""
     measured = variance(subject, sample=sample)
-    return Measured(slots=measured.slots, value=lambda columns: call("sqrt", measured.value(columns)))
+    return replace(measured, value=lambda columns: call("sqrt", measured.value(columns)))
 
 
 def var_pop(subject: Subject) -> Measured:
@@ -85,6 +96,16 @@ def _people(column: Scalar, subject: Subject) -> Scalar:
     if subject.public_rows is not None:
         return number(Fraction(max(subject.public_rows, 1)))
     return call("greatest", double(column), number(Fraction(1)))
+
+
+def _inside(value: Scalar, low: Scalar, high: Scalar, count: Scalar, subject: Subject) -> Scalar:
+    """Somebody is there, and the value needs no clamp."""
+    inside = call("and", call("ge", value, low), call("le", value, high))
+    return (
+        inside
+        if subject.public_rows is not None
+        else call("and", call("ge", double(count), number(Fraction(1))), inside)
+    )
 
 
 def _centred(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:

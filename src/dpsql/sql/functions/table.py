@@ -25,6 +25,7 @@ from dpsql.sql.functions.time import TIME
 from dpsql.sql.functions.windows import window_range
 from dpsql.sql.intervals import TRUTH, Interval
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed
+from dpsql.sql.words import AGGREGATES
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
     {
@@ -75,8 +76,11 @@ def apply(
 
 def unknown(function: str, *, at: tuple[int, int] | None) -> BadName:
     """The error for a name that is not on the list, with the nearest one that is."""
-    near = get_close_matches(function.lower(), FUNCTIONS, n=1)
-    hint = f"did you mean {FUNCTIONS[near[0]].usage}? " if near else ""
+    usages = {name: known.usage for name, known in FUNCTIONS.items()} | {
+        name: f"{name.upper()}(x)" for name in AGGREGATES
+    }
+    near = get_close_matches(function.lower(), usages, n=1)
+    hint = f"did you mean {usages[near[0]]}? " if near else ""
     return BadName(
         f"there is no function {function[:40]!r} here",
         why="a function is allowed only when it is known to fail on no row and to tell nothing else",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from dpsql.sql.parsing.functions import called
 from dpsql.sql.parsing.operators import moved, unwrapped
 from dpsql.sql.parsing.reading import Reader, Rule, hull, own_place
 from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, unsupported
-from dpsql.sql.syntax import At, Call, Expression, Frame, FrameUnit, Over, SortKey, Star
+from dpsql.sql.syntax import At, Call, Expression, Frame, FrameUnit, Identifier, Over, SortKey, Star
 
 
 def star(reader: Reader, node: exp.Expr) -> Star | None:
@@ -47,7 +48,19 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
         if all_.table is not None:
             raise construct("Star", at=all_.at)
         return Call(function="count", arguments=(all_,), at=at)
+    if len(given) == 1 and type(given[0]) is exp.Star and name.at and get_close_matches(name.name, ["count"]):
+        raise _miscounted(reader.tokens.text, name, name.at, at)
     return called(name.name, tuple(reader.expression(one) for one in given), distinct=distinct, at=at)
+
+
+def _miscounted(text: str, name: Identifier, place: tuple[int, int], at: At) -> BadName:
+    return BadName(
+        f"there is no function {name.name!r} here. Did you mean COUNT?",
+        why="only COUNT is of whole rows",
+        fix="write COUNT(*)",
+        try_sql=f"{text[: place[0]]}COUNT{text[place[1] :]}",
+        at=at,
+    )
 
 
 def _filter(reader: Reader, node: exp.Expr) -> Expression:

@@ -17,7 +17,7 @@ NO_RULE: Final = "only what a rule has shown to be safe is answered; nothing rea
 _ROWS = "which rows it keeps depends on other people's rows, so one person could change all of them"
 _OUTSIDE = "it reaches outside the declared tables, where nobody's privacy is accounted for"
 _NOT_A_QUESTION = "it is not a question about the data, and nothing but questions is passed on"
-_TWO_ANSWERS = "its answer mixes rows that belong to different people in a way no rule covers yet"
+_TWO_ANSWERS = "one statement is one question: an inner one about people would need noise of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ def clause(kind: str, argument: str, *, at: At) -> NotSupported:
 _SUBQUERY = Lesson(
     "A subquery inside an expression",
     _TWO_ANSWERS,
-    "join with the subquery, or ask the inner question first and write its answer as a number",
+    "ask the inner question first, about public tables it is free, and write its answer as a literal; a group is "
+    "compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER ()",
 )
 _SET_OPERATION = Lesson("A set operation (UNION, INTERSECT, EXCEPT)", NO_RULE, "ask each part by itself, or use CASE")
 _VALUES = Lesson("VALUES", NO_RULE, "filter with IN (…), or declare a public table")
@@ -96,7 +97,7 @@ _PIVOT = Lesson("PIVOT", NO_RULE, "use COUNT(*) FILTER (WHERE …), one for each
 CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "Subquery": _SUBQUERY,
     "Select": _SUBQUERY,
-    "Exists": Lesson("EXISTS", _TWO_ANSWERS, "join with the table instead"),
+    "Exists": Lesson("EXISTS", _TWO_ANSWERS, "join with the table: JOIN t ON x = t.id"),
     "Any": Lesson("ANY or SOME", NO_RULE, "write x IN (a, b, …)"),
     "All": Lesson("ALL", NO_RULE, "compare with each value, joined by AND"),
     "Union": _SET_OPERATION,
@@ -150,7 +151,12 @@ CONSTRUCTS: Final[Mapping[str, Lesson]] = {
 }
 
 CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
-    ("", "qualify"): Lesson("QUALIFY", _ROWS, "filter released rows with HAVING, or in an outer query"),
+    ("", "qualify"): Lesson(
+        "QUALIFY",
+        _ROWS,
+        "filter released groups with HAVING, or take the first with ORDER BY and LIMIT; a window beside the aggregates "
+        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC)",
+    ),
     ("", "sample"): _SAMPLE,
     ("", "pivots"): _PIVOT,
     ("", "into"): Lesson("INTO", _NOT_A_QUESTION, "leave it out and keep the answer yourself"),
@@ -178,7 +184,9 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
     ("Star", "replace"): Lesson("* REPLACE", NO_RULE, "name the columns"),
     ("Star", "rename"): Lesson("* RENAME", NO_RULE, "name the columns"),
     ("Star", "ilike"): Lesson("* ILIKE", NO_RULE, "name the columns"),
-    ("In", "query"): Lesson("IN with a subquery", _TWO_ANSWERS, "join with the subquery, or list the values"),
+    ("In", "query"): Lesson(
+        "IN with a subquery", _TWO_ANSWERS, "list the values, or join with the table: JOIN t ON x = t.id"
+    ),
     ("In", "field"): Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)"),
     ("Between", "symmetric"): Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first"),
     ("Limit", "limit_options"): Lesson("LIMIT with a share or ties", _ROWS, "give a number of rows"),

@@ -64,6 +64,13 @@ def prepared(text: str) -> Prepared:
     return Prepared(text=text, plain=plain, purpose=purpose)
 
 
+def blanked(text: str) -> tuple[str, str]:
+    """The text without comments, and without quotations too: both as long as it was."""
+    parts = list(_parts(text))
+    plain = _without(text, parts, "comment")
+    return plain, _without(plain, parts, "quotation")
+
+
 def statements(text: str) -> tuple[tuple[int, str], ...]:
     """The single statements of a file, each with its offset; empty ones are left out.
 
@@ -197,7 +204,7 @@ def _purpose(plain: str) -> tuple[Purpose, int]:
             "EXPLAIN alone is not answered",
             why="the engine's own plan depends on statistics of private rows",
             fix="EXPLAIN PRIVACY shows how the price and the noise are derived; it is free",
-            try_sql=f"EXPLAIN PRIVACY {excerpt(plain, (_analyzed(plain, found.end()), len(plain)), longest=200)}",
+            try_sql=f"EXPLAIN PRIVACY {plain[_analyzed(plain, found.end()) :].strip()}",
             at=word,
         )
     if form is None:
@@ -222,7 +229,6 @@ def _nothing(purpose: Purpose, text: str) -> NotUnderstood:
     return NotUnderstood(
         "There is no statement to answer" if purpose is Purpose.ANSWER else "There is no query after these words",
         why="an empty question has no answer",
-        fix="write a SELECT statement",
-        try_sql="SELECT COUNT(*) FROM …",
+        fix="write a SELECT statement, as in SELECT COUNT(*) FROM t",
         at=(0, len(text)) if text.strip() else None,
     )

@@ -11,19 +11,18 @@ from typing import Final
 
 from dpsql.catalog.model import Mode
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
-from dpsql.mechanisms.partitions import PartitionSelection, keep_probability
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep
 from dpsql.plan.slot_words import counted_things, counts_people, in_one_group, subject, unit_name
 from dpsql.plan.wording import amount, counted, plural
 from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
-from dpsql.sql.keys import Domain, KeyList, PrivateKey
+from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.scalars import Apply, Constant
 from dpsql.sql.slots import Slot, SlotKind
 
 
-def notes(plan: Plan) -> tuple[str, ...]:
+def caveats(plan: Plan) -> tuple[str, ...]:
     """One sentence for each bound that may change an answer, in the order of the query."""
     if not plan.steps:
         return ()
@@ -51,7 +50,7 @@ def _clamp_bites(slot: Slot, bounded: Bounded) -> bool:
     """False where type, expression and filters already keep every value inside."""
     if slot.argument is None or slot.grain is None:
         return False
-    return not bounded.query.notes.kept(slot.argument).within(
+    return not bounded.query.findings.kept(slot.argument).within(
         Interval(Fraction(slot.grain.lower), Fraction(slot.grain.upper))
     )
 
@@ -92,7 +91,7 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
 def _of_groups(plan: Plan) -> Iterator[str]:
     """Finding groups chooses some of each person; measuring chooses too, or scales."""
     bounded = plan.bounded
-    if not bounded.keys_limited or _all_groups_fit(bounded):
+    if not bounded.keys_limited or bounded.all_keys_fit:
         return
     person, groups = unit_name(bounded.query), counted(bounded.groups, "group")
     scaled = bounded.mode is Mode.SCALE and any(isinstance(step, MeasurementStep) for step in plan.steps)
@@ -101,22 +100,6 @@ def _of_groups(plan: Plan) -> Iterator[str]:
         yield f"one {person} counts in at most {groups}{finding}, chosen by hash"
     if scaled:
         yield f"one {person} in more than {groups} is scaled down into all of them, to the weight of {groups}"
-
-
-def _all_groups_fit(bounded: Bounded) -> bool:
-    """There are no more groups than one person may be in."""
-    number = number_of_groups(bounded)
-    return number is not None and number <= bounded.groups
-
-
-def number_of_groups(bounded: Bounded) -> int | None:
-    """How many groups the answer has, where that follows from policy and query."""
-    number = 1
-    for domain in bounded.domains:
-        if not isinstance(domain, KeyList):
-            return None
-        number *= len(domain.values)
-    return number
 
 
 def _of_key(key: GroupKey, domain: Domain, bounded: Bounded) -> Iterator[str]:
@@ -135,24 +118,6 @@ def hidden_groups(step: SelectionStep, plan: Plan) -> str:
     if isinstance(mechanism, GaussianThresholdSelection):
         return f"groups with fewer than about {amount(mechanism.threshold)} {people} stay hidden"
     return (
-        f"groups with fewer than about {amount(even_chance(mechanism))} {people} stay hidden; from "
+        f"groups with fewer than about {amount(mechanism.even_chance)} {people} stay hidden; from "
         f"{amount(mechanism.certain)} on all are shown"
     )
-
-
-def even_chance(mechanism: PartitionSelection[tuple[object, ...]]) -> int:
-    """The smallest number of people whose group is shown at least every second time.
-
-    Theorem   docs/theorems/partition_selection.md: the probability rises with the number of people, up to 1.
-    Requires  nothing.
-    Rounds    up.
-    """
-    epsilon, delta = mechanism.per_key
-    low, high = 0, mechanism.certain  # shown less than every second time; shown at least so often
-    while high - low > 1:
-        middle = (low + high) // 2
-        if keep_probability(people=middle, epsilon=epsilon, delta=delta) >= Fraction(1, 2):
-            high = middle
-        else:
-            low = middle
-    return high

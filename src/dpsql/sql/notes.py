@@ -1,4 +1,4 @@
-"""What a query does with columns and tables, noted while names are resolved and judged by `check`."""
+"""What a query does with columns and tables: noted while names are resolved, judged by `check`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpsql.sql.syntax import At
 
 
 class Role(Enum):
-    """What a column is used for. `check` has a rule for each."""
+    """What a column is used for. `check` lets a hidden column be joined on and counted, and nothing else."""
 
     FILTER = "filter"
     JOIN = "join"
@@ -36,22 +36,23 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """Rows of two private tables are paired."""
+    """Rows of two private tables are paired; or one that is its own unit with any number of a public table."""
 
     equal_owners: bool
-    """The condition implies that both rows are of one person."""
+    """The condition implies that both rows are of one person; never so where rows are their own units."""
     tables: tuple[str, str]
     at: At
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What is known about the columns of a resolved query."""
+class _Ranges:
+    """What is known about an expression, from what is known about the columns it reads."""
 
+    __slots__ = ()
     columns: Mapping[int, Column]
     """Every column by its number."""
-    free: int
-    """The first number that no column has."""
+
+    def proved(self, scalar: Scalar) -> Interval:
+        return functions.interval_of(scalar, lambda number: self.columns[number].proved)
 
     def kept(self, scalar: Scalar) -> Interval:
         return functions.interval_of(scalar, lambda number: self.columns[number].kept)
@@ -60,8 +61,17 @@ class Findings:
         return functions.interval_of(scalar, lambda number: self.columns[number].declared)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings(_Ranges):
+    """What is known about the columns of a resolved query."""
+
+    columns: Mapping[int, Column]
+    free: int
+    """The first number that no column has."""
+
+
 @dataclass(slots=True)
-class Notes:
+class Notes(_Ranges):
     """What is collected while one statement is resolved; its end is `findings`, which nobody changes any more."""
 
     catalog: Catalog
@@ -71,11 +81,10 @@ class Notes:
     text: str
     numbers: Numbers = field(default_factory=Numbers)
     columns: dict[int, Column] = field(default_factory=dict)
-    """Every column by its number, with what is known about it so far."""
+    """With what is known so far."""
     uses: list[Use] = field(default_factory=list)
     meetings: list[Meeting] = field(default_factory=list)
     tables: dict[str, None] = field(default_factory=dict)
-    named: dict[str, None] = field(default_factory=dict)
     read: set[At] = field(default_factory=set)
     """The common tables that were read, by the place of their name."""
     scans: int = 0
@@ -89,7 +98,7 @@ class Notes:
         return Findings(columns=MappingProxyType(dict(self.columns)), free=self.numbers.free)
 
     def aside(self) -> Notes:
-        """Notes for what is looked up and then thrown away; only its work counts."""
+        """Notes for what is looked up and never run: its scans go on counting, as looking up is work too."""
         return Notes(
             catalog=self.catalog,
             readable=self.readable,
@@ -97,7 +106,6 @@ class Notes:
             text=self.text,
             read=self.read,
             scans=self.scans,
-            products=self.products,
         )
 
     def know(self, column: Column) -> Column:
@@ -108,15 +116,6 @@ class Notes:
         self.uses.append(
             Use(role=role, columns=tuple(self.columns[number] for number in sorted(columns_of(scalar))), at=at)
         )
-
-    def proved(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].proved)
-
-    def kept(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].kept)
-
-    def declared(self, scalar: Scalar) -> Interval:
-        return functions.interval_of(scalar, lambda number: self.columns[number].declared)
 
     def computed(self, name: str, scalar: Scalar) -> Column:
         """A new column that holds an expression over known ones."""

@@ -1,0 +1,59 @@
+"""Functions of one row: what is one, and what only looks like one."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.errors import BadName, BadType, DpsqlError, NotSupported
+from dpsql.sql.relations import Filter
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, walk
+
+from clinic import resolved
+
+
+def where(condition: str):
+    relation = resolved(f"SELECT COUNT(*) FROM people WHERE {condition}").relation
+    assert isinstance(relation, Filter)
+    return relation.condition
+
+
+def test_names_become_columns_and_literals_constants():
+    condition = where("age > 3")
+    assert isinstance(condition, Apply)
+    column, constant = condition.arguments
+    assert isinstance(column, ColumnRef)
+    assert constant == Constant(3, SqlType.INTEGER)
+    assert condition.type is SqlType.BOOLEAN
+
+
+def test_today_is_a_literal():
+    """The clock is an argument of `resolve`: no function of the engine is left."""
+    found = [node for node in walk(where("CURRENT_DATE > DATE '2020-01-01'")) if isinstance(node, Constant)]
+    assert {node.type for node in found} == {SqlType.DATE}
+    assert len(found) == 2
+    assert all(isinstance(node.value, date) for node in found)
+
+
+@pytest.mark.parametrize(
+    ("condition", "error", "marked"),
+    [
+        ("age", BadType, "age"),
+        ("city", BadType, "city"),
+        ("age + 1", BadType, "age + 1"),
+        ("AVG(age) > 3", NotSupported, "AVG(age)"),
+        ("MEDIAN(age) > 3", NotSupported, "MEDIAN(age)"),
+        ("age > RANK() OVER (ORDER BY age)", NotSupported, "RANK() OVER (ORDER BY age)"),
+        ("ABS(DISTINCT age) > 3", BadName, "ABS(DISTINCT age)"),
+        ("RANDOM() < 0.5", NotSupported, "RANDOM()"),
+        ("ABS(*) > 1", NotSupported, "*"),
+    ],
+)
+def test_what_is_no_function_of_one_row_is_refused_at_its_place(condition, error, marked):
+    sql = f"SELECT COUNT(*) FROM people WHERE {condition}"
+    with pytest.raises(DpsqlError) as caught:
+        resolved(sql)
+    assert isinstance(caught.value, error), caught.value
+    assert sql[slice(*caught.value.at)] == marked
