@@ -18,7 +18,7 @@ from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
 from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.scalars import Apply, Constant
+from dpsql.sql.scalars import Apply, Constant, columns_of, walk
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -28,6 +28,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
         return ()
     bounded = plan.bounded
     found = [note for placed in bounded.slots for note in _of_slot(placed.slot, bounded)]
+    found += _of_ratios(bounded)
     found += _of_groups(plan)
     found += [
         note
@@ -88,6 +89,26 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
 }
 
 
+def _of_ratios(bounded: Bounded) -> Iterator[str]:
+    """A person beyond the cap counts as much in a part as in the whole: shares are then too large."""
+    query = bounded.query
+    capped = {each.column.id for each in query.aggregates if each.function in ("count", "sum")}
+    divided = (
+        node.arguments
+        for output in query.finish.outputs
+        for node in walk(output.expression)
+        if isinstance(node, Apply) and node.function == "div"
+    )
+    if not bounded.one_row_each and any(
+        (above := columns_of(part) & capped) and (below := columns_of(whole) & capped) and above != below
+        for part, whole in divided
+    ):
+        yield (
+            "in a quotient both numbers are capped, each by itself, and the quotient may be off by more than ±; "
+            "a share is better asked as AVG(CASE WHEN … THEN 1 ELSE 0 END)"
+        )
+
+
 def _of_groups(plan: Plan) -> Iterator[str]:
     """Finding groups chooses some of each person; measuring chooses too, or scales."""
     bounded = plan.bounded
@@ -99,7 +120,7 @@ def _of_groups(plan: Plan) -> Iterator[str]:
         finding = " when groups are found" if scaled else ""
         yield f"one {person} counts in at most {groups}{finding}, chosen by hash"
     if scaled:
-        yield f"one {person} in more than {groups} is scaled down into all of them, to the weight of {groups}"
+        yield f"one {person} whose numbers are larger than {groups} can hold is scaled down in each of their groups"
 
 
 def _of_key(key: GroupKey, domain: Domain, bounded: Bounded) -> Iterator[str]:

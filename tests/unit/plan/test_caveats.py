@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from explain_plans import HOSPITAL, planned
 
 from dpsql.plan.caveats import caveats
@@ -72,7 +73,10 @@ class TestCaveats:
 
     def test_groups_scaled(self):
         found = caveats(planned("SELECT ward, COUNT(*) FROM visits GROUP BY ward", gaussian=True))
-        assert "one patient in more than 3 groups is scaled down into all of them, to the weight of 3 groups" in found
+        assert (
+            "one patient whose numbers are larger than 3 groups can hold is scaled down in each of their groups"
+            in found
+        )
         assert not any("chosen by hash" in note for note in found)
 
     def test_few_groups_lose_nobody(self):
@@ -108,3 +112,21 @@ class TestCaveats:
     def test_rows_are_called_rows(self):
         found = caveats(planned("SELECT SUM(weight) FROM samples", catalog=HOSPITAL))
         assert found == ("weight counts within 0 and 8",)
+
+
+QUOTIENT = "in a quotient both numbers are capped"
+
+
+@pytest.mark.parametrize(
+    ("sql", "warned"),
+    [
+        ("SELECT COUNT(*) FILTER (WHERE charge > 5) / COUNT(*) FROM visits", True),
+        ("SELECT 100.0 * SUM(charge) / (1 + COUNT(*)) FROM visits", True),
+        ("SELECT COUNT(*) / 12 FROM visits", False),
+        ("SELECT COUNT(*) / COUNT(*) FROM visits", False),
+        ("SELECT AVG(charge) FROM visits", False),
+        ("SELECT AVG(CASE WHEN charge > 5 THEN 1 ELSE 0 END) FROM visits", False),
+    ],
+)
+def test_a_quotient_of_capped_numbers_is_warned_about(sql, warned):
+    assert any(note.startswith(QUOTIENT) for note in caveats(planned(sql))) is warned

@@ -94,7 +94,7 @@ def test_a_wish_to_scale_that_would_save_nothing_is_told():
             ("SELECT ward, COUNT(*) FROM two GROUP BY ward", True),
         ]:
             notes = analyst.sql(sql, mode="scale").notes
-            assert any("is scaled down into all" in note for note in notes) == used
+            assert any("is scaled down in each" in note for note in notes) == used
             assert any('mode "scale" was not used' in note for note in notes) != used
             assert not any("was not used" in note for note in analyst.sql(sql).notes)
 
