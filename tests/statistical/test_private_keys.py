@@ -160,9 +160,8 @@ def test_a_delta_for_each_key_is_refused_and_would_be_noticed(mechanism, monkeyp
 def rows_instead_of_people(bounded, numbers):
     build = Builder(bounded, numbers)
     people = build.column()
-    relation = Group(
-        input=build.base(), by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),)
-    )
+    rows = build.base().relation
+    relation = Group(input=rows, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),))
     return rewrite.Statement(relation=relation, keys=build.keys, values=(people,))
 
 
