@@ -24,6 +24,7 @@ from dpsql.sql.functions.time import TIME
 from dpsql.sql.joins import MOST_PRODUCTS
 from dpsql.sql.parsing.functions import OTHER_NAMES
 from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
+from dpsql.sql.people import OWN_AGGREGATES
 from dpsql.sql.scans import MOST_SCANS
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
@@ -84,6 +85,16 @@ CLAUSE_EXAMPLES: Final = (
         "Subqueries in FROM, WITH",
         "That filter, join and compute row by row.",
         "WITH high AS (SELECT charge FROM visits WHERE points > 0) SELECT SUM(charge) FROM high",
+    ),
+    (
+        "Subqueries that GROUP BY the person",
+        f"One row per person, or per person and more: {', '.join(map(str.upper, OWN_AGGREGATES))}, HAVING; any depth.",
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id HAVING COUNT(*) > 1) t",
+    ),
+    (
+        "SELECT DISTINCT with the person, inside",
+        "Each different row of a person once.",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward_id FROM visits) t",
     ),
     (
         "FILTER (WHERE …)",

@@ -11,6 +11,7 @@ from planters import (
     all_groups,
     any_number_of_values,
     form,
+    fractions_added_up,
     grouped_by_collation,
     having_in_the_engine,
     inner_join,
@@ -29,6 +30,7 @@ from planters import (
     owner_by_name,
     owners_not_equated,
     path_to_anybody,
+    person_left_out,
     price_not_shared,
     printed,
     private_passes_for_public,
@@ -66,6 +68,8 @@ COUNT_OF = "SELECT diagnosis, COUNT(*) FROM visits WHERE diagnosis IN ('flu', 'n
 BY_WARD = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
 CHOOSE = {"mode": "choose"}
 TOO_FAR = "more than their noise was priced for"
+
+BY_PERSON = "SELECT COUNT(*) FROM (SELECT patient_id, ward_id, COUNT(*) AS n FROM visits GROUP BY 1, 2) t WHERE n > 1"
 
 BUGS = [
     Bug(title="no clamp", plant=no_clamp, sql="SELECT SUM(charge) FROM visits", seal=True, audit=TOO_FAR),
@@ -195,6 +199,13 @@ BUGS = [
         seal=True,
         audit=TOO_FAR,
         options={"mode": "scale"},
+    ),
+    Bug(title="groups that several people share", plant=person_left_out, sql=BY_PERSON, seal=True),
+    Bug(
+        title="fractions added up inside a person",
+        plant=fractions_added_up,
+        sql="SELECT COUNT(*) FROM (SELECT patient_id, SUM(charge) AS s FROM visits GROUP BY patient_id) t WHERE s > 50",
+        seal=True,
     ),
     Bug(title="the norm in doubles", plant=norm_in_doubles, sql=BY_WARD, seal=True, options={"mode": "scale"}),
 ]

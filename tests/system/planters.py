@@ -12,11 +12,12 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan import price
 from dpsql.privacy.unit import Neighbours
 from dpsql.session import answer
-from dpsql.sql import bound, contributions, emit, inner, joins, rewrite, scans, sources
+from dpsql.sql import bound, contributions, emit, inner, joins, people, rewrite, scans, sources
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
+from dpsql.sql.intervals import EVERYTHING
 from dpsql.sql.keys import KeyList, in_order
-from dpsql.sql.relations import Filter, Group, Numbers, Project
+from dpsql.sql.relations import Filter, Group, Numbers, Project, Total
 from dpsql.sql.scalars import Apply
 
 from hospital import Hospital
@@ -25,6 +26,35 @@ KNOWN: list[tuple[object, Hospital]] = []
 """The rows behind each catalogue that was opened."""
 Planter = Callable[[pytest.MonkeyPatch], None]
 FORMS = inner.FORMS["duckdb"]
+
+
+# -------------------------------------------------------------------------------------------------- subqueries
+
+
+def person_left_out(patch):
+    """Groups of a subquery that several people share."""
+    honest = people.grouped_by_person
+
+    def planted(source, outputs, notes):
+        values = honest(source, outputs, notes)
+        group = values.input.input
+        by = tuple(number for number in group.by if number not in source.owner)
+        owners = [column for column in group.columns if column.id in source.owner]
+        smallest = tuple(Total(function="own_min", argument=ref(column)) for column in owners)
+        columns = (*(column for column in group.columns if column.id not in source.owner), *owners)
+        shared = replace(group, by=by, columns=columns, totals=(*group.totals, *smallest))
+        return replace(values, input=replace(values.input, input=shared))
+
+    patch.setattr(sources, "grouped_by_person", planted)
+
+
+def fractions_added_up(patch):
+    """Inside a person, where the order of rows would decide the last digits."""
+
+    def planted(aggregate, argument, notes):
+        return Total(function="own_sum", argument=argument), lambda column: column, EVERYTHING
+
+    patch.setattr(people, "_added", planted)
 
 
 # ------------------------------------------------------------------------------------------------ the rewriter

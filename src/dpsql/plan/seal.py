@@ -16,7 +16,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.derive import Ball, Move, Moves, Reach, derive
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
-from dpsql.sql.relations import Join, Listed, Relation, Scan
+from dpsql.sql.relations import Relation, Scan, inputs
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
 
@@ -54,17 +54,10 @@ def _unpaid(rewritten: Rewritten) -> list[Statement]:
 
 def _require_public(relation: Relation, catalog: Catalog) -> None:
     """What is read without a charge reads public tables only."""
-    match relation:
-        case Scan():
-            if relation.private or not catalog.policy.tables[relation.table].public:
-                raise _disagreement("a private table would be read for nothing")
-        case Listed():
-            return
-        case Join():
-            _require_public(relation.left, catalog)
-            _require_public(relation.right, catalog)
-        case _:
-            _require_public(relation.input, catalog)
+    if isinstance(relation, Scan) and (relation.private or not catalog.policy.tables[relation.table].public):
+        raise _disagreement("a private table would be read for nothing")
+    for each in inputs(relation):
+        _require_public(each, catalog)
 
 
 def _reach(step: Step, catalog: Catalog) -> Reach:

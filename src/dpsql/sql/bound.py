@@ -27,7 +27,7 @@ from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate
-from dpsql.sql.relations import Column, Filter, Numbers, Project, Relation, Scan
+from dpsql.sql.relations import Column, Filter, Group, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
@@ -163,6 +163,8 @@ def _one_row_each(query: Resolved) -> bool:
     relation: Relation = query.relation
     while isinstance(relation, Filter | Project):
         relation = relation.input
+    if isinstance(relation, Group):  # one row per person, by construction
+        return frozenset(relation.by) == frozenset(query.owner)
     if not isinstance(relation, Scan):
         return False
     table = query.catalog.policy.tables[relation.table]

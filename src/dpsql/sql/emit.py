@@ -14,7 +14,19 @@ from typing import Final
 
 from dpsql.catalog.spelling import quoted
 from dpsql.sql import functions, inner
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Total
+from dpsql.sql.relations import (
+    Column,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Project,
+    Rank,
+    Relation,
+    Scan,
+    Total,
+    inputs,
+)
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 
@@ -49,6 +61,9 @@ _TOTALS: Final[Mapping[str, str]] = {
     "count_distinct": "count(DISTINCT {})",
     "sum": "sum({})",
     "sum_distinct": "sum(DISTINCT {})",
+    "own_sum": "sum({})",
+    "own_min": "min({})",
+    "own_max": "max({})",
     "avg": "avg({})",
     "avg_distinct": "avg(DISTINCT {})",
     "min": "min({})",
@@ -236,14 +251,3 @@ def _each(relation: Relation) -> tuple[Relation, ...]:
 def _is_work(relation: Relation) -> bool:
     """Reading a table again is cheaper than keeping a copy; grouping it again is not."""
     return isinstance(relation, Group | Rank) or any(map(_is_work, inputs(relation)))
-
-
-def inputs(relation: Relation) -> tuple[Relation, ...]:
-    """The relations directly below."""
-    match relation:
-        case Scan() | Listed():
-            return ()
-        case Join():
-            return (relation.left, relation.right)
-        case _:
-            return (relation.input,)

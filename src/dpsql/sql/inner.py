@@ -66,6 +66,16 @@ def grains(value: Scalar, grain: Grain) -> Scalar:
     return Apply(function, (value, lower, upper, _whole(grain.low), _whole(grain.high), per_unit), SqlType.INTEGER)
 
 
+def narrow(total: Scalar) -> Scalar:
+    """A sum of the engine as one of our whole numbers; NULL where it has more than 64 bits."""
+    return Apply("narrow", (total,), SqlType.INTEGER)
+
+
+def from_grains(total: Scalar, grain: Grain) -> Scalar:
+    """Whole grains as the number they stand for."""
+    return Apply("from_grains", (total, Constant(grain.size, SqlType.DOUBLE)), SqlType.DOUBLE)
+
+
 def clamp_whole(value: Scalar, *, low: int, high: int) -> Scalar:
     """An integer moved into [low, high]; NULL stays NULL."""
     return Apply("clamp_whole", (value, _whole(low), _whole(high)), SqlType.INTEGER)
@@ -135,6 +145,8 @@ FORMS: Final[Mapping[str, Mapping[str, _Form]]] = {
             f"CASE WHEN {parts[0]} > {parts[2]} THEN {parts[2]} WHEN {parts[0]} < {parts[1]} THEN {parts[1]} "
             f"ELSE {parts[0]} END"
         ),
+        "narrow": lambda parts: f"TRY_CAST({parts[0]} AS BIGINT)",
+        "from_grains": lambda parts: f"(CAST({parts[0]} AS DOUBLE) * {parts[1]})",
         "presence": lambda parts: f"CASE WHEN {parts[0]} IS NOT NULL THEN 1 END",
         "or_zero": lambda parts: f"coalesce({parts[0]}, 0)",
         "minus": lambda parts: f"({parts[0]} - {parts[1]})",

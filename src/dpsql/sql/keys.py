@@ -19,7 +19,7 @@ from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
 from dpsql.sql.key_refusals import require_private
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Relation, Scan
+from dpsql.sql.relations import Column, Filter, Group, Join, Project, Relation, Scan, inputs
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.stretches import stretch_of
@@ -100,14 +100,8 @@ def _computed(relation: Relation) -> dict[int, Scalar]:
 def _below(relation: Relation) -> Iterator[Relation]:
     """The relation and all it reads."""
     yield relation
-    match relation:
-        case Join():
-            yield from _below(relation.left)
-            yield from _below(relation.right)
-        case Scan() | Listed():
-            return
-        case _:
-            yield from _below(relation.input)
+    for each in inputs(relation):
+        yield from _below(each)
 
 
 def _of_type(values: Iterable[Value], type_: SqlType) -> Iterator[Value]:

@@ -44,6 +44,14 @@ class Meeting:
     at: At
 
 
+def holds_person(column: Column, catalog: Catalog) -> bool:
+    """True for an unchanged column that holds the person, or a part of it."""
+    if column.origin is None:
+        return False
+    table = catalog.policy.tables[column.origin[0]]
+    return not table.path and not table.public and column.origin[1] in table.person
+
+
 class _Ranges:
     """What is known about an expression, from what is known about the columns it reads."""
 
@@ -116,6 +124,9 @@ class Notes(_Ranges):
         self.uses.append(
             Use(role=role, columns=tuple(self.columns[number] for number in sorted(columns_of(scalar))), at=at)
         )
+
+    def is_person(self, column: Column) -> bool:
+        return holds_person(column, self.catalog)
 
     def computed(self, name: str, scalar: Scalar) -> Column:
         """A new column that holds an expression over known ones."""

@@ -65,10 +65,10 @@ class Outputs:
     finish: Finish
 
 
-def outputs_of(query: Select, scope: Scope, notes: Notes) -> Outputs:
-    """Everything of a SELECT above FROM and WHERE."""
-    items = tuple(_expanded(query.items, scope))
-    reader = _Reader(scope=scope, notes=notes, items=items, grouped=_is_grouped(query))
+def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool = False) -> Outputs:
+    """Everything of a SELECT above FROM and WHERE; `inside_person` where its groups lie inside one person."""
+    items = tuple(expanded(query.items, scope))
+    reader = _Reader(scope=scope, notes=notes, items=items, grouped=_is_grouped(query), inside_person=inside_person)
     for expression in query.group_by:
         key = reader.key(expression)
         if all(known.expression != key.expression for known in reader.keys):  # the same key twice is one key
@@ -101,7 +101,7 @@ def _is_grouped(query: Select) -> bool:
     return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
 
 
-def _expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
+def expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
     """Stars become the columns they stand for."""
     for item in items:
         if isinstance(item.expression, Star):
@@ -127,6 +127,7 @@ class _Reader:
     notes: Notes
     items: tuple[Item, ...]
     grouped: bool
+    inside_person: bool
     keys: list[GroupKey] = field(default_factory=list)
     aggregates: list[Aggregate] = field(default_factory=list)
     by_alias: dict[str, Scalar] = field(default_factory=dict)
@@ -135,7 +136,8 @@ class _Reader:
         """One expression of GROUP BY: a column, an ordinal, an alias, or an expression."""
         means = meant(expression, self.items, self.scope)
         scalar = self._row(means)
-        self.notes.use(Role.GROUP, scalar, means.at)
+        whose = isinstance(scalar, ColumnRef) and self.notes.is_person(self.notes.columns[scalar.id])
+        self.notes.use(Role.JOIN if whose and self.inside_person else Role.GROUP, scalar, means.at)
         column = self.notes.computed("", scalar)
         if isinstance(scalar, ColumnRef):
             column = replace(self.notes.columns[scalar.id], id=column.id, name="")

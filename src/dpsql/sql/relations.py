@@ -6,7 +6,8 @@ carried upwards by its number from the table that holds it (rule 3). Engine text
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dpsql.catalog.model import Keys, Value
@@ -139,6 +140,28 @@ class Rank:
 
 
 Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank
+
+
+def inputs(relation: Relation) -> tuple[Relation, ...]:
+    """The relations directly below."""
+    match relation:
+        case Scan() | Listed():
+            return ()
+        case Join():
+            return (relation.left, relation.right)
+        case _:
+            return (relation.input,)
+
+
+def over(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
+    """The same operator over changed inputs."""
+    match relation:
+        case Scan() | Listed():
+            return relation
+        case Join():
+            return replace(relation, left=change(relation.left), right=change(relation.right))
+        case _:
+            return replace(relation, input=change(relation.input))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from datetime import date
 
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
-from dpsql.sql.notes import Findings, Meeting, Notes, Use
+from dpsql.sql.notes import Findings, Meeting, Notes, Use, holds_person
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.sources import NOTHING, source_of
@@ -46,10 +46,7 @@ class Resolved:
 
     def is_person(self, column: Column) -> bool:
         """True for an unchanged column that holds the person, or a part of it."""
-        if column.origin is None:
-            return False
-        table = self.catalog.policy.tables[column.origin[0]]
-        return not table.path and column.origin[1] in table.person
+        return holds_person(column, self.catalog)
 
 
 def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today: date) -> Resolved:

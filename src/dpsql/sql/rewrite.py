@@ -20,7 +20,19 @@ from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.contributions import Builder, Contributions, chosen_groups, contributions, ids, ref, refs
 from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Numbers, Project, Rank, Relation, Scan, Total
+from dpsql.sql.relations import (
+    Column,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Numbers,
+    Project,
+    Rank,
+    Relation,
+    Total,
+    over,
+)
 from dpsql.sql.scalars import Constant, columns_of
 from dpsql.sql.slots import SlotKind
 
@@ -301,12 +313,6 @@ def filled(statement: Statement, rows: tuple[tuple[Value, ...], ...]) -> Stateme
 def _refilled(
     relation: Relation, rows: tuple[tuple[Value, ...], ...], fill: Callable[[Relation], Relation]
 ) -> Relation:
-    match relation:
-        case Listed():
-            return relation if relation.from_step is None else replace(relation, rows=rows)
-        case Scan():
-            return relation
-        case Join():
-            return replace(relation, left=fill(relation.left), right=fill(relation.right))
-        case _:
-            return replace(relation, input=fill(relation.input))
+    if isinstance(relation, Listed) and relation.from_step is not None:
+        return replace(relation, rows=rows)
+    return over(relation, fill)

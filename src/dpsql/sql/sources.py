@@ -13,8 +13,10 @@ from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.joins import joined
 from dpsql.sql.notes import Notes, Role
+from dpsql.sql.outputs import Outputs, expanded, outputs_of
+from dpsql.sql.people import grouped_by_person
 from dpsql.sql.relations import Column, Filter, Project, Relation
-from dpsql.sql.scalars import ColumnRef, Scalar
+from dpsql.sql.scalars import ColumnRef, Scalar, Windowed, walk
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, Table, unknown_name
 from dpsql.sql.syntax import (
@@ -145,15 +147,18 @@ def _filter(relation: Relation, scalar: Scalar, notes: Notes) -> Filter:
 def _subquery(
     query: Select, known: Known, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
-    """A subquery that filters and projects: rows stay rows of the same people."""
+    """A subquery: rows of the same people, filtered and computed with, or one row per person."""
     source = source_of(query, known, notes)
-    _require_rows(query, source, notes)
+    _require_all_rows(query)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
-    for item in query.items:
-        columns += _projected(item, source.scope, notes, computed)
-    for key in query.order_by:
-        _resolve_sort_key(key.expression, query.items, len(columns), source.scope, notes)
+    if _regroups(query):
+        source, columns, computed = _grouped(query, source, notes)
+    else:
+        for item in query.items:
+            columns += _projected(item, source.scope, notes, computed)
+        for key in query.order_by:
+            _resolve_sort_key(key.expression, query.items, len(columns), source.scope, notes)
     if names:
         if len(names) != len(columns):
             raise BadName(
@@ -181,13 +186,7 @@ def _subquery(
 def _projected(item: Item, scope: Scope, notes: Notes, computed: list[tuple[Column, Scalar]]) -> list[Column]:
     if isinstance(item.expression, Star):
         return list(scope.star(item.expression))
-    scalar = row_expression(item.expression, scope, notes)
-    name = alias_of(item)
-    if isinstance(scalar, ColumnRef):
-        return [replace(notes.columns[scalar.id], name=name)]
-    column = notes.computed(name, scalar)
-    computed.append((column, scalar))
-    return [column]
+    return [_named(row_expression(item.expression, scope, notes), alias_of(item), notes, computed)]
 
 
 def _resolve_sort_key(
@@ -200,13 +199,58 @@ def _resolve_sort_key(
         row_expression(aliased(expression, items, scope), scope, notes)
 
 
-def _require_rows(query: Select, source: Source, notes: Notes) -> None:
-    """Rows of a subquery are rows of its tables: no groups, nothing cut off."""
+def _regroups(query: Select) -> bool:
     aggregates = any(has_aggregate(item.expression) for item in query.items)
-    if query.group_by or query.having is not None or aggregates:
-        raise _regrouped(query, query.group_by, source, notes)
-    if query.distinct:
-        raise _regrouped(query, tuple(item.expression for item in query.items), source, notes)
+    return bool(query.group_by) or query.having is not None or query.distinct or aggregates
+
+
+def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[Column], list[tuple[Column, Scalar]]]:
+    """GROUP BY the person, or SELECT DISTINCT with the person: one row per person and whatever else is grouped by."""
+    query = replace(query, items=tuple(expanded(query.items, source.scope)))
+    by = query.group_by
+    if query.distinct and not by:
+        by = tuple(item.expression for item in query.items)
+        query = replace(query, group_by=by, distinct=False)
+    grouped = tuple(meant(expression, query.items, source.scope) for expression in by)
+    if query.distinct or not source.owner or not _holds_person(grouped, source, notes):
+        raise _regrouped(query, by, source, notes)
+    outputs = outputs_of(query, source.scope, notes, inside_person=True)
+    _require_no_windows(outputs, query)
+    notes.multiplied = True
+    relation: Relation = grouped_by_person(source, outputs, notes)
+    if outputs.finish.having is not None and query.having is not None:
+        notes.use(Role.FILTER, outputs.finish.having, query.having.at)
+        relation = _filter(relation, outputs.finish.having, notes)
+    columns: list[Column] = []
+    computed: list[tuple[Column, Scalar]] = []
+    for item, output in zip(query.items, outputs.finish.outputs, strict=True):
+        columns.append(_named(output.expression, alias_of(item), notes, computed))
+    return replace(source, relation=relation), columns, computed
+
+
+def _require_no_windows(outputs: Outputs, query: Select) -> None:
+    """A window over the groups of a subquery would have to stay inside one person."""
+    scalars = (output.expression for output in outputs.finish.outputs)
+    if any(isinstance(node, Windowed) for scalar in scalars for node in walk(scalar)):
+        raise NotSupported(
+            "a window function inside a subquery is not available",
+            why="it looks at several rows at once, and no rule keeps it inside one person yet",
+            fix="use it in the outer query, on what is released",
+            at=query.at,
+        )
+
+
+def _named(scalar: Scalar, name: str, notes: Notes, computed: list[tuple[Column, Scalar]]) -> Column:
+    """The column that holds an expression: an old one under a new name, or one that is computed."""
+    if isinstance(scalar, ColumnRef):
+        return replace(notes.columns[scalar.id], name=name)
+    column = notes.computed(name, scalar)
+    computed.append((column, scalar))
+    return column
+
+
+def _require_all_rows(query: Select) -> None:
+    """Nothing is cut off inside."""
     if query.limit is not None or query.offset:
         raise NobodyLeft(
             "LIMIT and OFFSET are not available inside a subquery",
@@ -233,7 +277,7 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
         fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
-        "RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k)",
+        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); or GROUP BY the {person} inside",
         at=query.at,
     )
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.plan.derivation.ball import meaning_of, norm_of, role_of
-from dpsql.plan.derivation.ranges import added, ends, range_of, type_of
+from dpsql.plan.derivation.ranges import LARGEST_DIFFERENCE, added, ends, range_of, type_of
 from dpsql.plan.derivation.states import (
     ROWS,
     Coordinate,
@@ -275,8 +275,11 @@ def _per_unit(relation: Group, totals: Mapping[int, Total], state: Owned) -> Own
     alone = by <= state.owner_columns
     facts = {number: replace(state.facts[number], meaning=None, role=None) for number in by}
     for number, total in totals.items():
-        range_ = _TOTALS.get(total.function, _no_total)(total, state, by)
-        facts[number] = Fact(type=SqlType.INTEGER, range=range_, role=norm_of(total, state) if alone else None)
+        range_ = _PER_UNIT.get(total.function, _no_total)(total, state, by)
+        type_ = (
+            type_of(total.argument, state.facts) if total.function in _EXTREMES and total.argument else SqlType.INTEGER
+        )
+        facts[number] = Fact(type=type_, range=range_, role=norm_of(total, state) if alone else None)
     kept = {columns: most for columns, most in state.caps.items() if columns - state.owner_columns <= by}
     return replace(
         state,
@@ -308,11 +311,29 @@ def _total_count(total: Total, state: Owned, by: Ids) -> Range:
     return Range(low=0, high=ROWS if rows is None else rows, null=False, sure=rows is not None)
 
 
+def _own_sum(total: Total, state: Owned, _by: Ids) -> Range:
+    """A number the analyst asks about each person: whole, without a clamp, and far from the end of 128 bits."""
+    if total.argument is None or type_of(total.argument, state.facts) is not SqlType.INTEGER:
+        raise refused("fractions are added up, in an order that nothing settles")
+    most = LARGEST_DIFFERENCE * min(ROWS, state.crowd)
+    return Range(low=-most, high=most)
+
+
+def _own_extreme(total: Total, state: Owned, _by: Ids) -> Range:
+    """One of the values, or NULL."""
+    if total.argument is None:
+        raise refused(f"{total.function} of nothing")
+    return replace(range_of(total.argument, state.facts), null=True)
+
+
 def _no_total(total: Total, _state: Owned, _by: Ids) -> Range:
     raise refused(f"{total.function} over private rows")
 
 
 _TOTALS: Final = {"sum": _total_sum, "count": _total_count, "count_of": _total_count, "count_distinct": _total_count}
+_EXTREMES: Final = ("own_min", "own_max")
+_PER_UNIT: Final = {**_TOTALS, "own_sum": _own_sum, **dict.fromkeys(_EXTREMES, _own_extreme)}
+"""Inside one unit nothing is released yet, and the smallest of its values is a function of them."""
 
 
 def _across_units(relation: Group, totals: Mapping[int, Total], state: Owned) -> Totals:

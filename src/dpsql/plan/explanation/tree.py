@@ -275,6 +275,9 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             )
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
+        case Group() if set(relation.by) >= set(query.owner) and query.owner:
+            more = " and key" if len(relation.by) > len(query.owner) else ""
+            return Node(text=f"one row per {unit_name(query)}{more}", children=(source(relation.input, bounded),))
         case Group():
             return source(relation.input, bounded)
         case _:

@@ -1,0 +1,227 @@
+"""A subquery that groups by the person: its rows are still rows of people, each computed from one person's rows.
+
+    rows with an owner ─▶ keys ─▶ one row per person and keys ─▶ HAVING ─▶ outputs
+
+What is asked about each person is exact and stays inside; noise is added to what the outer query asks about all of
+them. Every value is a function of the person's rows as a multiset (rule 3): fractions are added up in whole grains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.types import NUMERIC, SqlType
+from dpsql.errors import BadType, NotSupported, Unbounded
+from dpsql.sensitivity.grain import Grain, column_grain
+from dpsql.sql import functions, inner
+from dpsql.sql.intervals import EVERYTHING, INT64, Interval
+from dpsql.sql.notes import Notes
+from dpsql.sql.outputs import Aggregate, GroupKey, Outputs
+from dpsql.sql.relations import Column, Filter, Group, Project, Relation, Total
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
+from dpsql.sql.scans import Source
+
+OWN_AGGREGATES: Final = ("avg", "count", "max", "min", "sum")
+"""What can be asked about each person."""
+_FROM_ZERO: Final = Interval(Fraction(0), INT64.high)
+
+
+_Made: TypeAlias = Callable[[ColumnRef], Scalar]
+"""How a total of the engine becomes one of our numbers: engines add up in wider ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    total: Total
+    made: _Made
+    column: Column
+    """Where the number will stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """One aggregate about each person: totals of the engine, each made one of our numbers, and the value of them."""
+
+    parts: tuple[_Part, ...]
+    value: Scalar
+    """Over the columns of the parts."""
+    column: Column
+
+
+def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relation:
+    """One row per person and keys: the owner, the keys of GROUP BY and every aggregate, each in its own column."""
+    owner = tuple(notes.columns[number] for number in source.owner)
+    whose, others = _split(outputs.keys, notes)
+    known = inner.all_of(*(inner.known(_ref(column)) for column in owner))
+    rows: Relation = Filter(input=source.relation, condition=known, columns=source.relation.columns)
+    keys = tuple(key.column for key in others)
+    rows = _with(rows, keys, tuple(key.expression for key in others))
+    own = [_own(aggregate, _cap(source, notes, grouped=bool(others)), notes) for aggregate in outputs.aggregates]
+    parts = [part for each in own for part in each.parts]
+    raw = tuple(notes.know(replace(part.column, id=notes.numbers.fresh())) for part in parts)
+    persons = tuple(key.column for key in whose)
+    grouped = Group(
+        input=rows,
+        by=tuple(column.id for column in (*owner, *keys)),
+        columns=(*owner, *keys, *persons, *raw),
+        totals=(*map(_same_for_all, whose), *(part.total for part in parts)),
+    )
+    kept = (*owner, *keys, *persons)
+    narrowed = Project(
+        input=grouped,
+        columns=(*kept, *(part.column for part in parts)),
+        expressions=(*map(_ref, kept), *(part.made(_ref(column)) for part, column in zip(parts, raw, strict=True))),
+    )
+    return Project(
+        input=narrowed,
+        columns=(*kept, *(notes.know(each.column) for each in own)),
+        expressions=(*map(_ref, kept), *(each.value for each in own)),
+    )
+
+
+def _split(keys: tuple[GroupKey, ...], notes: Notes) -> tuple[list[GroupKey], list[GroupKey]]:
+    """Keys that are the person, and all others."""
+    whose = [key for key in keys if notes.is_person(key.column)]
+    return whose, [key for key in keys if key not in whose]
+
+
+def _same_for_all(key: GroupKey) -> Total:
+    """The person as it may be named: the same in all rows of one, so that any of them will do."""
+    return Total(function="own_min", argument=key.expression)
+
+
+def _with(rows: Relation, columns: tuple[Column, ...], expressions: tuple[Scalar, ...]) -> Relation:
+    if not columns:
+        return rows
+    return Project(input=rows, columns=(*rows.columns, *columns), expressions=(*map(_ref, rows.columns), *expressions))
+
+
+def _cap(source: Source, notes: Notes, *, grouped: bool) -> int | None:
+    """How many rows of one person count, where every table says so: a bound for what is asked about a person."""
+    caps = [_rows_of(notes.catalog.policy.tables[name], grouped=grouped) for name in source.tables]
+    known = [cap for cap in caps if cap is not None]
+    return max(known) if len(known) == len(caps) else None
+
+
+def _rows_of(table: TablePolicy, *, grouped: bool) -> int | None:
+    if table.unique:
+        return 1
+    return (table.rows_per_group if grouped else None) or table.rows_per_person
+
+
+def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
+    function, name = aggregate.function, aggregate.text or aggregate.function.upper()
+    if function not in OWN_AGGREGATES or (aggregate.distinct and function != "count") or len(aggregate.arguments) > 1:
+        raise NotSupported(
+            f"{name} is not available inside a subquery",
+            why="what is asked about each person must not depend on the order of their rows",
+            fix=f"use {', '.join(each.upper() for each in OWN_AGGREGATES)} there, COUNT(DISTINCT x) too",
+            at=aggregate.at,
+        )
+    if function == "count":
+        return _count(aggregate, cap, notes)
+    argument = _chosen(aggregate)
+    if function in ("min", "max"):
+        return _extreme(aggregate, argument, notes)
+    if argument.type not in NUMERIC:
+        raise BadType(f"{name} needs numbers", why="only numbers can be added up", fix="count them", at=aggregate.at)
+    return _sum(aggregate, argument, cap, notes) if function == "sum" else _mean(aggregate, argument, notes)
+
+
+def _chosen(aggregate: Aggregate) -> Scalar:
+    """The argument, NULL where FILTER leaves a row out."""
+    argument: Scalar = aggregate.arguments[0] if aggregate.arguments else Constant(1, SqlType.INTEGER)
+    if argument.type is SqlType.BOOLEAN and aggregate.function != "count":
+        argument = Apply("to_integer", (argument,), SqlType.INTEGER)
+    if aggregate.filter is None:
+        return argument
+    return Apply("case", (aggregate.filter, argument, Constant(None, argument.type)), argument.type)
+
+
+def _count(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
+    every = not aggregate.arguments and aggregate.filter is None
+    function = "count" if every else "count_distinct" if aggregate.distinct else "count_of"
+    total = Total(function=function, argument=None if every else _chosen(aggregate))
+    declared = Interval(Fraction(0), None if cap is None else Fraction(cap))
+    return _one(aggregate, total, _same, notes, proved=_FROM_ZERO, declared=declared)
+
+
+def _extreme(aggregate: Aggregate, argument: Scalar, notes: Notes) -> _Own:
+    total = Total(function=f"own_{aggregate.function}", argument=argument)
+    proved, declared = notes.proved(argument), notes.declared(argument)
+    return _one(aggregate, total, _same, notes, proved=proved, declared=declared)
+
+
+def _sum(aggregate: Aggregate, argument: Scalar, cap: int | None, notes: Notes) -> _Own:
+    one = notes.declared(argument)
+    declared = EVERYTHING
+    if cap is not None and one.low is not None and one.high is not None:
+        declared = Interval(cap * min(one.low, Fraction(0)), cap * max(one.high, Fraction(0)))
+    total, made, proved = _added(aggregate, argument, notes)
+    return _one(aggregate, total, made, notes, proved=proved, declared=declared)
+
+
+def _mean(aggregate: Aggregate, argument: Scalar, notes: Notes) -> _Own:
+    """Σ/n of the rows that have a value; NULL where none has."""
+    total, made, _ = _added(aggregate, argument, notes)
+    parts = (
+        _part(total, made, SqlType.DOUBLE if argument.type is SqlType.DOUBLE else SqlType.INTEGER, notes),
+        _part(Total(function="count_of", argument=argument), _same, SqlType.INTEGER, notes),
+    )
+    added, number = (_double(_ref(part.column)) for part in parts)
+    value = functions.apply("div", (added, number), proved=lambda _: EVERYTHING)
+    declared = notes.declared(argument)
+    return _Own(parts=parts, value=value, column=_known(aggregate, EVERYTHING, declared))
+
+
+def _added(aggregate: Aggregate, argument: Scalar, notes: Notes) -> tuple[Total, _Made, Interval]:
+    """Whole numbers as they are; fractions in whole grains, so that their order tells nothing."""
+    if argument.type is not SqlType.DOUBLE:
+        return Total(function="own_sum", argument=argument), inner.narrow, INT64
+    grain = _grain(aggregate, argument, notes)
+    total = Total(function="own_sum", argument=inner.grains(argument, grain))
+    return total, lambda column: inner.from_grains(column, grain), EVERYTHING
+
+
+def _grain(aggregate: Aggregate, argument: Scalar, notes: Notes) -> Grain:
+    declared = notes.declared(argument)
+    if declared.low is None or declared.high is None or declared.low >= declared.high:
+        raise Unbounded(
+            f"{aggregate.text or aggregate.function.upper()} inside a subquery needs limits for its values",
+            why="fractions are added up in whole steps, whose size follows from the limits; otherwise the order of the "
+            "rows would change the last digits, and with them what is said about others",
+            fix="say the limits, as in SUM(CLAMP(x, 0, 1000)), or have the owner declare bounds for the column",
+            at=aggregate.at,
+        )
+    return column_grain(lower=declared.low, upper=declared.high, whole=False)
+
+
+def _one(
+    aggregate: Aggregate, total: Total, made: _Made, notes: Notes, *, proved: Interval, declared: Interval
+) -> _Own:
+    part = _part(total, made, aggregate.column.type, notes)
+    return _Own(parts=(part,), value=_ref(part.column), column=_known(aggregate, proved, declared))
+
+
+def _part(total: Total, made: _Made, type_: SqlType, notes: Notes) -> _Part:
+    return _Part(total=total, made=made, column=notes.know(Column(id=notes.numbers.fresh(), name="", type=type_)))
+
+
+def _known(aggregate: Aggregate, proved: Interval, declared: Interval) -> Column:
+    return replace(aggregate.column, proved=proved, kept=proved, declared=declared, public=False)
+
+
+def _same(column: ColumnRef) -> Scalar:
+    return column
+
+
+def _ref(column: Column) -> ColumnRef:
+    return ColumnRef(column.id, column.type)
+
+
+def _double(scalar: Scalar) -> Scalar:
+    return scalar if scalar.type is SqlType.DOUBLE else Apply("to_double", (scalar,), SqlType.DOUBLE)
