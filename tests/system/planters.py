@@ -48,6 +48,27 @@ def person_left_out(patch):
     patch.setattr(sources, "grouped_by_person", planted)
 
 
+def public_rows_kept(patch):
+    """The wrong side of an outer join stays: rows that nobody is in."""
+    honest = joins._kept
+
+    def planted(item, pairs, left, right, notes):
+        source = honest(item, pairs, left, right, notes)
+        join = source.relation
+        return replace(source, relation=replace(join, left=join.right, right=join.left))
+
+    patch.setattr(joins, "_kept", planted)
+
+
+def owner_of_the_missing_side(patch):
+    honest = joins._kept
+
+    def planted(item, pairs, left, right, notes):
+        return replace(honest(item, pairs, left, right, notes), owner=right.owner)
+
+    patch.setattr(joins, "_kept", planted)
+
+
 def fractions_added_up(patch):
     """Inside a person, where the order of rows would decide the last digits."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import TablePolicy
@@ -12,7 +13,7 @@ from dpsql.sql import functions, inner
 from dpsql.sql.expressions import condition
 from dpsql.sql.lookups import Pair, equated, met_once
 from dpsql.sql.notes import Meeting, Notes, Role
-from dpsql.sql.relations import Join
+from dpsql.sql.relations import Column, Join
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, all_equal
 from dpsql.sql.scope import Scope
@@ -25,9 +26,10 @@ Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
 
 
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
-    """The pairs of rows for which the condition is true."""
-    if item.kind is not JoinKind.INNER:
+    """The pairs of rows for which the condition is true; where a side is kept, its rows without a partner too."""
+    if item.kind in (JoinKind.CROSS, JoinKind.FULL):
         raise _refused(item, left, right, notes)
+    _require_owner_kept(item, left, right)
     _require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
     scope = left.scope.using(item.using, right.scope)
@@ -41,13 +43,57 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     _require_few_products(scalar, left, right, notes, item.at)
     if left.private and right.private:
         notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
-    return Source(
+    source = Source(
         relation=_paired(scalar, left, right, tied, notes, item.at),
         scope=scope,
         private=left.private or right.private,
         owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
     )
+    return source if item.kind is JoinKind.INNER else _kept(item, source, left, right, notes)
+
+
+def _kept(item: Joined, pairs: Source, left: Source, right: Source, notes: Notes) -> Source:
+    """The pairs, and the rows of one side that have no partner. They belong to whom they belonged to before."""
+    kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
+    for column in other.relation.columns:
+        known = notes.columns[column.id]
+        # NULL where there is no partner: of a private table, the person that is named there is not the owner any more
+        notes.know(replace(known, not_null=False, origin=None if other.private else known.origin))
+    scope = replace(
+        pairs.scope,
+        tables=tuple(replace(table, columns=_renewed(table.columns, notes)) for table in pairs.scope.tables),
+        merged=_renewed(pairs.scope.merged, notes),
+    )
+    condition = pairs.relation.condition if isinstance(pairs.relation, Join) else inner.TRUE
+    relation = Join(left=kept.relation, right=other.relation, condition=condition, outer=True)
+    return replace(pairs, relation=relation, scope=scope, owner=kept.owner)
+
+
+def _renewed(columns: tuple[Column, ...], notes: Notes) -> tuple[Column, ...]:
+    """The same columns with what is known about them now, under the names they have here."""
+    return tuple(replace(notes.columns[column.id], name=column.name) for column in columns)
+
+
+def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
+    """A row without a partner must be somebody's."""
+    if item.kind is JoinKind.INNER:
+        return
+    kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
+    if other.private and not kept.private:
+        raise NotSupported(
+            f"a {item.kind.value.upper()} JOIN that keeps public rows without anybody",
+            why="a row that nobody is in has no owner, and whether it is there would tell about people",
+            fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is",
+            at=item.at,
+        )
+    if left.by_row or right.by_row or (item.kind is JoinKind.RIGHT and item.using):
+        raise NotSupported(
+            f"this {item.kind.value.upper()} JOIN is not available",
+            why="no rule names it",
+            fix="use JOIN … ON, or write a RIGHT JOIN with USING as a LEFT JOIN",
+            at=item.at,
+        )
 
 
 def _refused(item: Joined, left: Source, right: Source, notes: Notes) -> NotSupported:

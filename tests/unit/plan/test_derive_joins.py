@@ -55,6 +55,20 @@ def test_rows_of_one_person_are_paired():
     assert WithAge().reach() == ONE
 
 
+def test_rows_without_a_partner_keep_their_owner():
+    assert planted(WithAge, table=lambda self: replace(WithAge.table(self), outer=True)).reach() == ONE
+
+
+def test_the_owner_of_the_side_that_may_be_missing_is_no_owner():
+    """Rows without a partner would be nobody's there: the person of the left side alone is carried on."""
+
+    def swapped(self):
+        join = WithAge.table(self)
+        return replace(join, left=join.right, right=join.left, outer=True)
+
+    refused(planted(WithAge, table=swapped))
+
+
 def test_both_columns_of_the_owner_may_be_used():
     """After the join both hold the person: either may be known, and either may be grouped by."""
 

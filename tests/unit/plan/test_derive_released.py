@@ -10,6 +10,7 @@ from derive_trees import (
     DOUBLE,
     INTEGER,
     TEXT,
+    WARDS,
     People,
     Readings,
     Scaled,
@@ -167,12 +168,18 @@ def test_totals_meet_no_rows():
     refused(planted(Visits, owned=turned))
 
 
-def test_an_outer_join_from_the_private_side_is_refused():
-    def inside(self):
+def test_public_keys_limit_no_groups_where_rows_without_a_key_are_kept():
+    """Four listed wards are four groups at most; with rows of other wards beside them, only a rank limits groups."""
+
+    def kept(self):
         return replace(Visits.inside(self), outer=True)
 
-    refused(planted(Visits, inside=inside))
+    assert planted(Visits, inside=kept).reach() == Visits().reach()
+    assert planted(Visits, chosen=lambda self: self.inside()).reach().keys_per_unit == len(WARDS)
+    refused(planted(Visits, inside=kept, chosen=lambda self: self.inside()))
 
+
+def test_an_outer_join_that_keeps_public_rows_is_refused():
     def kept_wards(self):
         condition = inner.alike(ref(20, TEXT), ref(60, TEXT))
         return Join(left=self.listed(), right=self.capped(), condition=condition, outer=True)

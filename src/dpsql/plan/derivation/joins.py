@@ -49,8 +49,8 @@ def of_join(relation: Join, left: State, right: State) -> State:
         return _totals_beside(relation, left, right)
     if isinstance(left, Totals):
         raise refused("rows are put beside totals")
-    if relation.outer and not (isinstance(left, Public) and isinstance(right, Public)):
-        raise refused("an outer join of private rows")
+    if relation.outer and not isinstance(left, Owned) and not isinstance(right, Public):
+        raise refused("an outer join that keeps rows without an owner")
     pairs = _of_one_type(equalities(relation.condition), types)
     match left, right:
         case Public(), Public():
@@ -93,7 +93,7 @@ def _with_public(relation: Join, owned: Owned, public: Public, pairs: Pairs) -> 
     caps: Mapping[Ids, int] = {}
     if once:
         caps = owned.caps
-        inside = [most for alike, most in caps.items() if alike - owned.owner_columns <= equal]
+        inside = [most for alike, most in caps.items() if alike - owned.owner_columns <= equal and not relation.outer]
         crowd = min([owned.crowd, *(KEYS * most for most in inside)])
     elif public.most is not None:
         caps = {alike: most * public.most for alike, most in owned.caps.items()}
@@ -103,7 +103,9 @@ def _with_public(relation: Join, owned: Owned, public: Public, pairs: Pairs) -> 
         basis=relation,
         part=False,
         caps=caps,
-        spread=owned.spread if public.most is None or not equal else least(owned.spread, {equal: public.most}),
+        spread=owned.spread
+        if public.most is None or not equal or relation.outer
+        else least(owned.spread, {equal: public.most}),
         crowd=crowd,
         table=None,
     )
@@ -128,6 +130,8 @@ def _of_one_person(relation: Join, left: Owned, right: Owned, pairs: Pairs) -> O
     crossing = frozenset((a, b) for a, b in pairs if a in typed and b in right.facts)
     back = frozenset((b, a) for a, b in crossing)
     left_once, right_once = _found_once(right, crossing), _found_once(left, back)
+    if relation.outer:
+        return _with_or_without(relation, left, right, once=left_once)
     owner = tuple(mine | other for mine, other in zip(left.owner, right.owner, strict=True))
     joined = Owned(
         owner=owner,
@@ -143,6 +147,26 @@ def _of_one_person(relation: Join, left: Owned, right: Owned, pairs: Pairs) -> O
         crowd=min([ROWS, *([left.crowd] if left_once else []), *([right.crowd] if right_once else [])]),
     )
     return _kept_basis(joined, left, right) if left_once and _norm_beside(left, right) else joined
+
+
+def _with_or_without(relation: Join, left: Owned, right: Owned, *, once: bool) -> Owned:
+    """Rows of the left stay whether or not the same person has a partner for them; what is on the right may be NULL.
+
+    Rows that agree on columns of both sides are pairs, at most m · n of them, or one row of the left without a partner.
+    """
+    beside = {number: replace(fact, range=replace(fact.range, null=True)) for number, fact in right.facts.items()}
+    return Owned(
+        owner=left.owner,
+        facts={**_beside(left.facts, once=once), **_beside(beside, once=False)},
+        basis=relation,
+        known=left.known,
+        caps=least(
+            left.caps if once else {},
+            {a | b: m * max(n, 1) for a, m in left.caps.items() for b, n in right.caps.items()},
+        ),
+        spread=left.spread,
+        crowd=left.crowd if once else ROWS,
+    )
 
 
 def _found_once(other: Owned, crossing: Iterable[tuple[int, int]]) -> bool:

@@ -271,7 +271,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return source(relation.input, bounded)
         case Join():
             return Node(
-                text="join, row by row", children=(source(relation.left, bounded), source(relation.right, bounded))
+                text="join, row by row" + ", keeping rows without a partner" * relation.outer,
+                children=(source(relation.left, bounded), source(relation.right, bounded)),
             )
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
