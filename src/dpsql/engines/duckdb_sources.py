@@ -127,8 +127,19 @@ def _pandas(frame: Any, said: Said) -> object:
                 'whole numbers "integer". Or convert the column to a pandas type',
             )
     known = frame.drop(columns=unknown)
-    converted: object = known.astype({name: "string" for name in objects if name not in unknown})
+    plain = {name: "string" for name in objects if name not in unknown}
+    plain |= {name: _of_categories(dtype) for name, dtype in known.dtypes.items() if str(dtype) == "category"}
+    converted: object = known.astype(plain)
     return converted
+
+
+_NULLABLE: Final[Mapping[str, str]] = {"i": "Int64", "u": "UInt64", "b": "boolean", "f": "Float64"}
+
+
+def _of_categories(dtype: Any) -> Any:
+    """The type of the categories, with room for NULL: DuckDB would make integers DOUBLE as soon as one is missing."""
+    own = dtype.categories.dtype
+    return _NULLABLE.get(own.kind, own if own.kind == "M" else "string")
 
 
 def _polars(frame: Any) -> object:

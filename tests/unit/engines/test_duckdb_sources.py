@@ -358,3 +358,16 @@ engine.close()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[[(1,)], [(2,)], [(3,)], [(4,)], [('5',)]]"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("categories", [[1, 2, 3], ["a", "b", "c"], [True, False], [0.5, 1.5]])
+def test_a_missing_category_changes_no_type(categories):
+    """The type of a column decides about verdicts: it must not depend on whether somebody's value is missing."""
+    kind = pd.CategoricalDtype(categories)
+    found = []
+    for values in ([categories[0], categories[1]], [categories[0], None]):
+        engine = DuckdbEngine.in_memory()
+        engine.add("t", pd.DataFrame({"v": pd.Series(values, dtype=kind)}))
+        (column,) = engine.schema()["t"].columns
+        found.append((column.type, column.engine_type))
+    assert found[0] == found[1]
