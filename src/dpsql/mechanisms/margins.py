@@ -176,14 +176,15 @@ class Spread:
         """The interval for a released `value`.
 
         The margin reaches from the value to the farther quantile, and the interval as far on both sides, though not
-        beyond every plausible value. Quantiles alone would miss the truth where an expression turns around, as |x|
-        and x² do at 0: all plausible values then lie on one side of it.
+        far beyond every plausible value. Quantiles alone would miss the truth where an expression turns around, as |x|
+        and x² do at 0: all plausible values then lie on one side of it, and the smallest of so few still lies above 0.
+        As far as the quantile is from the smallest, the smallest may be from the end.
         """
         margin = max(self.high - value, value - self.low, 0.0)
         return Interval(
             margin=margin,
-            low=min(value, max(value - margin, self.smallest)),
-            high=max(value, min(value + margin, self.largest)),
+            low=min(value, max(value - margin, 2 * self.smallest - self.low)),
+            high=max(value, min(value + margin, 2 * self.largest - self.high)),
         )
 
 

@@ -163,9 +163,9 @@ def test_too_many_missing_values_leave_no_spread():
 
 
 def test_an_interval_reaches_as_far_on_both_sides_but_not_beyond_everything():
-    spread = Spread(smallest=0.0, low=1.0, high=9.0, largest=12.0)
+    spread = Spread(smallest=0.0, low=0.5, high=9.0, largest=12.0)
     around = spread.around(4.0)
-    assert (around.margin, around.low, around.high) == (5.0, 0.0, 9.0)
+    assert (around.margin, around.low, around.high) == (5.0, -0.5, 9.0)
 
 
 def test_an_interval_contains_the_value():

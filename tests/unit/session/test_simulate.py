@@ -150,6 +150,17 @@ def test_expressions_with_a_corner_are_covered(family, gap):
 
 
 @pytest.mark.parametrize("family", ["laplace", "gaussian"])
+def test_a_truth_at_the_very_corner_is_covered(family):
+    """|x| and x² of a sum on a fine grain that is 0: every plausible value lies above the truth."""
+    laws = slots(family, Fraction(1, 2), [(1, Fraction(1)), (1, Fraction(1, 1024))])
+    released_table = table((1000, 0), laws, np.random.default_rng([len(family), 5]))
+    for found in columns(released_table, call("abs", S), call("mul", S, S)):
+        inside, near = covered(found, 0)
+        assert inside >= 0.94
+        assert near >= 0.94
+
+
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
 def test_a_high_confidence_is_kept(family):
     """At 99.9 % at most 11 of 4000 may be outside; 4 are expected, and 12 or more happen once in 1000 tests."""
     truths, true = moments_of(2500)
