@@ -82,6 +82,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT AVG(age) FROM patients JOIN visits USING (patient_id)",
     ),
     (
+        "Tables beside each other: a comma, CROSS JOIN",
+        "What ties them is looked for in WHERE; two tables of people must be tied by the person.",
+        "SELECT COUNT(*) FROM patients p, visits v WHERE p.patient_id = v.patient_id",
+    ),
+    (
         "LEFT JOIN, RIGHT JOIN",
         "That keep rows of people without a partner, in a public table or among the rows of the same person.",
         "SELECT COUNT(*), COUNT(v.charge) FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id",
@@ -143,7 +148,7 @@ REFUSED_EXAMPLES: Final = (
     ("DP101", "rows about people", "SELECT age FROM patients"),
     ("DP102", "values without limits", "SELECT SUM(1 / charge) FROM visits"),
     ("DP103", "one person's value", "SELECT MAX(age) FROM patients"),
-    ("DP104", "full and cross joins", "SELECT COUNT(*) FROM patients FULL JOIN visits USING (patient_id)"),
+    ("DP104", "full joins", "SELECT COUNT(*) FROM patients FULL JOIN visits USING (patient_id)"),
     ("DP301", "hidden columns", "SELECT COUNT(*) FROM patients WHERE name = 'Bob'"),
     ("DP303", "joins of different people", "SELECT COUNT(*) FROM visits a JOIN visits b ON a.day = b.day"),
     ("DP304", "subqueries without a person", "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM visits) t"),

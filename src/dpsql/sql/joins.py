@@ -28,29 +28,46 @@ Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     """The pairs of rows for which the condition is true; where a side is kept, its rows without a partner too."""
     if item.kind in (JoinKind.CROSS, JoinKind.FULL):
-        raise _refused(item, left, right, notes)
+        raise NotSupported(
+            f"{item.kind.value.upper()} JOIN is not available here",
+            why="no rule names it",
+            fix="use JOIN … ON, or LEFT JOIN, which keeps the rows of one side that have no partner",
+            at=item.at,
+        )
     _require_owner_kept(item, left, right)
-    _require_aliases(left.scope, right.scope, item.at)
+    require_aliases(left.scope, right.scope, item.at)
     notes.multiplied = True
     scope = left.scope.using(item.using, right.scope)
     parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
-    scalar = parts[0][0] if len(parts) == 1 else Apply("and", tuple(part for part, _ in parts), SqlType.BOOLEAN)
+    source = met(parts, left, right, notes, item.at)
+    source = replace(source, scope=scope)
+    return source if item.kind is JoinKind.INNER else _kept(item, source, left, right, notes)
+
+
+def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Source:
+    """The pairs of rows for which all parts of a condition are true; without parts, all pairs."""
+    scalar = _all_of([part for part, _ in parts])
     tied = _tied(scalar, left, right, notes)
-    notes.use(Role.JOIN, scalar, item.at)
-    for part, at in parts:
+    notes.use(Role.JOIN, scalar, at)
+    for part, place in parts:
         if _filters(part, left, right, tied, notes):
-            notes.use(Role.FILTER, part, at)
-    _require_few_products(scalar, left, right, notes, item.at)
+            notes.use(Role.FILTER, part, place)
+    _require_few_products(scalar, left, right, notes, at)
     if left.private and right.private:
-        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=item.at))
-    source = Source(
-        relation=_paired(scalar, left, right, tied, notes, item.at),
-        scope=scope,
+        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=at))
+    return Source(
+        relation=_paired(scalar, left, right, tied, notes, at),
+        scope=left.scope.using((), right.scope),
         private=left.private or right.private,
         owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
     )
-    return source if item.kind is JoinKind.INNER else _kept(item, source, left, right, notes)
+
+
+def _all_of(parts: list[Scalar]) -> Scalar:
+    if not parts:
+        return inner.TRUE
+    return parts[0] if len(parts) == 1 else Apply("and", tuple(parts), SqlType.BOOLEAN)
 
 
 def _kept(item: Joined, pairs: Source, left: Source, right: Source, notes: Notes) -> Source:
@@ -96,25 +113,6 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
         )
 
 
-def _refused(item: Joined, left: Source, right: Source, notes: Notes) -> NotSupported:
-    """A join of a kind that has no rule."""
-    if item.kind is not JoinKind.CROSS:
-        return NotSupported(
-            f"{item.kind.value.upper()} JOIN is not available",
-            why="rows without a partner have an owner only under rules of their own",
-            fix="use JOIN … ON, which keeps the rows that have a partner",
-            at=item.at,
-        )
-    tables = notes.catalog.policy.tables
-    equal = tie_of(tables[left.tables[0]], tables[right.tables[0]]) if left.tables and right.tables else None
-    return NotSupported(
-        "Tables beside each other without a condition, by a comma or CROSS JOIN, are not available",
-        why="every row of one meets every row of the other, and no rule looks for the condition in WHERE",
-        fix=f"put what ties the rows after ON: JOIN … ON {equal or 'a.x = b.x'}",
-        at=item.at,
-    )
-
-
 def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:
     """A condition that makes both rows one person's, in columns of the two tables alone; None where there is none."""
     tie = next(ties(left, right), None)
@@ -144,7 +142,7 @@ def _equates(part: Scalar, left: frozenset[int], right: frozenset[int]) -> bool:
             return False
 
 
-def _require_aliases(left: Scope, right: Scope, at: At) -> None:
+def require_aliases(left: Scope, right: Scope, at: At) -> None:
     twice = {table.alias for table in left.tables} & {table.alias for table in right.tables} - {""}
     if twice:
         raise BadName(
@@ -155,11 +153,11 @@ def _require_aliases(left: Scope, right: Scope, at: At) -> None:
         )
 
 
-_Parts: TypeAlias = tuple[tuple[Scalar, At], ...]
+Parts: TypeAlias = tuple[tuple[Scalar, At], ...]
 """What must all hold, each with its place in the text."""
 
 
-def _on(item: Joined, scope: Scope, notes: Notes) -> _Parts:
+def _on(item: Joined, scope: Scope, notes: Notes) -> Parts:
     if item.on is None:
         raise NotSupported(
             "a join without a condition",
@@ -170,7 +168,7 @@ def _on(item: Joined, scope: Scope, notes: Notes) -> _Parts:
     return tuple((part, item.on.at) for part in conjuncts(condition(item.on, scope, notes)))
 
 
-def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> _Parts:
+def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> Parts:
     parts = []
     for name in names:
         a, b = (scope.column(Name(parts=(name,), at=name.at)) for scope in (left, right))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,15 +11,17 @@ from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
-from dpsql.sql.joins import joined
+from dpsql.sql.joins import joined, met, require_aliases
+from dpsql.sql.lookups import equated
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import Outputs, expanded, outputs_of
 from dpsql.sql.people import grouped_by_person
 from dpsql.sql.relations import Column, Filter, Project, Relation
-from dpsql.sql.scalars import ColumnRef, Scalar, Windowed, walk
+from dpsql.sql.scalars import ColumnRef, Scalar, Windowed, columns_of, conjuncts, walk
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, Table, unknown_name
 from dpsql.sql.syntax import (
+    At,
     CommonTable,
     Derived,
     Expression,
@@ -27,6 +29,7 @@ from dpsql.sql.syntax import (
     Identifier,
     Item,
     Joined,
+    JoinKind,
     Literal,
     Name,
     Select,
@@ -58,9 +61,59 @@ def source_of(query: Select, known: Known, notes: Notes) -> Source:
             at=query.at,
         )
     known = _with(query.with_, known)
-    source = _filtered(_from(query.from_, known, notes), query.where, notes)
+    tables = []
+    for item in _beside(query.from_):  # no comprehension: common tables may stand on each other, and the stack is short
+        tables.append(_from(item, known, notes))
+    if len(tables) == 1:
+        source = _filtered(tables[0], query.where, notes)
+    else:
+        source = _met_in_where(tables, query.where, query.from_.at, notes)
     _resolve_unread(query.with_, known, notes)
     return source
+
+
+def _beside(item: From) -> Iterator[From]:
+    """Tables side by side, by a comma or CROSS JOIN: what ties them stands in WHERE."""
+    if isinstance(item, Joined) and item.kind is JoinKind.CROSS:
+        yield from _beside(item.left)
+        yield from _beside(item.right)
+    else:
+        yield item
+
+
+def _met_in_where(tables: list[Source], where: Expression | None, at: At, notes: Notes) -> Source:
+    """Each table joined to those before it by what WHERE says of both; the rest of WHERE is a filter.
+
+    Tables that an equality ties come first, in the order they are written, so that none is paired row by row if it
+    need not be.
+    """
+    scope = tables[0].scope
+    for table in tables[1:]:
+        require_aliases(scope, table.scope, at)
+        scope = scope.using((), table.scope)
+    parts = [] if where is None else list(conjuncts(condition(where, scope, notes)))
+    source, *rest = tables
+    while rest:
+        table = next((each for each in rest if any(equated(part, source, each) for part in parts)), rest[0])
+        rest = [each for each in rest if each is not table]
+        here = [part for part in parts if _spans(part, _numbers(source), _numbers(table))]
+        parts = [part for part in parts if part not in here]
+        source = met(tuple((part, where.at if where else at) for part in here), source, table, notes, at)
+    notes.multiplied = True
+    for part in parts:
+        notes.use(Role.FILTER, part, where.at if where else at)
+        source = replace(source, relation=_filter(source.relation, part, notes))
+    return replace(source, scope=scope)
+
+
+def _spans(part: Scalar, one: frozenset[int], other: frozenset[int]) -> bool:
+    """It speaks of both sides and of nothing else; what speaks of one side stays a filter, and narrows its columns."""
+    read = columns_of(part)
+    return bool(read & one) and bool(read & other) and read <= one | other
+
+
+def _numbers(source: Source) -> frozenset[int]:
+    return frozenset(column.id for column in source.relation.columns)
 
 
 def _with(commons: tuple[CommonTable, ...], known: Known) -> Known:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dpsql.errors import NotSupported, TwoPeople
+from dpsql.errors import TwoPeople
 from dpsql.sql.check import check
 from dpsql.sql.joins import tie_of, ties
 from dpsql.sql.notes import Role
+from dpsql.sql.relations import Filter, Join
 
 from clinic import CLINIC, resolved
 
@@ -127,8 +128,16 @@ def test_a_refused_join_says_what_would_tie_it(sql, fix):
 
 
 @pytest.mark.parametrize("between", [",", "CROSS JOIN"])
-def test_a_comma_is_told_where_its_condition_belongs(between):
-    with pytest.raises(NotSupported) as caught:
-        resolved(f"SELECT COUNT(*) FROM tests {between} visits WHERE tests.visit = visits.visit")
-    assert caught.value.fix.endswith("JOIN … ON tests.visit = visits.visit")
-    assert "partner" not in caught.value.why
+def test_what_ties_tables_side_by_side_is_found_in_where(between):
+    query = resolved(
+        f"SELECT COUNT(*) FROM tests {between} visits WHERE tests.visit = visits.visit AND visits.cost > 3"
+    )
+    assert [meeting.equal_owners for meeting in query.meetings] == [True]
+    assert isinstance(query.relation, Filter)
+    assert isinstance(query.relation.input, Join)
+
+
+@pytest.mark.parametrize("where", ["", "WHERE visits.cost > 3", "WHERE tests.visit = visits.visit OR visits.cost > 3"])
+def test_tables_side_by_side_that_nothing_ties_are_noted(where):
+    query = resolved(f"SELECT COUNT(*) FROM tests, visits {where}")
+    assert [meeting.equal_owners for meeting in query.meetings] == [False]
