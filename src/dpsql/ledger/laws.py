@@ -168,6 +168,11 @@ def charge(page: Page, asked: Charge) -> Receipt:
 
 
 def _continued(page: Page, waiting: Payment) -> Receipt:
+    """One attempt more. What was tried and told so far is counted in the chain, which nobody can shorten unseen."""
+    tried = 1 + sum(fact.receipt == waiting.number for fact in page.facts_of(Retried))
+    told = sum(fact.receipt == waiting.number for fact in page.facts_of(Stored))
+    if (tried, told) != (waiting.attempts, len(waiting.stored)):
+        raise unreadable()
     again = replace(waiting, attempts=waiting.attempts + 1)
     receipt = _receipt(page, again)
     page.append(Retried(receipt=waiting.number))

@@ -6,7 +6,7 @@ import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import asking
+from dpsql.testing.ledger_cases import FIRST, asking
 
 ENTRIES = 10
 
@@ -207,3 +207,36 @@ def test_the_ledger_of_another_key_is_not_taken_over(full, tmp_path):
     full.write_bytes(other.read_bytes())
     with pytest.raises(LedgerBroken, match="not its key"):
         SqliteLedger(full)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DELETE FROM steps"],
+        ["DELETE FROM steps", "UPDATE payments SET attempts = 1"],
+    ],
+)
+def test_an_answer_that_was_told_is_not_drawn_again(path, begun, raw, statements):
+    """Without its row, a stored step would look like one that was never drawn: new noise for an old payment."""
+    ledger = begun()
+    receipt = ledger.charge(asking())
+    ledger.store(receipt, 0, FIRST)
+    ledger.close()
+    for statement in statements:
+        raw(path, statement)
+    ledger = SqliteLedger(path)
+    with pytest.raises(LedgerBroken):
+        ledger.charge(asking())
+    ledger.close()
+
+
+def test_attempts_are_counted_where_nobody_can_change_them(path, begun, raw):
+    ledger = begun()
+    ledger.charge(asking())
+    ledger.charge(asking())
+    ledger.close()
+    raw(path, "UPDATE payments SET attempts = 1")
+    ledger = SqliteLedger(path)
+    with pytest.raises(LedgerBroken):
+        ledger.charge(asking())
+    ledger.close()
