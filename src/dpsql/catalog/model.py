@@ -97,6 +97,12 @@ class TablePolicy:
     groups_per_person: int | None = None
     columns: Mapping[str, ColumnPolicy]
 
+    def rows_that_count(self, *, grouped: bool) -> int | None:
+        """How many rows of one person count, in one group where rows are grouped; None: nobody said."""
+        if self.unique:
+            return 1
+        return (self.rows_per_group if grouped else None) or self.rows_per_person
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:

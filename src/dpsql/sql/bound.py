@@ -26,7 +26,7 @@ from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
-from dpsql.sql.outputs import Aggregate
+from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.relations import Column, Filter, Group, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
@@ -174,14 +174,9 @@ def _one_row_each(query: Resolved) -> bool:
 
 def _row_cap(query: Resolved) -> int:
     return max(
-        _declared(table, _rows_of(table, grouped=bool(query.keys)), "rows_per_person") for table in _private(query)
+        _declared(table, table.rows_that_count(grouped=bool(query.keys)), "rows_per_person")
+        for table in _private(query)
     )
-
-
-def _rows_of(table: TablePolicy, *, grouped: bool) -> int | None:
-    if table.unique:
-        return 1
-    return (table.rows_per_group if grouped else None) or table.rows_per_person
 
 
 def _group_cap(query: Resolved) -> int:
@@ -228,7 +223,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
         cap=cap,
         range=interval,
         unlimited=_unlimited(argument, query),
-        argument=_chosen(argument, aggregate.filter),
+        argument=chosen(argument, aggregate.filter),
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
@@ -267,14 +262,6 @@ def _counts_rows(aggregate: Aggregate) -> bool:
         case (Constant(value=value), *_):
             return aggregate.function == "count" and not aggregate.distinct and value is not None
     return False
-
-
-def _chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
-    """FILTER folded in: NULL where a row does not count."""
-    if filter_ is None:
-        return argument
-    then = Constant(1, SqlType.INTEGER) if argument is None else argument
-    return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
 
 
 def _scale(argument: Scalar | None, query: Resolved) -> int | None:

@@ -13,7 +13,7 @@ from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
-from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed, columns_of, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import (
     At,
@@ -45,6 +45,14 @@ class Aggregate:
     at: At
     places: tuple[tuple[int, int], ...]
     """Everywhere it is written; `at` is the first of them."""
+
+
+def chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
+    """The argument of an aggregate with FILTER folded in: NULL where a row does not count. None: every row."""
+    if filter_ is None:
+        return argument
+    then = Constant(1, SqlType.INTEGER) if argument is None else argument
+    return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

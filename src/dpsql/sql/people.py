@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, Unbounded
 from dpsql.sensitivity.grain import Grain, column_grain
 from dpsql.sql import functions, inner
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.notes import Notes
-from dpsql.sql.outputs import Aggregate, GroupKey, Outputs
+from dpsql.sql.outputs import Aggregate, GroupKey, Outputs, chosen
 from dpsql.sql.relations import Column, Filter, Group, Project, Relation, Total
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
+from dpsql.sql.scalars import Apply, ColumnRef, Scalar
 from dpsql.sql.scans import Source
 
 OWN_AGGREGATES: Final = ("avg", "count", "max", "min", "sum")
@@ -102,15 +101,9 @@ def _with(rows: Relation, columns: tuple[Column, ...], expressions: tuple[Scalar
 
 def _cap(source: Source, notes: Notes, *, grouped: bool) -> int | None:
     """How many rows of one person count, where every table says so: a bound for what is asked about a person."""
-    caps = [_rows_of(notes.catalog.policy.tables[name], grouped=grouped) for name in source.tables]
+    caps = [notes.catalog.policy.tables[name].rows_that_count(grouped=grouped) for name in source.tables]
     known = [cap for cap in caps if cap is not None]
     return max(known) if len(known) == len(caps) else None
-
-
-def _rows_of(table: TablePolicy, *, grouped: bool) -> int | None:
-    if table.unique:
-        return 1
-    return (table.rows_per_group if grouped else None) or table.rows_per_person
 
 
 def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
@@ -124,7 +117,7 @@ def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
         )
     if function == "count":
         return _count(aggregate, cap, notes)
-    argument = _chosen(aggregate)
+    argument = _argument(aggregate, numbers=function in ("sum", "avg"))
     if function in ("min", "max"):
         return _extreme(aggregate, argument, notes)
     if argument.type not in NUMERIC:
@@ -132,20 +125,18 @@ def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
     return _sum(aggregate, argument, cap, notes) if function == "sum" else _mean(aggregate, argument, notes)
 
 
-def _chosen(aggregate: Aggregate) -> Scalar:
-    """The argument, NULL where FILTER leaves a row out."""
-    argument: Scalar = aggregate.arguments[0] if aggregate.arguments else Constant(1, SqlType.INTEGER)
-    if argument.type is SqlType.BOOLEAN and aggregate.function != "count":
+def _argument(aggregate: Aggregate, *, numbers: bool) -> Scalar:
+    """What is compared, or added up: then truth values are 0 and 1."""
+    argument = aggregate.arguments[0]
+    if numbers and argument.type is SqlType.BOOLEAN:
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
-    if aggregate.filter is None:
-        return argument
-    return Apply("case", (aggregate.filter, argument, Constant(None, argument.type)), argument.type)
+    return chosen(argument, aggregate.filter) or argument
 
 
 def _count(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
-    every = not aggregate.arguments and aggregate.filter is None
-    function = "count" if every else "count_distinct" if aggregate.distinct else "count_of"
-    total = Total(function=function, argument=None if every else _chosen(aggregate))
+    argument = chosen(aggregate.arguments[0] if aggregate.arguments else None, aggregate.filter)
+    function = "count" if argument is None else "count_distinct" if aggregate.distinct else "count_of"
+    total = Total(function=function, argument=argument)
     declared = Interval(Fraction(0), None if cap is None else Fraction(cap))
     return _one(aggregate, total, _same, notes, proved=_FROM_ZERO, declared=declared)
 
