@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+SENTENCES ?= 20000
+SEED ?= 2
 
 .PHONY: demo test explore check format audit bench constraints fingerprints clean
 
@@ -24,8 +26,10 @@ format: $(READY)             ## rewrite the layout, fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-audit: $(READY)              ## the golden vectors, one line each
+audit: $(READY)              ## the golden vectors, and random statements: SENTENCES of them, from SEED
 	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
+	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
+	  $(BIN)/python -m pytest -n auto tests/system/test_sentences.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.sql.parsing.refusals import Lesson, unsupported
 from dpsql.sql.parsing.walking import NUMBER, STRING, WORD, Walk
 
 _BINARY: Final = frozenset(
@@ -15,6 +16,11 @@ _BINARY: Final = frozenset(
         "OR", "LIKE", "ILIKE", "DIV", "ESCAPE",
     }
 )  # fmt: skip
+_CONVERTED_CONSTANT: Final = Lesson(
+    "A conversion right after a constant with its type",
+    "engines do not agree on what belongs together",
+    "put the constant in parentheses: (DATE '2025-01-31')::VARCHAR",
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,12 +94,17 @@ class Expressions(Walk, ABC):
             self.position += 1
             return self.call()
         if self.is_name() and self.next(1) == STRING:
-            self.position += 2
-            return None
+            return self.constant(2)
         if (self.next(), self.next(1), self.next(2)) == ("DOUBLE", "PRECISION", STRING):
-            self.position += 3
-            return None
+            return self.constant(3)
         return self.path()
+
+    def constant(self, words: int) -> None:
+        """DATE '2025-01-01'. The parser would convert the text of a cast after it first, and the date never."""
+        first = self.position
+        self.position += words
+        if self.next() == "::":
+            raise unsupported(_CONVERTED_CONSTANT, at=self.tokens.at(first, self.position))
 
     def call(self) -> None:
         self.expect("(")

@@ -323,7 +323,11 @@ def _require_plain_literals(found: Tokens) -> None:
         if token.token_type is TokenType.STRING:
             if before.token_type is TokenType.STRING or (touching and before.token_type is TokenType.VAR):
                 raise unsupported(STRINGS, at=at)
-        elif touching and before.token_type is TokenType.NUMBER and token.text[:1] not in SIGNS_READ | {""}:
+        elif (
+            touching
+            and before.token_type is TokenType.NUMBER
+            and not {token.text, token.text[:1]} & (SIGNS_READ | {""})
+        ):
             raise misread(found.text, at, what="A number is followed by a letter")
 
 
