@@ -129,7 +129,7 @@ neg | i | -i
 neg | x | -x
 concat | s, s2 | s || s2
 concat | s, k | s || k
-concat | s, x | s || x
+concat | s, x | s || (x + 0.0)
 concat | b, s | b || s
 is_null | x | x IS NULL
 is_null | s | s IS NULL
@@ -206,7 +206,7 @@ to_double | i | CAST(i AS DOUBLE)
 to_double | s | CAST(s AS DOUBLE)
 to_double | b | CAST(b AS DOUBLE)
 to_text | i | CAST(i AS VARCHAR)
-to_text | x | CAST(x AS VARCHAR)
+to_text | x | CAST(x + 0.0 AS VARCHAR)
 to_text | d | CAST(d AS VARCHAR)
 to_text | t | CAST(t AS VARCHAR)
 to_text | b | CAST(b AS VARCHAR)

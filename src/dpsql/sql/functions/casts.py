@@ -79,12 +79,17 @@ def _try_cast(text: str, to: SqlType) -> str:
     return f"TRY_CAST({text} AS {ENGINE_TYPES[to]})"
 
 
+def _one_zero(argument: Argument) -> str:
+    """−0 is 0: which of them stands for several equal numbers depends on the order of rows, and text would tell."""
+    return f"({argument.text} + CAST(0 AS DOUBLE))" if argument.type is SqlType.DOUBLE else argument.text
+
+
 def _print_cast(to: SqlType, guards: Mapping[SqlType, Callable[[str], str]]) -> Form:
     """TRY_CAST; `guards`: what may come out of which type that is not a value (infinite dates, year 20000)."""
 
     def form(arguments: Sequence[Argument]) -> str:
         (argument,) = arguments
-        text = _try_cast(argument.text, to)
+        text = _try_cast(_one_zero(argument) if to is SqlType.TEXT else argument.text, to)
         guard = guards.get(argument.type)
         return text if guard is None else guard(text)
 
