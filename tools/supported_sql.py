@@ -32,8 +32,8 @@ PAGE: Final = Path(__file__).parent.parent / "docs" / "supported-sql.md"
 
 MEASURED: Final = {
     "count": (
-        "COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT(DISTINCT person)",
-        "Rows, values that are not NULL, different values, or people; of one person at most what the policy says.",
+        "COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT(DISTINCT person), COUNT(DISTINCT (a, b))",
+        "Rows, values that are not NULL, different values, people, pairs (of a, b without parentheses: without NULL).",
     ),
     "sum": ("SUM(x)", "Values beyond the bounds count as the bound; a sum of nothing is 0."),
     "avg": ("AVG(x)", "A noisy sum over a noisy count, inside the bounds; of nothing, the middle of the bounds."),

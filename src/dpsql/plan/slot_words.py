@@ -9,7 +9,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.plan.wording import plural
 from dpsql.sql.bound import Bounded
 from dpsql.sql.call_text import call_text
-from dpsql.sql.outputs import Aggregate
+from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
@@ -53,11 +53,7 @@ def _read_by(aggregate: Aggregate) -> list[Scalar | None]:
     forms = [plain]
     if plain.type is SqlType.BOOLEAN:
         forms.append(Apply("to_integer", (plain,), SqlType.INTEGER))
-    chosen = aggregate.filter
-    return [
-        form if chosen is None else Apply("case", (chosen, form, Constant(None, form.type)), form.type)
-        for form in forms
-    ]
+    return [chosen(form, aggregate.filter) for form in forms]
 
 
 def counts_people(slot: Slot, query: Resolved) -> bool:

@@ -14,6 +14,7 @@ from dpsql.catalog.model import PublicKeys
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.sql import functions
 from dpsql.sql.call_text import call_text
 from dpsql.sql.joins import tie_of
 from dpsql.sql.notes import Role, Use
@@ -165,14 +166,8 @@ def known_aggregates(query: Resolved) -> None:
 def _require_countable(aggregate: Aggregate) -> None:
     name = aggregate.function.upper()
     if aggregate.function == "count":
-        if len(aggregate.arguments) > 1:
-            raise NotSupported(
-                f"{name} of several columns is not available",
-                why="no rule names it",
-                fix="count one column, or an expression that joins them",
-                at=aggregate.at,
-            )
-        if aggregate.distinct and aggregate.arguments and aggregate.arguments[0].type is SqlType.DOUBLE:
+        parts = functions.parts_of(aggregate.arguments[0]) if aggregate.distinct and aggregate.arguments else ()
+        if any(part.type is SqlType.DOUBLE for part in parts):
             raise BadKey(
                 "distinct fractional numbers cannot be counted",
                 why="two numbers that print alike may differ in a hidden digit",

@@ -51,6 +51,8 @@ def chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
     """The argument of an aggregate with FILTER folded in: NULL where a row does not count. None: every row."""
     if filter_ is None:
         return argument
+    if argument is not None and len(parts := functions.parts_of(argument)) > 1:
+        return functions.together(parts, where=filter_)
     then = Constant(1, SqlType.INTEGER) if argument is None else argument
     return Apply("case", (filter_, then, Constant(None, then.type)), then.type)
 
@@ -208,12 +210,16 @@ class _Reader:
                 fix=f"name a column: {call.function.upper()}(x)",
                 at=call.at,
             )
-        arguments = () if star else tuple(row_expression(inner, self.scope, self.notes) for inner in call.arguments)
+        written = _row(call) or call.arguments
+        arguments = () if star else tuple(row_expression(inner, self.scope, self.notes) for inner in written)
         chosen = None if call.filter is None else condition(call.filter, self.scope, self.notes)
         for argument in arguments:
             self.notes.use(self._role(call.function, argument), argument, call.at)
         if chosen is not None and call.filter is not None:
             self.notes.use(Role.FILTER, chosen, call.filter.at)
+        if call.function == "count" and call.distinct and len(arguments) > 1:
+            chosen = chosen if _row(call) else _all_known(arguments, chosen)
+            arguments = (functions.together(arguments),)
         aggregate = Aggregate(
             column=Column(
                 id=self.notes.numbers.fresh(), name="", type=_result_type(call.function, arguments), public=True
@@ -302,6 +308,18 @@ class _Reader:
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
         return Sorted(by=scalar, descending=key.descending, nulls_first=key.nulls_first)
+
+
+def _row(call: Call) -> tuple[Expression, ...]:
+    """a and b of COUNT(DISTINCT (a, b)), which counts rows with a NULL in them too."""
+    first = call.arguments[0] if call.arguments else None
+    return first.arguments if isinstance(first, Call) and first.function == "together" else ()
+
+
+def _all_known(arguments: tuple[Scalar, ...], chosen: Scalar | None) -> Scalar:
+    """COUNT(DISTINCT a, b) passes over a row in which one of them is NULL, on every engine that has it."""
+    parts = tuple(Apply("is_not_null", (argument,), SqlType.BOOLEAN) for argument in arguments)
+    return Apply("and", parts if chosen is None else (chosen, *parts), SqlType.BOOLEAN)
 
 
 def _frame(frame: Frame | None) -> str:

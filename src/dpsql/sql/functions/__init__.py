@@ -5,6 +5,7 @@ from dpsql.sql.functions.constants import interval_between, print_constant
 from dpsql.sql.functions.function import Function
 from dpsql.sql.functions.printing import print_scalar
 from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, refined
+from dpsql.sql.functions.together import parts_of, together
 from dpsql.sql.functions.windows import WINDOW_FUNCTIONS, WindowFunction, windowed
 
 __all__ = [
@@ -16,8 +17,10 @@ __all__ = [
     "clean",
     "interval_between",
     "interval_of",
+    "parts_of",
     "print_constant",
     "print_scalar",
     "refined",
+    "together",
     "windowed",
 ]

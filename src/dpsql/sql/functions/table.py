@@ -22,6 +22,7 @@ from dpsql.sql.functions.refinement import facts
 from dpsql.sql.functions.rounding import ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
+from dpsql.sql.functions.together import TOGETHER
 from dpsql.sql.functions.windows import window_range
 from dpsql.sql.intervals import TRUTH, Interval
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed
@@ -37,9 +38,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
 """Every function an analyst may use, by its canonical name. What is not here is refused (rule 5)."""
 
 
+_UNWRITTEN: Final = {function.name: function for function in (CLEAN, TOGETHER)}
+
+
 def entry(name: str) -> Function:
-    """The entry behind a node of a tree that exists; also the reading of columns, which nobody writes."""
-    return CLEAN if name == CLEAN.name else FUNCTIONS[name]
+    """The entry behind a node of a tree that exists; also what nobody writes, as the reading of columns."""
+    return _UNWRITTEN.get(name) or FUNCTIONS[name]
 
 
 def apply(

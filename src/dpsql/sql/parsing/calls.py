@@ -44,6 +44,8 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     if distinct:
         reader.require_only(given[0], ("expressions",))
         given = list(given[0].expressions)
+    if distinct and name.name == "count" and len(given) == 1 and type(given[0]) is exp.Tuple:
+        return Call(function="count", arguments=(_together(reader, given[0]),), distinct=True, at=at)
     if len(given) == 1 and not distinct and name.name == "count" and (all_ := star(reader, given[0])):
         if all_.table is not None:
             raise construct("Star", at=all_.at)
@@ -51,6 +53,13 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     if len(given) == 1 and type(given[0]) is exp.Star and name.at and get_close_matches(name.name, ["count"]):
         raise _miscounted(reader.tokens.text, name, name.at, at)
     return called(name.name, tuple(reader.expression(one) for one in given), distinct=distinct, at=at)
+
+
+def _together(reader: Reader, node: exp.Expr) -> Call:
+    """(a, b) inside COUNT(DISTINCT …): one value that is made of several."""
+    reader.require_only(node, ("expressions",))
+    parts = tuple(reader.expression(part) for part in node.expressions)
+    return Call(function="together", arguments=parts, at=reader.tokens.balanced(hull(*(part.at for part in parts))))
 
 
 def _miscounted(text: str, name: Identifier, place: tuple[int, int], at: At) -> BadName:

@@ -109,9 +109,11 @@ class Expressions(Walk, ABC):
     def call(self) -> None:
         self.expect("(")
         if not self.take("*") and self.next() != ")":
-            if not self.take("DISTINCT"):
+            if self.take("DISTINCT"):
+                self.different()
+            else:
                 self.take("ALL")
-            self.several(self.expression)
+                self.several(self.expression)
         self.expect(")")
         if self.take("WITHIN"):
             self.expect("GROUP")
@@ -126,6 +128,20 @@ class Expressions(Walk, ABC):
                 self.wrapped(self.window)
             else:
                 self.name()
+
+    def different(self) -> None:
+        """a, b after DISTINCT, or (a, b) and nothing else."""
+        depth, end = 0, self.position
+        while end < len(self.symbols):
+            depth += (self.symbols[end] == "(") - (self.symbols[end] == ")")
+            if depth == 0:
+                break
+            end += 1
+        alone = self.next() == "(" and self.symbols[end : end + 2] == (")", ")")
+        if alone:
+            self.wrapped(lambda: self.several(self.expression))
+        else:
+            self.several(self.expression)
 
     def order(self) -> None:
         self.expect("ORDER BY")

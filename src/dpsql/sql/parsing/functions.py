@@ -78,6 +78,7 @@ NOT_CALLABLE: Final = frozenset(
         "to_timestamp",
         "to_boolean",
         "clean",
+        "together",
     ]
 )
 """Names of operators and casts inside dpsql. As functions they do not exist, or mean something else on the engine."""
