@@ -39,6 +39,11 @@ MEASURED: Final = {
     "avg": ("AVG(x)", "A noisy sum over a noisy count, inside the bounds; of nothing, the middle of the bounds."),
     "var_pop": ("VAR_POP(x)", "The variance, from 0 to a quarter of the squared width of the bounds."),
     "var_samp": ("VAR_SAMP(x), VARIANCE(x)", "The variance of a sample: VAR_POP · n/(n − 1)."),
+    "covar_pop": ("COVAR_POP(y, x)", "The covariance of the rows that have both values, inside what bounds allow."),
+    "covar_samp": ("COVAR_SAMP(y, x)", "The covariance of a sample: COVAR_POP · n/(n − 1)."),
+    "corr": ("CORR(y, x)", "The correlation, from −1 to 1; NULL where the noise leaves no deviation."),
+    "regr_slope": ("REGR_SLOPE(y, x)", "The slope of the line through the points; NULL where x has no variance left."),
+    "regr_intercept": ("REGR_INTERCEPT(y, x)", "Where that line meets x = 0."),
     "stddev_pop": ("STDDEV_POP(x)", "The root of VAR_POP."),
     "stddev_samp": ("STDDEV_SAMP(x), STDDEV(x)", "The root of VAR_SAMP."),
 }

@@ -76,6 +76,19 @@ BY_PERSON = "SELECT COUNT(*) FROM (SELECT patient_id, ward_id, COUNT(*) AS n FRO
 BUGS = [
     Bug(title="no clamp", plant=no_clamp, sql="SELECT SUM(charge) FROM visits", seal=True, audit=TOO_FAR),
     Bug(title="no clamp is printed", plant=UNCLAMPED, sql="SELECT SUM(charge) FROM visits", audit=TOO_FAR),
+    Bug(
+        title="a product of unclamped distances",
+        plant=UNCLAMPED,
+        sql="SELECT COVAR_POP(charge, points) FROM visits",
+        audit=TOO_FAR,
+    ),
+    Bug(
+        title="products that are not weighted down nor clamped",
+        plant=no_clamp,
+        sql="SELECT COVAR_POP(charge, points) FROM visits",
+        seal=True,
+        audit=TOO_FAR,
+    ),
     Bug(title="no row cap", plant=no_row_cap, sql="SELECT COUNT(*) FROM visits", seal=True, audit=TOO_FAR),
     Bug(
         title="values are converted before they are bounded",

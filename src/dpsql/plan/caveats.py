@@ -40,6 +40,8 @@ def caveats(plan: Plan) -> tuple[str, ...]:
 
 
 def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
+    if slot.partner is not None:
+        return  # both values have a slot of their own, which says it
     if slot.grain is not None and _clamp_bites(slot, bounded):
         low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
         yield f"{subject(slot, bounded.query)} counts within {low} and {high}"

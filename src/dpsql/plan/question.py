@@ -325,7 +325,7 @@ def _one_of(scalar: Apply, column: _Column) -> str:
 _RULES: Final[Mapping[str, Callable[[Apply, _Column], str]]] = {
     **dict.fromkeys(("and", "or", "all"), _connected),
     **dict.fromkeys(("eq", "ne", "is_distinct", "is_not_distinct", "same", "alike"), _in_any_order),
-    **dict.fromkeys(("add", "mul", "plus"), _in_any_order),
+    **dict.fromkeys(("add", "mul", "multiplied", "plus"), _in_any_order),
     "gt": _turned("lt"),
     "ge": _turned("le"),
     "in": _one_of,

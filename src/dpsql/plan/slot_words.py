@@ -10,9 +10,11 @@ from dpsql.plan.wording import plural
 from dpsql.sql.bound import Bounded
 from dpsql.sql.call_text import call_text
 from dpsql.sql.outputs import Aggregate, chosen
+from dpsql.sql.pairing import both_known, paired
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.slots import Slot, SlotKind
+from dpsql.sql.words import PAIRS
 
 
 def unit_name(query: Resolved) -> str:
@@ -31,10 +33,25 @@ def subject(slot: Slot, query: Resolved) -> str:
     if isinstance(argument, ColumnRef) and query.findings.columns[argument.id].name:
         return query.findings.columns[argument.id].name
     for aggregate in query.aggregates:
+        if aggregate.function in PAIRS and (of := _of_pair(aggregate, slot, query)):
+            return of
         if aggregate.arguments and argument in _read_by(aggregate):
             written = call_text(aggregate.text).argument or "the value"
             return f"{'filtered ' if aggregate.filter is not None else ''}{written}"
     return "the value"
+
+
+def _of_pair(aggregate: Aggregate, slot: Slot, query: Resolved) -> str | None:
+    """`age`, or `age and weight` of what is counted or multiplied."""
+    names = [
+        query.findings.columns[each.id].name if isinstance(each, ColumnRef) else f"the {place} value"
+        for place, each in zip(("first", "second"), aggregate.arguments, strict=True)
+    ]
+    both = f"{names[0]} and {names[1]}"
+    readings = dict(zip(paired(aggregate), names, strict=True))
+    if slot.argument == both_known(aggregate):
+        return both
+    return None if slot.argument not in readings else both if slot.partner else readings[slot.argument]
 
 
 def counted_things(slot: Slot, query: Resolved) -> str:
@@ -75,6 +92,7 @@ _TITLES: Final[Mapping[SlotKind, Callable[[str], str]]] = {
     SlotKind.SUM: lambda of: f"the sum of {of}",
     SlotKind.CENTRED: lambda of: f"the sum of {of}, each less the middle of its bounds",
     SlotKind.SQUARES: lambda of: f"the sum of squares of {of}, each less the middle of its bounds",
+    SlotKind.PRODUCTS: lambda of: f"the sum of products of {of}, each less the middle of its bounds",
     SlotKind.DISTINCT: lambda of: f"the number of different values of {of}",
 }
 

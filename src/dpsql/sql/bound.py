@@ -27,10 +27,12 @@ from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate, chosen
+from dpsql.sql.pairing import paired
 from dpsql.sql.relations import Column, Filter, Group, Numbers, Project, Relation, Scan
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
+from dpsql.sql.words import PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +207,7 @@ _REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_perso
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
-    subject = _subject(aggregate, query, cap)
+    subject = (_pair if aggregate.function in PAIRS else _subject)(aggregate, query, cap)
     measured = MEASURES[aggregate.function](subject)
     require_room(subject, measured.slots)
     return measured
@@ -230,6 +232,27 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     )
 
 
+def _pair(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
+    """The first of two values, with the second as its partner."""
+    unlimited = [name for argument in aggregate.arguments for name in _unlimited(argument, query)]
+    first, second = (
+        Subject(
+            aggregate=aggregate,
+            text=query.text,
+            rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
+            cap=cap,
+            range=query.findings.declared(argument),
+            unlimited=tuple(dict.fromkeys(unlimited)),
+            argument=known,
+            scale=_scale(argument, query),
+            of_person=False,
+            public_rows=None,
+        )
+        for argument, known in zip(aggregate.arguments, paired(aggregate), strict=True)
+    )
+    return replace(first, partner=second)
+
+
 _USUAL: Final = 2**31
 """Sums of squares up to here have room under every usual cap."""
 
@@ -237,8 +260,8 @@ _USUAL: Final = 2**31
 def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
     if aggregate.function == "count":
         return True
-    interval = query.findings.declared(aggregate.arguments[0])
-    return interval.within(Interval(Fraction(-_USUAL), Fraction(_USUAL)))
+    usual = Interval(Fraction(-_USUAL), Fraction(_USUAL))
+    return all(query.findings.declared(argument).within(usual) for argument in aggregate.arguments)
 
 
 def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:

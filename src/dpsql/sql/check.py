@@ -22,7 +22,7 @@ from dpsql.sql.outputs import Aggregate
 from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES
+from dpsql.sql.words import AGGREGATES, PAIRS, PUBLIC_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,13 +175,7 @@ def _require_countable(aggregate: Aggregate) -> None:
                 at=aggregate.at,
             )
         return
-    if len(aggregate.arguments) != 1 or aggregate.arguments[0].type not in NUMERIC | {SqlType.BOOLEAN}:
-        raise BadType(
-            f"{name} needs one numeric expression",
-            why="only numbers can be added up",
-            fix=f"{name}(column of numbers)",
-            at=aggregate.at,
-        )
+    _require_numbers(aggregate)
     if aggregate.distinct:
         raise NotSupported(
             f"{name}(DISTINCT …) is not available",
@@ -189,11 +183,24 @@ def _require_countable(aggregate: Aggregate) -> None:
             fix="leave DISTINCT out, or use COUNT(DISTINCT …)",
             at=aggregate.at,
         )
-    if aggregate.function != "sum" and aggregate.arguments[0].type is SqlType.BOOLEAN:
+    if aggregate.function != "sum" and any(each.type is SqlType.BOOLEAN for each in aggregate.arguments):
         raise BadType(
             f"{name} of true and false",
             why="only numbers have an average",
             fix=f"{name}(CASE WHEN … THEN 1 ELSE 0 END)",
+            at=aggregate.at,
+        )
+
+
+def _require_numbers(aggregate: Aggregate) -> None:
+    """One numeric expression, or two where pairs are asked about."""
+    name, wanted = aggregate.function.upper(), 2 if aggregate.function in PAIRS else 1
+    fitting = all(each.type in NUMERIC | {SqlType.BOOLEAN} for each in aggregate.arguments)
+    if len(aggregate.arguments) != wanted or not fitting:
+        raise BadType(
+            f"{name} needs {'one numeric expression' if wanted == 1 else 'two numeric expressions'}",
+            why="only numbers can be added up",
+            fix=f"{name}(column of numbers{'' if wanted == 1 else ', another one'})",
             at=aggregate.at,
         )
 
@@ -250,14 +257,18 @@ def public_aggregates(query: Resolved) -> None:
     """What can be asked about public tables."""
     for aggregate in query.aggregates:
         spread = aggregate.distinct and aggregate.function not in ("count", "sum", "avg")
-        if aggregate.function not in PUBLIC_AGGREGATES or len(aggregate.arguments) > 1 or spread:
+        several = len(aggregate.arguments) > (2 if aggregate.function in PAIRS else 1)
+        if aggregate.function not in PUBLIC_AGGREGATES or several or spread:
             raise NotSupported(
                 f"{aggregate.text or aggregate.function} is not available",
                 why="no rule names it",
                 fix=f"use one of {', '.join(sorted(PUBLIC_AGGREGATES))}",
                 at=aggregate.at,
             )
-        if aggregate.function not in ("count", "min", "max") and aggregate.arguments[0].type not in NUMERIC:
+        if aggregate.function in PAIRS:
+            _require_numbers(aggregate)
+        numbers = all(each.type in NUMERIC for each in aggregate.arguments)
+        if aggregate.function not in ("count", "min", "max") and not numbers:
             raise BadType(
                 f"{aggregate.function.upper()} needs numbers",
                 why="only numbers can be added up",

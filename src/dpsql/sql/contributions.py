@@ -115,10 +115,11 @@ def _inside(relation: Relation, keys: Relation | None, build: Builder) -> Relati
 
 def _grained(build: Builder, slots: Sequence[Slot]) -> Rows:
     """The rows of the query, with each bounded argument in whole grains beside it."""
-    base = build.base(slot.argument for slot in slots if slot.argument is not None)
+    read = [each for slot in slots for each in (slot, slot.partner) if each is not None]
+    base = build.base(slot.argument for slot in read if slot.argument is not None)
     grained = {
         inner.grains(slot.argument, slot.grain): inner.grains(ref(base.holds[slot.argument]), slot.grain)
-        for slot in slots
+        for slot in read
         if slot.argument is not None and slot.grain is not None
     }
     if not grained:
@@ -141,7 +142,9 @@ def _grains(rows: Rows, slot: Slot) -> Scalar:
     if slot.kind is SlotKind.SUM:
         return value
     distance = inner.minus(value, slot.middle)
-    return distance if slot.kind is SlotKind.CENTRED else inner.squared(distance)
+    if slot.kind is SlotKind.CENTRED:
+        return distance
+    return inner.squared(distance) if slot.partner is None else inner.multiplied(distance, _grains(rows, slot.partner))
 
 
 def _count(rows: Rows, slot: Slot) -> Total:
@@ -150,7 +153,7 @@ def _count(rows: Rows, slot: Slot) -> Total:
     return Total(function="count_of", argument=ref(rows.holds[slot.argument]))
 
 
-_WEIGHTED = (SlotKind.CENTRED, SlotKind.SQUARES)
+_WEIGHTED = (SlotKind.CENTRED, SlotKind.SQUARES, SlotKind.PRODUCTS)
 
 
 def _capped(build: Builder, rows: Rows, slots: Sequence[Slot]) -> Contributions:

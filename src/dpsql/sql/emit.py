@@ -29,6 +29,7 @@ from dpsql.sql.relations import (
 )
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.words import PAIRS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ _TOTALS: Final[Mapping[str, str]] = {
     "var_samp": "var_samp({})",
     "stddev_pop": "stddev_pop({})",
     "stddev_samp": "stddev_samp({})",
+    **{name: name + "({})" for name in sorted(PAIRS)},
 }
 
 

@@ -94,6 +94,16 @@ def squared(value: Scalar) -> Scalar:
     return Apply("squared", (value,), SqlType.INTEGER)
 
 
+def multiplied(a: Scalar, b: Scalar) -> Scalar:
+    """In 128 bits."""
+    return Apply("multiplied", (a, b), SqlType.INTEGER)
+
+
+def side_by_side(*values: Scalar) -> Scalar:
+    """The arguments of an aggregate of pairs; only over public tables."""
+    return Apply("side_by_side", values, SqlType.DOUBLE)
+
+
 def plus(*values: Scalar) -> Scalar:
     return values[0] if len(values) == 1 else Apply("plus", values, SqlType.INTEGER)
 
@@ -151,6 +161,8 @@ FORMS: Final[Mapping[str, Mapping[str, _Form]]] = {
         "or_zero": lambda parts: f"coalesce({parts[0]}, 0)",
         "minus": lambda parts: f"({parts[0]} - {parts[1]})",
         "squared": lambda parts: f"(CAST({parts[0]} AS HUGEINT) * {parts[0]})",
+        "multiplied": lambda parts: f"(CAST({parts[0]} AS HUGEINT) * {parts[1]})",
+        "side_by_side": ", ".join,
         "plus": _joined(" + "),
         "times": lambda parts: f"(CAST({parts[0]} AS HUGEINT) * {parts[1]})",
         "down_weighted": lambda parts: (

@@ -33,7 +33,7 @@ from dpsql.sql.relations import (
     Total,
     over,
 )
-from dpsql.sql.scalars import Constant, columns_of
+from dpsql.sql.scalars import ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
 
 
@@ -117,13 +117,13 @@ def _public(bounded: Bounded, numbers: Numbers) -> Statement:
         return Statement(
             relation=query.relation, keys=tuple(query.findings.columns[number] for number in needed), values=()
         )
-    arguments = [a.arguments[0] for a in query.aggregates if a.arguments]
+    arguments = [argument for a in query.aggregates for argument in a.arguments]
     base = build.base([*arguments, *(a.filter for a in query.aggregates if a.filter is not None)])
     keys = tuple(key.column for key in query.keys)
     totals = tuple(
         Total(
             function=_public_function(a.function, distinct=a.distinct, star=not a.arguments),
-            argument=ref(base.holds[a.arguments[0]]) if a.arguments else None,
+            argument=_public_argument([ref(base.holds[argument]) for argument in a.arguments]),
             filter=None if a.filter is None else ref(base.holds[a.filter]),
         )
         for a in query.aggregates
@@ -136,6 +136,12 @@ def _public(bounded: Bounded, numbers: Numbers) -> Statement:
     shown = tuple(functions.clean(column) if column.type is SqlType.DOUBLE else column for column in refs(sums))
     relation = Project(input=grouped, columns=(*keys, *values), expressions=(*refs(keys), *shown))
     return Statement(relation=relation, keys=(*keys, *values), values=())
+
+
+def _public_argument(values: Sequence[ColumnRef]) -> Scalar | None:
+    if len(values) > 1:
+        return inner.side_by_side(*values)
+    return values[0] if values else None
 
 
 def _rows_alone(relation: Relation, build: Builder) -> Statement:

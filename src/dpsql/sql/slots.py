@@ -24,6 +24,8 @@ class SlotKind(Enum):
     """The sum of distances from the middle of the bounds; of more than `cap` values, their mean times `cap`."""
     SQUARES = "squares"
     """The same for squared distances."""
+    PRODUCTS = "products"
+    """The same for the product of two distances, of the argument and of the partner's."""
     DISTINCT = "distinct"
     """At most `cap` different values of each person; the engine counts their union."""
 
@@ -42,6 +44,8 @@ class Slot:
     """What one unit of the released integer stands for."""
     grain: Grain | None = None
     middle: int = 0
+    partner: Slot | None = None
+    """Of products: the centred slot of the other value."""
 
     @property
     def counts(self) -> bool:

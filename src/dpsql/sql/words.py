@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-AGGREGATES: Final = frozenset({"count", "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp"})
+PAIRS: Final = frozenset({"corr", "covar_pop", "covar_samp", "regr_intercept", "regr_slope"})
+"""Aggregates of two values."""
+
+AGGREGATES: Final = PAIRS | {"count", "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp"}
 """What can be asked about people."""
 
 PUBLIC_AGGREGATES: Final = AGGREGATES | {"min", "max", "median"}
@@ -14,10 +17,10 @@ PUBLIC_AGGREGATES: Final = AGGREGATES | {"min", "max", "median"}
 RAW_AGGREGATES: Final = frozenset(
     {
         "any_value", "approx_count_distinct", "approx_quantile", "arbitrary", "arg_max", "arg_min", "array_agg",
-        "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "corr", "count_if", "covar_pop", "covar_samp", "entropy",
+        "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count_if", "entropy",
         "favg", "first", "fsum", "geomean", "group_concat", "histogram", "kurtosis", "last", "list", "listagg",
         "logical_and", "logical_or", "mad", "max", "max_by", "median", "min", "min_by", "mode", "percentile_cont",
-        "percentile_disc", "product", "quantile", "quantile_cont", "quantile_disc", "regr_slope", "sem", "skewness",
+        "percentile_disc", "product", "quantile", "quantile_cont", "quantile_disc", "sem", "skewness",
         "string_agg",
     }
 )  # fmt: skip

@@ -116,6 +116,10 @@ BY_HAND = {
     "SELECT COUNT(charge) FROM visits WHERE charge > 3": moves((4, 16)),
     # middle 5, distances up to 15: 4 · 15, and 4 · 225
     "SELECT VAR_POP(charge) FROM visits": moves((4, 16), (60, 3600), (900, 810_000)),
+    # pairs of visits and patients: distances up to 15 and up to 55, at most 4 pairs
+    "SELECT COVAR_POP(charge, age) FROM visits JOIN patients USING (patient_id)": moves(
+        (4, 16), (60, 3600), (220, 220**2), (3300, 3300**2)
+    ),
     "SELECT COUNT(DISTINCT patient_id) FROM visits": moves((1, 1)),
     "SELECT COUNT(DISTINCT charge), COUNT(*) FROM visits": moves((4, 16), (4, 16)),
     # cap 3 in each of 2 groups

@@ -45,7 +45,10 @@ def added(
     return value, connection.execute(text.sql, [12345] if text.salted else []).fetchall()
 
 
-AGGREGATES = "COUNT(*), COUNT(points), SUM(points), AVG(points), VAR_POP(points), SUM(CLAMP(code, -3, 1000))"
+AGGREGATES = (
+    "COUNT(*), COUNT(points), SUM(points), AVG(points), VAR_POP(points), SUM(CLAMP(code, -3, 1000)), "
+    "CORR(points, CLAMP(code, -3, 1000))"
+)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -127,6 +127,13 @@ def _squared(arguments: _Arguments, facts: Facts) -> Range:
     return replace(range_, low=smallest, high=max(low * low, high * high))
 
 
+def _multiplied(arguments: _Arguments, facts: Facts) -> Range:
+    one, two = (_integer(argument, facts) for argument in arguments)
+    products = [a * b for a in ends(one) for b in ends(two)]
+    require_fits(*products)
+    return Range(low=min(products), high=max(products), null=one.null or two.null, sure=one.sure and two.sure)
+
+
 def _plus(arguments: _Arguments, facts: Facts) -> Range:
     parts = [_integer(argument, facts) for argument in arguments]
     low, high = (sum(side) for side in zip(*map(ends, parts), strict=True))
@@ -160,6 +167,7 @@ _RULES: Final[Mapping[str, tuple[Callable[[_Arguments, Facts], Range], int | Non
     "minus": (_minus, 2),
     "times": (_times, 2),
     "squared": (_squared, 1),
+    "multiplied": (_multiplied, 2),
     "plus": (_plus, None),
     "down_weighted": (_down_weighted, 3),
     "shrink": (_shrink, 2),

@@ -188,6 +188,8 @@ def _contribution(slot: Slot, bounded: Bounded) -> Node:
     )
     if slot.grain is None:
         return Node(text=text + capped, rules=("T2",))
+    if slot.partner is not None:
+        return Node(text=f"{text}: both values clamped to their bounds{capped}", rules=("T2", "T3"))
     bounds = f"{amount(Fraction(slot.grain.lower))} and {amount(Fraction(slot.grain.upper))}"
     step = f", counted in steps of {grain_text(slot.grain.size)}" if slot.grain.size != 1 else ""
     return Node(text=f"{text}: values clamped to {bounds}{step}{capped}", rules=("T2", "T3"))
@@ -199,6 +201,7 @@ _CAPPED: Final[Mapping[SlotKind, Callable[[str], str]]] = {
     SlotKind.SUM: lambda cap: f"the sum clamped to {cap} times the bounds and 0",
     SlotKind.CENTRED: lambda cap: f"more than {cap} values weighted down to {cap}",
     SlotKind.SQUARES: lambda cap: f"more than {cap} values weighted down to {cap}",
+    SlotKind.PRODUCTS: lambda cap: f"more than {cap} pairs weighted down to {cap}",
     SlotKind.DISTINCT: lambda cap: f"at most {cap} different values, chosen by a salted hash",
 }
 

@@ -56,6 +56,8 @@ class Subject:
     """The argument is the person itself."""
     public_rows: int | None
     """The number of values, where it is public and every row has one."""
+    partner: Subject | None = None
+    """The other value of an aggregate of pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ def grain_of(subject: Subject) -> Grain:
     low, high = subject.range.low, subject.range.high
     if low is None or high is None:
         raise _unbounded(subject)
-    whole = subject.aggregate.arguments[0].type is not SqlType.DOUBLE
+    whole = subject.argument is None or subject.argument.type is not SqlType.DOUBLE
     low, high = _with_width(low, high, whole=whole)
     _require_reach(subject, max(abs(low), abs(high)), high - low, whole=whole)
     return _decimal_grain(low, high, subject.scale) or column_grain(lower=low, upper=high, whole=whole)
@@ -130,13 +132,17 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
 def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
     """The query with these columns inside CLAMP wherever the aggregate is written; where there are none, with its
     whole argument."""
+    several = len(subject.aggregate.arguments) > 1
     if not subject.rewritable:
         return None
     text = subject.text
     for begin, end in sorted(subject.aggregate.places, reverse=True):
         written = call_text(text[begin:end])
         first, last = (begin + place for place in written.span)
-        text = f"{text[:first]}{_limited(written.argument, columns)}{text[last:]}"
+        limited = _limited(written.argument, columns)
+        if several and limited == f"CLAMP({written.argument}, 0, 1000)":
+            return None
+        text = f"{text[:first]}{limited}{text[last:]}"
     return text
 
 

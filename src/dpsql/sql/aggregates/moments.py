@@ -18,15 +18,15 @@ from dpsql.sql.slots import Slot, SlotKind
 def avg(subject: Subject) -> Measured:
     """middle + S/N, inside the bounds; N is at least 1."""
     grain = grain_of(subject)
-    middle, half = _middle(grain)
+    middle, half = middle_of(grain)
 
     def mean(columns: tuple[ColumnRef, ...]) -> Scalar:
-        centred = call("div", double(columns[-1]), _people(columns[0], subject))
-        return call("add", number(middle * grain.size), centred)
+        distance = call("div", double(columns[-1]), _people(columns[0], subject))
+        return call("add", number(middle * grain.size), distance)
 
     lower, upper = number(Fraction(grain.lower)), number(Fraction(grain.upper))
     return Measured(
-        slots=(*_counts(subject), _centred(subject, grain, middle, half)),
+        slots=(*_counts(subject), centred(subject, grain, middle, half)),
         value=lambda columns: call("clamp", mean(columns), lower, upper),
         possible=lambda columns: _inside(mean(columns), lower, upper, columns[0], subject),
     )
@@ -35,25 +35,23 @@ def avg(subject: Subject) -> Measured:
 def variance(subject: Subject, *, sample: bool) -> Measured:
     """Q/N − (S/N)², between 0 and half²; for a sample × N/(N − 1)."""
     grain = grain_of(subject)
-    middle, half = _middle(grain)
+    middle, half = middle_of(grain)
     most = number(Fraction(half * half) * grain.size**2)
 
     def spread(columns: tuple[ColumnRef, ...]) -> Scalar:
         count = _people(columns[0], subject)
-        centred, squares = columns[-2:]
-        mean = call("div", double(centred), count)
-        return call("sub", call("div", double(squares), count), call("mul", mean, mean))
+        total, total_of_squares = columns[-2:]
+        mean = call("div", double(total), count)
+        return call("sub", call("div", double(total_of_squares), count), call("mul", mean, mean))
 
     def value(columns: tuple[ColumnRef, ...]) -> Scalar:
         inside = call("clamp", spread(columns), number(Fraction(0)), most)
         if not sample:
             return inside
-        count = _people(columns[0], subject)
-        others = call("greatest", call("sub", count, number(Fraction(1))), number(Fraction(1)))
-        return call("mul", inside, call("div", count, others))
+        return call("mul", inside, sample_factor(_people(columns[0], subject)))
 
     return Measured(
-        slots=(*_counts(subject), _centred(subject, grain, middle, half), _squares(subject, grain, middle, half)),
+        slots=(*_counts(subject), centred(subject, grain, middle, half), squares(subject, grain, middle, half)),
         value=value,
         possible=lambda columns: _inside(spread(columns), number(Fraction(0)), most, columns[0], subject),
     )
@@ -81,10 +79,16 @@ def stddev_samp(subject: Subject) -> Measured:
     return deviation(subject, sample=True)
 
 
-def _middle(grain: Grain) -> tuple[int, int]:
+def middle_of(grain: Grain) -> tuple[int, int]:
     """The middle of the bounds in whole grains, and the largest distance from it."""
     middle = (grain.low + grain.high) // 2
     return middle, max(grain.high - middle, middle - grain.low)
+
+
+def sample_factor(count: Scalar) -> Scalar:
+    """n/(n − 1) for a count of at least 1; 1 of a single one."""
+    others = call("greatest", call("sub", count, number(Fraction(1))), number(Fraction(1)))
+    return call("div", count, others)
 
 
 def _counts(subject: Subject) -> tuple[Slot, ...]:
@@ -108,12 +112,14 @@ def _inside(value: Scalar, low: Scalar, high: Scalar, count: Scalar, subject: Su
     )
 
 
-def _centred(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+def centred(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+    """The sum of distances from the middle."""
     reach = subject.cap * half
     return _weighted(SlotKind.CENTRED, subject, grain, middle, low=-reach, high=reach, size=grain.size)
 
 
-def _squares(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+def squares(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:
+    """The sum of their squares."""
     return _weighted(
         SlotKind.SQUARES, subject, grain, middle, low=0, high=subject.cap * half * half, size=grain.size**2
     )
