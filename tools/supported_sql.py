@@ -112,6 +112,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward_id FROM visits) t",
     ),
     (
+        "UNION ALL",
+        "Rows of several tables under one another, inside; each keeps its person. At the top, rows of public tables.",
+        "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM patients) t",
+    ),
+    (
         "FILTER (WHERE …)",
         "On every aggregate.",
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE flu) FROM patients",

@@ -10,6 +10,7 @@ from planters import (
     Planter,
     all_groups,
     any_number_of_values,
+    branch_without_owner,
     form,
     fractions_added_up,
     grouped_by_collation,
@@ -27,6 +28,7 @@ from planters import (
     one_group_too_many,
     one_neighbour_instead_of_two,
     order_by_value,
+    owner_by_its_place,
     owner_by_name,
     owner_of_the_missing_side,
     owners_not_equated,
@@ -72,6 +74,10 @@ CHOOSE = {"mode": "choose"}
 TOO_FAR = "more than their noise was priced for"
 
 BY_PERSON = "SELECT COUNT(*) FROM (SELECT patient_id, ward_id, COUNT(*) AS n FROM visits GROUP BY 1, 2) t WHERE n > 1"
+SWAPPED = (
+    "SELECT COUNT(*) FROM (SELECT patient_id AS p, points AS x FROM visits "
+    "UNION ALL SELECT points, patient_id FROM visits) t"
+)
 
 BUGS = [
     Bug(title="no clamp", plant=no_clamp, sql="SELECT SUM(charge) FROM visits", seal=True, audit=TOO_FAR),
@@ -234,5 +240,7 @@ BUGS = [
         sql="SELECT COUNT(*) FROM (SELECT patient_id, SUM(charge) AS s FROM visits GROUP BY patient_id) t WHERE s > 50",
         seal=True,
     ),
+    Bug(title="the owner of a union by its place", plant=owner_by_its_place, sql=SWAPPED, seal=True, audit=TOO_FAR),
+    Bug(title="a branch of a union without an owner", plant=branch_without_owner, sql=SWAPPED, seal=True),
     Bug(title="the norm in doubles", plant=norm_in_doubles, sql=BY_WARD, seal=True, options={"mode": "scale"}),
 ]

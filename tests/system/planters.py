@@ -12,13 +12,13 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan import price
 from dpsql.privacy.unit import Neighbours
 from dpsql.session import answer
-from dpsql.sql import bound, contributions, emit, inner, joins, people, rewrite, scans, sources
+from dpsql.sql import bound, contributions, emit, inner, joins, people, rewrite, scans, sources, subqueries, unions
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.intervals import EVERYTHING
 from dpsql.sql.keys import KeyList, in_order
 from dpsql.sql.relations import Filter, Group, Numbers, Project, Total
-from dpsql.sql.scalars import Apply
+from dpsql.sql.scalars import Apply, Constant
 
 from hospital import Hospital
 
@@ -45,7 +45,7 @@ def person_left_out(patch):
         shared = replace(group, by=by, columns=columns, totals=(*group.totals, *smallest))
         return replace(values, input=replace(values.input, input=shared))
 
-    patch.setattr(sources, "grouped_by_person", planted)
+    patch.setattr(subqueries, "grouped_by_person", planted)
 
 
 def public_rows_kept(patch):
@@ -67,6 +67,28 @@ def owner_of_the_missing_side(patch):
         return replace(honest(item, pairs, left, right, notes), owner=right.owner)
 
     patch.setattr(joins, "_kept", planted)
+
+
+def owner_by_its_place(patch):
+    """The first column of a union, because it is the person in the first branch."""
+    honest = unions.united
+
+    def planted(branches, notes, at):
+        whole, _, columns = honest(branches, notes, at)
+        return whole, (columns[0].id,), columns
+
+    patch.setattr(unions, "united", planted)
+
+
+def branch_without_owner(patch):
+    """One branch of a union says that its rows are somebody's."""
+    honest = unions._in_place
+
+    def planted(branch, shown, notes):
+        project = honest(branch, shown, notes)
+        return replace(project, expressions=(Constant(7, SqlType.INTEGER), *project.expressions[1:]))
+
+    patch.setattr(unions, "_in_place", planted)
 
 
 def fractions_added_up(patch):
@@ -199,14 +221,14 @@ def norm_in_doubles(patch):
 
 def owner_by_name(patch):
     """Above a subquery the owner is whatever column is called like the person."""
-    honest = sources._subquery
+    honest = sources.subquery
 
     def planted(*arguments):
         source = honest(*arguments)
         named = [column.id for table in source.scope.tables for column in table.columns if column.name == "patient_id"]
         return replace(source, owner=tuple(named[:1]) or source.owner)
 
-    patch.setattr(sources, "_subquery", planted)
+    patch.setattr(sources, "subquery", planted)
 
 
 def owners_not_equated(patch):

@@ -19,7 +19,7 @@ from dpsql.catalog.digest import digest, value_text
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan
+from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -147,6 +147,8 @@ class _Reader:
                 return _Rows(base=self._grouped(relation)) if relation.by else _ONE_ROW
             case Join():
                 return self._joined(relation)
+            case Union():
+                return _Rows(base=_digest("union", self._branches(relation)))
 
     def _column_of(self, relation: Relation, number: int) -> str:
         match relation:
@@ -164,6 +166,8 @@ class _Reader:
                 return self._total(relation, number)
             case Join():
                 return self._beside(relation, number)
+            case Union():
+                return self._united(relation, number)
 
     def _of(self, relation: Relation) -> _Column:
         return partial(self.column, relation)
@@ -197,6 +201,15 @@ class _Reader:
         partition = {below(number) for number in rank.partition}
         order = [_scalar(scalar, below) for scalar in rank.order]
         return _digest("rank", self.rows(rank.input).digest, sorted(partition), order)
+
+    def _branches(self, union: Union) -> list[str]:
+        return [self.rows(branch).digest for branch in union.branches]
+
+    def _united(self, union: Union, number: int) -> str:
+        """What each branch has for the column, in the order of the branches."""
+        place = _place(union, number)
+        columns = [self.column(branch, branch.columns[place].id) for branch in union.branches]
+        return _digest("united", self._branches(union), columns)
 
     def _joined(self, join: Join) -> _Rows:
         if join.outer and self._looks_up(join):

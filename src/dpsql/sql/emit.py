@@ -25,6 +25,7 @@ from dpsql.sql.relations import (
     Relation,
     Scan,
     Total,
+    Union,
     inputs,
 )
 from dpsql.sql.rewrite import Statement
@@ -132,6 +133,8 @@ class _Printer:
                 return self._group(relation)
             case Rank():
                 return self._rank(relation, needed)
+            case Union():
+                return self._union(relation, needed)
 
     def _plain(self, columns: Iterable[Column], needed: set[int]) -> str:
         once = dict.fromkeys(column.id for column in columns if column.id in needed)
@@ -223,6 +226,19 @@ class _Printer:
         partition = ", ".join(map(self.name, rank.partition))
         window = f"row_number() OVER (PARTITION BY {partition} ORDER BY {order}) AS {self.name(rank.column.id)}"
         return f"SELECT {self._plain(rank.input.columns, needed)}, {window} FROM {source}"
+
+    def _union(self, union: Union, needed: set[int]) -> str:
+        """Each branch by position, under the names of the whole."""
+        places = [place for place, column in enumerate(union.columns) if column.id in needed]
+        selects = []
+        for branch in union.branches:
+            pairs = [(branch.columns[place].id, union.columns[place].id) for place in places]
+            source = self.table(branch, {number for number, _ in pairs})
+            for number, whole in pairs:
+                self.sizes[whole] = max(self.sizes.get(whole, 1), self.sizes.get(number, 1))
+            columns = ", ".join(f"{self.name(number)} AS {self.name(whole)}" for number, whole in pairs)
+            selects.append(f"SELECT {columns or '1'} FROM {source}")
+        return " UNION ALL ".join(selects)
 
     def scalar(self, scalar: Scalar) -> str:
         """An expression; the inner functions are printed here, all others by the allow-list."""

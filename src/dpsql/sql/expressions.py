@@ -13,7 +13,7 @@ from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import Call, Expression, Literal, Name, Star
+from dpsql.sql.syntax import Among, Call, Expression, Literal, Name, Star
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 
@@ -25,8 +25,21 @@ def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar
             return ColumnRef(column.id, column.type)
         case Call():
             return _call(expression, lambda inner: row_expression(inner, scope, notes), notes)
+        case Among():
+            raise _inside(expression)
         case _:
             return constant(expression)
+
+
+def _inside(among: Among) -> NotSupported:
+    word = "IN (SELECT …)" if among.operands else "EXISTS (SELECT …)"
+    return NotSupported(
+        f"{word} inside another expression is not available",
+        why="it keeps or drops whole rows, so it has to be a condition of WHERE by itself, joined to others by AND",
+        fix=f"write WHERE … AND {word}, or NOT before it; for OR and CASE, LEFT JOIN the subquery with SELECT DISTINCT "
+        "and ask whether its column is NULL",
+        at=among.at,
+    )
 
 
 def _column(name: Name, scope: Scope, notes: Notes) -> Column:

@@ -19,7 +19,7 @@ from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
 from dpsql.sql.key_refusals import require_private
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Column, Filter, Group, Join, Project, Relation, Scan, inputs
+from dpsql.sql.relations import Column, Filter, Group, Join, Project, Relation, Scan, Union, inputs
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.stretches import stretch_of
@@ -50,7 +50,9 @@ Domain: TypeAlias = PublicDomain | PrivateKey
 
 def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     """Where the values of this key come from."""
-    asked = _Asked(query=query, computed=_computed(query.relation), max_keys=max_keys)
+    asked = _Asked(
+        query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
+    )
     values = _listed_in_query(key.expression, asked)
     table = _public_table(key, asked)
     if values is None and table is not None and key.expression.type is SqlType.INTEGER:
@@ -72,6 +74,8 @@ class _Asked:
     query: Resolved
     computed: Mapping[int, Scalar]
     """The columns of subqueries that are expressions."""
+    branches: Mapping[int, tuple[Scalar, ...]]
+    """Of a column of UNION ALL, the columns that stand under one another in it."""
     max_keys: int
 
     def over_tables(self, scalar: Scalar) -> Scalar:
@@ -94,6 +98,15 @@ def _computed(relation: Relation) -> dict[int, Scalar]:
         if isinstance(each, Project):
             pairs = zip(each.columns, each.expressions, strict=True)
             found |= {column.id: scalar for column, scalar in pairs if scalar != ColumnRef(column.id, column.type)}
+    return found
+
+
+def _branches(relation: Relation) -> dict[int, tuple[Scalar, ...]]:
+    found: dict[int, tuple[Scalar, ...]] = {}
+    for each in _below(relation):
+        if isinstance(each, Union):
+            for place, column in enumerate(each.columns):
+                found[column.id] = tuple(ColumnRef(one.columns[place].id, column.type) for one in each.branches)
     return found
 
 
@@ -163,6 +176,9 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
                 return column.keys.values
             if scalar.id in asked.computed:
                 values = _enumerated(asked.computed[scalar.id], asked)
+                return _by_type(scalar, asked) if values is None else _kept(values, column)
+            if scalar.id in asked.branches:
+                values = _united(asked.branches[scalar.id], asked)
                 return _by_type(scalar, asked) if values is None else _kept(values, column)
             if column.public:
                 return None

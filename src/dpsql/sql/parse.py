@@ -19,15 +19,15 @@ from dpsql.sql.parsing.grammar import require_well_formed
 from dpsql.sql.parsing.operators import OPERATORS
 from dpsql.sql.parsing.reading import Reader
 from dpsql.sql.parsing.refusals import misread
-from dpsql.sql.parsing.select import select
+from dpsql.sql.parsing.select import query
 from dpsql.sql.parsing.text import Prepared, prepared, statements
 from dpsql.sql.parsing.tokens import Tokens, nameless, tokens_of
-from dpsql.sql.syntax import At, Parsed, Select
+from dpsql.sql.syntax import At, Parsed, Query
 
 __all__ = ["parse", "statements"]
 
 MAX_DEPTH: Final = 150
-"""Levels of the parser's tree: later stages walk ours by recursion. Chains of AND and of OR count once."""
+"""Levels of the parser's tree: later stages walk ours by recursion. Chains of AND, of OR and of UNION count once."""
 
 RULES: Final = {**OPERATORS, **CALLS}
 """The expressions that can be asked, by the exact class of the parser's node."""
@@ -38,13 +38,13 @@ def parse(text: str, *, dialect: str) -> Parsed:
     try:
         statement = prepared(text)
         tokens = tokens_of(statement, dialect=dialect)
-        query = _on_a_whole_stack(lambda: _query(statement, tokens, dialect))
+        asked = _on_a_whole_stack(lambda: _query(statement, tokens, dialect))
     except DpsqlError as error:
         raise error.within(text) from None
-    return Parsed(text=text, purpose=statement.purpose, query=query)
+    return Parsed(text=text, purpose=statement.purpose, query=asked)
 
 
-def _on_a_whole_stack(read: Callable[[], Select]) -> Select:
+def _on_a_whole_stack(read: Callable[[], Query]) -> Query:
     """The verdict must not depend on how deep the caller stands: if its stack is short, a thread has a fresh one."""
     try:
         return read()
@@ -57,13 +57,13 @@ def _on_a_whole_stack(read: Callable[[], Select]) -> Select:
         raise _too_deep(None) from None
 
 
-def _query(statement: Prepared, tokens: Tokens, dialect: str) -> Select:
+def _query(statement: Prepared, tokens: Tokens, dialect: str) -> Query:
     tree = _tree(statement, tokens, dialect)
     reader = Reader(rules=RULES, tokens=tokens, selects=tokens.selects())
     _require_shallow(reader, tree)
-    query = select(reader, tree)
+    asked = query(reader, tree)
     require_well_formed(tokens)
-    return query
+    return asked
 
 
 def _tree(statement: Prepared, tokens: Tokens, dialect: str) -> exp.Expr:
@@ -95,7 +95,7 @@ def _require_shallow(reader: Reader, tree: exp.Expr) -> None:
         if depth > MAX_DEPTH:
             raise _too_deep(reader.place(tree))
         for child in node.iter_expressions():
-            same = type(child) is type(node) and type(node) in (exp.And, exp.Or)
+            same = type(child) is type(node) and type(node) in (exp.And, exp.Or, exp.Union)
             left.append((child, depth + (0 if same else 1)))
 
 

@@ -139,7 +139,15 @@ class Rank:
         return (*self.input.columns, self.column)
 
 
-Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union:
+    """All rows of all branches; column i is column i of each branch."""
+
+    branches: tuple[Relation, ...]
+    columns: tuple[Column, ...]
+
+
+Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
@@ -149,6 +157,8 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
             return ()
         case Join():
             return (relation.left, relation.right)
+        case Union():
+            return relation.branches
         case _:
             return (relation.input,)
 
@@ -160,6 +170,8 @@ def over(relation: Relation, change: Callable[[Relation], Relation]) -> Relation
             return relation
         case Join():
             return replace(relation, left=change(relation.left), right=change(relation.right))
+        case Union():
+            return replace(relation, branches=tuple(map(change, relation.branches)))
         case _:
             return replace(relation, input=change(relation.input))
 

@@ -16,6 +16,7 @@ from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
+from dpsql.sql.unions import one_question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,9 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
     Only `readable` tables may be named; the others still lead rows to their owner.
     """
     notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text)
-    source = source_of(parsed.query, NOTHING, notes)
-    outputs = outputs_of(parsed.query, source.scope, notes)
+    query = one_question(parsed.query)
+    source = source_of(query, NOTHING, notes)
+    outputs = outputs_of(query, source.scope, notes)
     return Resolved(
         text=parsed.text,
         purpose=parsed.purpose,
@@ -74,5 +76,5 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
         private_tables=source.tables,
         tables=tuple(notes.tables),
         findings=notes.findings,
-        at=parsed.query.at,
+        at=query.at,
     )

@@ -22,11 +22,14 @@ from dpsql.sql.syntax import (
     Derived,
     Expression,
     From,
+    Identifier,
     Joined,
     JoinKind,
+    Query,
     Select,
     TableName,
 )
+from dpsql.sql.unions import union
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +143,24 @@ def _from(item: From, known: Known, notes: Notes) -> Source:
         case TableName():
             return _table(item, known, notes)
         case Derived():
-            return subquery(item.query, source_of(item.query, known, notes), item.columns, item.alias, notes)
+            return _derived(item.query, item.columns, item.alias, known, notes)
         case Joined():
             return joined(item, _from(item.left, known, notes), _from(item.right, known, notes), notes)
+
+
+def _derived(
+    query: Query, columns: tuple[Identifier, ...], alias: Identifier | None, known: Known, notes: Notes
+) -> Source:
+    """A query that is read as a table."""
+    if isinstance(query, Select):
+        return subquery(query, source_of(query, known, notes), columns, alias, notes)
+    known = _with(query.with_, known)
+    branches = []
+    for branch in query.branches:
+        branches.append(_derived(branch, (), None, known, notes))
+    source = union(query, branches, columns, alias, notes)
+    _resolve_unread(query.with_, known, notes)
+    return source
 
 
 def _table(item: TableName, known: Known, notes: Notes) -> Source:
@@ -150,7 +168,7 @@ def _table(item: TableName, known: Known, notes: Notes) -> Source:
     if len(item.name) == 1 and name.name in known.tables:
         common, before = known.tables[name.name]
         notes.read.add(common.name.at)
-        return subquery(common.query, source_of(common.query, before, notes), common.columns, item.alias or name, notes)
+        return _derived(common.query, common.columns, item.alias or name, before, notes)
     source = scanned(_readable(item, known, notes), notes, at=item.at)
     alias = item.alias.name if item.alias else name.name
     (table,) = source.scope.tables

@@ -21,6 +21,7 @@ from dpsql.sql.syntax import (
     Item,
     Literal,
     Name,
+    Query,
     Select,
     Star,
 )
@@ -43,7 +44,7 @@ def subquery(
     query: Select, source: Source, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
     """What a subquery makes of its source: rows of the same people, computed with, or one row per person."""
-    _require_all_rows(query)
+    require_all_rows(query)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
     if _regroups(query):
@@ -53,15 +54,6 @@ def subquery(
             columns += _projected(item, source.scope, notes, computed)
         for key in query.order_by:
             _resolve_sort_key(key.expression, query.items, len(columns), source.scope, notes)
-    if names:
-        if len(names) != len(columns):
-            raise BadName(
-                f"{len(names)} names for {len(columns)} columns",
-                why="each column of a subquery has one name",
-                fix="name all of them, or none",
-                at=names[0].at,
-            )
-        columns = [replace(column, name=name.name) for column, name in zip(columns, names, strict=True)]
     relation = source.relation
     if computed:
         passed = relation.columns
@@ -73,8 +65,22 @@ def subquery(
                 *(scalar for _, scalar in computed),
             ),
         )
-    table = Table(alias=alias.name if alias else "", columns=tuple(columns))
+    table = Table(alias=alias.name if alias else "", columns=named(tuple(columns), names))
     return replace(source, relation=relation, scope=Scope(tables=(table,)))
+
+
+def named(columns: tuple[Column, ...], names: tuple[Identifier, ...]) -> tuple[Column, ...]:
+    """The columns under the names that are given to them, if any are."""
+    if not names:
+        return columns
+    if len(names) != len(columns):
+        raise BadName(
+            f"{len(names)} names for {len(columns)} columns",
+            why="each column of a subquery has one name",
+            fix="name all of them, or none",
+            at=names[0].at,
+        )
+    return tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))
 
 
 def _projected(item: Item, scope: Scope, notes: Notes, computed: list[tuple[Column, Scalar]]) -> list[Column]:
@@ -143,7 +149,7 @@ def _named(scalar: Scalar, name: str, notes: Notes, computed: list[tuple[Column,
     return column
 
 
-def _require_all_rows(query: Select) -> None:
+def require_all_rows(query: Query) -> None:
     """Nothing is cut off inside."""
     if query.limit is not None or query.offset:
         raise NobodyLeft(

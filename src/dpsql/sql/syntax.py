@@ -101,7 +101,16 @@ class Call:
     at: At = None
 
 
-Expression: TypeAlias = Name | Literal | Star | Call
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among:
+    """x IN (query), (x, y) IN (query); without operands it is EXISTS (query)."""
+
+    operands: tuple[Expression, ...] = ()
+    query: Query
+    at: At = None
+
+
+Expression: TypeAlias = Name | Literal | Star | Call | Among
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +142,7 @@ class TableName:
 class Derived:
     """A subquery in FROM."""
 
-    query: Select
+    query: Query
     alias: Identifier | None = None
     columns: tuple[Identifier, ...] = ()
     at: At = None
@@ -155,13 +164,13 @@ From: TypeAlias = TableName | Derived | Joined
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonTable:
     name: Identifier
-    query: Select
+    query: Query
     columns: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """One SELECT with everything around it. Set operations have no node yet, so they are refused."""
+    """One SELECT with everything around it."""
 
     with_: tuple[CommonTable, ...] = ()
     distinct: bool = False
@@ -175,6 +184,21 @@ class Select:
     limit: int | None = None
     offset: int = 0
     at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionAll:
+    """The rows of two or more queries under one another. The other set operations have no node: they are refused."""
+
+    with_: tuple[CommonTable, ...] = ()
+    branches: tuple[Query, ...]
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    at: At = None
+
+
+Query: TypeAlias = Select | UnionAll
 
 
 class Purpose(Enum):
@@ -194,4 +218,4 @@ class Parsed:
 
     text: str
     purpose: Purpose
-    query: Select
+    query: Query

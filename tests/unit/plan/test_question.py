@@ -50,6 +50,10 @@ SAME = [
     (where("charge > 5 OR ward = 'A'"), where("ward = 'A' OR charge > 5")),
     (where("charge > 5 AND charge > 5"), where("charge > 5")),
     (where("charge > 5"), where("5 < charge")),
+    (
+        "SELECT SUM(x) FROM (SELECT charge AS x, ward FROM visits UNION ALL SELECT age, NULL FROM patients) t",
+        "SELECT SUM(y) FROM (SELECT charge AS y FROM visits UNION ALL SELECT age FROM patients) t",
+    ),
     (where("charge >= 5"), where("5 <= charge")),
     (where("charge = 5"), where("5 = charge")),
     (where("charge <> 5"), where("5 <> charge")),
@@ -80,6 +84,10 @@ def test_what_means_the_same_is_the_same_question(one, other):
 
 
 DIFFERENT = [
+    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits) t"),
+    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT age FROM patients) t"),
+    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT 7 FROM patients) t"),
+    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits WHERE charge > 1) t"),
     where("charge > 5"),
     where("charge >= 5"),
     where("charge < 5"),

@@ -19,7 +19,7 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan
+from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Union
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -277,6 +277,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
                 text="join, row by row" + ", keeping rows without a partner" * relation.outer,
                 children=(source(relation.left, bounded), source(relation.right, bounded)),
             )
+        case Union():
+            return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
         case Group() if set(relation.by) >= set(query.owner) and query.owner:
@@ -286,6 +288,14 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return source(relation.input, bounded)
         case _:
             return Node(text=type(relation).__name__.lower())
+
+
+def _rows_of_all(bounded: Bounded) -> str:
+    """The caps come after the union: they hold for the rows of all branches together."""
+    owner = bounded.query.owner
+    return "all rows of each part" + (
+        f"; what one {unit_name(bounded.query)} adds is capped for all together" * bool(owner)
+    )
 
 
 def _tables(relation: Relation) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dpsql.sql.parsing.tokens import Tokens
 from dpsql.sql.parsing.walking import END, NUMBER, QUOTED, STRING
 
 _AFTER_ITEMS: Final = frozenset(
-    {"FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH", ")", END}
+    {"FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH", "UNION", ")", END}
 )
 
 
@@ -40,10 +40,19 @@ class _Recogniser(Expressions):
     # ---- queries ----------------------------------------------------------------------------------------------------
 
     def query(self) -> None:
-        if self.next() == "(":
-            return self.wrapped(self.query)
         if self.take("WITH"):
             self.several(self.common_table)
+        self.branch()
+        while self.take("UNION"):
+            self.expect("ALL")
+            self.branch()
+        if self.take("ORDER BY"):
+            self.several(self.sort_key)
+        self.rows()
+
+    def branch(self) -> None:
+        if self.next() == "(":
+            return self.wrapped(self.query)
         self.expect("SELECT")
         if not self.take("DISTINCT"):
             self.take("ALL")
@@ -54,12 +63,11 @@ class _Recogniser(Expressions):
             ("GROUP BY", lambda: self.several(self.expression)),
             ("HAVING", self.expression),
             ("WINDOW", lambda: self.several(self.named_window)),
-            ("ORDER BY", lambda: self.several(self.sort_key)),
         )
         for word, clause in clauses:
             if self.take(word):
                 clause()
-        return self.rows()
+        return None
 
     def common_table(self) -> None:
         self.name()

@@ -75,7 +75,12 @@ _SUBQUERY = Lesson(
     "ask the inner question first, about public tables it is free, and write its answer as a literal; a group is "
     "compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER ()",
 )
-_SET_OPERATION = Lesson("A set operation (UNION, INTERSECT, EXCEPT)", NO_RULE, "ask each part by itself, or use CASE")
+_SET_OPERATION = Lesson(
+    "UNION without ALL, INTERSECT or EXCEPT",
+    "whether a row is left depends on rows of other people that are equal to it",
+    "UNION ALL keeps all rows, and SELECT DISTINCT with the person makes equal ones of each person one; people in both "
+    "or in one of two: person IN (SELECT …), person NOT IN (SELECT …)",
+)
 _VALUES = Lesson("VALUES", NO_RULE, "filter with IN (…), or declare a public table")
 _NAMED_ARGUMENT = Lesson("A named argument", NO_RULE, "give the arguments in their order")
 _LIST = Lesson("A list, a map or a struct", NO_RULE, "use plain columns; a list of values goes into x IN (…)")
@@ -187,6 +192,7 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
     ("In", "query"): Lesson(
         "IN with a subquery", _TWO_ANSWERS, "list the values, or join with the table: JOIN t ON x = t.id"
     ),
+    ("Union", "by_name"): Lesson("UNION ALL BY NAME", NO_RULE, "put the columns in the same order in every branch"),
     ("In", "field"): Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)"),
     ("Between", "symmetric"): Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first"),
     ("Limit", "limit_options"): Lesson("LIMIT with a share or ties", _ROWS, "give a number of rows"),

@@ -21,9 +21,11 @@ from dpsql.sql.syntax import (
     Item,
     Joined,
     JoinKind,
+    Query,
     Select,
     SortKey,
     TableName,
+    UnionAll,
 )
 
 _CLAUSES: Final = (
@@ -42,27 +44,54 @@ _CLAUSES: Final = (
 )
 
 
-def select(reader: Reader, node: object) -> Select:
+def query(reader: Reader, node: object) -> Query:
     """One query. Its parts are read in the order they are written, so that each finds its own word SELECT."""
     while type(node) is exp.Subquery:
         node = reader.require_kind(node, exp.Subquery, "this").this
-    query = reader.require_kind(node, exp.Select, *_CLAUSES)
-    common = _common_tables(reader, query.args.get("with_"))
+    return _union_all(reader, node) if isinstance(node, exp.Union) else _select(reader, node)
+
+
+def _union_all(reader: Reader, node: exp.Expr) -> UnionAll:
+    """a UNION ALL b UNION ALL c is one: the parser nests as deeply as the chain is long."""
+    whole = node
+    common = _common_tables(reader, whole.args.get("with_"))
+    branches: list[object] = []
+    while type(node) is exp.Union:
+        around = ("with_", "order", "limit", "offset") if node is whole else ()
+        reader.require_kind(node, exp.Union, "this", "expression", *around)
+        if node.args.get("distinct") is not False:
+            raise construct("Union", at=reader.tokens.word("UNION"))
+        branches.append(node.args["expression"])
+        node = node.this
+    read = tuple(query(reader, branch) for branch in (node, *reversed(branches)))
+    return UnionAll(
+        with_=common,
+        branches=read,
+        order_by=_order_by(reader, whole.args.get("order")),
+        limit=_limit(reader, whole.args.get("limit")),
+        offset=_offset(reader, whole.args.get("offset")),
+        at=reader.tokens.balanced(hull(*(branch.at for branch in read))),
+    )
+
+
+def _select(reader: Reader, node: object) -> Select:
+    found = reader.require_kind(node, exp.Select, *_CLAUSES)
+    common = _common_tables(reader, found.args.get("with_"))
     own = next(reader.selects, None)
     if own is None:
-        raise misread(reader.tokens.text, reader.place(query))
-    reader = replace(reader, windows=_windows(reader, query.args.get("windows") or []))
+        raise misread(reader.tokens.text, reader.place(found))
+    reader = replace(reader, windows=_windows(reader, found.args.get("windows") or []))
     return Select(
         with_=common,
-        distinct=_distinct(reader, query.args.get("distinct")),
-        items=_items(reader, query.expressions, own),
-        from_=_from(reader, query.args.get("from_"), query.args.get("joins") or []),
-        where=_condition(reader, query.args.get("where"), exp.Where),
-        group_by=_group_by(reader, query.args.get("group")),
-        having=_condition(reader, query.args.get("having"), exp.Having),
-        order_by=_order_by(reader, query.args.get("order")),
-        limit=_limit(reader, query.args.get("limit")),
-        offset=_offset(reader, query.args.get("offset")),
+        distinct=_distinct(reader, found.args.get("distinct")),
+        items=_items(reader, found.expressions, own),
+        from_=_from(reader, found.args.get("from_"), found.args.get("joins") or []),
+        where=_condition(reader, found.args.get("where"), exp.Where),
+        group_by=_group_by(reader, found.args.get("group")),
+        having=_condition(reader, found.args.get("having"), exp.Having),
+        order_by=_order_by(reader, found.args.get("order")),
+        limit=_limit(reader, found.args.get("limit")),
+        offset=_offset(reader, found.args.get("offset")),
         at=reader.tokens.query_at(own),
     )
 
@@ -76,7 +105,7 @@ def _common_tables(reader: Reader, node: object) -> tuple[CommonTable, ...]:
         name, columns = _alias(reader, one.args.get("alias"), with_columns=True)
         if name is None:
             raise construct("CTE", at=reader.place(one))
-        tables.append(CommonTable(name=name, columns=columns, query=select(reader, one.this)))
+        tables.append(CommonTable(name=name, columns=columns, query=query(reader, one.this)))
     return tuple(tables)
 
 
@@ -200,9 +229,9 @@ def _derived(reader: Reader, node: exp.Expr) -> From:
         bare = inner.copy()
         bare.set("joins", None)
         return _joined(reader, bare, joins)
-    query = select(reader, inner)
-    at = reader.tokens.balanced(query.at, enclosing=1)
-    return Derived(query=query, alias=alias, columns=columns, at=hull(at, alias.at if alias else None))
+    asked = query(reader, inner)
+    at = reader.tokens.balanced(asked.at, enclosing=1)
+    return Derived(query=asked, alias=alias, columns=columns, at=hull(at, alias.at if alias else None))
 
 
 def _alias(reader: Reader, node: object, *, with_columns: bool) -> tuple[Identifier | None, tuple[Identifier, ...]]:

@@ -102,6 +102,7 @@ _ENDS_OF_LIST: Final = frozenset(
         TokenType.LIMIT,
         TokenType.OFFSET,
         TokenType.FETCH,
+        TokenType.UNION,
     }
 )
 _METHODS: Final = frozenset({TokenType.NATURAL, TokenType.ASOF, TokenType.POSITIONAL})
@@ -162,9 +163,15 @@ class Tokens:
                 yield number
 
     def query_at(self, select: int) -> tuple[int, int]:
-        """From the word SELECT to the end of that query."""
+        """From the word SELECT to the end of that query, or to the word UNION after it."""
         around = self.around[select]
-        return self.at(select, self.closing[around] - 1 if around >= 0 else len(self.tokens) - 1)
+        end = self.closing[around] if around >= 0 else len(self.tokens)
+        unions = (n for n in range(select, end) if self.around[n] == around and self._is_union(n))
+        return self.at(select, next(unions, end) - 1)
+
+    def _is_union(self, number: int) -> bool:
+        before = self.tokens[number - 1].token_type
+        return self.tokens[number].token_type is TokenType.UNION and before not in (TokenType.DOT, TokenType.ALIAS)
 
     def items(self, select: int) -> list[tuple[int, int]]:
         """The columns of the SELECT list after the word SELECT, as the numbers of their first and last tokens."""
@@ -343,7 +350,9 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
         before = found.tokens[number - 1].token_type if number else None
         at = (token.start, token.end + 1)
         if kind in _SET_OPERATIONS and before not in (TokenType.DOT, TokenType.STAR):  # * EXCEPT (…) is another thing
-            raise unsupported(SET_OPERATION, at=at)
+            after = found.tokens[number + 1].token_type if number + 1 < len(found.tokens) else None
+            if (kind, after) != (TokenType.UNION, TokenType.ALL):
+                raise unsupported(SET_OPERATION, at=at)
         if before is TokenType.ALIAS and token.text in SIGNS_READ - {"("}:
             raise misread(found.text, at, what="AS needs a name")
         if before is TokenType.ALIAS and token.text.upper() == "PRIVATE" and number + 1 in found.closing:
