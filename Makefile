@@ -26,10 +26,10 @@ format: $(READY)             ## rewrite the layout, fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-audit: $(READY)              ## the golden vectors, and random statements: SENTENCES of them, from SEED
+audit: $(READY)              ## golden vectors, TPC-H, and random statements: SENTENCES of them, from SEED
 	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
 	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
-	  $(BIN)/python -m pytest -n auto tests/system/test_sentences.py
+	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

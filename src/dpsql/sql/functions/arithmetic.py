@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final
@@ -25,18 +26,22 @@ from dpsql.sql.intervals import INT64, Interval, integers, rounded, typed
 from dpsql.sql.scalars import Apply, Constant, Scalar
 
 _LOWEST: Final = -(2**63)
+_LEAST: Final = Fraction(1, 10**30)
+"""Literals beyond 30 digits are left to doubles, so that no result leaves them."""
 
 
 # ---- types ----------------------------------------------------------------------------------------------------------
 
 
-def _whole_or_double(exact: Callable[[Interval, Interval], Interval]) -> Callable[[Request], Scalar]:
+def _whole_or_double(
+    exact: Callable[[Interval, Interval], Interval], of_constants: Callable[[Fraction, Fraction], Fraction]
+) -> Callable[[Request], Scalar]:
     """Two numbers. Whole numbers stay whole if their result is proved to fit; else both become DOUBLE."""
 
     def rule(request: Request) -> Scalar:
         left, right = numbers(request, counted(request, 2, 2))
         if left.type is SqlType.DOUBLE:
-            return request.result((left, right), SqlType.DOUBLE)
+            return _of_decimals(left, right, of_constants) or request.result((left, right), SqlType.DOUBLE)
         for sides in ((left, right), tuple(_moved_inside(request, side) for side in (left, right))):
             ranges = [typed(request.proved(side), SqlType.INTEGER) for side in sides]
             if exact(*ranges).within(INT64):
@@ -44,6 +49,15 @@ def _whole_or_double(exact: Callable[[Interval, Interval], Interval]) -> Callabl
         return request.result((to_double(left), to_double(right)), SqlType.DOUBLE)
 
     return rule
+
+
+def _of_decimals(left: Scalar, right: Scalar, exact: Callable[[Fraction, Fraction], Fraction]) -> Constant | None:
+    """Two literals: decimals are exact, as in the engine. In doubles 0.06 + 0.01 would be less than 0.07."""
+    values = [side.value for side in (left, right) if isinstance(side, Constant)]
+    found = [Fraction(each) for each in values if isinstance(each, int | Fraction) and not isinstance(each, bool)]
+    if len(found) < 2 or any(each and not _LEAST < abs(each) < 1 / _LEAST for each in found):
+        return None
+    return Constant(exact(*found), SqlType.DOUBLE)
 
 
 def _moved_inside(request: Request, side: Scalar) -> Scalar:
@@ -62,7 +76,7 @@ def _add(request: Request) -> Scalar:
     if left.type is SqlType.INTEGER and right.type is SqlType.DATE and not is_null(right):
         return _days_later(right, left)
     _no_times(request)
-    return _whole_or_double(Interval.add)(request)
+    return _whole_or_double(Interval.add, operator.add)(request)
 
 
 def _sub(request: Request) -> Scalar:
@@ -75,7 +89,7 @@ def _sub(request: Request) -> Scalar:
         later, earlier = unified(request, (left, right))
         return Apply("date_diff", (Constant("day", SqlType.TEXT), earlier, later), SqlType.INTEGER)
     _no_times(request)
-    return _whole_or_double(Interval.sub)(request)
+    return _whole_or_double(Interval.sub, operator.sub)(request)
 
 
 def _days_later(day: Scalar, number: Scalar) -> Scalar:
@@ -235,7 +249,7 @@ ARITHMETIC: Final = (
         name="mul",
         usage="a * b",
         summary="Product. Whole numbers that might leave 64 bits are multiplied as DOUBLE.",
-        typed=_whole_or_double(Interval.mul),
+        typed=_whole_or_double(Interval.mul, operator.mul),
         range=_mul_range,
         forms={"duckdb": infix("*")},
         passes=(0, 1),

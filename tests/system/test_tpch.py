@@ -1,0 +1,109 @@
+"""TPC-H with protected customers: the page says what holds, and what is answered is right.
+
+The data are built at the scale DPSQL_TPCH_SCALE, 0.01 unless set.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.session.noisy import Noisy
+from dpsql.testing.noiseless import without_noise
+
+ROOT = Path(__file__).parent.parent.parent
+AT_LEAST = 17
+"""Questions that are answered; a change that refuses one of them is noticed."""
+
+
+@cache
+def tool():
+    spec = importlib.util.spec_from_file_location("tpch", ROOT / "tools" / "tpch.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tpch"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SCALE = os.environ.get("DPSQL_TPCH_SCALE", tool().SMALL)
+
+
+@cache
+def folder():
+    """A folder for this process, removed when it ends."""
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def opened():
+    """An analyst, and a copy of the database for plain SQL."""
+    place = Path(folder().name)
+    tool().build(place, scale=SCALE)
+    shutil.copy(place / "tpch.duckdb", place / "plain.duckdb")
+    return tool().opened(place), duckdb.connect(place / "plain.duckdb", read_only=True)
+
+
+@cache
+def verdicts():
+    return [tool().verdict(question, opened()[0]) for question in tool().questions()]
+
+
+def test_there_are_22_of_them():
+    assert [question.number for question in tool().questions()] == list(range(1, 23))
+    assert all(bool(question.how) == bool(question.adapted) for question in tool().questions())
+
+
+def test_the_page_says_which_are_answered():
+    assert tool().PAGE.read_text(encoding="utf-8") == tool().page(verdicts()), "python tools/tpch.py --write"
+
+
+def test_most_of_them_are_answered():
+    assert sum(each.text is not None for each in verdicts()) >= AT_LEAST
+
+
+@pytest.mark.parametrize("question", tool().questions(), ids=lambda each: f"{each.number} {each.title}")
+def test_without_noise_the_answer_is_that_of_plain_sql(question):
+    analyst, plain = opened()
+    text = verdicts()[question.number - 1].text
+    if text is None:
+        assert question.adapted, "a question that is refused has a text for the day it is not"
+        return
+    ours = [tuple(row) for row in without_noise(analyst, text)]
+    theirs = plain.execute(text.replace("PRIVATE ", "")).fetchall()
+    assert list(differences(ours, theirs)) == []
+    assert theirs
+
+
+def differences(ours, theirs):
+    """Rows by what is not noisy in them: public groups that nobody is in appear too, with zeros."""
+    (width,) = {len(row) for row in ours}
+    numbers = [place for place in range(width) if isinstance(ours[0][place], Noisy)]
+    found = {key(row, numbers): row for row in ours}
+    for row in theirs:
+        mine = found.pop(key(row, numbers), None)
+        if mine is None or not all(close(mine[place], row[place]) for place in numbers):
+            yield mine, row
+    for row in found.values():
+        if any(row[place].value for place in numbers if row[place].weights is not None):
+            yield row, "nobody is in it"
+
+
+def key(row, numbers):
+    return tuple(cell for place, cell in enumerate(row) if place not in numbers)
+
+
+def close(ours, theirs):
+    """Counts exactly, sums and averages up to the grain: about a millionth of the bounds."""
+    if theirs is None:
+        return True
+    if isinstance(theirs, int):
+        return ours.value == theirs
+    return abs(float(ours.value) - float(theirs)) <= 1e-6 * abs(float(theirs)) + 1e-5 * (ours.margin or 0)
