@@ -11,6 +11,7 @@ from planters import (
     all_groups,
     any_number_of_values,
     branch_without_owner,
+    conversions_seen_through,
     form,
     fractions_added_up,
     grouped_by_collation,
@@ -36,9 +37,11 @@ from planters import (
     person_left_out,
     price_not_shared,
     printed,
+    privacy_of_the_name,
     private_passes_for_public,
     public_rows_kept,
     sum_without_zero,
+    tied_by_name,
     wrong_owner,
     zero_groups_missing,
 )
@@ -60,6 +63,8 @@ class Bug:
     """What the audit says when `seal` does not look."""
     people: tuple[int, ...] = (41, 43, 44)
     options: Mapping[str, object] = field(default_factory=dict)
+    refused: str | None = None
+    """The code with which the question is refused where the bug is not."""
 
     def __str__(self) -> str:
         return self.title
@@ -188,6 +193,38 @@ BUGS = [
         seal=True,
         audit=TOO_FAR,
         options={"rows": 4},
+    ),
+    Bug(
+        title="a join on converted people",
+        plant=conversions_seen_through,
+        sql="SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id::BOOLEAN = b.patient_id::BOOLEAN",
+        seal=True,
+        audit=TOO_FAR,
+        refused="DP303",
+        options={"rows": 5000},
+    ),
+    Bug(
+        title="a join on people as text",
+        plant=conversions_seen_through,
+        sql="SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id::VARCHAR = b.patient_id::VARCHAR",
+        seal=True,
+        refused="DP303",
+    ),
+    Bug(
+        title="a column called like the person ties two people",
+        plant=tied_by_name,
+        sql="SELECT COUNT(*) FROM (SELECT ward_id AS patient_id FROM visits) a JOIN visits b USING (patient_id)",
+        seal=True,
+        audit=TOO_FAR,
+        refused="DP303",
+        people=(1, 2, 3, 4),
+        options={"rows": 10},
+    ),
+    Bug(
+        title="a common table called like a public one",
+        plant=privacy_of_the_name,
+        sql="WITH wards AS (SELECT * FROM visits) SELECT COUNT(*) FROM wards",
+        seal=True,
     ),
     Bug(
         title="a sum that cannot be zero",

@@ -235,6 +235,60 @@ def owners_not_equated(patch):
     patch.setattr(joins, "_within_one_person", lambda scalar, left, right: scalar)
 
 
+def conversions_seen_through(patch):
+    """CAST(a.person AS …) = CAST(b.person AS …) passes for equal owners, and nothing else equates them."""
+    honest = joins.equated
+
+    def planted(part, left, right):
+        sides = tuple(
+            side.arguments[0] if isinstance(side, Apply) and side.function.startswith("to_") else side
+            for side in part.arguments
+        )
+        return honest(replace(part, arguments=sides), left, right)
+
+    patch.setattr(joins, "equated", planted)
+    owners_not_equated(patch)
+
+
+def tied_by_name(patch):
+    """A column that is called like the person passes for the person, and nothing else equates the owners."""
+    honest = joins._tied
+
+    def planted(scalar, left, right, notes):
+        for side in (left, right):
+            for table in side.scope.tables:
+                for column in table.columns:
+                    if column.name == "patient_id":
+                        notes.know(replace(notes.columns[column.id], origin=(side.tables[0], column.name)))
+        return honest(scalar, left, right, notes)
+
+    patch.setattr(joins, "_tied", planted)
+    owners_not_equated(patch)
+
+
+def privacy_of_the_name(patch):
+    """A common table that is called like a public table passes for it."""
+    honest = sources._table
+
+    def planted(item, known, notes):
+        source = honest(item, known, notes)
+        declared = notes.catalog.policy.tables.get(item.name[-1].name)
+        return replace(source, private=False, owner=()) if declared is not None and declared.public else source
+
+    patch.setattr(sources, "_table", planted)
+
+
+def tables_hide_common_tables(patch):
+    """A name means the declared table, although a common table of that name is nearer."""
+    honest = sources._table
+
+    def planted(item, known, notes):
+        declared = len(item.name) == 1 and item.name[0].name in notes.readable
+        return honest(item, sources.NOTHING if declared else known, notes)
+
+    patch.setattr(sources, "_table", planted)
+
+
 def private_passes_for_public(patch):
     honest = scans._scan
 
