@@ -117,6 +117,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM patients) t",
     ),
     (
+        "Subqueries that group public rows",
+        "What follows from public tables is public: joined with people, and a list of groups.",
+        "SELECT COUNT(*) FROM visits v, (SELECT AVG(id) AS middle FROM wards) t WHERE v.ward_id > t.middle",
+    ),
+    (
         "FILTER (WHERE …)",
         "On every aggregate.",
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE flu) FROM patients",

@@ -271,7 +271,8 @@ def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:
     columns = {number: query.findings.columns[number] for number in sorted(columns_of(argument))}
     open_ = {n: each for n, each in columns.items() if each.type in NUMERIC and not each.declared.bounded}
     limited = functions.interval_of(argument, lambda n: _EXAMPLE if n in open_ else columns[n].declared)
-    return tuple(column.name for column in open_.values()) if limited.bounded else ()
+    named = all(column.name for column in open_.values())  # what a subquery computes may have a name there only
+    return tuple(column.name for column in open_.values()) if limited.bounded and named else ()
 
 
 _EXAMPLE: Final = Interval(Fraction(0), Fraction(1000))

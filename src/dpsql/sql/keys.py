@@ -78,11 +78,15 @@ class _Asked:
     """Of a column of UNION ALL, the columns that stand under one another in it."""
     max_keys: int
 
-    def over_tables(self, scalar: Scalar) -> Scalar:
-        """The expression with computed columns replaced by what they stand for, unless that grows out of hand."""
+    def over_tables(self, scalar: Scalar, *, given: frozenset[int] = frozenset()) -> Scalar:
+        """The expression with computed columns replaced by what they stand for, unless that grows out of hand.
+
+        Columns that are `given` stay.
+        """
+        computed = {number: each for number, each in self.computed.items() if number not in given}
         spelled = scalar
-        while columns_of(spelled) & self.computed.keys():
-            spelled = substituted(spelled, self.computed)
+        while columns_of(spelled) & computed.keys():
+            spelled = substituted(spelled, computed)
             if sum(1 for _ in walk(spelled)) > _LONGEST:
                 return scalar
         return spelled
@@ -253,14 +257,24 @@ def _by_type(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
 
 
 def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
-    """All values of an expression over the columns of one public table, in the rows that filters on it leave."""
-    expression, relation = asked.over_tables(key.expression), asked.query.relation
-    conditions = [asked.over_tables(condition) for condition in _conditions(relation)]
-    for scan in (each for each in _below(relation) if isinstance(each, Scan) and not each.private):
-        ids = {column.id for column in scan.columns}
-        own = [condition for condition in conditions if columns_of(condition) and columns_of(condition) <= ids]
-        if columns_of(expression) and columns_of(expression) <= ids:
-            rows = Filter(input=scan, condition=inner.all_of(*own), columns=scan.columns) if own else scan
-            values = Project(input=rows, columns=(key.column,), expressions=(expression,))
-            return KeyTable(relation=Group(input=values, by=(key.column.id,), columns=(key.column,), totals=()))
+    """All values of an expression over the columns of public rows, of those that filters on them leave."""
+    relation = asked.query.relation
+    conditions = list(_conditions(relation))
+    for public in _public_below(relation):
+        ids = frozenset(column.id for column in public.columns)
+        expression = asked.over_tables(key.expression, given=ids)
+        if not columns_of(expression) or not columns_of(expression) <= ids:
+            continue
+        spelled = [asked.over_tables(condition, given=ids) for condition in conditions]
+        own = [condition for condition in spelled if columns_of(condition) and columns_of(condition) <= ids]
+        rows = Filter(input=public, condition=inner.all_of(*own), columns=public.columns) if own else public
+        values = Project(input=rows, columns=(key.column,), expressions=(expression,))
+        return KeyTable(relation=Group(input=values, by=(key.column.id,), columns=(key.column,), totals=()))
     return None
+
+
+def _public_below(relation: Relation) -> Iterator[Relation]:
+    """The largest parts of the query that read public tables alone, and everything inside them."""
+    for each in _below(relation):
+        if all(not scan.private for scan in _below(each) if isinstance(scan, Scan)):
+            yield each

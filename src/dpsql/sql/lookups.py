@@ -39,7 +39,13 @@ def met_once(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) 
 
 
 def _keys(public: Relation, matched: frozenset[int], notes: Notes) -> Iterator[Ids]:
-    """Keys of the one public table below, all of whose columns are matched: enforced by the engine, or declared."""
+    """Keys of the one public table below, all of whose columns are matched: enforced by the engine, or declared.
+
+    Groups have what they are grouped by.
+    """
+    grouped = _group(public)
+    if grouped is not None and grouped.by and matched.issuperset(grouped.by):
+        yield grouped.by
     scans = _scans(public)
     if len(scans) != 1:
         return
@@ -55,12 +61,19 @@ def _scans(relation: Relation) -> list[Scan]:
     match relation:
         case Scan():
             return [relation]
-        case Filter() | Project():
+        case Filter() | Project() | Group():
             return _scans(relation.input)
         case Join():
             return [*_scans(relation.left), *_scans(relation.right)]
         case _:
             return []
+
+
+def _group(relation: Relation) -> Group | None:
+    """The groups that the rows are, perhaps filtered and computed with."""
+    while isinstance(relation, Filter | Project):
+        relation = relation.input
+    return relation if isinstance(relation, Group) else None
 
 
 def _one_row_for_each(public: Relation, key: Ids) -> Group:

@@ -1,4 +1,5 @@
-"""A subquery that groups by the person: its rows are still rows of people, each computed from one person's rows.
+"""A subquery that groups by the person: its rows are still rows of people, each computed from one person's rows. And
+one that groups public rows: nobody is in them, before and after.
 
     rows with an owner ─▶ keys ─▶ one row per person and keys ─▶ HAVING ─▶ outputs
 
@@ -52,11 +53,16 @@ class _Own:
 
 
 def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relation:
-    """One row per person and keys: the owner, the keys of GROUP BY and every aggregate, each in its own column."""
+    """One row per person and keys: the owner, the keys of GROUP BY and every aggregate, each in its own column.
+
+    Public rows have no owner; what is computed from them is public.
+    """
     owner = tuple(notes.columns[number] for number in source.owner)
     whose, others = _split(outputs.keys, notes)
-    known = inner.all_of(*(inner.known(_ref(column)) for column in owner))
-    rows: Relation = Filter(input=source.relation, condition=known, columns=source.relation.columns)
+    rows = source.relation
+    if owner:
+        known = inner.all_of(*(inner.known(_ref(column)) for column in owner))
+        rows = Filter(input=rows, condition=known, columns=rows.columns)
     keys = tuple(key.column for key in others)
     rows = _with(rows, keys, tuple(key.expression for key in others))
     own = [_own(aggregate, _cap(source, notes, grouped=bool(others)), notes) for aggregate in outputs.aggregates]
@@ -77,7 +83,7 @@ def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relatio
     )
     return Project(
         input=narrowed,
-        columns=(*kept, *(notes.know(each.column) for each in own)),
+        columns=(*kept, *(notes.know(replace(each.column, public=not source.private)) for each in own)),
         expressions=(*map(_ref, kept), *(each.value for each in own)),
     )
 
@@ -103,7 +109,7 @@ def _cap(source: Source, notes: Notes, *, grouped: bool) -> int | None:
     """How many rows of one person count, where every table says so: a bound for what is asked about a person."""
     caps = [notes.catalog.policy.tables[name].rows_that_count(grouped=grouped) for name in source.tables]
     known = [cap for cap in caps if cap is not None]
-    return max(known) if len(known) == len(caps) else None
+    return max(known) if known and len(known) == len(caps) else None
 
 
 def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
@@ -111,7 +117,7 @@ def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
     if function not in OWN_AGGREGATES or (aggregate.distinct and function != "count") or len(aggregate.arguments) > 1:
         raise NotSupported(
             f"{name} is not available inside a subquery",
-            why="what is asked about each person must not depend on the order of their rows",
+            why="what is asked inside must not depend on the order of rows",
             fix=f"use {', '.join(each.upper() for each in OWN_AGGREGATES)} there, COUNT(DISTINCT x) too",
             at=aggregate.at,
         )

@@ -105,14 +105,17 @@ def _regroups(query: Select) -> bool:
 
 
 def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[Column], list[tuple[Column, Scalar]]]:
-    """GROUP BY the person, or SELECT DISTINCT with the person: one row per person and whatever else is grouped by."""
+    """GROUP BY the person, or SELECT DISTINCT with the person: one row per person and whatever else is grouped by.
+
+    Groups of public rows are public rows.
+    """
     query = replace(query, items=tuple(expanded(query.items, source.scope)))
     by = query.group_by
     if query.distinct and not by:
         by = tuple(item.expression for item in query.items)
         query = replace(query, group_by=by, distinct=False)
     grouped = tuple(meant(expression, query.items, source.scope) for expression in by)
-    if query.distinct or not source.owner or not _holds_person(grouped, source, notes):
+    if query.distinct or (source.private and not (source.owner and _holds_person(grouped, source, notes))):
         raise _regrouped(query, by, source, notes)
     outputs = outputs_of(query, source.scope, notes, inside_person=True)
     _require_no_windows(outputs, query)
@@ -166,11 +169,12 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
     person = notes.catalog.policy.person.name
     grouped = tuple(meant(expression, query.items, source.scope) for expression in by)
     if _holds_person(grouped, source, notes) or not source.private:
-        rows = f"rows that stay one {person}'s" if source.private else "public rows"
         return NotSupported(
-            f"{word} inside a subquery is not available",
-            why=f"groups of {rows} are safe, but no rule bounds what the outer query makes of them yet",
-            fix="aggregate once, in the outer query; filter and compute inside",
+            f"{word} beside GROUP BY inside a subquery is not available"
+            if query.distinct
+            else f"{word} inside a subquery is not available here",
+            why="no rule names it",
+            fix="GROUP BY makes rows different already: leave DISTINCT out, or filter and compute in one more subquery",
             at=query.at,
         )
     return NobodyLeft(

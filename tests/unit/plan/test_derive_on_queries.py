@@ -1,6 +1,7 @@
 """Statements the rewriter makes of real queries: the reach by hand, and people removed from a real DuckDB."""
 
 import random
+from dataclasses import replace
 from datetime import date
 
 import duckdb
@@ -10,11 +11,13 @@ from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import EngineColumn, EngineTable, Mode
 from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, Move, Moves, derive
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.emit import statement_text
 from dpsql.sql.parse import parse
+from dpsql.sql.relations import Group, over
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import filled, rewrite
 
@@ -167,6 +170,32 @@ def test_change_one():
     assert reach_of(measurement, CHANGE_ONE) == moves((12, 36), (240, 16200), keys=2)  # (20+10)·3 = 90: 2 · 90²
     _, alone = statements("SELECT SUM(charge) FROM visits", CHANGE_ONE)
     assert reach_of(alone, CHANGE_ONE) == moves((120, 14400))
+
+
+PUBLIC_GROUPS = "SELECT COUNT(*) FROM visits v JOIN (SELECT ward, {} FROM wards GROUP BY ward) w ON v.ward = w.ward"
+
+
+def test_groups_of_public_rows_are_public():
+    """At most 4 rows of a person, however many groups they meet."""
+    _, measurement = statements(PUBLIC_GROUPS.format("MAX(floor) AS top, SUM(floor) AS s, COUNT(*) AS n"))
+    assert reach_of(measurement) == moves((4, 16))
+
+
+@pytest.mark.parametrize("function", ["avg", "median", "var_pop", "sum_distinct", "first", "sum"])
+def test_public_totals_that_depend_on_the_order_of_rows_are_refused(function):
+    _, measurement = statements(PUBLIC_GROUPS.format("SUM(floor) AS s") + " WHERE w.s > 3")
+
+    def planted(relation):
+        changed = over(relation, planted)
+        if not isinstance(changed, Group):
+            return changed
+        totals = (replace(each, function=function) if each.function == "own_sum" else each for each in changed.totals)
+        return replace(changed, totals=tuple(totals))
+
+    spoiled = replace(measurement, relation=planted(measurement.relation))
+    assert spoiled != measurement
+    with pytest.raises(InternalError, match="in an order that nothing settles"):
+        reach_of(spoiled)
 
 
 @pytest.fixture

@@ -92,3 +92,17 @@ def test_the_order_of_rows_changes_no_sum_of_fractions():
 def test_what_has_no_rule_is_refused(expression):
     with pytest.raises(NotSupported):
         resolved(f"SELECT COUNT(*) FROM (SELECT person, {expression} AS x FROM visits GROUP BY person) t")
+
+
+def test_what_is_computed_from_public_rows_is_public_and_has_no_owner():
+    query = resolved(
+        "SELECT n, region, COUNT(*) FROM (SELECT region, COUNT(*) AS n FROM wards GROUP BY region) t GROUP BY 1, 2"
+    )
+    assert not query.private
+    assert query.owner == ()
+    assert all(key.column.public for key in query.keys)
+    beside = resolved(
+        "SELECT MAX(n) FROM visits v JOIN (SELECT region, COUNT(*) AS n FROM wards GROUP BY region) t ON v.ward = t.n"
+    )
+    assert beside.private
+    assert len(beside.owner) == 1

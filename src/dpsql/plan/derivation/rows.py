@@ -255,6 +255,8 @@ def of_group(relation: Group, state: State) -> State:
     if isinstance(state, Totals):
         raise refused("totals of totals")
     if isinstance(state, Public):
+        for total in relation.totals:
+            _require_settled(total, state)
         types = {column.id: column.type for column in relation.columns}
         return Public(types=types, distinct=frozenset(by), most=state.most if by else 1)
     if isinstance(state, Pending):
@@ -265,6 +267,15 @@ def of_group(relation: Group, state: State) -> State:
         raise refused("a total with a filter of its own")
     inside = bool(state.owner) and all(part & frozenset(by) for part in state.owner)
     return _per_unit(relation, totals, state) if inside else _across_units(relation, totals, state)
+
+
+def _require_settled(total: Total, state: Public) -> None:
+    """The same in every order of the rows: else people's rows would meet now one value, now another."""
+    argument = total.argument
+    type_ = state.types.get(argument.id) if isinstance(argument, ColumnRef) else argument.type if argument else None
+    if total.function in _SETTLED or (total.function == "own_sum" and type_ is SqlType.INTEGER):
+        return
+    raise refused(f"{total.function} of public rows, in an order that nothing settles")
 
 
 def _per_unit(relation: Group, totals: Mapping[int, Total], state: Owned) -> Owned:
@@ -332,6 +343,7 @@ def _no_total(total: Total, _state: Owned, _by: Ids) -> Range:
 
 _TOTALS: Final = {"sum": _total_sum, "count": _total_count, "count_of": _total_count, "count_distinct": _total_count}
 _EXTREMES: Final = ("own_min", "own_max")
+_SETTLED: Final = ("count", "count_of", "count_distinct", "min", "max", *_EXTREMES)
 _PER_UNIT: Final = {**_TOTALS, "own_sum": _own_sum, **dict.fromkeys(_EXTREMES, _own_extreme)}
 """Inside one unit nothing is released yet, and the smallest of its values is a function of them."""
 

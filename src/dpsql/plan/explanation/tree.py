@@ -19,7 +19,7 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Union
+from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Union, inputs
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -279,6 +279,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             )
         case Union():
             return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
+        case Group() if not _reads_people(relation):
+            return Node(text="groups of public rows", children=(source(relation.input, bounded),))
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
         case Group() if set(relation.by) >= set(query.owner) and query.owner:
@@ -296,6 +298,10 @@ def _rows_of_all(bounded: Bounded) -> str:
     return "all rows of each part" + (
         f"; what one {unit_name(bounded.query)} adds is capped for all together" * bool(owner)
     )
+
+
+def _reads_people(relation: Relation) -> bool:
+    return relation.private if isinstance(relation, Scan) else any(map(_reads_people, inputs(relation)))
 
 
 def _tables(relation: Relation) -> Iterator[str]:
