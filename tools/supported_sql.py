@@ -97,6 +97,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT COUNT(*), COUNT(v.charge) FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id",
     ),
     (
+        "LEFT JOIN, RIGHT JOIN that keep public rows",
+        "Their columns are the groups, with a noisy 0 where nobody is; what is counted is a column of people's rows.",
+        "SELECT w.name, COUNT(v.ward_id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY w.name",
+    ),
+    (
         "Subqueries in FROM, WITH",
         "That filter, join and compute row by row.",
         "WITH high AS (SELECT charge FROM visits WHERE points > 0) SELECT SUM(charge) FROM high",

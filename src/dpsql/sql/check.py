@@ -17,6 +17,7 @@ from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OneP
 from dpsql.sql import functions
 from dpsql.sql.call_text import call_text
 from dpsql.sql.joins import tie_of
+from dpsql.sql.kept_rows import public_rows_only_as_groups
 from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.parse import parse
@@ -282,6 +283,7 @@ RULES: Final[tuple[Rule, ...]] = (
     rows_protected_alone,
     one_person_per_row,
     no_rows,
+    public_rows_only_as_groups,
     hidden_stays_hidden,
     known_aggregates,
     comparable_keys,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
@@ -15,7 +16,7 @@ from dpsql.sql.lookups import Pair, equated, met_once
 from dpsql.sql.notes import Meeting, Notes, Role
 from dpsql.sql.relations import Column, Join
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
-from dpsql.sql.scans import Source, all_equal
+from dpsql.sql.scans import Kept, Source, all_equal
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
 
@@ -41,11 +42,42 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
     source = met(parts, left, right, notes, item.at)
     source = replace(source, scope=scope)
-    return source if item.kind is JoinKind.INNER else _kept(item, source, left, right, notes)
+    if item.kind is JoinKind.INNER:
+        return source
+    kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
+    if other.private and not kept.private:
+        return replace(source, kept=_kept_public(item, kept, other, parts))
+    return _kept(item, source, left, right, notes)
+
+
+def _kept_public(item: Joined, kept: Source, other: Source, parts: Parts) -> Kept:
+    """Public rows without anybody are groups in which the aggregates of people are of nothing: the pairs are enough."""
+    equal = [pair[1] for part, _ in parts if (pair := equated(part, kept, other)) is not None]
+    return Kept(
+        relation=kept.relation,
+        missing=frozenset(column.id for column in other.relation.columns),
+        counted=next((name for number in equal if (name := _written(number, other.scope))), None),
+        at=item.at,
+    )
+
+
+def _written(number: int, scope: Scope) -> str | None:
+    """A name for the column that needs no quotes."""
+    for table in scope.tables:
+        for column in table.columns:
+            if column.id == number and _PLAIN.fullmatch(table.alias) and _PLAIN.fullmatch(column.name):
+                return f"{table.alias}.{column.name}"
+    return None
+
+
+_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 
 def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Source:
     """The pairs of rows for which all parts of a condition are true; without parts, all pairs."""
+    for side in (left, right):
+        if side.kept is not None:
+            raise kept_elsewhere("joined again", side.kept.at)
     scalar = _all_of([part for part, _ in parts])
     tied = _tied(scalar, left, right, notes)
     notes.use(Role.JOIN, scalar, at)
@@ -96,14 +128,6 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
     """A row without a partner must be somebody's."""
     if item.kind is JoinKind.INNER:
         return
-    kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
-    if other.private and not kept.private:
-        raise NotSupported(
-            f"a {item.kind.value.upper()} JOIN that keeps public rows without anybody",
-            why="a row that nobody is in has no owner, and whether it is there would tell about people",
-            fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is",
-            at=item.at,
-        )
     if left.by_row or right.by_row or (item.kind is JoinKind.RIGHT and item.using):
         raise NotSupported(
             f"this {item.kind.value.upper()} JOIN is not available",
@@ -111,6 +135,16 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
             fix="use JOIN … ON, or write a RIGHT JOIN with USING as a LEFT JOIN",
             at=item.at,
         )
+
+
+def kept_elsewhere(what: str, at: At) -> NotSupported:
+    """Public rows that are kept without anybody are groups of the query they stand in, and nothing else."""
+    return NotSupported(
+        f"public rows that an outer join keeps without anybody are {what}",
+        why="such a row has no owner, and what is made of it elsewhere would tell whether people are behind it",
+        fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is",
+        at=at,
+    )
 
 
 def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:

@@ -18,10 +18,12 @@ from dpsql.catalog.types import SqlType
 from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
 from dpsql.sql.key_refusals import require_private
+from dpsql.sql.missing import where_conditions
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column, Filter, Group, Join, Project, Relation, Scan, Union, inputs
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
+from dpsql.sql.scans import Kept
 from dpsql.sql.stretches import stretch_of
 
 
@@ -34,9 +36,23 @@ class KeyList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyTable:
-    """Public: the values of an expression over one public table."""
+    """Public: the values of an expression over public rows."""
 
-    relation: Relation
+    rows: Relation
+    column: Column
+    expression: Scalar
+
+    @property
+    def relation(self) -> Relation:
+        """Each value once."""
+        return combinations((self,))
+
+
+def combinations(tables: Sequence[KeyTable]) -> Relation:
+    """The different combinations of several expressions over the same public rows."""
+    columns = tuple(table.column for table in tables)
+    values = Project(input=tables[0].rows, columns=columns, expressions=tuple(table.expression for table in tables))
+    return Group(input=values, by=tuple(column.id for column in columns), columns=columns, totals=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,8 @@ def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     asked = _Asked(
         query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
     )
+    if query.kept is not None and (kept := _kept_keys(key, query.kept, asked)) is not None:
+        return kept
     values = _listed_in_query(key.expression, asked)
     table = _public_table(key, asked)
     if values is None and table is not None and key.expression.type is SqlType.INTEGER:
@@ -266,11 +284,25 @@ def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
         if not columns_of(expression) or not columns_of(expression) <= ids:
             continue
         spelled = [asked.over_tables(condition, given=ids) for condition in conditions]
-        own = [condition for condition in spelled if columns_of(condition) and columns_of(condition) <= ids]
-        rows = Filter(input=public, condition=inner.all_of(*own), columns=public.columns) if own else public
-        values = Project(input=rows, columns=(key.column,), expressions=(expression,))
-        return KeyTable(relation=Group(input=values, by=(key.column.id,), columns=(key.column,), totals=()))
+        return KeyTable(rows=_left_by(spelled, public), column=key.column, expression=expression)
     return None
+
+
+def _left_by(conditions: Iterable[Scalar], public: Relation) -> Relation:
+    """The public rows that the conditions on them alone leave."""
+    ids = {column.id for column in public.columns}
+    own = [condition for condition in conditions if columns_of(condition) and columns_of(condition) <= ids]
+    return Filter(input=public, condition=inner.all_of(*own), columns=public.columns) if own else public
+
+
+def _kept_keys(key: GroupKey, kept: Kept, asked: _Asked) -> KeyTable | None:
+    """Rows that an outer join keeps are left out by WHERE, and not by what they are joined on."""
+    ids = frozenset(column.id for column in kept.relation.columns)
+    expression = asked.over_tables(key.expression, given=ids)
+    if not columns_of(expression) or not columns_of(expression) <= ids:
+        return None
+    rows = _left_by(where_conditions(asked.query.relation), kept.relation)
+    return KeyTable(rows=rows, column=key.column, expression=expression)
 
 
 def _public_below(relation: Relation) -> Iterator[Relation]:

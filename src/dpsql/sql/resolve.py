@@ -14,6 +14,7 @@ from dpsql.sql.finish import Finish
 from dpsql.sql.notes import Findings, Meeting, Notes, Use, holds_person
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
+from dpsql.sql.scans import Kept
 from dpsql.sql.sources import NOTHING, source_of
 from dpsql.sql.syntax import At, Parsed, Purpose
 from dpsql.sql.unions import one_question
@@ -44,6 +45,8 @@ class Resolved:
     """The declared tables it reads: those it names, and those of their paths."""
     findings: Findings
     at: At
+    kept: Kept | None = None
+    """Public rows that an outer join keeps: groups that appear also where nobody is."""
 
     def is_person(self, column: Column) -> bool:
         """True for an unchanged column that holds the person, or a part of it."""
@@ -77,4 +80,5 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
         tables=tuple(notes.tables),
         findings=notes.findings,
         at=query.at,
+        kept=source.kept,
     )

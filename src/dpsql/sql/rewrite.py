@@ -8,7 +8,7 @@ Only totals per key leave the engine: integers and keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.contributions import Builder, Contributions, chosen_groups, contributions, ids, ref, refs
-from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain
+from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain, combinations
 from dpsql.sql.relations import (
     Column,
     Filter,
@@ -205,11 +205,28 @@ def _public_keys(domains: Sequence[PublicDomain], build: Builder) -> Relation:
     lists = [domain.values for domain in domains if isinstance(domain, KeyList)]
     if len(lists) == len(domains):
         return Listed(columns=columns, rows=tuple(product(*lists)))
-    first, *others = (_one_list(domain, column) for domain, column in zip(domains, columns, strict=True))
+    first, *others = _lists(domains, columns)
     relation = first
     for other in others:
         relation = Join(left=relation, right=other, condition=inner.TRUE)
-    return relation
+    if relation.columns == columns:
+        return relation
+    return Project(input=relation, columns=columns, expressions=refs(columns))
+
+
+def _lists(domains: Sequence[PublicDomain], columns: Sequence[Column]) -> Iterator[Relation]:
+    """One list for each domain; what comes from the same public rows is listed together, as it stands there."""
+    pairs = list(zip(domains, columns, strict=True))
+    while pairs:
+        first, column = pairs[0]
+        if isinstance(first, KeyList):
+            yield _one_list(first, column)
+            pairs = pairs[1:]
+            continue
+        here = [(each, own) for each, own in pairs if not isinstance(each, KeyList) and each.rows == first.rows]
+        pairs = [pair for pair in pairs if pair not in here]
+        listed = combinations([each for each, _ in here])
+        yield Project(input=listed, columns=tuple(own for _, own in here), expressions=refs(listed.columns))
 
 
 def _keys_alone(keys: Relation) -> Statement:

@@ -22,6 +22,18 @@ Ids: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Public rows that an outer join keeps without anybody: groups, and nothing else."""
+
+    relation: Relation
+    missing: frozenset[int]
+    """The columns that are NULL where nobody is."""
+    counted: str | None
+    """A column, as it may be written, that is not NULL where somebody is."""
+    at: At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A relation, what may be named in it, and who owns its rows."""
 
@@ -32,6 +44,7 @@ class Source:
     """Columns that hold the person. Empty for public rows, and for rows protected one by one."""
     tables: tuple[str, ...] = ()
     """The declared private tables it reads."""
+    kept: Kept | None = None
 
     @property
     def by_row(self) -> bool:

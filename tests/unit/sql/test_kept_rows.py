@@ -1,0 +1,58 @@
+"""Public rows that an outer join keeps: the inner join with all of them as groups, and the rewrite of COUNT(*)."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsql.errors import NotSupported
+from dpsql.plan.question import identity
+from dpsql.sql.keys import KeyTable
+from dpsql.sql.relations import Filter, Join, Scan
+
+from stages import bounded, resolved, rewritten
+
+LEFT = "FROM wards w LEFT JOIN visits v ON v.ward = w.id"
+
+
+def test_the_rows_are_those_of_the_inner_join():
+    query = resolved(f"SELECT w.name, COUNT(v.points) {LEFT} GROUP BY w.name")
+    assert isinstance(query.relation, Join)
+    assert not query.relation.outer
+    assert query.private
+    assert len(query.owner) == 1
+
+
+def test_groups_are_left_out_by_where_and_not_by_what_is_joined_on():
+    joined = bounded(f"SELECT w.name, COUNT(v.points) {LEFT} AND w.region = 'N' GROUP BY w.name")
+    (domain,) = joined.domains
+    assert isinstance(domain, KeyTable)
+    assert isinstance(domain.rows, Scan)
+    chosen = bounded(f"SELECT w.name, COUNT(v.points) {LEFT} WHERE w.region = 'N' GROUP BY w.name")
+    (domain,) = chosen.domains
+    assert isinstance(domain, KeyTable)
+    assert isinstance(domain.rows, Filter)
+
+
+def test_it_is_the_question_of_the_inner_join():
+    """With the same groups, and so free where the other was answered."""
+    outer = rewritten(f"SELECT w.name, COUNT(v.ward) {LEFT} GROUP BY w.name")
+    inner = rewritten("SELECT w.name, COUNT(v.ward) FROM wards w JOIN visits v ON v.ward = w.id GROUP BY w.name")
+    assert identity(outer) == identity(inner)
+
+
+@pytest.mark.parametrize(
+    ("sql", "proposal"),
+    [
+        (f"SELECT w.name, COUNT(*) {LEFT} GROUP BY w.name", f"SELECT w.name, COUNT(v.ward) {LEFT} GROUP BY w.name"),
+        (f"SELECT COUNT( * ), COUNT(*) + 1 {LEFT}", f"SELECT COUNT(v.ward), COUNT(v.ward) + 1 {LEFT}"),
+        (f"SELECT COUNT(*) FILTER (WHERE w.id > 1) {LEFT}", None),
+        (f"SELECT SUM(1) {LEFT}", None),
+        ("SELECT COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward > w.id", None),
+    ],
+)
+def test_counting_all_rows_is_refused_with_a_rewrite_that_counts_people(sql, proposal):
+    with pytest.raises(NotSupported, match="nobody is in") as refused:
+        bounded(sql)
+    assert refused.value.try_sql == proposal
+    if proposal is not None:
+        bounded(proposal)

@@ -1,0 +1,102 @@
+"""What an expression is where the columns of a side are NULL, as DuckDB computes it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import product
+
+import duckdb
+import pytest
+
+from dpsql.catalog.types import SqlType
+from dpsql.errors import DpsqlError
+from dpsql.sql.functions import FUNCTIONS, apply, print_scalar
+from dpsql.sql.intervals import EVERYTHING
+from dpsql.sql.missing import STRICT, never_true, when_missing
+from dpsql.sql.scalars import Apply, Constant
+
+from stages import resolved
+
+SAMPLES = (
+    Constant(2, SqlType.INTEGER),
+    Constant(Fraction(1, 2), SqlType.DOUBLE),
+    Constant("day", SqlType.TEXT),
+    Constant(True, SqlType.BOOLEAN),
+    Constant(date(2025, 3, 3), SqlType.DATE),
+    Constant(datetime(2025, 3, 3), SqlType.TIMESTAMP),
+)
+
+
+def applications(function: str):
+    """Every way to give it one to three samples, one of them replaced by NULL."""
+    for count in (1, 2, 3):
+        for arguments in product(SAMPLES, repeat=count):
+            if function == "sub" and any(each.type is SqlType.TEXT for each in arguments):
+                continue  # a text literal becomes a date beside a date, which no query writes as NULL
+            for place in range(count):
+                given = list(arguments)
+                given[place] = Constant(None, given[place].type)
+                try:
+                    yield apply(function, given, proved=lambda _: EVERYTHING)
+                except DpsqlError:
+                    continue
+
+
+def computed(scalar) -> object:
+    text = print_scalar(scalar, dialect="duckdb", column=lambda number: "NULL")
+    return duckdb.sql(f"SELECT {text}").fetchall()[0][0]
+
+
+@pytest.mark.parametrize("function", sorted(STRICT))
+def test_a_strict_function_of_null_is_null(function):
+    assert function in FUNCTIONS
+    found = list(applications(function))[:60]
+    assert found
+    assert {computed(scalar) for scalar in found} == {None}
+
+
+SOURCE = "FROM wards w LEFT JOIN visits v ON v.ward = w.id"
+
+
+def condition_of(text: str):
+    query = resolved(f"SELECT COUNT(v.points) FILTER (WHERE {text}) {SOURCE}")
+    return query.aggregates[0].filter, query.kept.missing
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("v.points > 3", None),
+        ("v.points IS NULL", True),
+        ("v.points IS NOT NULL", False),
+        ("COALESCE(v.points, 5) > 3", ...),
+        ("v.points > 3 AND w.id = 1", False),
+        ("v.points > 3 OR w.id = 1", ...),
+        ("v.points > 3 OR v.points IS NULL", True),
+        ("v.points IN (1, 2)", None),
+        ("NOT v.points > 3", None),
+        ("CASE WHEN v.points > 3 THEN FALSE ELSE TRUE END", True),
+        ("CASE WHEN w.id = 1 THEN v.points > 3 END", ...),
+        ("w.id = 1", ...),
+        ("upper(v.illness) = 'X'", None),
+        ("v.points IS DISTINCT FROM 3", ...),
+    ],
+)
+def test_a_condition_in_a_row_without_a_partner(text, value):
+    """... is: it depends."""
+    scalar, missing = condition_of(text)
+    found = when_missing(scalar, missing)
+    assert (... if found is None else found.value) == value
+    assert never_true(scalar, missing) is (value is None or value is False)
+
+
+@pytest.mark.parametrize("text", ["v.points > 3", "v.points IS NULL", "v.points > 3 AND 1 = 1", "v.points IN (1)"])
+def test_the_engine_agrees(text):
+    scalar, missing = condition_of(text)
+    found = when_missing(scalar, missing)
+    assert bool(found.value) is bool(computed(scalar))
+
+
+def test_what_is_not_known_is_not_sure():
+    assert when_missing(Apply("unheard_of", (Constant(None, SqlType.TEXT),), SqlType.TEXT), frozenset()) is None
