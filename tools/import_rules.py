@@ -52,7 +52,10 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
     "dp_accounting": {"accounting/pld.py"},
     "sqlglot": {
         "sql/parse.py",
-        *(f"sql/parsing/{part}.py" for part in ("calls", "grammar", "operators", "reading", "select", "tokens")),
+        *(
+            f"sql/parsing/{part}.py"
+            for part in ("calls", "grammar", "membership", "operators", "reading", "select", "tokens")
+        ),
     },
     "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},
     "sqlite3": {"ledger/sqlite.py"},

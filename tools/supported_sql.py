@@ -127,6 +127,16 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT COUNT(*) FROM visits v, (SELECT AVG(id) AS middle FROM wards) t WHERE v.ward_id > t.middle",
     ),
     (
+        "IN (SELECT …), NOT IN, EXISTS, NOT EXISTS, about people",
+        "Conditions of WHERE, joined by AND, that compare the person. Rows without one are no reason for NOT IN.",
+        "SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 60)",
+    ),
+    (
+        "IN (SELECT …), NOT IN, EXISTS, NOT EXISTS, public tables",
+        "On any column, with SQL's meaning of NULL.",
+        "SELECT COUNT(*) FROM visits WHERE ward_id NOT IN (SELECT id FROM wards WHERE floor = 1)",
+    ),
+    (
         "FILTER (WHERE …)",
         "On every aggregate.",
         "SELECT COUNT(*), COUNT(*) FILTER (WHERE flu) FROM patients",

@@ -24,6 +24,7 @@ from planters import (
     no_row_cap,
     nobody_is_somebody,
     norm_in_doubles,
+    not_in_as_sql_has_it,
     not_scaled,
     null_where_nobody_is,
     one_group_too_many,
@@ -33,6 +34,7 @@ from planters import (
     owner_by_name,
     owner_of_the_missing_side,
     owners_not_equated,
+    partners_of_anybody,
     path_to_anybody,
     person_left_out,
     price_not_shared,
@@ -279,5 +281,20 @@ BUGS = [
     ),
     Bug(title="the owner of a union by its place", plant=owner_by_its_place, sql=SWAPPED, seal=True, audit=TOO_FAR),
     Bug(title="a branch of a union without an owner", plant=branch_without_owner, sql=SWAPPED, seal=True),
+    Bug(
+        title="rows are kept for what somebody else has",
+        plant=partners_of_anybody,
+        sql="SELECT COUNT(*) FROM stays s WHERE EXISTS (SELECT 1 FROM beds b WHERE b.bed_id = s.bed_id "
+        "AND b.patient_id < 44)",
+        seal=True,
+        audit=TOO_FAR,
+        options={"rows": 1},
+    ),
+    Bug(
+        title="NULL among the others of NOT IN",
+        plant=not_in_as_sql_has_it,
+        sql="SELECT COUNT(*) FROM patients WHERE patient_id NOT IN (SELECT patient_id FROM visits WHERE points > 0)",
+        seal=True,
+    ),
     Bug(title="the norm in doubles", plant=norm_in_doubles, sql=BY_WARD, seal=True, options={"mode": "scale"}),
 ]

@@ -12,7 +12,20 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan import price
 from dpsql.privacy.unit import Neighbours
 from dpsql.session import answer
-from dpsql.sql import bound, contributions, emit, inner, joins, people, rewrite, scans, sources, subqueries, unions
+from dpsql.sql import (
+    bound,
+    contributions,
+    emit,
+    inner,
+    joins,
+    memberships,
+    people,
+    rewrite,
+    scans,
+    sources,
+    subqueries,
+    unions,
+)
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.intervals import EVERYTHING
@@ -89,6 +102,23 @@ def branch_without_owner(patch):
         return replace(project, expressions=(Constant(7, SqlType.INTEGER), *project.expressions[1:]))
 
     patch.setattr(unions, "_in_place", planted)
+
+
+def partners_of_anybody(patch):
+    """EXISTS compares what the analyst writes, and not the owners."""
+    patch.setattr(memberships, "within_one_person", lambda scalar, left, right: scalar)
+
+
+def not_in_as_sql_has_it(patch):
+    """One NULL among the others, and NOT IN is true for nobody."""
+    patch.setattr(
+        memberships,
+        "_not_different",
+        lambda part, source, others, tied: Apply(
+            "not", (Apply("is_false", (part,), SqlType.BOOLEAN),), SqlType.BOOLEAN
+        ),
+    )
+    partners_of_anybody(patch)
 
 
 def fractions_added_up(patch):
@@ -232,7 +262,7 @@ def owner_by_name(patch):
 
 
 def owners_not_equated(patch):
-    patch.setattr(joins, "_within_one_person", lambda scalar, left, right: scalar)
+    patch.setattr(joins, "within_one_person", lambda scalar, left, right: scalar)
 
 
 def conversions_seen_through(patch):

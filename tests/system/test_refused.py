@@ -132,7 +132,11 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
             "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM patients) FROM patients GROUP BY city",
             "SUM(COUNT(*)) OVER ()",
         ),
-        ("SELECT COUNT(*) FROM visits WHERE ward_id IN (SELECT id FROM wards)", "join with the table"),
+        (
+            "SELECT COUNT(*) FROM visits WHERE ward_id IN (SELECT ward_id FROM beds JOIN visits USING (patient_id))",
+            "(patient_id) IN (SELECT patient_id FROM …)",
+        ),
+        ("SELECT COUNT(*) FROM visits WHERE points > 3 OR ward_id IN (SELECT id FROM wards)", "LEFT JOIN"),
         ("SELECT weight, COUNT(*) FROM patients GROUP BY weight", "CAST(ROUND(x * 100) AS INTEGER)"),
         ("SELECT strftime(day, '%Y'), COUNT(*) FROM visits GROUP BY 1", "DATE_TRUNC('month', x)"),
         ("SELECT to_char(day, 'YYYY'), COUNT(*) FROM visits GROUP BY 1", "YEAR(x)"),
@@ -145,7 +149,7 @@ def test_the_way_out_is_one_that_exists(sql, told):
     assert told in refusal(sql).fix
 
 
-@pytest.mark.parametrize("public", ["(SELECT MAX(id) FROM wards)", "(SELECT id FROM wards)"])
+@pytest.mark.parametrize("public", ["(SELECT MAX(id) FROM wards)", "((SELECT id FROM wards))"])
 def test_a_public_subquery_is_not_said_to_be_about_people(public):
     why = refusal(f"SELECT COUNT(*) FROM visits WHERE ward_id IN {public}").why
     assert "different people" not in why

@@ -15,11 +15,11 @@ from typing import TypeAlias
 from dpsql.catalog.model import Catalog
 from dpsql.plan.derivation.joins import of_join
 from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
-from dpsql.plan.derivation.sets import of_union
+from dpsql.plan.derivation.sets import of_exists, of_union
 from dpsql.plan.derivation.states import State, Totals, Value, refused
 from dpsql.plan.derivation.tables import of_listed, of_scan
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
+from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,8 @@ def _state(relation: Relation, catalog: Catalog) -> State:
             return of_join(relation, _state(relation.left, catalog), _state(relation.right, catalog))
         case Union():
             return of_union(relation, [_state(branch, catalog) for branch in relation.branches])
+        case Exists():
+            return of_exists(relation, _state(relation.input, catalog), _state(relation.among, catalog))
         case _:
             raise refused("an operator no rule names")
 

@@ -19,7 +19,7 @@ from dpsql.catalog.digest import digest, value_text
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
+from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -149,6 +149,8 @@ class _Reader:
                 return self._joined(relation)
             case Union():
                 return _Rows(base=_digest("union", self._branches(relation)))
+            case Exists():
+                return self.rows(relation.input).where(frozenset({self._found(relation)}))
 
     def _column_of(self, relation: Relation, number: int) -> str:
         match relation:
@@ -156,7 +158,7 @@ class _Reader:
                 return self._scanned(relation, number)
             case Listed():
                 return _digest("listed", self._list(relation), str(_place(relation, number)))
-            case Filter():
+            case Filter() | Exists():
                 return self.column(relation.input, number)
             case Project():
                 return _scalar(relation.expressions[_place(relation, number)], self._of(relation.input))
@@ -210,6 +212,17 @@ class _Reader:
         place = _place(union, number)
         columns = [self.column(branch, branch.columns[place].id) for branch in union.branches]
         return _digest("united", self._branches(union), columns)
+
+    def _found(self, exists: Exists) -> str:
+        """Whether a row has a partner: a condition on the row, given all the others."""
+
+        def side(number: int) -> str:
+            if _is_in(exists.input, number):
+                return self.column(exists.input, number)
+            return _digest("partner", self.column(exists.among, number))
+
+        conditions = _conditions(exists.condition, side)
+        return _digest("exists", str(exists.negated), self.rows(exists.among).digest, sorted(conditions))
 
     def _joined(self, join: Join) -> _Rows:
         if join.outer and self._looks_up(join):

@@ -27,7 +27,7 @@ from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.intervals import Interval
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Scan, Total, Union
+from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Listed, Project, Rank, Scan, Total, Union
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 from dpsql.sql.slots import Slot, SlotKind
@@ -55,7 +55,7 @@ PARTS: Final[Mapping[str, type[Any]]] = {
         (ColumnRef, Constant, Apply, Slot, Grain, PlacedSlot, SlotNoise, SelectionStep, MeasurementStep),
         (NoisySlotLaw, DiscreteLaplaceLaw, DiscreteGaussianLaw, PartitionSelection, GaussianThresholdSelection),
         (Pure, DiscreteGaussian, KeySelection, GaussianThreshold, Composed),
-        (Union,),
+        (Union, Exists),
         (ReadTable, PathStep, EngineTable, EngineColumn),
     )
     for kind in family

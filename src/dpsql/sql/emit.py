@@ -16,6 +16,7 @@ from dpsql.catalog.spelling import quoted
 from dpsql.sql import functions, inner
 from dpsql.sql.relations import (
     Column,
+    Exists,
     Filter,
     Group,
     Join,
@@ -135,6 +136,8 @@ class _Printer:
                 return self._rank(relation, needed)
             case Union():
                 return self._union(relation, needed)
+            case Exists():
+                return self._exists(relation, needed)
 
     def _plain(self, columns: Iterable[Column], needed: set[int]) -> str:
         once = dict.fromkeys(column.id for column in columns if column.id in needed)
@@ -239,6 +242,14 @@ class _Printer:
             columns = ", ".join(f"{self.name(number)} AS {self.name(whole)}" for number, whole in pairs)
             selects.append(f"SELECT {columns or '1'} FROM {source}")
         return " UNION ALL ".join(selects)
+
+    def _exists(self, exists: Exists, needed: set[int]) -> str:
+        below = needed | columns_of(exists.condition)
+        source = self.table(exists.input, below & {column.id for column in exists.input.columns})
+        others = self.table(exists.among, below & {column.id for column in exists.among.columns})
+        word = "NOT EXISTS" if exists.negated else "EXISTS"
+        inside = f"SELECT 1 FROM {others} WHERE {self.scalar(exists.condition)}"
+        return f"SELECT {self._plain(exists.columns, needed)} FROM {source} WHERE {word} ({inside})"
 
     def scalar(self, scalar: Scalar) -> str:
         """An expression; the inner functions are printed here, all others by the allow-list."""

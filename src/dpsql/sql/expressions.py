@@ -32,7 +32,7 @@ def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar
 
 
 def _inside(among: Among) -> NotSupported:
-    word = "IN (SELECT …)" if among.operands else "EXISTS (SELECT …)"
+    word = "x IN (SELECT …)" if among.operands else "EXISTS (SELECT …)"
     return NotSupported(
         f"{word} inside another expression is not available",
         why="it keeps or drops whole rows, so it has to be a condition of WHERE by itself, joined to others by AND",

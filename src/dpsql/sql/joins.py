@@ -78,13 +78,9 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     for side in (left, right):
         if side.kept is not None:
             raise kept_elsewhere("joined again", side.kept.at)
-    scalar = _all_of([part for part, _ in parts])
-    tied = _tied(scalar, left, right, notes)
-    notes.use(Role.JOIN, scalar, at)
-    for part, place in parts:
-        if _filters(part, left, right, tied, notes):
-            notes.use(Role.FILTER, part, place)
-    _require_few_products(scalar, left, right, notes, at)
+    scalar = all_parts([part for part, _ in parts])
+    tied = tie(parts, left, right, notes, at)
+    require_few_products(scalar, left, right, notes, at)
     if left.private and right.private:
         notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=at))
     return Source(
@@ -96,7 +92,19 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     )
 
 
-def _all_of(parts: list[Scalar]) -> Scalar:
+def tie(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> frozenset[Pair]:
+    """The equalities that make both rows one person's. What a condition is used for is noted, part by part."""
+    scalar = all_parts([part for part, _ in parts])
+    tied = _tied(scalar, left, right, notes)
+    notes.use(Role.JOIN, scalar, at)
+    for part, place in parts:
+        if _filters(part, left, right, tied, notes):
+            notes.use(Role.FILTER, part, place)
+    return tied
+
+
+def all_parts(parts: list[Scalar]) -> Scalar:
+    """A condition that is true where all parts are."""
     if not parts:
         return inner.TRUE
     return parts[0] if len(parts) == 1 else Apply("and", tuple(parts), SqlType.BOOLEAN)
@@ -153,7 +161,7 @@ def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:
     return None if tie is None else " AND ".join(f"{a}.{x} = {b}.{y}" for (a, x), (b, y) in sorted(tie))
 
 
-def _require_few_products(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) -> None:
+def require_few_products(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) -> None:
     """The engine finds partners by equality; of other conditions it tries each pair of rows."""
     mine, other = (frozenset(column.id for column in side.relation.columns) for side in (left, right))
     notes.products += not any(_equates(part, mine, other) for part in conjuncts(scalar))
@@ -224,13 +232,13 @@ def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[Pair], n
 
 def _paired(scalar: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes, at: At) -> Join:
     if tied:
-        scalar = _within_one_person(scalar, left, right)
+        scalar = within_one_person(scalar, left, right)
     elif (left.by_row or right.by_row) and not (left.private and right.private):
         return met_once(scalar, left, right, notes, at)
     return Join(left=left.relation, right=right.relation, condition=scalar)
 
 
-def _within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
+def within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
     """The condition, and the equality of raw owners.
 
     It changes nothing where the condition implies it, and the pairing stays inside one person whatever a declared but

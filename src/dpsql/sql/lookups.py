@@ -8,7 +8,7 @@ from typing import TypeAlias
 from dpsql.catalog.names import folded
 from dpsql.sql import inner
 from dpsql.sql.notes import Meeting, Notes
-from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Total
+from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, conjuncts
 from dpsql.sql.scans import Ids, Source, all_equal
 from dpsql.sql.syntax import At
@@ -61,7 +61,7 @@ def _scans(relation: Relation) -> list[Scan]:
     match relation:
         case Scan():
             return [relation]
-        case Filter() | Project() | Group():
+        case Filter() | Project() | Group() | Exists():
             return _scans(relation.input)
         case Join():
             return [*_scans(relation.left), *_scans(relation.right)]

@@ -16,6 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from dpsql.errors import DpsqlError, NotSupported
 from dpsql.sql.parsing.calls import CALLS
 from dpsql.sql.parsing.grammar import require_well_formed
+from dpsql.sql.parsing.membership import MEMBERSHIPS
 from dpsql.sql.parsing.operators import OPERATORS
 from dpsql.sql.parsing.reading import Reader
 from dpsql.sql.parsing.refusals import misread
@@ -29,7 +30,7 @@ __all__ = ["parse", "statements"]
 MAX_DEPTH: Final = 150
 """Levels of the parser's tree: later stages walk ours by recursion. Chains of AND, of OR and of UNION count once."""
 
-RULES: Final = {**OPERATORS, **CALLS}
+RULES: Final = {**OPERATORS, **CALLS, **MEMBERSHIPS}
 """The expressions that can be asked, by the exact class of the parser's node."""
 
 

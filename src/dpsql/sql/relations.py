@@ -147,7 +147,22 @@ class Union:
     columns: tuple[Column, ...]
 
 
-Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exists:
+    """The rows of the input that have a partner among others; where `negated`, those that have none."""
+
+    input: Relation
+    among: Relation
+    condition: Scalar
+    """Over columns of both."""
+    negated: bool
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.input.columns
+
+
+Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union | Exists
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
@@ -159,6 +174,8 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
             return (relation.left, relation.right)
         case Union():
             return relation.branches
+        case Exists():
+            return (relation.input, relation.among)
         case _:
             return (relation.input,)
 
@@ -172,6 +189,8 @@ def over(relation: Relation, change: Callable[[Relation], Relation]) -> Relation
             return replace(relation, left=change(relation.left), right=change(relation.right))
         case Union():
             return replace(relation, branches=tuple(map(change, relation.branches)))
+        case Exists():
+            return replace(relation, input=change(relation.input), among=change(relation.among))
         case _:
             return replace(relation, input=change(relation.input))
 

@@ -27,6 +27,8 @@ class Scope:
 
     tables: tuple[Table, ...] = ()
     merged: tuple[Column, ...] = ()
+    outer: Scope | None = None
+    """What is in sight around a subquery of WHERE: a name that is none inside is looked up there."""
 
     def column(self, name: Name) -> Column:
         """The one column that is meant."""
@@ -90,9 +92,14 @@ class Scope:
                 fix=f"say which: {tables[0]}.{name.written}",
                 at=at,
             )
+        if not found and self.outer is not None and self.outer.has(name.name):
+            return self.outer._bare(name, at)
         return found[0] if found else self._unknown(name, self.tables, at)
 
     def _qualified(self, table: Identifier, name: Identifier, at: At) -> Column:
+        own, around = ({entry.alias for entry in scope.tables} for scope in (self, self.outer or self))
+        if self.outer is not None and table.name in around - own:
+            return self.outer._qualified(table, name, at)
         entry = self._table(table)
         found = [column for column in entry.columns if column.name == name.name]
         return found[0] if found else self._unknown(name, (entry,), at)

@@ -9,13 +9,14 @@ from typing import Final
 from dpsql.catalog.model import TablePolicy
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.expressions import condition
-from dpsql.sql.joins import joined, met, require_aliases
+from dpsql.sql.joins import Parts, joined, met, require_aliases
 from dpsql.sql.lookups import equated
+from dpsql.sql.memberships import Membership, chosen, correlated, rows_alone, taken_out
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.scalars import Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, unknown_name
-from dpsql.sql.subqueries import filtered, subquery
+from dpsql.sql.subqueries import filtered, regroups, subquery
 from dpsql.sql.syntax import (
     At,
     CommonTable,
@@ -47,6 +48,12 @@ NOTHING: Final = Known({})
 
 def source_of(query: Select, known: Known, notes: Notes) -> Source:
     """FROM and WHERE of one SELECT."""
+    source, _ = _rows_of(query, known, notes)
+    return source
+
+
+def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = None) -> tuple[Source, Parts]:
+    """The same; in a subquery of WHERE, also the conditions on the row `around` it."""
     if query.from_ is None:
         raise NotSupported(
             "a query without FROM",
@@ -58,12 +65,43 @@ def source_of(query: Select, known: Known, notes: Notes) -> Source:
     tables = []
     for item in _beside(query.from_):  # no comprehension: common tables may stand on each other, and the stack is short
         tables.append(_from(item, known, notes))
+    scope = _in_sight(tables, query.from_.at)
+    where, memberships = taken_out(query.where)
+    apart: Parts = ()
+    if around is not None:
+        where, apart = correlated(where, scope, around, notes)
     if len(tables) == 1:
-        source = _where(tables[0], query.where, notes)
+        source = _where(tables[0], where, notes)
     else:
-        source = _met_in_where(tables, query.where, query.from_.at, notes)
+        source = _met_in_where(tables, scope, where, query.from_.at, notes)
+    for membership in memberships:
+        source = _among(membership, source, known, notes)
     _resolve_unread(query.with_, known, notes)
-    return source
+    return source, apart
+
+
+def _in_sight(tables: list[Source], at: At) -> Scope:
+    scope = tables[0].scope
+    for table in tables[1:]:
+        require_aliases(scope, table.scope, at)
+        scope = scope.using((), table.scope)
+    return scope
+
+
+def _among(membership: Membership, source: Source, known: Known, notes: Notes) -> Source:
+    """The rows that have, or have not, a partner in a subquery of WHERE."""
+    query = rows_alone(membership.among.query)
+    if not isinstance(query, Select):
+        return chosen(membership, source, _derived(query, (), None, known, notes), (), notes)
+    rows, apart = _rows_of(query, known, notes, around=source)
+    if apart and regroups(query):
+        raise NotSupported(
+            "a subquery that groups its rows, and compares them with the row around it",
+            why="whether the comparison comes before the groups or after them makes a difference, and no rule names it",
+            fix="write it without the comparison: person IN (SELECT person FROM … GROUP BY person HAVING …)",
+            at=membership.among.at,
+        )
+    return chosen(membership, source, subquery(query, rows, (), None, notes), apart, notes)
 
 
 def _beside(item: From) -> Iterator[From]:
@@ -75,16 +113,12 @@ def _beside(item: From) -> Iterator[From]:
         yield item
 
 
-def _met_in_where(tables: list[Source], where: Expression | None, at: At, notes: Notes) -> Source:
+def _met_in_where(tables: list[Source], scope: Scope, where: Expression | None, at: At, notes: Notes) -> Source:
     """Each table joined to those before it by what WHERE says of both; the rest of WHERE is a filter.
 
     Tables that an equality ties come first, in the order they are written, so that none is paired row by row if it
     need not be.
     """
-    scope = tables[0].scope
-    for table in tables[1:]:
-        require_aliases(scope, table.scope, at)
-        scope = scope.using((), table.scope)
     parts = [] if where is None else list(conjuncts(condition(where, scope, notes)))
     source, *rest = tables
     while rest:

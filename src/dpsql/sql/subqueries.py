@@ -50,7 +50,7 @@ def subquery(
         raise kept_elsewhere("in a subquery", source.kept.at)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
-    if _regroups(query):
+    if regroups(query):
         source, columns, computed = _grouped(query, source, notes)
     else:
         for item in query.items:
@@ -102,7 +102,8 @@ def _resolve_sort_key(
         row_expression(aliased(expression, items, scope), scope, notes)
 
 
-def _regroups(query: Select) -> bool:
+def regroups(query: Select) -> bool:
+    """Its rows are groups of rows."""
     aggregates = any(has_aggregate(item.expression) for item in query.items)
     return bool(query.group_by) or query.having is not None or query.distinct or aggregates
 

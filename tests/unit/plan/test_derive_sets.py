@@ -1,26 +1,31 @@
-"""Whose a row is in a union: that of its own branch, in every branch."""
+"""Whose a row is in a union, and for what rows may be left out: for what the same person has, or is public."""
 
 from dataclasses import replace
 
 import pytest
 from derive_trees import (
+    BOOLEAN,
     INTEGER,
     TEXT,
     Readings,
     Total_,
+    catalog,
     column,
     filtered,
+    grouped,
     planted,
     projected,
     ref,
     refused,
     scan,
+    sum_of,
     whole,
 )
 
 from dpsql.plan.derive import Move, Moves
 from dpsql.sql import inner
-from dpsql.sql.relations import Union
+from dpsql.sql.relations import Exists, Join, Total, Union
+from dpsql.sql.scalars import Apply
 
 ONE = Moves(columns=(Move(l1=3, l2_squared=9), Move(l1=30, l2_squared=900)), keys_per_unit=1)
 
@@ -142,3 +147,114 @@ def test_a_clamp_in_one_branch_bounds_no_column():
         scan("patients", {202: "age"}, raw={201: "patient_id"}), c203=ref(201, TEXT), c204=other
     )
     assert planted(Both, **parts).reach() == ONE
+
+
+class WithPatient(Total_):
+    """SELECT COUNT(*), SUM(charge) FROM visits WHERE EXISTS (SELECT 1 FROM patients of the same person)."""
+
+    negated = False
+
+    def meeting(self):
+        return inner.same(ref(9, TEXT), ref(8, TEXT))
+
+    def among(self):
+        return scan("patients", {6: "age"}, raw={8: "patient_id"})
+
+    def table(self):
+        return Exists(input=super().table(), among=self.among(), condition=self.meeting(), negated=self.negated)
+
+
+def test_rows_with_and_without_a_partner_of_the_same_person():
+    assert WithPatient().reach() == ONE
+    assert planted(WithPatient, negated=True).reach() == ONE
+
+
+def test_public_rows_may_decide_anything():
+    public = {"among": lambda self: scan("wards", {6: "ward"})}
+    assert planted(WithPatient, **public, meeting=lambda self: inner.TRUE).reach() == ONE
+    assert planted(WithPatient, **public, meeting=lambda self: inner.alike(ref(6, TEXT), ref(2, TEXT))).reach() == ONE
+
+
+def test_rows_that_are_units_may_be_left_out_for_public_rows_alone():
+    def chosen(self, among):
+        return Exists(input=Readings.table(self), among=among, condition=inner.TRUE, negated=True)
+
+    public = planted(Readings, table=lambda self: chosen(self, scan("wards", {6: "ward"})))
+    assert public.reach() == Readings().reach()
+    refused(planted(Readings, table=lambda self: chosen(self, scan("readings", {6: "ward"}))))
+
+
+@pytest.mark.parametrize(
+    "meeting",
+    [
+        inner.TRUE,
+        inner.same(ref(3), ref(6)),  # something of both, but not the person
+        Apply("eq", (ref(9, TEXT), ref(8, TEXT)), BOOLEAN),  # equal after a conversion
+        Apply("or", (inner.same(ref(9, TEXT), ref(8, TEXT)), inner.same(ref(3), ref(6))), BOOLEAN),
+        Apply("not", (inner.same(ref(9, TEXT), ref(8, TEXT)),), BOOLEAN),
+        inner.known(ref(9, TEXT)),
+        inner.same(ref(9, TEXT), ref(99, TEXT)),  # a column that is not there
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("negated", [False, True])
+def test_rows_are_not_left_out_for_what_somebody_else_has(meeting, negated):
+    refused(planted(WithPatient, meeting=lambda self: meeting, negated=negated))
+
+
+def test_half_a_person_is_nobody():
+    def stays(self):
+        return scan("stays", {3: "nights"}, raw={9: "hospital", 10: "number"})
+
+    def chosen(self, *pairs):
+        among = scan("stays", {6: "nights"}, raw={7: "hospital", 8: "number"})
+        equal = inner.all_of(*(inner.same(ref(a), ref(b)) for a, b in pairs))
+        return Exists(input=stays(self), among=among, condition=equal, negated=False)
+
+    whole_person = {
+        "owned": lambda self: filtered(self.table(), inner.known(ref(9)), inner.known(ref(10))),
+        "rows": lambda self: projected(self.owned(), c9=ref(9), c10=ref(10), c21=ref(3)),
+        "per_person": lambda self: grouped(
+            self.rows(), (9, 10), c30=Total(function="count"), c31=sum_of(self.clamped())
+        ),
+        "capped": lambda self: projected(self.per_person(), c9=ref(9), c10=ref(10), **self.amounts()),
+    }
+    assert planted(Total_, table=lambda self: chosen(self, (9, 7), (10, 8)), **whole_person).reach() == ONE
+    refused(planted(Total_, table=lambda self: chosen(self, (9, 7)), **whole_person))
+    refused(planted(Total_, table=lambda self: chosen(self, (9, 8), (10, 7)), **whole_person))
+
+
+def test_public_rows_are_not_left_out_for_people():
+    """Joined to visits they would decide which of them count."""
+
+    def joined(self):
+        wards = Exists(
+            input=scan("wards", {12: "ward"}),
+            among=scan("visits", {13: "ward"}, raw={14: "Patient_ID"}),
+            condition=inner.alike(ref(12, TEXT), ref(13, TEXT)),
+            negated=False,
+        )
+        return Join(left=Total_.table(self), right=wards, condition=inner.alike(ref(2, TEXT), ref(12, TEXT)))
+
+    refused(planted(Total_, table=joined))
+
+
+def test_rows_on_the_way_to_their_person_are_no_partners():
+    among = scan("care", {6: "cost"}, raw={8: "visit_id"})
+    refused(planted(WithPatient, among=lambda self: among))
+
+
+def test_leaving_rows_out_keeps_what_is_known_of_the_others():
+    """A person of one row has one row at most."""
+    one = catalog(unique={"visits": (("patient_id",),)})
+    alone = {
+        "per_person": lambda self: self.rows(),
+        "amounts": lambda self: {
+            "c40": inner.clamp_whole(whole(1), low=0, high=1),
+            "c41": inner.clamp_whole(inner.or_zero(self.clamped()), low=self.low, high=self.high),
+        },
+    }
+    assert planted(WithPatient, **alone).reach(one) == Moves(
+        columns=(Move(l1=1, l2_squared=1), Move(l1=10, l2_squared=100)), keys_per_unit=1
+    )
+    refused(planted(WithPatient, **alone))

@@ -51,6 +51,16 @@ SAME = [
     (where("charge > 5 AND charge > 5"), where("charge > 5")),
     (where("charge > 5"), where("5 < charge")),
     (
+        where("patient_id IN (SELECT patient_id FROM patients WHERE age > 3) AND charge > 5"),
+        where(
+            "charge > 5 AND EXISTS (SELECT 1 FROM patients p WHERE 3 < age AND v.patient_id = p.patient_id)", "visits v"
+        ),
+    ),
+    (
+        where("patient_id NOT IN (SELECT patient_id FROM patients)"),
+        where("NOT EXISTS (SELECT age FROM patients p WHERE p.patient_id = v.patient_id)", "visits v"),
+    ),
+    (
         "SELECT SUM(x) FROM (SELECT charge AS x, ward FROM visits UNION ALL SELECT age, NULL FROM patients) t",
         "SELECT SUM(y) FROM (SELECT charge AS y FROM visits UNION ALL SELECT age FROM patients) t",
     ),
@@ -84,6 +94,12 @@ def test_what_means_the_same_is_the_same_question(one, other):
 
 
 DIFFERENT = [
+    where("patient_id IN (SELECT patient_id FROM patients)"),
+    where("patient_id NOT IN (SELECT patient_id FROM patients)"),
+    where("patient_id IN (SELECT patient_id FROM patients WHERE age > 3)"),
+    where("patient_id IN (SELECT patient_id FROM visits)"),
+    where("EXISTS (SELECT 1 FROM visits o WHERE o.patient_id = v.patient_id AND o.charge > v.charge)", "visits v"),
+    where("EXISTS (SELECT 1 FROM visits o WHERE o.patient_id = v.patient_id AND o.charge < v.charge)", "visits v"),
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits) t"),
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT age FROM patients) t"),
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT 7 FROM patients) t"),

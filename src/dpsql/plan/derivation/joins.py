@@ -51,7 +51,7 @@ def of_join(relation: Join, left: State, right: State) -> State:
         raise refused("rows are put beside totals")
     if relation.outer and not isinstance(left, Owned) and not isinstance(right, Public):
         raise refused("an outer join that keeps rows without an owner")
-    pairs = _of_one_type(equalities(relation.condition), types)
+    pairs = of_one_type(equalities(relation.condition), types)
     match left, right:
         case Public(), Public():
             return _public(relation, left, right)
@@ -67,7 +67,7 @@ def of_join(relation: Join, left: State, right: State) -> State:
             raise refused("a join no rule names")
 
 
-def _of_one_type(pairs: Pairs, types: Mapping[int, SqlType | None]) -> Pairs:
+def of_one_type(pairs: Pairs, types: Mapping[int, SqlType | None]) -> Pairs:
     """Equal after a conversion is not equal: '1' and '01' are one number."""
     return frozenset((a, b) for a, b in pairs if types[a] is types[b])
 
@@ -121,11 +121,7 @@ def _beside(facts: Facts, *, once: bool) -> dict[int, Fact]:
 
 def _of_one_person(relation: Join, left: Owned, right: Owned, pairs: Pairs) -> Owned:
     """Rows of two private relations, where every part of the person is equated."""
-    if not left.owner or len(left.owner) != len(right.owner):
-        raise refused("rows that are units of their own are paired")
-    for mine, other in zip(left.owner, right.owner, strict=True):
-        if not any(a in mine and b in other for a, b in pairs):
-            raise refused("rows of different people are paired")
+    require_one_person(left, right, pairs)
     typed = frozenset(number for number, fact in left.facts.items() if fact.type is not None)
     crossing = frozenset((a, b) for a, b in pairs if a in typed and b in right.facts)
     back = frozenset((b, a) for a, b in crossing)
@@ -147,6 +143,20 @@ def _of_one_person(relation: Join, left: Owned, right: Owned, pairs: Pairs) -> O
         crowd=min([ROWS, *([left.crowd] if left_once else []), *([right.crowd] if right_once else [])]),
     )
     return _kept_basis(joined, left, right) if left_once and _norm_beside(left, right) else joined
+
+
+def require_one_person(left: Owned, right: Owned, pairs: Pairs) -> None:
+    """Refuse pairs of rows that may be of two people.
+
+    Theorem   docs/theorems/derivation.md: where every part of the owner is equated, both rows are of one unit.
+    Requires  pairs of unconverted columns that are equal wherever the condition is true.
+    Rounds    nothing.
+    """
+    if not left.owner or len(left.owner) != len(right.owner):
+        raise refused("rows that are units of their own are paired")
+    for mine, other in zip(left.owner, right.owner, strict=True):
+        if not any(a in mine and b in other for a, b in pairs):
+            raise refused("rows of different people are paired")
 
 
 def _with_or_without(relation: Join, left: Owned, right: Owned, *, once: bool) -> Owned:

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derivation.states import ROWS, Fact, Owned, Public, Range, State, columns_in, refused, types_in
+from dpsql.plan.derivation.joins import of_one_type, require_one_person
+from dpsql.plan.derivation.states import (
+    ROWS,
+    Fact,
+    Owned,
+    Public,
+    Range,
+    State,
+    as_basis,
+    columns_in,
+    equalities,
+    refused,
+    require_condition,
+    types_in,
+)
 from dpsql.plan.derivation.tables import unique_numbers
-from dpsql.sql.relations import Union
+from dpsql.sql.relations import Exists, Union
 
 _Place: TypeAlias = Mapping[int, int]
 """Where each column of a union stands in one of its branches."""
@@ -76,3 +91,26 @@ def _hull(ranges: Sequence[Range]) -> Range:
         null=any(range_.null for range_ in ranges),
         sure=all(range_.sure for range_ in ranges),
     )
+
+
+def of_exists(relation: Exists, state: State, among: State) -> State:
+    """Rows are left out for what the same person has elsewhere, or for what public tables hold.
+
+    Theorem   docs/theorems/derivation.md: what is left of the rows of a unit is a function of that unit's rows.
+    Requires  the states of both sides; a pair of kinds that no rule names is refused.
+    Rounds    nothing.
+    """
+    if columns_in(state) & columns_in(among):
+        raise refused("two columns with one number")
+    types = {**types_in(state), **types_in(among)}
+    require_condition(relation.condition, types, columns_in(state) | columns_in(among))
+    match state, among:
+        case Public(), Public():
+            return state
+        case Owned(), Public():
+            pass
+        case Owned(), Owned():
+            require_one_person(state, among, of_one_type(equalities(relation.condition), types))
+        case _:
+            raise refused("rows are left out for what somebody else has")
+    return replace(state, facts=as_basis(state.facts), basis=relation, part=False)

@@ -19,7 +19,7 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import Filter, Group, Join, Project, Relation, Scan, Union, inputs
+from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Union, inputs
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -281,6 +281,11 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
         case Group() if not _reads_people(relation):
             return Node(text="groups of public rows", children=(source(relation.input, bounded),))
+        case Exists():
+            return Node(
+                text=_chosen_rows(relation, bounded),
+                children=(source(relation.input, bounded), source(relation.among, bounded)),
+            )
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
         case Group() if set(relation.by) >= set(query.owner) and query.owner:
@@ -290,6 +295,18 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return source(relation.input, bounded)
         case _:
             return Node(text=type(relation).__name__.lower())
+
+
+def _chosen_rows(exists: Exists, bounded: Bounded) -> str:
+    what = "leave out the rows that have a partner" if exists.negated else "keep the rows that have a partner"
+    private = any(isinstance(each, Scan) and each.private for each in _below(exists.among))
+    return f"{what} of the same {unit_name(bounded.query)}" if private else f"{what} in public tables"
+
+
+def _below(relation: Relation) -> Iterator[Relation]:
+    yield relation
+    for each in inputs(relation):
+        yield from _below(each)
 
 
 def _rows_of_all(bounded: Bounded) -> str:

@@ -31,6 +31,16 @@ class Expressions(Walk, ABC):
     def query(self) -> None:
         """A query inside an expression."""
 
+    def holds_query(self) -> bool:
+        """A query begins after the parentheses that open here."""
+        ahead = 0
+        while self.next(ahead) == "(":
+            ahead += 1
+        return self.next(ahead) in ("SELECT", "WITH")
+
+    def exists(self) -> None:
+        self.wrapped(self.query)
+
     def expression(self) -> None:
         """Operands between operators; each BETWEEN has its AND."""
         betweens = 0
@@ -49,7 +59,7 @@ class Expressions(Walk, ABC):
             if self.next() == "NOT" and self.next(1) in ("IN", "LIKE", "ILIKE", "BETWEEN"):
                 self.position += 1
             if self.take("IN"):
-                self.wrapped(lambda: self.several(self.expression))
+                self.wrapped(self.query if self.holds_query() else lambda: self.several(self.expression))
             elif self.take("::"):
                 self.type()
             elif self.take("IS"):
@@ -71,7 +81,7 @@ class Expressions(Walk, ABC):
         symbol = self.next()
         special = _SPECIAL.get(symbol)
         if symbol == "(":
-            self.wrapped(self.expression)
+            self.wrapped(lambda: self.several(self.expression))
         elif special is not None and (self.next(1) == "(" or symbol in ("CASE", "INTERVAL")):
             self.position += 1
             special(self)
@@ -244,5 +254,6 @@ _SPECIAL: Final[dict[str, Callable[[Expressions], None]]] = {
     "TRIM": Expressions.trim,
     "SUBSTRING": Expressions.trim,
     "INTERVAL": Expressions.interval,
+    "EXISTS": Expressions.exists,
 }
 """Calls and forms whose arguments are not a plain list."""

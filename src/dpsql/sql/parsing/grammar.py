@@ -132,16 +132,10 @@ class _Recogniser(Expressions):
 
     def table(self) -> None:
         if self.next() == "(":
-            self.wrapped(self.query if self._holds_query() else self.joined)
+            self.wrapped(self.query if self.holds_query() else self.joined)
         else:
             self.path()
         if self.take("AS") or self.is_name():
             self.name()
             if self.next() == "(":
                 self.names()
-
-    def _holds_query(self) -> bool:
-        ahead = 0
-        while self.next(ahead) == "(":
-            ahead += 1
-        return self.next(ahead) in ("SELECT", "WITH")

@@ -102,7 +102,6 @@ _PIVOT = Lesson("PIVOT", NO_RULE, "use COUNT(*) FILTER (WHERE …), one for each
 CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "Subquery": _SUBQUERY,
     "Select": _SUBQUERY,
-    "Exists": Lesson("EXISTS", _TWO_ANSWERS, "join with the table: JOIN t ON x = t.id"),
     "Any": Lesson("ANY or SOME", NO_RULE, "write x IN (a, b, …)"),
     "All": Lesson("ALL", NO_RULE, "compare with each value, joined by AND"),
     "Union": _SET_OPERATION,
@@ -189,9 +188,6 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
     ("Star", "replace"): Lesson("* REPLACE", NO_RULE, "name the columns"),
     ("Star", "rename"): Lesson("* RENAME", NO_RULE, "name the columns"),
     ("Star", "ilike"): Lesson("* ILIKE", NO_RULE, "name the columns"),
-    ("In", "query"): Lesson(
-        "IN with a subquery", _TWO_ANSWERS, "list the values, or join with the table: JOIN t ON x = t.id"
-    ),
     ("Union", "by_name"): Lesson("UNION ALL BY NAME", NO_RULE, "put the columns in the same order in every branch"),
     ("In", "field"): Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)"),
     ("Between", "symmetric"): Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first"),
