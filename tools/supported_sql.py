@@ -102,6 +102,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT w.name, COUNT(v.ward_id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY w.name",
     ),
     (
+        "FULL JOIN",
+        "Of two tables of people, tied by the person, or of two public ones; a column of USING is that of either side.",
+        "SELECT COUNT(*), COUNT(DISTINCT patient_id) FROM patients FULL JOIN visits USING (patient_id)",
+    ),
+    (
         "Subqueries in FROM, WITH",
         "That filter, join and compute row by row.",
         "WITH high AS (SELECT charge FROM visits WHERE points > 0) SELECT SUM(charge) FROM high",
@@ -178,7 +183,7 @@ REFUSED_EXAMPLES: Final = (
     ("DP101", "rows about people", "SELECT age FROM patients"),
     ("DP102", "values without limits", "SELECT SUM(1 / charge) FROM visits"),
     ("DP103", "one person's value", "SELECT MAX(age) FROM patients"),
-    ("DP104", "full joins", "SELECT COUNT(*) FROM patients FULL JOIN visits USING (patient_id)"),
+    ("DP104", "sets of rows", "SELECT COUNT(*) FROM (SELECT age FROM patients UNION SELECT points FROM visits) t"),
     ("DP301", "hidden columns", "SELECT COUNT(*) FROM patients WHERE name = 'Bob'"),
     ("DP303", "joins of different people", "SELECT COUNT(*) FROM visits a JOIN visits b ON a.day = b.day"),
     ("DP304", "subqueries without a person", "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM visits) t"),

@@ -16,6 +16,7 @@ from dpsql.sql import (
     bound,
     contributions,
     emit,
+    full_joins,
     inner,
     joins,
     memberships,
@@ -119,6 +120,20 @@ def not_in_as_sql_has_it(patch):
         ),
     )
     partners_of_anybody(patch)
+
+
+def owner_of_one_side(patch):
+    """Of a FULL JOIN: rows that the left does not have are given to nobody."""
+    honest = full_joins.united
+
+    def planted(branches, notes, at):
+        whole, owner, shown = honest(branches, notes, at)
+        first, second = whole.branches
+        missing = Constant(None, second.columns[0].type)
+        second = replace(second, expressions=(missing, *second.expressions[1:]))
+        return replace(whole, branches=(first, second)), owner, shown
+
+    patch.setattr(full_joins, "united", planted)
 
 
 def fractions_added_up(patch):

@@ -12,6 +12,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.expressions import condition
+from dpsql.sql.full_joins import both_kept
 from dpsql.sql.lookups import Pair, equated, met_once
 from dpsql.sql.notes import Meeting, Notes, Role
 from dpsql.sql.relations import Column, Join
@@ -28,11 +29,11 @@ Equality: TypeAlias = tuple[tuple[str, str], tuple[str, str]]
 
 def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     """The pairs of rows for which the condition is true; where a side is kept, its rows without a partner too."""
-    if item.kind in (JoinKind.CROSS, JoinKind.FULL):
+    if item.kind is JoinKind.CROSS:
         raise NotSupported(
-            f"{item.kind.value.upper()} JOIN is not available here",
+            "CROSS JOIN is not available here",
             why="no rule names it",
-            fix="use JOIN … ON, or LEFT JOIN, which keeps the rows of one side that have no partner",
+            fix="use JOIN … ON, or put the tables side by side and what ties them into WHERE",
             at=item.at,
         )
     _require_owner_kept(item, left, right)
@@ -44,6 +45,8 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     source = replace(source, scope=scope)
     if item.kind is JoinKind.INNER:
         return source
+    if item.kind is JoinKind.FULL:
+        return both_kept(item, source, left, right, _condition(source), notes)
     kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
     if other.private and not kept.private:
         return replace(source, kept=_kept_public(item, kept, other, parts))
@@ -122,9 +125,12 @@ def _kept(item: Joined, pairs: Source, left: Source, right: Source, notes: Notes
         tables=tuple(replace(table, columns=_renewed(table.columns, notes)) for table in pairs.scope.tables),
         merged=_renewed(pairs.scope.merged, notes),
     )
-    condition = pairs.relation.condition if isinstance(pairs.relation, Join) else inner.TRUE
-    relation = Join(left=kept.relation, right=other.relation, condition=condition, outer=True)
+    relation = Join(left=kept.relation, right=other.relation, condition=_condition(pairs), outer=True)
     return replace(pairs, relation=relation, scope=scope, owner=kept.owner)
+
+
+def _condition(pairs: Source) -> Scalar:
+    return pairs.relation.condition if isinstance(pairs.relation, Join) else inner.TRUE
 
 
 def _renewed(columns: tuple[Column, ...], notes: Notes) -> tuple[Column, ...]:
@@ -136,6 +142,14 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
     """A row without a partner must be somebody's."""
     if item.kind is JoinKind.INNER:
         return
+    if item.kind is JoinKind.FULL and left.private is not right.private:
+        raise NotSupported(
+            "a FULL JOIN that keeps public rows without anybody",
+            why="a row that nobody is in has no owner, and whether it is there would tell about people",
+            fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is; "
+            "LEFT JOIN from the table of people keeps the rows of people",
+            at=item.at,
+        )
     if left.by_row or right.by_row or (item.kind is JoinKind.RIGHT and item.using):
         raise NotSupported(
             f"this {item.kind.value.upper()} JOIN is not available",

@@ -19,6 +19,8 @@ class Table:
     columns: tuple[Column, ...]
     merged: frozenset[str] = frozenset()
     """Names that USING made one with a column of an earlier table: `*` leaves them out, `t.*` and `t.x` do not."""
+    shared: frozenset[str] = frozenset()
+    """Names of a FULL JOIN's USING: for `*` they are the column of both tables, for `t.*` and `t.x` this table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +66,13 @@ class Scope:
             table = self._table(star.table)
             yield from ((table, column) for column in table.columns)
             return
+        both = {column.name: column for column in self.merged}
         for table in self.tables:
-            yield from ((table, column) for column in table.columns if column.name not in table.merged)
+            for column in table.columns:
+                if column.name in table.shared:
+                    yield Table(alias="", columns=()), both[column.name]
+                elif column.name not in table.merged:
+                    yield table, column
 
     def using(self, names: tuple[Identifier, ...], right: Scope) -> Scope:
         """Both in sight, where each of the names is one column from now on."""

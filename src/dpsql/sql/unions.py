@@ -213,7 +213,9 @@ def _met(scalars: list[Scalar], notes: Notes, at: At) -> tuple[Column, list[Scal
         proved=_hull([notes.proved(scalar) for scalar in present]),
         kept=_hull([notes.kept(scalar) for scalar in present]),
         declared=_hull([notes.declared(scalar) for scalar in present]),
-        keys=unchanged[0].keys if everywhere and len({each.keys for each in unchanged}) == 1 else None,
+        keys=unchanged[0].keys
+        if len(unchanged) == len(present) and len({each.keys for each in unchanged}) == 1
+        else None,
         hidden=any(each.hidden for each in read),
         not_null=everywhere and all(each.not_null for each in unchanged),
         public=all(each.public for each in read),
