@@ -80,7 +80,7 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     """The pairs of rows for which all parts of a condition are true; without parts, all pairs."""
     for side in (left, right):
         if side.kept is not None:
-            raise kept_elsewhere("joined again", side.kept.at)
+            raise side.kept.elsewhere("joined again")
     scalar = all_parts([part for part, _ in parts])
     tied = tie(parts, left, right, notes, at)
     require_few_products(scalar, left, right, notes, at)
@@ -157,16 +157,6 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
             fix="use JOIN … ON, or write a RIGHT JOIN with USING as a LEFT JOIN",
             at=item.at,
         )
-
-
-def kept_elsewhere(what: str, at: At) -> NotSupported:
-    """Public rows that are kept without anybody are groups of the query they stand in, and nothing else."""
-    return NotSupported(
-        f"public rows that an outer join keeps without anybody are {what}",
-        why="such a row has no owner, and what is made of it elsewhere would tell whether people are behind it",
-        fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is",
-        at=at,
-    )
 
 
 def tie_of(left: TablePolicy, right: TablePolicy) -> str | None:

@@ -15,7 +15,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, DpsqlError, NotSupported, TwoPeople
 from dpsql.sql import functions
 from dpsql.sql.expressions import condition, row_expression
-from dpsql.sql.joins import Parts, all_parts, kept_elsewhere, require_few_products, tie, tie_of, within_one_person
+from dpsql.sql.joins import Parts, all_parts, require_few_products, tie, tie_of, within_one_person
 from dpsql.sql.lookups import Pair, equated
 from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Exists
@@ -96,7 +96,7 @@ def chosen(membership: Membership, source: Source, others: Source, apart: Parts,
     """The rows of a source that have a partner in a subquery, or have none; `apart` are its conditions on both."""
     among = membership.among
     if source.kept is not None:
-        raise kept_elsewhere("kept or left out by a subquery", source.kept.at)
+        raise source.kept.elsewhere("kept or left out by a subquery")
     if others.private and not source.private:
         raise NotSupported(
             f"{membership.word} keeps or leaves out public rows for what people have",

@@ -32,6 +32,15 @@ class Kept:
     """A column, as it may be written, that is not NULL where somebody is."""
     at: At
 
+    def elsewhere(self, what: str) -> NotSupported:
+        """The refusal where they are used for anything but groups of the query they stand in."""
+        return NotSupported(
+            f"public rows that an outer join keeps without anybody are {what}",
+            why="such a row has no owner, and what is made of it elsewhere would tell whether people are behind it",
+            fix="use JOIN: groups by columns of a public table appear all the same, with a noisy 0 where nobody is",
+            at=self.at,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

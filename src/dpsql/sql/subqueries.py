@@ -8,7 +8,6 @@ from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
-from dpsql.sql.joins import kept_elsewhere
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import Outputs, expanded, outputs_of
 from dpsql.sql.people import grouped_by_person
@@ -47,7 +46,7 @@ def subquery(
     """What a subquery makes of its source: rows of the same people, computed with, or one row per person."""
     require_all_rows(query)
     if source.kept is not None:
-        raise kept_elsewhere("in a subquery", source.kept.at)
+        raise source.kept.elsewhere("in a subquery")
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
     if regroups(query):
