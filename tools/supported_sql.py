@@ -162,6 +162,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT city, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM patients GROUP BY city",
     ),
     (
+        "OVER (PARTITION BY person …) in a subquery",
+        "Windows over the rows of one person: first visits, gaps, running totals, sessions; also above GROUP BY.",
+        "SELECT AVG(n) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS n FROM visits) t",
+    ),
+    (
         "CURRENT_DATE",
         "The day in UTC, fixed when the question is asked.",
         "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE",
@@ -222,8 +227,9 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "## Windows"
     yield ""
-    yield "Over released rows, and over public tables; never over people."
+    yield "Over released rows, over public tables, and in subqueries over the rows of one person."
     yield ""
+    yield from _inside_one_person()
     yield from _table(("function", "meaning"), _windows())
     yield "## What is refused"
     yield ""
@@ -260,6 +266,14 @@ def _windows() -> Iterator[list[str]]:
     if WINDOW_FUNCTIONS.keys() != WINDOWS:
         raise LookupError(f"two tables of windows differ: {sorted(WINDOW_FUNCTIONS.keys() ^ WINDOWS)}")
     return ([_code(each.usage), each.summary] for each in WINDOW_FUNCTIONS.values())
+
+
+def _inside_one_person() -> Iterator[str]:
+    yield "In a subquery, PARTITION BY must hold the person, with whatever else. What tells rows apart that ORDER BY"
+    yield "does not (ROW_NUMBER, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, frames of ROWS) then orders them by all"
+    yield "columns they have: an engine would choose any of several tied rows, here it is always the same one."
+    yield "Fractions are added up in whole grains and need bounds. RANGE with a distance is over a date or an integer."
+    yield ""
 
 
 def _lessons() -> Iterator[list[str]]:

@@ -43,8 +43,11 @@ from planters import (
     privacy_of_the_name,
     private_passes_for_public,
     public_rows_kept,
+    running_fractions,
     sum_without_zero,
     tied_by_name,
+    ties_as_the_engine_likes,
+    window_over_everybody,
     wrong_owner,
     zero_groups_missing,
 )
@@ -85,6 +88,11 @@ BY_PERSON = "SELECT COUNT(*) FROM (SELECT patient_id, ward_id, COUNT(*) AS n FRO
 SWAPPED = (
     "SELECT COUNT(*) FROM (SELECT patient_id AS p, points AS x FROM visits "
     "UNION ALL SELECT points, patient_id FROM visits) t"
+)
+
+FIRST = (
+    "SELECT SUM(charge) FROM (SELECT charge, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY diagnosis) AS rn "
+    "FROM visits) t WHERE rn = 1"
 )
 
 BUGS = [
@@ -301,6 +309,23 @@ BUGS = [
         title="the owner of one side of a FULL JOIN",
         plant=owner_of_one_side,
         sql="SELECT COUNT(*) FROM patients p FULL JOIN visits v ON p.patient_id = v.patient_id AND v.points > 0",
+        seal=True,
+    ),
+    Bug(
+        title="a window over everybody",
+        plant=window_over_everybody,
+        sql="SELECT COUNT(*) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id) AS n FROM visits) t WHERE n % 3 = 0",
+        seal=True,
+        audit=TOO_FAR,
+    ),
+    Bug(
+        title="tied rows of a person numbered as the engine likes", plant=ties_as_the_engine_likes, sql=FIRST, seal=True
+    ),
+    Bug(
+        title="a running sum of fractions",
+        plant=running_fractions,
+        sql="SELECT COUNT(*) FROM (SELECT SUM(charge) OVER (PARTITION BY patient_id ORDER BY day) AS s FROM visits) t "
+        "WHERE s > 1000",
         seal=True,
     ),
     Bug(title="the norm in doubles", plant=norm_in_doubles, sql=BY_WARD, seal=True, options={"mode": "scale"}),

@@ -21,6 +21,7 @@ from dpsql.sql import (
     joins,
     memberships,
     people,
+    person_windows,
     rewrite,
     scans,
     sources,
@@ -143,6 +144,25 @@ def fractions_added_up(patch):
         return Total(function="own_sum", argument=argument), lambda column: column, EVERYTHING
 
     patch.setattr(people, "_added", planted)
+
+
+def window_over_everybody(patch):
+    """A window whose partition is not the person."""
+    honest = person_windows.framed
+    patch.setattr(person_windows, "framed", lambda call, at, notes: replace(honest(call, at, notes), partition_by=()))
+
+
+def ties_as_the_engine_likes(patch):
+    patch.setattr(person_windows, "settled", lambda call, columns: call)
+
+
+def running_fractions(patch):
+    """A running sum of doubles, whose last digits depend on the order of rows that are tied."""
+
+    def planted(self, call, at):
+        return self._column(call, EVERYTHING, EVERYTHING, self.notes.declared(call.arguments[0]))
+
+    patch.setattr(person_windows.PersonWindows, "_sum", planted)
 
 
 # ------------------------------------------------------------------------------------------------ the rewriter

@@ -25,13 +25,13 @@ from dpsql.privacy.exact import Exact
 from dpsql.session import answer
 from dpsql.session.steps import drawn
 from dpsql.sql import functions, inner
-from dpsql.testing.noiseless import exact_steps, without_noise
+from dpsql.testing.noiseless import ExactStep, exact_steps, without_noise
 from dpsql.testing.replay import excesses, replayed
 from dpsql.testing.seeded import SeededSource
 
-from hospital import badly_behaved, opened
-from planted import BUGS, BY_WARD, TOO_FAR, Bug
-from planters import FORMS, KNOWN, tables_hide_common_tables
+from hospital import Hospital, badly_behaved, opened
+from planted import BUGS, BY_WARD, FIRST, TOO_FAR, Bug
+from planters import FORMS, KNOWN, tables_hide_common_tables, ties_as_the_engine_likes
 
 SALT = 987654321
 
@@ -180,6 +180,23 @@ def test_the_order_of_the_engine_tells_nothing(sql):
 def test_the_order_of_the_engine_would_be_noticed(sql, monkeypatch):
     monkeypatch.setattr(mechanisms_table, "delivery_order", lambda key: 0)
     assert order_tells(sql)
+
+
+def first_rows(shuffled: Hospital) -> list[ExactStep]:
+    ana = opened(shuffled)
+    return exact_steps(ana.query(FIRST).sealed, ana.place.engine, salt=SALT)
+
+
+def test_tied_rows_of_a_person_are_numbered_alike_in_any_order():
+    found = [[step.rows for step in first_rows(badly_behaved().shuffled(seed))] for seed in range(4)]
+    assert found == found[:1] * 4
+
+
+def test_an_engine_that_numbers_tied_rows_as_it_likes_would_be_noticed(monkeypatch):
+    ties_as_the_engine_likes(monkeypatch)
+    monkeypatch.setattr(answer, "seal", blind)
+    found = [[step.rows for step in first_rows(badly_behaved().shuffled(seed))] for seed in range(4)]
+    assert any(rows != found[0] for rows in found[1:])
 
 
 def bounded_visits(rows: int = 6) -> tuple[int, int, int]:

@@ -18,8 +18,9 @@ from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
 from dpsql.plan.derivation.sets import of_exists, of_union
 from dpsql.plan.derivation.states import State, Totals, Value, refused
 from dpsql.plan.derivation.tables import of_listed, of_scan
+from dpsql.plan.derivation.windows import of_window
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
+from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,8 @@ def _state(relation: Relation, catalog: Catalog) -> State:
             return of_project(relation, _state(relation.input, catalog))
         case Rank():
             return of_rank(relation, _state(relation.input, catalog))
+        case Window():
+            return of_window(relation, _state(relation.input, catalog))
         case Group():
             return of_group(relation, _state(relation.input, catalog))
         case Join():

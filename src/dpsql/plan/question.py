@@ -19,7 +19,7 @@ from dpsql.catalog.digest import digest, value_text
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union
+from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union, Window
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -141,7 +141,7 @@ class _Reader:
                 return _Rows(base=self._list(relation))
             case Filter():
                 return self.rows(relation.input).where(_conditions(relation.condition, self._of(relation.input)))
-            case Project() | Rank():
+            case Project() | Rank() | Window():
                 return self.rows(relation.input)
             case Group():
                 return _Rows(base=self._grouped(relation)) if relation.by else _ONE_ROW
@@ -164,6 +164,8 @@ class _Reader:
                 return _scalar(relation.expressions[_place(relation, number)], self._of(relation.input))
             case Rank():
                 return self._ranked(relation) if number == relation.column.id else self.column(relation.input, number)
+            case Window():
+                return self._windowed(relation, number)
             case Group():
                 return self._total(relation, number)
             case Join():
@@ -223,6 +225,17 @@ class _Reader:
 
         conditions = _conditions(exists.condition, side)
         return _digest("exists", str(exists.negated), self.rows(exists.among).digest, sorted(conditions))
+
+    def _windowed(self, window: Window, number: int) -> str:
+        """What a window function says of a row depends on all rows it looks at."""
+        if _is_in(window.input, number):
+            return self.column(window.input, number)
+        call, below = window.calls[_place(window, number) - len(window.input.columns)], self._of(window.input)
+        arguments = [_scalar(scalar, below) for scalar in call.arguments]
+        partition = {_scalar(scalar, below) for scalar in call.partition_by}
+        order = [_digest(_scalar(key.by, below), str(key.descending), str(key.nulls_first)) for key in call.order_by]
+        words = [call.function, call.frame, call.type.value]
+        return _digest("window", self.rows(window.input).digest, words, arguments, sorted(partition), order)
 
     def _joined(self, join: Join) -> _Rows:
         if join.outer and self._looks_up(join):

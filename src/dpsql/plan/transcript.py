@@ -27,9 +27,9 @@ from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.intervals import Interval
-from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Listed, Project, Rank, Scan, Total, Union
+from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Listed, Project, Rank, Scan, Total, Union, Window
 from dpsql.sql.rewrite import Statement
-from dpsql.sql.scalars import Apply, ColumnRef, Constant
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
 from dpsql.sql.slots import Slot, SlotKind
 
 Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
@@ -57,6 +57,7 @@ PARTS: Final[Mapping[str, type[Any]]] = {
         (Pure, DiscreteGaussian, KeySelection, GaussianThreshold, Composed),
         (Union, Exists),
         (ReadTable, PathStep, EngineTable, EngineColumn),
+        (Window, Windowed, Sorted),
     )
     for kind in family
 }

@@ -28,7 +28,7 @@ from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.pairing import paired
-from dpsql.sql.relations import Column, Exists, Filter, Group, Numbers, Project, Relation, Scan
+from dpsql.sql.relations import Column, Exists, Filter, Group, Numbers, Project, Relation, Scan, Window
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
@@ -163,7 +163,7 @@ def _one_row_each(query: Resolved) -> bool:
     if all(table.unit_row for table in _private(query)):
         return True  # each finds one public partner at most: `check` refuses any other join
     relation: Relation = query.relation
-    while isinstance(relation, Filter | Project | Exists):
+    while isinstance(relation, Filter | Project | Exists | Window):
         relation = relation.input
     if isinstance(relation, Group):  # one row per person, by construction
         return frozenset(relation.by) == frozenset(query.owner)

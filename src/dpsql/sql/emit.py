@@ -27,10 +27,11 @@ from dpsql.sql.relations import (
     Scan,
     Total,
     Union,
+    Window,
     inputs,
 )
 from dpsql.sql.rewrite import Statement
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of
 from dpsql.sql.words import PAIRS
 
 
@@ -138,6 +139,8 @@ class _Printer:
                 return self._union(relation, needed)
             case Exists():
                 return self._exists(relation, needed)
+            case Window():
+                return self._window(relation, needed)
 
     def _plain(self, columns: Iterable[Column], needed: set[int]) -> str:
         once = dict.fromkeys(column.id for column in columns if column.id in needed)
@@ -251,6 +254,22 @@ class _Printer:
         inside = f"SELECT 1 FROM {others} WHERE {self.scalar(exists.condition)}"
         return f"SELECT {self._plain(exists.columns, needed)} FROM {source} WHERE {word} ({inside})"
 
+    def _window(self, window: Window, needed: set[int]) -> str:
+        calls = {
+            column.id: call for column, call in zip(window.added, window.calls, strict=True) if column.id in needed
+        }
+        below = (needed - calls.keys()).union(*map(columns_of, calls.values()))
+        source = self.table(window.input, below)
+        columns = [f"{self._over(call)} AS {self.name(number)}" for number, call in calls.items()]
+        return f"SELECT {', '.join((self._plain(window.input.columns, needed), *columns))} FROM {source}"
+
+    def _over(self, call: Windowed) -> str:
+        arguments, partition, order = (
+            [self.scalar(part) for part in parts]
+            for parts in (call.arguments, call.partition_by, [key.by for key in call.order_by])
+        )
+        return functions.print_window(call, arguments, partition, order)
+
     def scalar(self, scalar: Scalar) -> str:
         """An expression; the inner functions are printed here, all others by the allow-list."""
         if isinstance(scalar, Apply):
@@ -279,4 +298,4 @@ def _each(relation: Relation) -> tuple[Relation, ...]:
 
 def _is_work(relation: Relation) -> bool:
     """Reading a table again is cheaper than keeping a copy; grouping it again is not."""
-    return isinstance(relation, Group | Rank) or any(map(_is_work, inputs(relation)))
+    return isinstance(relation, Group | Rank | Window) or any(map(_is_work, inputs(relation)))

@@ -97,9 +97,11 @@ def require_boolean(scalar: Scalar, expression: Expression) -> None:
 def _call(call: Call, convert: Callable[[Expression], Scalar], notes: Notes) -> Scalar:
     if call.over is not None:
         raise NotSupported(
-            "a window function over rows about people",
-            why="a window looks at rows of several people at once",
-            fix="use it on aggregates, as in RANK() OVER (ORDER BY COUNT(*) DESC)",
+            "a window function stands where a function of one row belongs",
+            why="WHERE, GROUP BY and the inside of an aggregate speak about single rows, and a window looks at several",
+            fix="compute it in a subquery, inside one person: FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY the "
+            "person ORDER BY …) AS rn FROM …) AS t WHERE rn = 1; over released groups it is free: "
+            "RANK() OVER (ORDER BY COUNT(*) DESC)",
             at=call.at,
         )
     if call.function in AGGREGATES | RAW_AGGREGATES:

@@ -278,7 +278,7 @@ class _Reader:
             arguments,
             partition_by=tuple(map(self.released, over.partition_by)),
             order_by=tuple(self._sorted(key, self.released(key.expression)) for key in over.order_by),
-            frame=_frame(over.frame),
+            frame=frame_text(over.frame),
             at=call.at,
         )
 
@@ -322,7 +322,8 @@ def _all_known(arguments: tuple[Scalar, ...], chosen: Scalar | None) -> Scalar:
     return Apply("and", parts if chosen is None else (chosen, *parts), SqlType.BOOLEAN)
 
 
-def _frame(frame: Frame | None) -> str:
+def frame_text(frame: Frame | None) -> str:
+    """As it is printed; nothing for the default frame."""
     if frame is None:
         return ""
     return f"{frame.unit.value.upper()} BETWEEN {_edge(frame.start, 'PRECEDING')} AND {_edge(frame.end, 'FOLLOWING')}"

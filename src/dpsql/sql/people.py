@@ -24,6 +24,7 @@ from dpsql.sql.outputs import Aggregate, GroupKey, Outputs, chosen
 from dpsql.sql.relations import Column, Filter, Group, Project, Relation, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar
 from dpsql.sql.scans import Source
+from dpsql.sql.syntax import At
 
 OWN_AGGREGATES: Final = ("avg", "count", "max", "min", "sum")
 """What can be asked about each person."""
@@ -65,7 +66,7 @@ def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relatio
         rows = Filter(input=rows, condition=known, columns=rows.columns)
     keys = tuple(key.column for key in others)
     rows = _with(rows, keys, tuple(key.expression for key in others))
-    own = [_own(aggregate, _cap(source, notes, grouped=bool(others)), notes) for aggregate in outputs.aggregates]
+    own = [_own(aggregate, cap_of(source, notes, grouped=bool(others)), notes) for aggregate in outputs.aggregates]
     parts = [part for each in own for part in each.parts]
     raw = tuple(notes.know(replace(part.column, id=notes.numbers.fresh())) for part in parts)
     persons = tuple(key.column for key in whose)
@@ -105,7 +106,7 @@ def _with(rows: Relation, columns: tuple[Column, ...], expressions: tuple[Scalar
     return Project(input=rows, columns=(*rows.columns, *columns), expressions=(*map(_ref, rows.columns), *expressions))
 
 
-def _cap(source: Source, notes: Notes, *, grouped: bool) -> int | None:
+def cap_of(source: Source, notes: Notes, *, grouped: bool) -> int | None:
     """How many rows of one person count, where every table says so: a bound for what is asked about a person."""
     caps = [notes.catalog.policy.tables[name].rows_that_count(grouped=grouped) for name in source.tables]
     known = [cap for cap in caps if cap is not None]
@@ -179,20 +180,21 @@ def _added(aggregate: Aggregate, argument: Scalar, notes: Notes) -> tuple[Total,
     """Whole numbers as they are; fractions in whole grains, so that their order tells nothing."""
     if argument.type is not SqlType.DOUBLE:
         return Total(function="own_sum", argument=argument), inner.narrow, INT64
-    grain = _grain(aggregate, argument, notes)
+    grain = grain_of(argument, aggregate.text or aggregate.function.upper(), aggregate.at, notes)
     total = Total(function="own_sum", argument=inner.grains(argument, grain))
     return total, lambda column: inner.from_grains(column, grain), EVERYTHING
 
 
-def _grain(aggregate: Aggregate, argument: Scalar, notes: Notes) -> Grain:
+def grain_of(argument: Scalar, written: str, at: At, notes: Notes) -> Grain:
+    """The steps in which fractions are added up inside one person."""
     declared = notes.declared(argument)
     if declared.low is None or declared.high is None or declared.low >= declared.high:
         raise Unbounded(
-            f"{aggregate.text or aggregate.function.upper()} inside a subquery needs limits for its values",
+            f"{written} inside a subquery needs limits for its values",
             why="fractions are added up in whole steps, whose size follows from the limits; otherwise the order of the "
             "rows would change the last digits, and with them what is said about others",
             fix="say the limits, as in SUM(CLAMP(x, 0, 1000)), or have the owner declare bounds for the column",
-            at=aggregate.at,
+            at=at,
         )
     return column_grain(lower=declared.low, upper=declared.high, whole=False)
 

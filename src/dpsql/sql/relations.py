@@ -13,7 +13,7 @@ from typing import TypeAlias
 from dpsql.catalog.model import Keys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.scalars import Scalar
+from dpsql.sql.scalars import Scalar, Windowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,20 @@ class Exists:
         return self.input.columns
 
 
-Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union | Exists
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The input with one more column per window function, each computed from rows of one person."""
+
+    input: Relation
+    added: tuple[Column, ...]
+    calls: tuple[Windowed, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.input.columns, *self.added)
+
+
+Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union | Exists | Window
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:

@@ -45,7 +45,7 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windowed:
-    """A window function over released rows. It never stands in an engine statement."""
+    """A window function: over released rows, or as a call of `relations.Window` over rows of one person."""
 
     function: str
     arguments: tuple[Scalar, ...]

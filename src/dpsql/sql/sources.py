@@ -13,6 +13,7 @@ from dpsql.sql.joins import Parts, joined, met, require_aliases
 from dpsql.sql.lookups import equated
 from dpsql.sql.memberships import Membership, chosen, correlated, rows_alone, taken_out
 from dpsql.sql.notes import Notes, Role
+from dpsql.sql.person_windows import has_window
 from dpsql.sql.scalars import Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, unknown_name
@@ -94,10 +95,10 @@ def _among(membership: Membership, source: Source, known: Known, notes: Notes) -
     if not isinstance(query, Select):
         return chosen(membership, source, _derived(query, (), None, known, notes), (), notes)
     rows, apart = _rows_of(query, known, notes, around=source)
-    if apart and regroups(query):
+    if apart and (regroups(query) or any(has_window(item.expression) for item in query.items)):
         raise NotSupported(
-            "a subquery that groups its rows, and compares them with the row around it",
-            why="whether the comparison comes before the groups or after them makes a difference, and no rule names it",
+            "a subquery that groups or numbers its rows, and compares them with the row around it",
+            why="whether the comparison comes before that or after it makes a difference, and no rule names it",
             fix="write it without the comparison: person IN (SELECT person FROM … GROUP BY person HAVING …)",
             at=membership.among.at,
         )

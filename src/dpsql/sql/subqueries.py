@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql import functions
-from dpsql.sql.expressions import row_expression
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.outputs import Outputs, expanded, outputs_of
+from dpsql.sql.outputs import expanded, outputs_of
 from dpsql.sql.people import grouped_by_person
+from dpsql.sql.person_windows import PersonWindows, has_window
 from dpsql.sql.relations import Column, Filter, Project, Relation
-from dpsql.sql.scalars import ColumnRef, Scalar, Windowed, walk
+from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import (
@@ -47,15 +47,21 @@ def subquery(
     require_all_rows(query)
     if source.kept is not None:
         raise source.kept.elsewhere("in a subquery")
+    if query.distinct and not query.group_by and any(has_window(item.expression) for item in query.items):
+        source = subquery(replace(query, distinct=False), source, (), None, notes)
+        query = Select(distinct=True, items=(Item(expression=Star(at=query.at)),), at=query.at)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
     if regroups(query):
         source, columns, computed = _grouped(query, source, notes)
     else:
+        written = tuple(item.expression for item in query.items)
+        windows = PersonWindows(source, notes, written)
         for item in query.items:
-            columns += _projected(item, source.scope, notes, computed)
+            columns += _projected(item, windows, computed)
         for key in query.order_by:
-            _resolve_sort_key(key.expression, query.items, len(columns), source.scope, notes)
+            _resolve_sort_key(key.expression, query.items, len(columns), PersonWindows(source, notes, written))
+        source = replace(source, relation=windows.relation)
     relation = source.relation
     if computed:
         passed = relation.columns
@@ -85,20 +91,18 @@ def named(columns: tuple[Column, ...], names: tuple[Identifier, ...]) -> tuple[C
     return tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))
 
 
-def _projected(item: Item, scope: Scope, notes: Notes, computed: list[tuple[Column, Scalar]]) -> list[Column]:
+def _projected(item: Item, windows: PersonWindows, computed: list[tuple[Column, Scalar]]) -> list[Column]:
     if isinstance(item.expression, Star):
-        return list(scope.star(item.expression))
-    return [_named(row_expression(item.expression, scope, notes), alias_of(item), notes, computed)]
+        return list(windows.source.scope.star(item.expression))
+    return [_named(windows.row(item.expression), alias_of(item), windows.notes, computed)]
 
 
-def _resolve_sort_key(
-    expression: Expression, items: tuple[Item, ...], columns: int, scope: Scope, notes: Notes
-) -> None:
+def _resolve_sort_key(expression: Expression, items: tuple[Item, ...], columns: int, aside: PersonWindows) -> None:
     """ORDER BY in a subquery changes nothing and is left out, but its names must be names."""
     if isinstance(expression, Literal) and type(expression.value) is int:
         require_ordinal(expression.value, columns, expression.at)
     else:
-        row_expression(aliased(expression, items, scope), scope, notes)
+        aside.row(aliased(expression, items, aside.source.scope))
 
 
 def regroups(query: Select) -> bool:
@@ -121,7 +125,6 @@ def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[
     if query.distinct or (source.private and not (source.owner and _holds_person(grouped, source, notes))):
         raise _regrouped(query, by, source, notes)
     outputs = outputs_of(query, source.scope, notes, inside_person=True)
-    _require_no_windows(outputs, query)
     notes.multiplied = True
     relation: Relation = grouped_by_person(source, outputs, notes)
     if outputs.finish.having is not None and query.having is not None:
@@ -129,27 +132,19 @@ def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[
         relation = filtered(relation, outputs.finish.having, notes)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
+    written = tuple(item.expression for item in query.items)
+    windows = PersonWindows(replace(source, relation=relation), notes, written, grouped=True)
     for item, output in zip(query.items, outputs.finish.outputs, strict=True):
-        columns.append(_named(output.expression, alias_of(item), notes, computed))
-    return replace(source, relation=relation), columns, computed
-
-
-def _require_no_windows(outputs: Outputs, query: Select) -> None:
-    """A window over the groups of a subquery would have to stay inside one person."""
-    scalars = (output.expression for output in outputs.finish.outputs)
-    if any(isinstance(node, Windowed) for scalar in scalars for node in walk(scalar)):
-        raise NotSupported(
-            "a window function inside a subquery is not available",
-            why="it looks at several rows at once, and no rule keeps it inside one person yet",
-            fix="use it in the outer query, on what is released",
-            at=query.at,
-        )
+        scalar = windows.read_off(output.expression, item.expression.at)
+        columns.append(_named(scalar, alias_of(item), notes, computed))
+    return replace(source, relation=windows.relation), columns, computed
 
 
 def _named(scalar: Scalar, name: str, notes: Notes, computed: list[tuple[Column, Scalar]]) -> Column:
     """The column that holds an expression: an old one under a new name, or one that is computed."""
     if isinstance(scalar, ColumnRef):
-        return replace(notes.columns[scalar.id], name=name)
+        known = notes.columns[scalar.id]
+        return notes.know(replace(known, name=name)) if not known.name else replace(known, name=name)
     column = notes.computed(name, scalar)
     computed.append((column, scalar))
     return column

@@ -93,6 +93,16 @@ def test_what_means_the_same_is_the_same_question(one, other):
     assert asked(one) == asked(other)
 
 
+OF_ONE = "SELECT COUNT(*) FROM (SELECT {} AS x FROM visits{}) t WHERE x > 1"
+"""How many rows a window inside one person says something of."""
+SAME += [
+    (OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id, ward)", ""),
+     OF_ONE.format("COUNT(*) OVER (PARTITION BY ward, patient_id)", "")),
+    (OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", " WHERE charge > 5"),
+     OF_ONE.format("RANK() OVER w", " WHERE 5 < charge WINDOW w AS (PARTITION BY patient_id ORDER BY charge)")),
+    (OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+     OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge ROWS 3 PRECEDING)", "")),
+]  # fmt: skip
 DIFFERENT = [
     where("patient_id IN (SELECT patient_id FROM patients)"),
     where("patient_id NOT IN (SELECT patient_id FROM patients)"),
@@ -104,6 +114,21 @@ DIFFERENT = [
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT age FROM patients) t"),
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT 7 FROM patients) t"),
     where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits WHERE charge > 1) t"),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id)", " WHERE charge > 5"),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id, ward)", ""),
+    OF_ONE.format("COUNT(charge) OVER (PARTITION BY patient_id)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge DESC)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge NULLS FIRST)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge ROWS 1 PRECEDING)", ""),
+    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge ROWS 2 PRECEDING)", ""),
+    OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+    OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+    OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY ward, charge)", ""),
+    OF_ONE.format("LAG(charge) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+    OF_ONE.format("LAG(charge, 2) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
+    OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", "") + " AND x < 5",
     where("charge > 5"),
     where("charge >= 5"),
     where("charge < 5"),

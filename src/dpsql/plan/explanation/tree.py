@@ -19,7 +19,7 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Union, inputs
+from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -285,6 +285,11 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return Node(
                 text=_chosen_rows(relation, bounded),
                 children=(source(relation.input, bounded), source(relation.among, bounded)),
+            )
+        case Window():
+            return Node(
+                text=f"look at the rows of each {unit_name(query)} by themselves, in order",
+                children=(source(relation.input, bounded),),
             )
         case Group(totals=()):
             return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")

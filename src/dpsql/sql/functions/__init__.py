@@ -6,7 +6,7 @@ from dpsql.sql.functions.function import Function
 from dpsql.sql.functions.printing import print_scalar
 from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, refined
 from dpsql.sql.functions.together import parts_of, together
-from dpsql.sql.functions.windows import WINDOW_FUNCTIONS, WindowFunction, windowed
+from dpsql.sql.functions.windows import WINDOW_FUNCTIONS, WindowFunction, print_window, windowed
 
 __all__ = [
     "FUNCTIONS",
@@ -20,6 +20,7 @@ __all__ = [
     "parts_of",
     "print_constant",
     "print_scalar",
+    "print_window",
     "refined",
     "together",
     "windowed",

@@ -1,4 +1,4 @@
-"""Window functions over released rows: post-processing, never a statement for an engine that holds people."""
+"""Window functions: over released rows, where they are free, and over the rows of one person in a subquery."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ _ALL: Final = (
 )
 
 WINDOW_FUNCTIONS: Final[Mapping[str, WindowFunction]] = MappingProxyType({entry.name: entry for entry in _ALL})
-"""Every window function an analyst may use on released rows."""
+"""Every window function an analyst may use, on released rows and inside one person."""
 
 
 def _anything(_scalar: Scalar) -> Interval:

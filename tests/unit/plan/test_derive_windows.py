@@ -1,0 +1,205 @@
+"""Window functions inside one unit: what is derived of them, and every way to look at somebody else."""
+
+from dataclasses import replace
+
+import pytest
+from derive_trees import (
+    COUNT,
+    DOUBLE,
+    INTEGER,
+    TEXT,
+    catalog,
+    column,
+    filtered,
+    grouped,
+    moves,
+    projected,
+    ref,
+    refs,
+    scan,
+    sum_of,
+    whole,
+)
+
+from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
+from dpsql.plan.derive import derive
+from dpsql.sql import inner
+from dpsql.sql.relations import Window
+from dpsql.sql.scalars import Apply, Sorted, Windowed
+
+VISITS = scan("visits", {2: "ward", 3: "charge"}, {9: "Patient_ID"})
+BY_ALL = (Sorted(by=ref(3)), Sorted(by=ref(2, TEXT)))
+
+
+def window(function="row_number", **changes):
+    """A window inside the person, in an order that settles everything."""
+    facts = {"arguments": (), "partition_by": (ref(9, TEXT),), "order_by": BY_ALL, "frame": "", "type": INTEGER}
+    return Windowed(function=function, **(facts | changes))
+
+
+def statement(*calls, below=VISITS, value=None, owner=9, clamp=True):
+    """Σ over everybody of what one window says of each row, at most 3 rows of a person, clamped to [0, 5]."""
+    added = tuple(column(50 + place, call.type) for place, call in enumerate(calls))
+    rows = filtered(Window(input=below, added=added, calls=calls), inner.known(ref(owner, TEXT)))
+    value = value or ref(50)
+    value = inner.clamp_whole(value, low=0, high=5) if clamp else value
+    rows = projected(rows, **{f"c{owner}": ref(owner, TEXT), "c60": value})
+    own = grouped(rows, (owner,), c61=sum_of(ref(60)))
+    own = projected(own, **{f"c{owner}": ref(owner, TEXT), "c62": inner.clamp_whole(ref(61), low=0, high=15)})
+    return projected(grouped(own, (), c70=sum_of(ref(62))), c71=inner.or_zero(ref(70)))
+
+
+def reach(*calls, **parts):
+    return derive(statement(*calls, **parts), keys=(), values=(71,), catalog=catalog())
+
+
+def refused(*calls, **parts):
+    with pytest.raises(InternalError, match="cannot be derived"):
+        reach(*calls, **parts)
+
+
+ACCEPTED = [
+    window(),
+    window("ntile", arguments=(whole(3),)),
+    window("lag", arguments=(ref(3), whole(1), whole(0))),
+    window("lead", arguments=(ref(3),)),
+    window("first_value", arguments=(ref(3),)),
+    window("last_value", arguments=(ref(3),)),
+    window("rank", order_by=(Sorted(by=ref(3)),)),
+    window("dense_rank", order_by=()),
+    window("count", order_by=(Sorted(by=ref(2, TEXT)),)),
+    window("count", order_by=(), arguments=(ref(2, TEXT),)),
+    window("sum", arguments=(ref(3),), order_by=(Sorted(by=ref(2, TEXT)),)),
+    window("max", arguments=(ref(3),), order_by=()),
+    window("min", arguments=(ref(3),), frame="ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"),
+    window("count", order_by=(Sorted(by=ref(3)),), frame="RANGE BETWEEN 2 PRECEDING AND CURRENT ROW"),
+    window("count", order_by=(), frame="RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"),
+    window(partition_by=(ref(9, TEXT), ref(2, TEXT)), order_by=(Sorted(by=ref(3)),)),
+]
+
+
+@pytest.mark.parametrize("call", ACCEPTED, ids=lambda call: f"{call.function} {call.frame}")
+def test_a_window_inside_a_person_moves_what_its_clamp_allows(call):
+    assert reach(call) == moves((15, 225), keys=1)
+
+
+@pytest.mark.parametrize("call", ACCEPTED, ids=lambda call: f"{call.function} {call.frame}")
+@pytest.mark.parametrize("partition", [(), (ref(2, TEXT),), (ref(3),), (Apply("lower", (ref(9, TEXT),), TEXT),)])
+def test_a_window_that_looks_at_others_is_refused(call, partition):
+    refused(replace(call, partition_by=partition))
+
+
+TELLS_APART = [
+    *ACCEPTED[:6],
+    window("count", frame="ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"),
+    window("max", arguments=(ref(3),), frame="ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"),
+]
+
+
+@pytest.mark.parametrize("call", TELLS_APART, ids=lambda call: f"{call.function} {call.frame}")
+@pytest.mark.parametrize(
+    "order",
+    [
+        (),
+        BY_ALL[:1],
+        BY_ALL[1:],
+        (BY_ALL[0], Sorted(by=Apply("lower", (ref(2, TEXT),), TEXT))),  # rows may agree on it and differ
+    ],
+)
+def test_tied_rows_that_are_told_apart_are_refused(call, order):
+    refused(replace(call, order_by=order))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        window("sum", arguments=(Apply("to_double", (ref(3),), DOUBLE),), type=DOUBLE),
+        window("sum", arguments=(Apply("to_double", (ref(3),), DOUBLE),)),
+        window("avg", arguments=(ref(3),), type=DOUBLE),
+        window("avg", arguments=(ref(3),)),
+        window("string_agg", arguments=(ref(2, TEXT),), type=TEXT),
+        window("nth_value", arguments=(ref(3), whole(2))),
+        window("sum"),
+        window("lag", arguments=(ref(2, TEXT),)),  # text that passes for a whole number
+        window("lag", arguments=(ref(9, TEXT),), type=TEXT),  # the person as the engine holds it
+        window(type=DOUBLE),
+        window("max"),
+        window("count", frame="GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"),
+        window("count", frame="ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES"),
+        window("count", order_by=BY_ALL, frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
+        window("count", order_by=(), frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
+        window("count", order_by=(BY_ALL[1],), frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
+        window("lag", arguments=(ref(77),)),
+        window("lag", arguments=(window(),)),
+        window(order_by=(*BY_ALL, Sorted(by=window()))),
+    ],
+    ids=lambda call: f"{call.function} {call.frame} {call.type.value}",
+)
+def test_what_no_rule_names_is_refused(call):
+    refused(call)
+
+
+def test_a_window_over_rows_of_nobody_is_refused():
+    wards = scan("wards", {2: "ward", 3: "city"})
+    readings = scan("readings", {2: "ward", 3: "level"})
+    for rows in (wards, readings):
+        relation = Window(input=rows, added=(column(50),), calls=(window(partition_by=(ref(2, TEXT),)),))
+        with pytest.raises(InternalError, match="no owner"):
+            derive(relation, keys=(), values=(50,), catalog=catalog())
+
+
+def test_every_part_of_a_person_must_be_in_the_partition():
+    stays = scan("stays", {4: "nights"}, {7: "hospital", 8: "number"})
+    for partition, known in (((7, 8), True), ((7,), False), ((8,), False)):
+        call = window("count", order_by=(), partition_by=tuple(map(ref, partition)))
+        rows = filtered(Window(input=stays, added=(column(50),), calls=(call,)), *map(inner.known, (ref(7), ref(8))))
+        own = grouped(rows, (7, 8), c61=COUNT)
+        own = projected(own, c7=ref(7), c8=ref(8), c62=inner.clamp_whole(ref(61), low=0, high=3))
+        relation = projected(grouped(own, (), c70=sum_of(ref(62))), c71=inner.or_zero(ref(70)))
+        if known:
+            assert derive(relation, keys=(), values=(71,), catalog=catalog()) == moves((3, 9), keys=1)
+        else:
+            with pytest.raises(InternalError, match="inside one person"):
+                derive(relation, keys=(), values=(71,), catalog=catalog())
+
+
+def test_nothing_bounds_what_a_window_says():
+    """Whole numbers without a clamp are not added up, whatever the function promises."""
+    for call in (window(), window("count", order_by=())):
+        refused(call, clamp=False)
+
+
+def test_columns_and_functions_are_as_many():
+    for added, calls in (((column(50), column(51)), (window(),)), ((column(3),), (window(),)), ((), (window(),))):
+        relation = Window(input=VISITS, added=added, calls=calls)
+        with pytest.raises(InternalError):
+            derive(relation, keys=(), values=(50,), catalog=catalog())
+
+
+def test_a_window_keeps_the_rows_of_a_person_as_few_as_they_were():
+    """One row per person below, by a constraint of the engine: one row above."""
+    patients = scan("patients", {3: "age"}, {9: "patient_id"})
+    unique = catalog(unique={"patients": (("patient_id",),)})
+    call = window("count", order_by=())
+    rows = filtered(Window(input=patients, added=(column(50),), calls=(call,)), inner.known(ref(9, TEXT)))
+    rows = projected(rows, c9=ref(9, TEXT), c60=inner.clamp_whole(ref(50), low=0, high=5))
+    relation = projected(grouped(rows, (), c70=sum_of(ref(60))), c71=inner.or_zero(ref(70)))
+    assert derive(relation, keys=(), values=(71,), catalog=unique) == moves((5, 25), keys=1)
+    with pytest.raises(InternalError):
+        derive(relation, keys=(), values=(71,), catalog=catalog())
+
+
+def test_days_have_whole_distances_and_moments_have_none():
+    for type_, known in ((SqlType.DATE, True), (SqlType.TIMESTAMP, False), (DOUBLE, False)):
+        key = Apply(f"to_{type_.value}", (ref(2, TEXT),), type_)
+        call = window("count", order_by=(Sorted(by=key),), frame="RANGE BETWEEN CURRENT ROW AND 7 FOLLOWING")
+        if known:
+            assert reach(call) == moves((15, 225), keys=1)
+        else:
+            refused(call)
+
+
+def test_several_windows_stand_beside_each_other():
+    assert reach(window(), window("count", order_by=())) == moves((15, 225), keys=1)
+    assert refs(statement(window()).columns) == (ref(71),)

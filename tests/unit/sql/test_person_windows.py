@@ -1,0 +1,182 @@
+"""Windows inside one person: what is known about their columns, and that no order of rows changes a value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import duckdb
+import pytest
+
+from dpsql.errors import BadType, NotSupported, Unbounded
+from dpsql.sql.emit import engine_text
+from dpsql.sql.intervals import Interval
+from dpsql.sql.parse import parse
+from dpsql.sql.person_windows import has_window
+from dpsql.sql.relations import Window
+
+from stages import TABLES, bounded, clinic, resolved, rewritten
+
+OVER = "OVER (PARTITION BY person ORDER BY moment)"
+
+
+def window_column(expression: str, catalog=None):
+    """The column that holds an expression over windows: visits has 6 rows of one person that count."""
+    sql = f"SELECT COUNT(x) FROM (SELECT person, {expression} AS x FROM visits) t"
+    query = resolved(sql) if catalog is None else resolved(sql, catalog)
+    return query.findings.columns[query.aggregates[0].arguments[0].id]
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high"),
+    [
+        (f"ROW_NUMBER() {OVER}", 1, 6),
+        (f"RANK() {OVER}", 1, 6),
+        (f"DENSE_RANK() {OVER}", 1, 6),
+        (f"COUNT(*) {OVER}", 0, 6),
+        (f"NTILE(3) {OVER}", 1, 3),
+        (f"CUME_DIST() {OVER}", 0, 1),
+        (f"PERCENT_RANK() {OVER}", 0, 1),
+        (f"LAG(points) {OVER}", -50, 50),
+        (f"LEAD(points, 2, 70) {OVER}", -50, 70),
+        (f"FIRST_VALUE(ward) {OVER}", 1, 4),
+        (f"MAX(price) {OVER}", 0, 2000),
+        (f"SUM(points) {OVER}", -300, 300),
+        (f"SUM(price) {OVER}", 0, 12000),
+        (f"AVG(price) {OVER}", 0, 2000),
+        (f"AVG(points) {OVER}", -50, 50),
+        (f"SUM(points > 0) {OVER}", 0, 6),
+        (f"day - LAG(day) {OVER}", -31, 31),
+        (f"ROW_NUMBER() {OVER} - 1", 0, 5),
+    ],
+)
+def test_what_counts_follows_from_bounds_and_caps(expression, low, high):
+    assert window_column(expression).declared == Interval(Fraction(low), Fraction(high))
+
+
+@pytest.mark.parametrize(
+    "expression", [f"ROW_NUMBER() {OVER} - ward", f"COUNT(*) {OVER} + 1", f"day - LAG(day) {OVER}"]
+)
+def test_whole_numbers_of_rows_stay_whole(expression):
+    assert window_column(expression).type.value == "integer"
+
+
+def test_without_a_cap_nothing_bounds_what_is_counted():
+    unlimited = clinic(rows_per_person=None, rows_per_group=None)
+    for expression in (f"ROW_NUMBER() {OVER}", f"SUM(points) {OVER}"):
+        assert window_column(expression, unlimited).declared.high is None
+    with pytest.raises(Unbounded):
+        bounded(f"SELECT SUM(x) FROM (SELECT SUM(code) {OVER} AS x FROM visits) t")
+
+
+def test_a_column_of_a_window_is_no_declared_one():
+    column = window_column(f"FIRST_VALUE(illness) {OVER}")
+    assert (column.keys, column.origin, column.hidden, column.public) == (None, None, False, False)
+
+
+def windows_in(sql: str) -> list[Window]:
+    found, below = [], [resolved(sql).relation]
+    while below:
+        relation = below.pop()
+        found += [relation] if isinstance(relation, Window) else []
+        below += [getattr(relation, name) for name in ("input", "left", "right") if hasattr(relation, name)]
+    return found
+
+
+def test_all_windows_of_a_select_look_at_the_same_rows():
+    (window,) = windows_in(
+        f"SELECT COUNT(*) FROM (SELECT ROW_NUMBER() {OVER} AS a, AVG(price) {OVER} AS b, SUM(ward) {OVER} AS c "
+        "FROM visits) t"
+    )
+    assert [call.function for call in window.calls] == ["row_number", "sum", "count", "sum"]
+    owner = resolved("SELECT COUNT(*) FROM visits").owner
+    assert all(call.partition_by[0].id == owner[0] for call in window.calls)
+
+
+def test_each_level_has_windows_of_its_own():
+    sql = (
+        f"SELECT COUNT(*) FROM (SELECT person, SUM(g) {OVER} AS s FROM "
+        f"(SELECT person, moment, day - LAG(day) {OVER} AS g FROM visits) a) b WHERE s > 3"
+    )
+    assert len(windows_in(sql)) == 2
+
+
+def test_a_window_keeps_one_row_per_person():
+    sql = (
+        "SELECT COUNT(*) FROM (SELECT person, LAG(COUNT(*)) OVER (PARTITION BY person ORDER BY MAX(day)) AS n "
+        "FROM visits GROUP BY person) t WHERE n IS NULL"
+    )
+    assert bounded(sql).one_row_each
+    assert (
+        bounded("SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY person) AS r FROM visits) t").one_row_each
+        is False
+    )
+
+
+EVERY_FUNCTION = """
+SELECT SUM(a), SUM(b), SUM(c), SUM(d), SUM(e), SUM(f), SUM(g), SUM(h), SUM(i), SUM(j), SUM(k) FROM (SELECT
+ROW_NUMBER() w AS a, NTILE(2) w AS b, LAG(points, 1, 0) w AS c, LEAD(points, 1, 0) w AS d, FIRST_VALUE(points) w AS e,
+LAST_VALUE(points) w AS f, SUM(price) r AS g, AVG(price) r AS h, COUNT(*) r AS i, RANK() w AS j, MIN(points) r AS k
+FROM visits) t
+""".replace(" w ", " OVER (PARTITION BY person ORDER BY ward) ").replace(
+    " r ", " OVER (PARTITION BY person ORDER BY ward ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) "
+)
+
+
+def test_no_order_of_tied_rows_changes_a_value():
+    """Four visits, three of them in one ward: every order of the table gives the same numbers."""
+    text = engine_text(rewritten(EVERY_FUNCTION).measurement, dialect="duckdb").sql
+    plain = duckdb.connect()
+    plain.execute("SET threads = 1")
+    plain.execute(f"CREATE TABLE visits ({TABLES['visits']})")
+    rows = [(1, 1, 0.1, 5), (1, 1, 0.2, -7), (1, 1, 0.3, 9), (1, 2, 0.3, 9)]
+    found = set()
+    for order in permutations(rows):
+        plain.execute("DELETE FROM visits")
+        plain.executemany("INSERT INTO visits (person, ward, price, points) VALUES (?, ?, ?, ?)", order)
+        found.add(plain.execute(text).fetchall()[0])
+    assert len(found) == 1
+
+
+def test_nobody_else_changes_what_is_said_of_a_person():
+    """With others around, person 1 adds what they add alone."""
+    text = engine_text(rewritten(EVERY_FUNCTION).measurement, dialect="duckdb").sql
+    plain = duckdb.connect()
+    plain.execute(f"CREATE TABLE visits ({TABLES['visits']})")
+    mine = [(1, 1, 0.1, 5), (1, 1, 0.2, -7), (1, 2, 0.3, 9)]
+    others = [(2, 1, 1.1, 50), (2, 1, 1.2, 7), (3, 2, 9.3, -9), (None, 1, 4.0, 1)]
+
+    def measured(rows) -> tuple[int, ...]:
+        plain.execute("DELETE FROM visits")
+        plain.executemany("INSERT INTO visits (person, ward, price, points) VALUES (?, ?, ?, ?)", rows)
+        return plain.execute(text).fetchall()[0]
+
+    apart = zip(measured(mine), measured(others), strict=True)
+    assert measured([*others, *mine]) == tuple(a + b for a, b in apart)
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        (f"SUM(LAG(points) {OVER}) {OVER}", NotSupported),
+        ("ROW_NUMBER() OVER (PARTITION BY person ORDER BY LAG(day) OVER (PARTITION BY person))", NotSupported),
+        (f"COUNT(DISTINCT ward) {OVER}", NotSupported),
+        (f"VAR_POP(points) {OVER}", NotSupported),
+        (f"LAG(points) FILTER (WHERE ward = 1) {OVER}", NotSupported),
+        (f"SUM(illness) {OVER}", BadType),
+        (f"LAG(points, ward) {OVER}", BadType),
+        (f"SUM(later - day + 0.5) {OVER}", Unbounded),
+    ],
+)
+def test_what_has_no_rule_is_refused(expression, error):
+    with pytest.raises(error):
+        resolved(f"SELECT COUNT(*) FROM (SELECT {expression} AS x FROM visits) t")
+
+
+@pytest.mark.parametrize(
+    ("item", "known"),
+    [(f"1 + LAG(day) {OVER}", True), ("1 + day", False), ("day", False), ("COUNT(*)", False), (f"RANK() {OVER}", True)],
+)
+def test_windows_are_found_inside_expressions(item, known):
+    (found,) = parse(f"SELECT {item} FROM visits", dialect="duckdb").query.items
+    assert has_window(found.expression) is known
