@@ -272,7 +272,7 @@ def _inside_one_person() -> Iterator[str]:
     yield "In a subquery, PARTITION BY must hold the person, with whatever else. What tells rows apart that ORDER BY"
     yield "does not (ROW_NUMBER, NTILE, LAG, LEAD, FIRST_VALUE, LAST_VALUE, frames of ROWS) then orders them by all"
     yield "columns they have: an engine would choose any of several tied rows, here it is always the same one."
-    yield "Fractions are added up in whole grains and need bounds. RANGE with a distance is over a date or an integer."
+    yield "Fractions are added up in whole grains and need bounds. RANGE with a distance is over one date or integer."
     yield ""
 
 

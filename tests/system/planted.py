@@ -43,6 +43,7 @@ from planters import (
     privacy_of_the_name,
     private_passes_for_public,
     public_rows_kept,
+    ranks_taken_for_numbers,
     running_fractions,
     sum_without_zero,
     tied_by_name,
@@ -320,6 +321,14 @@ BUGS = [
     ),
     Bug(
         title="tied rows of a person numbered as the engine likes", plant=ties_as_the_engine_likes, sql=FIRST, seal=True
+    ),
+    Bug(
+        title="ranks taken for row numbers",
+        plant=ranks_taken_for_numbers,
+        sql="SELECT COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY patient_id ORDER BY moment) AS r FROM visits) t "
+        "WHERE r = 1",
+        seal=True,
+        audit=TOO_FAR,
     ),
     Bug(
         title="a running sum of fractions",

@@ -26,6 +26,7 @@ from dpsql.sql.finish import Finish
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
+from dpsql.sql.numbered import rows_left
 from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.pairing import paired
 from dpsql.sql.relations import Column, Exists, Filter, Group, Numbers, Project, Relation, Scan, Window
@@ -106,8 +107,9 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     if number is not None and number > max_keys:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)
     one_row_each = _one_row_each(query)
-    cap = 1 if one_row_each else _row_cap(query)
-    groups = 1 if one_row_each or not query.keys else _group_cap(query)
+    left = rows_left(query.relation, query.owner)
+    cap = 1 if one_row_each else _row_cap(query, left)
+    groups = 1 if one_row_each or not query.keys else _group_cap(query, left)
     groups = groups if number is None else min(groups, max(number, 1))
     measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
     numbers = Numbers(query.findings.free)
@@ -159,9 +161,11 @@ def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
 
 
 def _one_row_each(query: Resolved) -> bool:
-    """A unit is a row, or the engine enforces that no person has two; nothing multiplies them on the way."""
+    """A unit is a row, or one row of each person is left, or the engine enforces that no person has two."""
     if all(table.unit_row for table in _private(query)):
         return True  # each finds one public partner at most: `check` refuses any other join
+    if query.owner and rows_left(query.relation, query.owner) in (0, 1):
+        return True
     relation: Relation = query.relation
     while isinstance(relation, Filter | Project | Exists | Window):
         relation = relation.input
@@ -174,18 +178,22 @@ def _one_row_each(query: Resolved) -> bool:
     return frozenset(table.person) in unique
 
 
-def _row_cap(query: Resolved) -> int:
-    return max(
-        _declared(table, table.rows_that_count(grouped=bool(query.keys)), "rows_per_person")
-        for table in _private(query)
-    )
+def _row_cap(query: Resolved, left: int | None) -> int:
+    """What the policy says; no more than `left`, where so many rows are left of one person."""
+    declared = [table.rows_that_count(grouped=bool(query.keys)) for table in _private(query)]
+    return _largest(query, declared, left, "rows_per_person")
 
 
-def _group_cap(query: Resolved) -> int:
-    return max(
-        _declared(table, 1 if table.unique else table.groups_per_person, "groups_per_person")
-        for table in _private(query)
-    )
+def _group_cap(query: Resolved, left: int | None) -> int:
+    declared = [1 if table.unique else table.groups_per_person for table in _private(query)]
+    return _largest(query, declared, left, "groups_per_person")
+
+
+def _largest(query: Resolved, declared: list[int | None], left: int | None, name: str) -> int:
+    if left is not None and None in declared:
+        return left
+    caps = [_declared(table, value, name) for table, value in zip(_private(query), declared, strict=True)]
+    return max(caps) if left is None else min(max(caps), left)
 
 
 def _private(query: Resolved) -> list[TablePolicy]:

@@ -143,7 +143,8 @@ class PersonWindows:
         self._require_one_person(call, at)
         self._note_uses(call, at)
         owner = tuple(_ref(self.notes.columns[number]) for number in self.source.owner)
-        call = replace(call, partition_by=tuple(dict.fromkeys((*owner, *call.partition_by))))
+        others = (part for part in call.partition_by if not self._is_person(part))  # the owner says whose a row is
+        call = replace(call, partition_by=tuple(dict.fromkeys((*owner, *others))))
         call = framed(call, at, self.notes)
         if call.function == "sum":
             return self._sum(call, at)
@@ -226,14 +227,16 @@ class PersonWindows:
     def _note_uses(self, call: Windowed, at: At) -> None:
         """A hidden column may order the rows of one person as it is, be counted, or be the person; no more."""
         for part in call.partition_by:
-            whose = isinstance(part, ColumnRef) and self.notes.is_person(self.notes.columns[part.id])
-            self.notes.use(Role.JOIN if whose else Role.GROUP, part, at)
+            self.notes.use(Role.JOIN if self._is_person(part) else Role.GROUP, part, at)
         for key in call.order_by:
             if not self._as_it_is(key.by):
                 self.notes.use(Role.VALUE, key.by, at)
         for argument in call.arguments:
             counted = call.function == "count" and self._as_it_is(argument)
             self.notes.use(Role.COUNT if counted else Role.VALUE, argument, at)
+
+    def _is_person(self, scalar: Scalar) -> bool:
+        return isinstance(scalar, ColumnRef) and self.notes.is_person(self.notes.columns[scalar.id])
 
     def _as_it_is(self, scalar: Scalar) -> bool:
         return isinstance(scalar, ColumnRef) and self.notes.columns[scalar.id].origin is not None

@@ -25,7 +25,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import derive
 from dpsql.sql import inner
-from dpsql.sql.relations import Window
+from dpsql.sql.relations import Join, Window
 from dpsql.sql.scalars import Apply, Sorted, Windowed
 
 VISITS = scan("visits", {2: "ward", 3: "charge"}, {9: "Patient_ID"})
@@ -203,3 +203,97 @@ def test_days_have_whole_distances_and_moments_have_none():
 def test_several_windows_stand_beside_each_other():
     assert reach(window(), window("count", order_by=())) == moves((15, 225), keys=1)
     assert refs(statement(window()).columns) == (ref(71),)
+
+
+# ---- how many rows are left where rows are numbered ------------------------------------------------------------------
+
+
+def kept(condition, *, call=None, change=None):
+    """The number of rows of everybody for which a condition on the row number 50 holds, without any cap."""
+    rows = Window(input=VISITS, added=(column(50),), calls=(call or window(),))
+    rows = rows if change is None else change(rows)
+    rows = filtered(rows, condition, inner.known(ref(9, TEXT)))
+    return projected(grouped(rows, (), c70=COUNT), c71=inner.or_zero(ref(70)))
+
+
+def left(condition, **parts):
+    return derive(kept(condition, **parts), keys=(), values=(71,), catalog=catalog())
+
+
+def compared(function, *arguments):
+    return Apply(function, arguments, SqlType.BOOLEAN)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        (compared("eq", ref(50), whole(1)), 1),
+        (compared("eq", whole(4), ref(50)), 1),
+        (compared("le", ref(50), whole(3)), 3),
+        (compared("lt", ref(50), whole(3)), 2),
+        (compared("ge", whole(3), ref(50)), 3),
+        (compared("gt", whole(3), ref(50)), 2),
+        (compared("le", ref(50), whole(-3)), 0),
+        (compared("and", compared("le", ref(50), whole(3)), compared("eq", ref(50), whole(2))), 1),
+    ],
+)
+def test_a_filter_on_row_numbers_keeps_so_many_rows_of_a_person(condition, rows):
+    assert left(condition) == moves((rows, rows * rows), keys=1)
+
+
+FIRST = compared("eq", ref(50), whole(1))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        compared("ge", ref(50), whole(1)),
+        compared("gt", ref(50), whole(1)),
+        compared("ne", ref(50), whole(1)),
+        compared("le", whole(3), ref(50)),
+        compared("eq", ref(3), whole(1)),  # a value of the row
+        compared("eq", ref(50), ref(3)),
+        compared("or", FIRST, compared("eq", ref(50), whole(2))),
+        compared("not", FIRST),
+    ],
+)
+def test_other_conditions_limit_nothing(condition):
+    with pytest.raises(InternalError, match="any number of rows"):
+        left(condition)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        window("rank"),  # several rows may be the first
+        window("count", order_by=()),
+        window(partition_by=(ref(9, TEXT), ref(2, TEXT))),  # one row of each ward
+        window(partition_by=(ref(9, TEXT), Apply("lower", (ref(2, TEXT),), TEXT))),
+    ],
+)
+def test_other_numbers_limit_nothing(call):
+    with pytest.raises(InternalError, match="any number of rows"):
+        left(FIRST, call=call)
+
+
+def test_numbers_go_through_what_repeats_no_row():
+    copied = {"c9": ref(9, TEXT), "c2": ref(2, TEXT), "c3": ref(3), "c50": ref(50)}
+    assert left(FIRST, change=lambda rows: projected(rows, **copied)) == moves((1, 1), keys=1)
+    assert left(FIRST, change=lambda rows: filtered(rows, compared("gt", ref(3), whole(0)))) == moves((1, 1), keys=1)
+    again = window("count", order_by=())
+    assert left(FIRST, change=lambda rows: Window(input=rows, added=(column(51),), calls=(again,))) == moves(
+        (1, 1), keys=1
+    )
+
+
+def test_a_number_that_is_changed_on_the_way_is_none():
+    for scalar in (Apply("intdiv", (ref(50), whole(9)), INTEGER), whole(1), ref(3)):
+        with pytest.raises(InternalError, match="any number of rows"):
+            left(FIRST, change=lambda rows, scalar=scalar: projected(rows, c9=ref(9, TEXT), c50=scalar))
+
+
+def test_numbers_of_rows_that_are_repeated_are_none():
+    wards = scan("wards", {20: "ward", 21: "city"})
+    same = compared("alike", ref(2, TEXT), ref(20, TEXT))
+    with pytest.raises(InternalError, match="any number of rows"):
+        left(FIRST, change=lambda rows: Join(left=rows, right=wards, condition=same))

@@ -34,6 +34,7 @@ from dpsql.plan.derivation.states import (
     whole,
 )
 from dpsql.plan.derivation.tables import unique_numbers
+from dpsql.plan.derivation.windows import numbered_limits
 from dpsql.sql.relations import Filter, Group, Project, Rank, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 
@@ -53,7 +54,7 @@ def of_filter(relation: Filter, state: State) -> State:
         basis=relation,
         part=False,
         known=all_known(state.known | frozenset(_said_known(relation.condition)), state.owner),
-        caps=least(state.caps, _rank_limits(relation, state)),
+        caps=least(state.caps, _rank_limits(relation, state), numbered_limits(relation, state)),
     )
 
 

@@ -9,10 +9,22 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.plan.derivation.ranges import type_of
-from dpsql.plan.derivation.states import Fact, Owned, State, as_basis, columns_in, refused, require_reads
+from dpsql.plan.derivation.states import (
+    Fact,
+    Ids,
+    Owned,
+    State,
+    as_basis,
+    columns_in,
+    conjuncts,
+    least,
+    refused,
+    require_reads,
+    whole,
+)
 from dpsql.plan.derivation.tables import unique_numbers
-from dpsql.sql.relations import Window
-from dpsql.sql.scalars import ColumnRef, Windowed, children
+from dpsql.sql.relations import Filter, Project, Relation, Window
+from dpsql.sql.scalars import Apply, ColumnRef, Windowed, children, columns_of
 
 _OF_PEERS: Final = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist", "count", "min", "max", "sum"})
 """Rows that the order does not tell apart get the same value, unless a frame counts rows."""
@@ -82,3 +94,56 @@ def _counts_rows(call: Windowed, state: Owned) -> bool:
         if keys not in ([SqlType.INTEGER], [SqlType.DATE]):
             raise refused("a distance between rows that is not whole")
     return frame[1] == "ROWS"
+
+
+def numbered_limits(relation: Filter, state: Owned) -> Mapping[Ids, int]:
+    """Rows that agree on a partition have different row numbers: a filter on these keeps so many of them.
+
+    Theorem   docs/theorems/derivation.md: at most so many rows of one unit agree on these columns.
+    Requires  a filter over owned rows; conditions on whole numbers that are none of rows limit nothing.
+    Rounds    nothing.
+    """
+    found: dict[Ids, int] = {}
+    for part in conjuncts(relation.condition):
+        match part:
+            case Apply("eq" | "le" | "lt" as word, (ColumnRef(id=number), limit)):
+                most = _numbers_kept(word, whole(limit))
+            case Apply("eq" | "ge" | "gt" as word, (limit, ColumnRef(id=number))):
+                most = _numbers_kept({"ge": "le", "gt": "lt"}.get(word, word), whole(limit))
+            case _:
+                continue
+        together = _numbered_inside(relation.input, number)
+        if most is not None and together is not None and together <= columns_in(state):
+            found = least(found, {together - state.owner_columns: most})
+    return found
+
+
+def _numbers_kept(word: str, limit: int | None) -> int | None:
+    """How many of 1, 2, 3, … are equal to the limit, up to it, or below it."""
+    if limit is None:
+        return None
+    return 1 if word == "eq" else max(limit if word == "le" else limit - 1, 0)
+
+
+def _numbered_inside(relation: Relation, number: int) -> Ids | None:
+    """The columns of the partition in which this column is a row number, as they are called here; None: it is none."""
+    match relation:
+        case Filter():
+            return _numbered_inside(relation.input, number)
+        case Project():
+            pairs = list(zip((column.id for column in relation.columns), relation.expressions, strict=True))
+            copies = {scalar.id: new for new, scalar in reversed(pairs) if isinstance(scalar, ColumnRef)}
+            below = next((scalar.id for new, scalar in pairs if new == number and isinstance(scalar, ColumnRef)), None)
+            inside = None if below is None else _numbered_inside(relation.input, below)
+            return (
+                frozenset(copies[each] for each in inside) if inside is not None and inside <= copies.keys() else None
+            )
+        case Window():
+            calls = dict(zip((column.id for column in relation.added), relation.calls, strict=True))
+            if number not in calls:
+                return _numbered_inside(relation.input, number)
+            if calls[number].function != "row_number":
+                return None
+            return frozenset().union(*map(columns_of, calls[number].partition_by))
+        case _:
+            return None

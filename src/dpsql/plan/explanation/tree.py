@@ -10,6 +10,7 @@ from typing import Final
 
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.catalog.model import Mode, TablePolicy
+from dpsql.catalog.names import folded
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
@@ -356,10 +357,16 @@ def way_to_person(table: TablePolicy) -> str:
     return " -> ".join([*steps, "+".join(table.person)])
 
 
+def enforced_once(table: TablePolicy, bounded: Bounded) -> bool:
+    """The engine lets no person have two rows; otherwise one is left of each only above the table."""
+    unique = bounded.query.catalog.schema[table.name].unique
+    return not table.path and any(frozenset(map(folded, key)) == frozenset(table.person) for key in unique)
+
+
 def _limits(table: TablePolicy, bounded: Bounded) -> str:
     person = unit_name(bounded.query)
     if bounded.one_row_each:
-        return f"one row per {person}, enforced by the engine"
+        return f"one row per {person}, enforced by the engine" if enforced_once(table, bounded) else "all rows are read"
     if table.unique:
         return f"one row per {person} counts"
     declared = [

@@ -1,0 +1,77 @@
+"""How many rows of a person are left where they are numbered."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpsql.sql.numbered import rows_left
+
+from stages import bounded, clinic, resolved
+
+NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY moment) AS n FROM visits"
+
+
+def left(sql: str) -> int | None:
+    query = resolved(sql)
+    return rows_left(query.relation, query.owner)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("n = 1", 1),
+        ("1 = n", 1),
+        ("n = 7", 1),
+        ("n <= 3", 3),
+        ("n < 3", 2),
+        ("3 >= n", 3),
+        ("3 > n", 2),
+        ("n BETWEEN 2 AND 4", 4),
+        ("n = 1 AND ward = 2", 1),
+        ("n < 1", 0),
+        ("n > 1", None),
+        ("3 <= n", None),
+        ("n = 1 OR n = 2", None),
+        ("n <> 1", None),
+        ("n = ward", None),
+        ("ward = 1", None),
+    ],
+)
+def test_a_filter_on_the_number_says_how_many(condition, rows):
+    assert left(f"SELECT COUNT(*) FROM ({NUMBERED}) t WHERE {condition}") == rows
+
+
+def test_subqueries_that_repeat_no_row_change_nothing():
+    assert left(f"SELECT COUNT(*) FROM (SELECT *, points + 1 AS p FROM ({NUMBERED}) a WHERE n = 1) b WHERE p > 0") == 1
+    assert left(f"SELECT COUNT(*) FROM (SELECT person, n AS k FROM ({NUMBERED}) a) b WHERE k = 1") == 1
+    again = f"SELECT *, RANK() OVER (PARTITION BY person ORDER BY n) AS r FROM ({NUMBERED}) a WHERE n <= 2"
+    assert left(f"SELECT COUNT(*) FROM ({again}) b") == 2
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT person, RANK() OVER (PARTITION BY person ORDER BY moment) AS n FROM visits",
+        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY moment) AS n FROM visits",
+        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person, ward + 1 ORDER BY moment) AS n FROM visits",
+        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY moment) // 9 AS n FROM visits",
+        f"SELECT a.person, a.n FROM ({NUMBERED}) a JOIN visits b ON a.person = b.person",
+    ],
+)
+def test_what_is_no_number_of_a_persons_rows_says_nothing(inner):
+    assert left(f"SELECT COUNT(*) FROM ({inner}) t WHERE n = 1") is None
+
+
+def test_the_first_row_needs_no_cap_and_the_first_three_count_as_three():
+    unlimited = clinic(rows_per_person=None, rows_per_group=None, groups_per_person=None)
+    first = bounded(f"SELECT ward, COUNT(*) FROM ({NUMBERED}) t WHERE n = 1 GROUP BY ward", unlimited)
+    assert (first.one_row_each, first.groups, first.mode) == (True, 1, None)
+    assert [placed.slot.high for placed in first.slots] == [1]
+    some = bounded(f"SELECT ward, COUNT(*) FROM ({NUMBERED}) t WHERE n <= 3 GROUP BY ward", unlimited)
+    assert (some.one_row_each, some.groups) == (False, 3)
+    assert [placed.slot.high for placed in some.slots] == [3]
+
+
+def test_a_smaller_cap_of_the_policy_stays():
+    few = bounded(f"SELECT COUNT(*) FROM ({NUMBERED}) t WHERE n <= 5", clinic(rows_per_person=2))
+    assert [placed.slot.high for placed in few.slots] == [2]
