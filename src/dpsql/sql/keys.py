@@ -20,7 +20,7 @@ from dpsql.sql import inner
 from dpsql.sql.key_refusals import require_private
 from dpsql.sql.missing import where_conditions
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Union, inputs
+from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.scans import Kept
@@ -177,7 +177,7 @@ def _conditions(relation: Relation) -> Iterator[Scalar]:
         case Filter():
             yield from conjuncts(relation.condition)
             yield from _conditions(relation.input)
-        case Project() | Exists():
+        case Project() | Exists() | Window():
             yield from _conditions(relation.input)
         case Join(outer=False):
             yield from conjuncts(relation.condition)

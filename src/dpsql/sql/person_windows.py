@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
+from dpsql.catalog.model import Keys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
 from dpsql.sql import functions, inner
@@ -22,13 +23,14 @@ from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import chosen, frame_text
 from dpsql.sql.people import cap_of, grain_of
 from dpsql.sql.relations import Column, Project, Relation, Window
-from dpsql.sql.scalars import Apply, ColumnRef, Scalar, Sorted, Windowed, rebuilt
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, rebuilt
 from dpsql.sql.scans import Source
 from dpsql.sql.syntax import At, Call, Expression, Over, Star
 from dpsql.sql.window_order import framed, settled
 from dpsql.sql.window_refusals import holds_person, of_nobody, of_several_people
 from dpsql.sql.words import WINDOWS
 
+_ONE_OF_THE_VALUES: Final = ("first_value", "lag", "last_value", "lead", "max", "min")
 _ADDED_UP: Final = ("avg", "sum")
 _AGGREGATES: Final = ("avg", "count", "max", "min", "sum")
 _MOST_ROWS: Final = Fraction(2**40)
@@ -155,10 +157,26 @@ class PersonWindows:
     def _column(self, call: Windowed, proved: Interval, kept: Interval, declared: Interval) -> ColumnRef:
         call = settled(call, self.source.relation.columns)
         column = self.notes.know(
-            Column(id=self.notes.numbers.fresh(), name="", type=call.type, proved=proved, kept=kept, declared=declared)
+            Column(
+                id=self.notes.numbers.fresh(),
+                name="",
+                type=call.type,
+                proved=proved,
+                kept=kept,
+                declared=declared,
+                keys=self._keys(call),
+            )
         )
         self.calls.append((column, call))
         return _ref(column)
+
+    def _keys(self, call: Windowed) -> Keys | None:
+        """The groups of a column are those of its neighbours and extremes, which are values of the same column."""
+        match call.arguments:
+            case (ColumnRef(id=number),) | (ColumnRef(id=number), Constant()) if call.function in _ONE_OF_THE_VALUES:
+                return self.notes.columns[number].keys
+            case _:
+                return None
 
     def _sum(self, call: Windowed, at: At) -> Scalar:
         (argument,) = call.arguments

@@ -15,7 +15,7 @@ from dpsql.sql.parse import parse
 from dpsql.sql.person_windows import has_window
 from dpsql.sql.relations import Window
 
-from stages import TABLES, bounded, clinic, resolved, rewritten
+from stages import CLINIC, TABLES, bounded, clinic, resolved, rewritten
 
 OVER = "OVER (PARTITION BY person ORDER BY moment)"
 
@@ -71,7 +71,28 @@ def test_without_a_cap_nothing_bounds_what_is_counted():
 
 def test_a_column_of_a_window_is_no_declared_one():
     column = window_column(f"FIRST_VALUE(illness) {OVER}")
-    assert (column.keys, column.origin, column.hidden, column.public) == (None, None, False, False)
+    assert (column.origin, column.hidden, column.public) == (None, False, False)
+
+
+@pytest.mark.parametrize("function", ["FIRST_VALUE(x)", "LAST_VALUE(x)", "LAG(x)", "LEAD(x, 2)", "MIN(x)", "MAX(x)"])
+def test_values_of_a_column_have_its_groups(function):
+    """visits.illness has private groups, visits.day those of the calendar."""
+    for name in ("illness", "day"):
+        expression = function.replace("x", name)
+        assert window_column(f"{expression} {OVER}").keys == CLINIC.policy.tables["visits"].columns[name].keys
+
+
+@pytest.mark.parametrize("expression", ["LAG(illness, 1, 'none')", "MIN(illness || 'x')", "COUNT(illness)"])
+def test_other_values_have_groups_of_their_own(expression):
+    assert window_column(f"{expression} {OVER}").keys is None
+
+
+def test_a_list_below_a_window_is_a_list_above_it():
+    sql = (
+        f"SELECT code, COUNT(*) FROM (SELECT code, RANK() {OVER} AS r FROM visits WHERE code IN (7, 9)) t GROUP BY code"
+    )
+    (keys,) = bounded(sql).domains
+    assert keys.values == (7, 9)
 
 
 def windows_in(sql: str) -> list[Window]:

@@ -159,7 +159,8 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
         "QUALIFY",
         _ROWS,
         "filter released groups with HAVING, or take the first with ORDER BY and LIMIT; a window beside the aggregates "
-        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC)",
+        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC). Inside one person, filter what a subquery numbers: FROM "
+        "(SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM …) AS t WHERE n = 1",
     ),
     ("", "sample"): _SAMPLE,
     ("", "pivots"): _PIVOT,
