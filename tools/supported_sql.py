@@ -167,6 +167,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT AVG(n) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS n FROM visits) t",
     ),
     (
+        "QUALIFY in a subquery",
+        "Filters rows of one person by a window.",
+        "SELECT COUNT(*) FROM (SELECT * FROM visits QUALIFY RANK() OVER (PARTITION BY patient_id ORDER BY day) = 1) t",
+    ),
+    (
         "CURRENT_DATE",
         "The day in UTC, fixed when the question is asked.",
         "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE",

@@ -25,7 +25,7 @@ from dpsql.sql.people import cap_of, grain_of
 from dpsql.sql.relations import Column, Project, Relation, Window
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, rebuilt
 from dpsql.sql.scans import Source
-from dpsql.sql.syntax import At, Call, Expression, Over, Star
+from dpsql.sql.syntax import At, Call, Expression, Over, Select, Star
 from dpsql.sql.window_order import framed, settled
 from dpsql.sql.window_refusals import holds_person, of_nobody, of_several_people
 from dpsql.sql.words import WINDOWS
@@ -44,6 +44,11 @@ def has_window(expression: Expression) -> bool:
     return expression.over is not None or any(map(has_window, expression.arguments))
 
 
+def has_windows(query: Select) -> bool:
+    """Some of its columns, or which of its rows are kept, follow from windows."""
+    return query.qualify is not None or any(has_window(item.expression) for item in query.items)
+
+
 @dataclass(slots=True)
 class PersonWindows:
     """The window functions of one SELECT over rows of people; each becomes a column beside the row."""
@@ -51,7 +56,7 @@ class PersonWindows:
     source: Source
     notes: Notes
     written: tuple[Expression, ...]
-    """The SELECT list."""
+    """The expressions of the SELECT in which windows may stand."""
     grouped: bool = False
     calls: list[tuple[Column, Windowed]] = field(default_factory=list)
     values: list[tuple[Column, Scalar]] = field(default_factory=list)
@@ -156,6 +161,9 @@ class PersonWindows:
 
     def _column(self, call: Windowed, proved: Interval, kept: Interval, declared: Interval) -> ColumnRef:
         call = settled(call, self.source.relation.columns)
+        for known, other in self.calls:
+            if other == call:
+                return _ref(known)
         column = self.notes.know(
             Column(
                 id=self.notes.numbers.fresh(),

@@ -13,7 +13,7 @@ from dpsql.sql.joins import Parts, joined, met, require_aliases
 from dpsql.sql.lookups import equated
 from dpsql.sql.memberships import Membership, chosen, correlated, rows_alone, taken_out
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.person_windows import has_window
+from dpsql.sql.person_windows import has_windows
 from dpsql.sql.scalars import Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, scanned
 from dpsql.sql.scope import Scope, unknown_name
@@ -32,6 +32,7 @@ from dpsql.sql.syntax import (
     TableName,
 )
 from dpsql.sql.unions import union
+from dpsql.sql.window_refusals import qualified
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ NOTHING: Final = Known({})
 
 def source_of(query: Select, known: Known, notes: Notes) -> Source:
     """FROM and WHERE of one SELECT."""
+    if query.qualify is not None:
+        raise qualified(query.qualify.at)
     source, _ = _rows_of(query, known, notes)
     return source
 
@@ -95,7 +98,7 @@ def _among(membership: Membership, source: Source, known: Known, notes: Notes) -
     if not isinstance(query, Select):
         return chosen(membership, source, _derived(query, (), None, known, notes), (), notes)
     rows, apart = _rows_of(query, known, notes, around=source)
-    if apart and (regroups(query) or any(has_window(item.expression) for item in query.items)):
+    if apart and (regroups(query) or has_windows(query)):
         raise NotSupported(
             "a subquery that groups or numbers its rows, and compares them with the row around it",
             why="whether the comparison comes before that or after it makes a difference, and no rule names it",
@@ -188,7 +191,8 @@ def _derived(
 ) -> Source:
     """A query that is read as a table."""
     if isinstance(query, Select):
-        return subquery(query, source_of(query, known, notes), columns, alias, notes)
+        rows, _ = _rows_of(query, known, notes)
+        return subquery(query, rows, columns, alias, notes)
     known = _with(query.with_, known)
     branches = []
     for branch in query.branches:

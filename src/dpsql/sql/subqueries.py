@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql import functions
+from dpsql.sql.expressions import require_boolean
 from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import expanded, outputs_of
 from dpsql.sql.people import grouped_by_person
-from dpsql.sql.person_windows import PersonWindows, has_window
+from dpsql.sql.person_windows import PersonWindows, has_windows
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source
@@ -25,6 +26,7 @@ from dpsql.sql.syntax import (
     Select,
     Star,
 )
+from dpsql.sql.window_refusals import qualified
 
 
 def filtered(relation: Relation, scalar: Scalar, notes: Notes) -> Filter:
@@ -47,7 +49,7 @@ def subquery(
     require_all_rows(query)
     if source.kept is not None:
         raise source.kept.elsewhere("in a subquery")
-    if query.distinct and not query.group_by and any(has_window(item.expression) for item in query.items):
+    if query.distinct and not query.group_by and has_windows(query):
         source = subquery(replace(query, distinct=False), source, (), None, notes)
         query = Select(distinct=True, items=(Item(expression=Star(at=query.at)),), at=query.at)
     columns: list[Column] = []
@@ -56,12 +58,13 @@ def subquery(
         source, columns, computed = _grouped(query, source, notes)
     else:
         written = tuple(item.expression for item in query.items)
+        written += () if query.qualify is None else (query.qualify,)
         windows = PersonWindows(source, notes, written)
         for item in query.items:
             columns += _projected(item, windows, computed)
         for key in query.order_by:
             _resolve_sort_key(key.expression, query.items, len(columns), PersonWindows(source, notes, written))
-        source = replace(source, relation=windows.relation)
+        source = _qualified(query, windows)
     relation = source.relation
     if computed:
         passed = relation.columns
@@ -91,6 +94,18 @@ def named(columns: tuple[Column, ...], names: tuple[Identifier, ...]) -> tuple[C
     return tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))
 
 
+def _qualified(query: Select, windows: PersonWindows) -> Source:
+    """The rows with all their windows, for which QUALIFY is true."""
+    source, notes = windows.source, windows.notes
+    if query.qualify is None:
+        return replace(source, relation=windows.relation)
+    condition = windows.row(aliased(query.qualify, query.items, source.scope))
+    require_boolean(condition, query.qualify)
+    notes.use(Role.FILTER, condition, query.qualify.at)
+    notes.multiplied = True
+    return replace(source, relation=filtered(windows.relation, condition, notes))
+
+
 def _projected(item: Item, windows: PersonWindows, computed: list[tuple[Column, Scalar]]) -> list[Column]:
     if isinstance(item.expression, Star):
         return list(windows.source.scope.star(item.expression))
@@ -116,6 +131,8 @@ def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[
 
     Groups of public rows are public rows.
     """
+    if query.qualify is not None:
+        raise qualified(query.qualify.at)
     query = replace(query, items=tuple(expanded(query.items, source.scope)))
     by = query.group_by
     if query.distinct and not by:

@@ -180,6 +180,8 @@ class Select:
     group_by: tuple[Expression, ...] = ()
     """An ordinal is an integer literal here; `resolve` looks it up."""
     having: Expression | None = None
+    qualify: Expression | None = None
+    """A condition that may speak of windows."""
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     offset: int = 0

@@ -29,7 +29,7 @@ def holds_person(origins: set[tuple[str, str] | None], source: Source, notes: No
 
 
 def of_several_people(written: Iterable[Expression], source: Source, notes: Notes, at: At) -> TwoPeople:
-    """A window that looks at rows of several people; `written` is the SELECT list it stands in."""
+    """A window that looks at rows of several people; `written` is what it stands in."""
     person, named = notes.catalog.policy.person.name, _names(source, notes)
     return TwoPeople(
         f"a window over rows of several {person}s",
@@ -37,6 +37,17 @@ def of_several_people(written: Iterable[Expression], source: Source, notes: Note
         fix=f"keep it inside one {person}: PARTITION BY {named or f'the {person}'}; or use it in the outer query, on "
         "what is released, as in RANK() OVER (ORDER BY COUNT(*) DESC)",
         try_sql=_with_person(named, written, source, notes) if named else None,
+        at=at,
+    )
+
+
+def qualified(at: At) -> NotSupported:
+    """QUALIFY where its windows would be over several people, or over released groups."""
+    return NotSupported(
+        "QUALIFY is not available here",
+        why="it filters rows of one person, in a subquery that does not group them",
+        fix="filter released groups with HAVING, or take the first with ORDER BY and LIMIT; a window beside aggregates "
+        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC). Groups of one person are filtered one SELECT further out",
         at=at,
     )
 
@@ -86,7 +97,7 @@ def _with_person(person: str, written: Iterable[Expression], source: Source, not
         else:
             between = "" if text[place] == ")" else " "
             text = f"{text[:place]}PARTITION BY {person}{between}{text[place:]}"
-    return text
+    return text if text != notes.text else None
 
 
 def _windows(expression: Expression) -> Iterator[Call]:

@@ -459,7 +459,7 @@ REFUSED: list[tuple[str, str]] = [
     ("SELECT a FROM t ORDER BY ‹ALL›", "DP104"),
     ("SELECT a FROM t ORDER BY ‹a› COLLATE NOCASE", "DP104"),
     ("SELECT DISTINCT ON (‹a›) b FROM t", "DP104"),
-    ("SELECT a FROM t QUALIFY ‹ROW_NUMBER() OVER () = 1›", "DP104"),
+    ("SELECT a FROM t QUALIFY a = 1 ‹WHERE› a = 1", "DP100"),
     ("SELECT a FROM t TABLESAMPLE ‹10›%", "DP104"),
     ("SELECT a FROM t USING SAMPLE ‹10›%", "DP104"),
     ("SELECT a FROM t PIVOT (‹SUM(x) FOR y IN (1, 2)›)", "DP104"),

@@ -181,12 +181,7 @@ def orders(found: list[dict[str, Any]]) -> Any:
 
 def oracle_query(node: dict[str, Any]) -> Any:
     """A query of DuckDB as nested tuples."""
-    if (
-        node["type"] != "SELECT_NODE"
-        or node["qualify"]
-        or node["sample"]
-        or node["aggregate_handling"] != "STANDARD_HANDLING"
-    ):
+    if node["type"] != "SELECT_NODE" or node["sample"] or node["aggregate_handling"] != "STANDARD_HANDLING":
         raise Unknown(node["type"])
     modifiers = {one["type"]: one for one in node["modifiers"]}
     limit = modifiers.get("LIMIT_MODIFIER", {})
@@ -204,7 +199,7 @@ def oracle_query(node: dict[str, Any]) -> Any:
         "DISTINCT_MODIFIER" in modifiers,
         tuple((same(oracle(one)), one["alias"]) for one in node["select_list"]),
         oracle_from(node["from_table"]),
-        *(same(oracle(node[key])) if node[key] else None for key in ("where_clause", "having")),
+        *(same(oracle(node[key])) if node[key] else None for key in ("where_clause", "having", "qualify")),
         tuple(same(oracle(one)) for one in node["group_expressions"]),
         same(orders(modifiers.get("ORDER_MODIFIER", {}).get("orders", []))),
         oracle(limit["limit"])[1] if limit.get("limit") else None,
@@ -272,7 +267,7 @@ def ours_query(query: Select) -> Any:
         query.distinct,
         tuple((same(ours(item.expression)), item.alias.written if item.alias else "") for item in query.items),
         ours_from(query.from_),
-        *(same(ours(one)) if one is not None else None for one in (query.where, query.having)),
+        *(same(ours(one)) if one is not None else None for one in (query.where, query.having, query.qualify)),
         tuple(same(ours(key)) for key in query.group_by),
         same(ours_orders(query.order_by)),
         query.limit,
@@ -413,6 +408,8 @@ QUERIES = [
     "SELECT a FROM t OFFSET 5",
     "SELECT a FROM t FETCH FIRST 5 ROWS ONLY",
     "SELECT a, FROM t",
+    "SELECT a FROM t WINDOW w AS (ORDER BY b) QUALIFY ROW_NUMBER() OVER w = 1 AND a > 2 ORDER BY a",
+    "SELECT a QUALIFY RANK() OVER (ORDER BY a) = 1",
     "SELECT ALL a FROM t",
     "SELECT \"a\"\"b\", \"Ä\", ä, a$b FROM \"T t\" AS \"x\"",
     "(SELECT a FROM t)",

@@ -201,3 +201,31 @@ def test_what_has_no_rule_is_refused(expression, error):
 def test_windows_are_found_inside_expressions(item, known):
     (found,) = parse(f"SELECT {item} FROM visits", dialect="duckdb").query.items
     assert has_window(found.expression) is known
+
+
+def test_the_same_window_twice_is_computed_once():
+    items = f"AVG(points) {OVER} AS a, SUM(points) {OVER} + 1 AS s, COUNT(points) {OVER} AS n"
+    sql = f"SELECT COUNT(*) FROM (SELECT {items} FROM visits) t"
+    (window,) = windows_in(sql)
+    assert [call.function for call in window.calls] == ["sum", "count"]
+
+
+def test_qualify_filters_what_windows_say():
+    """By the name of a column too, and one row of each person stays one row."""
+    number = f"ROW_NUMBER() {OVER}"
+    for inner in (f"SELECT ward FROM visits QUALIFY {number} = 1", f"SELECT {number} AS n FROM visits QUALIFY n = 1"):
+        assert bounded(f"SELECT COUNT(*) FROM ({inner}) t").one_row_each
+        assert len(windows_in(f"SELECT COUNT(*) FROM ({inner}) t")[0].calls) == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() {OVER} = 1",
+        f"SELECT COUNT(*) FROM (SELECT person FROM visits GROUP BY person QUALIFY COUNT(*) {OVER} = 1) t",
+        "SELECT name FROM wards QUALIFY RANK() OVER (ORDER BY region) = 1",
+    ],
+)
+def test_qualify_elsewhere_is_refused(sql):
+    with pytest.raises(NotSupported, match="QUALIFY"):
+        resolved(sql)

@@ -17,7 +17,21 @@ from dpsql.sql.parsing.tokens import Tokens
 from dpsql.sql.parsing.walking import END, NUMBER, QUOTED, STRING
 
 _AFTER_ITEMS: Final = frozenset(
-    {"FROM", "WHERE", "GROUP BY", "HAVING", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH", "UNION", ")", END}
+    {
+        "FROM",
+        "WHERE",
+        "GROUP BY",
+        "HAVING",
+        "WINDOW",
+        "QUALIFY",
+        "ORDER BY",
+        "LIMIT",
+        "OFFSET",
+        "FETCH",
+        "UNION",
+        ")",
+        END,
+    }
 )
 
 
@@ -63,6 +77,7 @@ class _Recogniser(Expressions):
             ("GROUP BY", lambda: self.several(self.expression)),
             ("HAVING", self.expression),
             ("WINDOW", lambda: self.several(self.named_window)),
+            ("QUALIFY", self.expression),
         )
         for word, clause in clauses:
             if self.take(word):

@@ -155,13 +155,6 @@ CONSTRUCTS: Final[Mapping[str, Lesson]] = {
 }
 
 CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
-    ("", "qualify"): Lesson(
-        "QUALIFY",
-        _ROWS,
-        "filter released groups with HAVING, or take the first with ORDER BY and LIMIT; a window beside the aggregates "
-        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC). Inside one person, filter what a subquery numbers: FROM "
-        "(SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM …) AS t WHERE n = 1",
-    ),
     ("", "sample"): _SAMPLE,
     ("", "pivots"): _PIVOT,
     ("", "into"): Lesson("INTO", _NOT_A_QUESTION, "leave it out and keep the answer yourself"),

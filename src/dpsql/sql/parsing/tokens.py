@@ -98,6 +98,7 @@ _ENDS_OF_LIST: Final = frozenset(
         TokenType.GROUP_BY,
         TokenType.HAVING,
         TokenType.WINDOW,
+        TokenType.QUALIFY,
         TokenType.ORDER_BY,
         TokenType.LIMIT,
         TokenType.OFFSET,
