@@ -57,7 +57,6 @@ class PersonWindows:
     notes: Notes
     written: tuple[Expression, ...]
     """The expressions of the SELECT in which windows may stand."""
-    grouped: bool = False
     calls: list[tuple[Column, Windowed]] = field(default_factory=list)
     values: list[tuple[Column, Scalar]] = field(default_factory=list)
     """Computed of the columns of `calls`."""
@@ -163,7 +162,8 @@ class PersonWindows:
         call = settled(call, self.source.relation.columns)
         for known, other in self.calls:
             if other == call:
-                return _ref(known)
+                twice = self.notes.columns[known.id]
+                return _ref(self.notes.know(replace(twice, declared=twice.declared.intersect(declared))))
         column = self.notes.know(
             Column(
                 id=self.notes.numbers.fresh(),
@@ -202,11 +202,8 @@ class PersonWindows:
     def _mean(self, call: Windowed, at: At) -> Scalar:
         """Σ/n of the rows that have a value; NULL where none has."""
         (argument,) = call.arguments
-        whole = argument
-        if argument.type is SqlType.DOUBLE and isinstance(argument, Apply) and argument.function == "to_double":
-            (whole,) = argument.arguments
-        fractions = whole.type is SqlType.DOUBLE
-        grain = grain_of(argument, self._text(at), at, self.notes) if fractions else None
+        whole = _as_whole(argument)
+        grain = grain_of(argument, self._text(at), at, self.notes) if whole.type is SqlType.DOUBLE else None
         added = whole if grain is None else inner.grains(argument, grain)
         total = self._column(
             replace(call, function="sum", arguments=(added,), type=SqlType.INTEGER), INT64, INT64, EVERYTHING
@@ -224,7 +221,7 @@ class PersonWindows:
 
     @property
     def _cap(self) -> int | None:
-        return cap_of(self.source, self.notes, grouped=self.grouped)
+        return cap_of(self.source, self.notes, grouped=False)
 
     def _ranges(self, call: Windowed) -> tuple[Interval, Interval, Interval]:
         """What is proved, kept and declared."""
@@ -273,6 +270,15 @@ class PersonWindows:
         origins = {self.notes.columns[part.id].origin for part in call.partition_by if isinstance(part, ColumnRef)}
         if not holds_person(origins, self.source, self.notes):
             raise of_several_people(self.written, self.source, self.notes, at)
+
+
+def _as_whole(scalar: Scalar) -> Scalar:
+    """Whole numbers that were only made fractions to be divided."""
+    match scalar:
+        case Apply("to_double", (Apply(type=SqlType.INTEGER) | ColumnRef(type=SqlType.INTEGER) as whole,)):
+            return whole
+        case _:
+            return scalar
 
 
 def _hull(intervals: list[Interval]) -> Interval:

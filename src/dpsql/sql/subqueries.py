@@ -150,7 +150,7 @@ def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
     written = tuple(item.expression for item in query.items)
-    windows = PersonWindows(replace(source, relation=relation), notes, written, grouped=True)
+    windows = PersonWindows(replace(source, relation=relation), notes, written)
     for item, output in zip(query.items, outputs.finish.outputs, strict=True):
         scalar = windows.read_off(output.expression, item.expression.at)
         columns.append(_named(scalar, alias_of(item), notes, computed))

@@ -187,6 +187,7 @@ def test_nobody_else_changes_what_is_said_of_a_person():
         (f"SUM(illness) {OVER}", BadType),
         (f"LAG(points, ward) {OVER}", BadType),
         (f"SUM(later - day + 0.5) {OVER}", Unbounded),
+        (f"AVG(CAST(illness AS DOUBLE)) {OVER}", Unbounded),
     ],
 )
 def test_what_has_no_rule_is_refused(expression, error):
@@ -208,6 +209,22 @@ def test_the_same_window_twice_is_computed_once():
     sql = f"SELECT COUNT(*) FROM (SELECT {items} FROM visits) t"
     (window,) = windows_in(sql)
     assert [call.function for call in window.calls] == ["sum", "count"]
+
+
+@pytest.mark.parametrize("items", ["AVG(points) w AS a, SUM(points) w AS x", "SUM(points) w AS x, AVG(points) w AS a"])
+def test_a_sum_beside_its_mean_keeps_its_limits(items):
+    plan = bounded(f"SELECT SUM(x) FROM (SELECT {items.replace(' w ', f' {OVER} ')} FROM visits) t")
+    assert [(placed.slot.low, placed.slot.high) for placed in plan.slots] == [(-1800, 1800)]
+
+
+def test_groups_of_a_person_are_at_most_their_rows():
+    """Six rows of a person count in all; how many of one group count says nothing of the groups."""
+    sql = (
+        "SELECT SUM(k) FROM (SELECT person, day, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS k "
+        "FROM visits GROUP BY person, day) t"
+    )
+    query = resolved(sql)
+    assert query.findings.columns[query.aggregates[0].arguments[0].id].declared == Interval(Fraction(1), Fraction(6))
 
 
 def test_qualify_filters_what_windows_say():
