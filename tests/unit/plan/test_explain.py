@@ -269,6 +269,18 @@ class TestTree:
             "scan patients: patient = patient_id; one row per patient, enforced by the engine"
         )
 
+    def test_a_window_inside_one_person(self):
+        """The first row of each is one row; the table has any number of them, and nobody says it is unique."""
+        numbered = "SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge) AS n FROM visits"
+        shown = text(f"SELECT COUNT(*) FROM ({numbered}) t WHERE n = 1")
+        for fact in (
+            "one patient adds between 0 and 1",
+            "look at the rows of each patient by themselves, in order",
+            "scan visits: patient = patient_id; all rows are read",
+        ):
+            assert fact in shown
+        assert "enforced by the engine" not in shown
+
     def test_groups_and_caps(self):
         """2000 · 6 rows · 3 groups = 36 000; half of ε = 0.05 each: scale 36 000/0.025."""
         shown = "\n".join(node.text for node in derivation(planned(BY_WARD)).walk())
