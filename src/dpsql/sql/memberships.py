@@ -109,16 +109,40 @@ def chosen(membership: Membership, source: Source, others: Source, apart: Parts,
     tied = tie(parts, source, others, notes, among.at)
     if others.private and not tied:
         raise _somebody_else(membership, source, others, notes)
-    if membership.negated:
-        compared = tuple((_not_different(part, source, others, tied), place) for part, place in compared)
-    scalar = all_parts([part for part, _ in (*compared, *apart)])
-    if parts:
-        require_few_products(scalar, source, others, notes, among.at)
-    if others.private:
-        scalar = within_one_person(scalar, source, others)
     notes.multiplied = True
-    relation = Exists(input=source.relation, among=others.relation, condition=scalar, negated=membership.negated)
+    relation = source.relation
+    for choice in _choices(membership, [part for part, _ in compared], source, others, tied):
+        scalar = all_parts([*choice, *(part for part, _ in apart)])
+        if _compares(scalar, source, others):
+            require_few_products(scalar, source, others, notes, among.at)
+        if others.private:
+            scalar = within_one_person(scalar, source, others)
+        relation = Exists(input=relation, among=others.relation, condition=scalar, negated=membership.negated)
     return replace(source, relation=relation)
+
+
+def _compares(scalar: Scalar, source: Source, others: Source) -> bool:
+    """It reads both sides; of one side alone the engine need not try each pair of rows."""
+    read = columns_of(scalar)
+    return all(read & {column.id for column in side.relation.columns} for side in (source, others))
+
+
+def _choices(
+    membership: Membership, compared: list[Scalar], source: Source, others: Source, tied: frozenset[Pair]
+) -> list[list[Scalar]]:
+    """What makes a row of the subquery a partner: one of these, each with all its parts.
+
+    x NOT IN (…) needs one without an equal value, without NULL, and empty where x is NULL: three questions that an
+    engine answers without trying each pair of rows.
+    """
+    if not membership.negated:
+        return [compared]
+    match compared:
+        case [Apply("eq", (mine, theirs))] if not tied:
+            missing: list[Scalar] = [Apply("is_null", (side,), SqlType.BOOLEAN) for side in (theirs, mine)]
+            return [compared, *([each] for each in missing)]
+        case _:
+            return [[_not_different(part, source, others, tied) for part in compared]]
 
 
 def _compared(among: Among, source: Source, others: Source, notes: Notes) -> Parts:

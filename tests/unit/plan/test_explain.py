@@ -463,3 +463,23 @@ class TestGuide:
     def test_every_field_is_listed(self):
         table = self.GUIDE.partition("| field |")[2].partition("## The rules")[0]
         assert {name for name in data(BY_WARD) if f"`{name}`" not in table} <= {"version", "spent", "public"}
+
+
+def test_rows_under_one_another_are_capped_together():
+    told = words("SELECT COUNT(*) FROM (SELECT charge FROM visits UNION ALL SELECT age FROM patients) t")
+    assert "all rows of each part; what one patient adds is capped for all together" in told
+    assert "rows capped at 6" in told
+    assert "scan visits" in told
+    assert "scan patients" in told
+
+
+def test_it_is_said_for_whose_rows_others_are_left_out():
+    within = words("SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 3)")
+    assert "keep the rows that have a partner of the same patient" in within
+    without = words("SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM patients)")
+    assert "leave out the rows that have a partner of the same patient" in without
+
+
+def test_one_not_in_is_told_once():
+    told = words("SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards)")
+    assert told.count("leave out the rows that have a partner in public tables") == 1

@@ -114,8 +114,18 @@ def test_public_rows_are_not_chosen_by_people():
 def test_in_a_public_list_is_equality_and_not_in_is_what_is_not_different():
     """NULL NOT IN (1) and 1 NOT IN (NULL) are not true; 1 NOT IN () is."""
     assert exists("age IN (SELECT code FROM codes)").condition.function == "eq"
-    condition = exists("age NOT IN (SELECT code FROM codes)").condition
-    assert [condition.function, condition.arguments[0].function] == ["not", "is_false"]
+    mine = exists("age NOT IN (SELECT code FROM codes)")
+    theirs = mine.input
+    assert isinstance(theirs, Exists)
+    equal = theirs.input
+    assert isinstance(equal, Exists)
+    assert [each.condition.function for each in (equal, theirs, mine)] == ["eq", "is_null", "is_null"]
+    assert (theirs.condition.arguments[0], mine.condition.arguments[0]) == equal.condition.arguments[::-1]
+    assert mine.negated
+    assert theirs.negated
+    assert equal.negated
+    pairs = exists("(age, number) NOT IN (SELECT code, code FROM codes)").condition
+    assert [part.arguments[0].function for part in conjuncts(pairs)] == ["is_false", "is_false"]
 
 
 def test_of_the_person_null_is_nobody():

@@ -282,6 +282,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
         case Group() if not _reads_people(relation):
             return Node(text="groups of public rows", children=(source(relation.input, bounded),))
+        case Exists(input=Exists(among=among)) if among is relation.among:  # one NOT IN, and what NULL means in it
+            return source(relation.input, bounded)
         case Exists():
             return Node(
                 text=_chosen_rows(relation, bounded),

@@ -102,7 +102,7 @@ _PIVOT = Lesson("PIVOT", NO_RULE, "use COUNT(*) FILTER (WHERE …), one for each
 CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "Subquery": _SUBQUERY,
     "Select": _SUBQUERY,
-    "Any": Lesson("ANY or SOME", NO_RULE, "write x IN (a, b, …)"),
+    "Any": Lesson("ANY or SOME", NO_RULE, "write x IN (a, b, …) or x IN (SELECT …)"),
     "All": Lesson("ALL", NO_RULE, "compare with each value, joined by AND"),
     "Union": _SET_OPERATION,
     "Intersect": _SET_OPERATION,
@@ -177,7 +177,9 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
         "A NATURAL, ASOF or POSITIONAL join", NO_RULE, "write JOIN … ON a.id = b.id, or USING (id)"
     ),
     ("Join", "nearest"): Lesson("A NEAREST join", NO_RULE, "write JOIN … ON a.id = b.id, or USING (id)"),
-    ("Join", "kind"): Lesson("A SEMI, ANTI or ARRAY join", NO_RULE, "write JOIN … ON with a table of distinct keys"),
+    ("Join", "kind"): Lesson(
+        "A SEMI, ANTI or ARRAY join", NO_RULE, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
+    ),
     ("Star", "except_"): Lesson("* EXCLUDE", NO_RULE, "name the columns"),
     ("Star", "replace"): Lesson("* REPLACE", NO_RULE, "name the columns"),
     ("Star", "rename"): Lesson("* RENAME", NO_RULE, "name the columns"),
