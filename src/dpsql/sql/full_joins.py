@@ -50,7 +50,7 @@ def _sides(name: Identifier, left: Scope, right: Scope) -> tuple[Column, Column]
 
 
 def _visible(scope: Scope) -> tuple[Column, ...]:
-    return (*(column for table in scope.tables for column in table.columns), *scope.merged)
+    return (*(column for table in scope.tables for column in (*table.columns, *table.shared)), *scope.merged)
 
 
 def _may_be_missing(column: Column, notes: Notes) -> Column:
@@ -72,7 +72,9 @@ def _renumbered(scope: Scope, stands: dict[int, Column], merged: dict[str, Colum
     left = set(merged)
     for table in scope.tables:
         names = {column.name for column in table.columns} - table.merged
-        tables.append(replace(table, columns=here(table.columns), shared=table.shared | frozenset(names & left)))
+        shared = {column.name: column for column in here(table.shared)}
+        shared |= {name: replace(merged[name], name=name) for name in names & left}
+        tables.append(replace(table, columns=here(table.columns), shared=tuple(shared.values())))
         left -= names
     once = tuple(replace(merged.get(column.name, stands[column.id]), name=column.name) for column in scope.merged)
     return Scope(tables=tuple(tables), merged=once)

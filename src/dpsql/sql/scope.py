@@ -19,8 +19,8 @@ class Table:
     columns: tuple[Column, ...]
     merged: frozenset[str] = frozenset()
     """Names that USING made one with a column of an earlier table: `*` leaves them out, `t.*` and `t.x` do not."""
-    shared: frozenset[str] = frozenset()
-    """Names of a FULL JOIN's USING: for `*` they are the column of both tables, for `t.*` and `t.x` this table's."""
+    shared: tuple[Column, ...] = ()
+    """Columns of a FULL JOIN's USING, as either table has them: `*` shows them instead of this table's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,11 @@ class Scope:
             table = self._table(star.table)
             yield from ((table, column) for column in table.columns)
             return
-        both = {column.name: column for column in self.merged}
         for table in self.tables:
+            shared = {column.name: column for column in table.shared}
             for column in table.columns:
-                if column.name in table.shared:
-                    yield Table(alias="", columns=()), both[column.name]
+                if column.name in shared and column.name not in table.merged:
+                    yield Table(alias="", columns=()), shared[column.name]
                 elif column.name not in table.merged:
                     yield table, column
 

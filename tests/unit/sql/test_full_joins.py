@@ -77,6 +77,27 @@ def test_all_columns_show_the_common_one_once_as_either_side_has_it():
     assert [output.name for output in one.finish.outputs] == ["code", "label"]
 
 
+def places_of(sql: str) -> list[list[bool]]:
+    """For each column of `*`: whether each branch of the topmost union has a value for it."""
+    query = resolved(sql)
+    assert isinstance(query.relation, Union)
+    numbers = [column.id for column in query.relation.columns]
+    shown = [output.expression.id for output in query.finish.outputs if isinstance(output.expression, ColumnRef)]
+    return [
+        [isinstance(branch.expressions[numbers.index(number)], ColumnRef) for branch in query.relation.branches]
+        for number in shown
+    ]
+
+
+def test_the_common_column_of_three():
+    """Both joins keep it as either side has it, and `*` shows it once; the others are those of their own side."""
+    both, left, right = [True, True], [True, False], [True, True]
+    chain = "SELECT * FROM codes a FULL JOIN codes b USING (code) FULL JOIN codes c USING (code)"
+    assert places_of(chain) == [both, left, left, right]
+    nested = "SELECT * FROM codes a FULL JOIN (codes b FULL JOIN codes c USING (code)) USING (code)"
+    assert places_of(nested) == [both, left, right, right]
+
+
 @pytest.mark.parametrize(
     "tables",
     [
