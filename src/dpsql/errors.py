@@ -108,6 +108,8 @@ class NotUnderstood(DpsqlError):
 
 class BadName(DpsqlError):
     code = "DP401"
+    meant: str | None = None
+    """The declared name that is nearest to what was written."""
 
 
 class BadType(DpsqlError):

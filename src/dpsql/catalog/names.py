@@ -23,10 +23,16 @@ def folded(name: str) -> str:
     return name.translate(_UPPER)
 
 
+def nearest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str | None:
+    """The known name that is nearest, if one is so much alike."""
+    near = get_close_matches(folded(name), sorted(known), n=1, cutoff=alike)
+    return near[0] if near else None
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A closing remark: the known name that is nearest, or nothing."""
-    near = get_close_matches(folded(name), sorted(known), n=1, cutoff=0.6)
-    return f". Did you mean {near[0]}?" if near else ""
+    near = nearest(name, known)
+    return f". Did you mean {near}?" if near else ""
 
 
 def dotted(key: KeyPath) -> str:

@@ -18,6 +18,7 @@ from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.digits import shown_amount
+from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import Ask, asked, stated
 from dpsql.sql.syntax import Purpose
@@ -97,7 +98,10 @@ def query_of(sql: str, ask: Ask, place: Place) -> Query:
             fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
         )
     with speaking_of(sql):
-        return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today()))
+        try:
+            return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today()))
+        except DpsqlError as error:
+            raise with_sure_proposal(error, sql, lambda text: plan_of(text, ask, place, today=today())) from None
 
 
 @contextmanager

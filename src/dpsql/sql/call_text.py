@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +36,15 @@ def call_text(call: str) -> CallText:
         filter=(chosen[found.end() :] if found else chosen).strip(),
         span=inside,
     )
+
+
+def with_argument(text: str, places: Sequence[tuple[int, int]], change: Callable[[str], str]) -> str:
+    """The text with the argument of a call changed wherever the call is written."""
+    for begin, end in sorted(places, reverse=True):
+        written = call_text(text[begin:end])
+        first, last = (begin + place for place in written.span)
+        text = f"{text[:first]}{change(written.argument)}{text[last:]}"
+    return text
 
 
 def _first_pair(words: str, begin: int) -> tuple[tuple[int, int], int]:

@@ -6,16 +6,17 @@ owner for every private row, pairs rows of one person only, and shows nothing bu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from dpsql.catalog.model import PublicKeys
+from dpsql.catalog.model import ColumnPolicy, PublicKeys
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
-from dpsql.sql.call_text import call_text
+from dpsql.sql.call_text import call_text, with_argument
 from dpsql.sql.joins import tie_of
 from dpsql.sql.kept_rows import public_rows_only_as_groups
 from dpsql.sql.notes import Role, Use
@@ -102,8 +103,22 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
         why=f"the owner of the data hides it: {why}",
         fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be counted, "
         "and joined on where it says whose a row is",
+        try_sql=_per_public_key(column, query),
         at=use.at,
     )
+
+
+def _per_public_key(column: Column, query: Resolved) -> str | None:
+    """Rows of the same table counted by a list of groups that the owner has published."""
+    if column.origin is None:
+        return None
+    name = column.origin[0]
+    public = (key for key, each in query.catalog.policy.tables[name].columns.items() if _is_listed(each))
+    return _counted(name, next(public, None))
+
+
+def _is_listed(column: ColumnPolicy) -> bool:
+    return isinstance(column.keys, PublicKeys) and not column.hidden
 
 
 def _groupable(column: Column, query: Resolved) -> list[str]:
@@ -134,6 +149,7 @@ def one_person_per_row(query: Resolved) -> None:
             fix=f"join on the {person}, without a conversion: {equal}"
             if equal
             else f"no columns of the two say that both rows are of one {person}: ask about each table by itself",
+            try_sql=meeting.on_person,
             at=meeting.at,
         )
 
@@ -160,11 +176,11 @@ def known_aggregates(query: Resolved) -> None:
     """Aggregates with a rule, on values they can be taken of."""
     for aggregate in query.aggregates:
         if aggregate.function not in AGGREGATES:
-            raise _without_rule(aggregate)
-        _require_countable(aggregate)
+            raise _without_rule(aggregate, query.text)
+        _require_countable(aggregate, query.text)
 
 
-def _require_countable(aggregate: Aggregate) -> None:
+def _require_countable(aggregate: Aggregate, text: str) -> None:
     name = aggregate.function.upper()
     if aggregate.function == "count":
         parts = functions.parts_of(aggregate.arguments[0]) if aggregate.distinct and aggregate.arguments else ()
@@ -173,6 +189,7 @@ def _require_countable(aggregate: Aggregate) -> None:
                 "distinct fractional numbers cannot be counted",
                 why="two numbers that print alike may differ in a hidden digit",
                 fix="round them, as in COUNT(DISTINCT CAST(x AS INTEGER))",
+                try_sql=_with_argument(aggregate, text, lambda x: f"DISTINCT CAST({_undistinct(x)} AS INTEGER)"),
                 at=aggregate.at,
             )
         return
@@ -182,6 +199,7 @@ def _require_countable(aggregate: Aggregate) -> None:
             f"{name}(DISTINCT …) is not available",
             why="one person's value may be everybody's, so its weight in the sum has no simple limit",
             fix="leave DISTINCT out, or use COUNT(DISTINCT …)",
+            try_sql=_with_argument(aggregate, text, _undistinct),
             at=aggregate.at,
         )
     if aggregate.function != "sum" and any(each.type is SqlType.BOOLEAN for each in aggregate.arguments):
@@ -189,8 +207,20 @@ def _require_countable(aggregate: Aggregate) -> None:
             f"{name} of true and false",
             why="only numbers have an average",
             fix=f"{name}(CASE WHEN … THEN 1 ELSE 0 END)",
+            try_sql=_with_argument(aggregate, text, lambda x: f"CASE WHEN {x} THEN 1 ELSE 0 END"),
             at=aggregate.at,
         )
+
+
+def _undistinct(argument: str) -> str:
+    return re.sub(r"^distinct\b\s*", "", argument, flags=re.IGNORECASE)
+
+
+def _with_argument(aggregate: Aggregate, text: str, change: Callable[[str], str]) -> str | None:
+    """The query with another argument of this aggregate; of several arguments nothing is proposed."""
+    if not aggregate.places or len(aggregate.arguments) != 1 or len(functions.parts_of(aggregate.arguments[0])) > 1:
+        return None
+    return with_argument(text, aggregate.places, change)
 
 
 def _require_numbers(aggregate: Aggregate) -> None:
@@ -224,13 +254,16 @@ def _in_other_words(aggregate: Aggregate) -> str:
     return _OTHER_WORDS[aggregate.function].format(argument) + (f" FILTER (WHERE {both})" if both else "")
 
 
-def _without_rule(aggregate: Aggregate) -> NotSupported | OnePersonsValue:
+def _without_rule(aggregate: Aggregate, text: str) -> NotSupported | OnePersonsValue:
     name = aggregate.function.upper()
     if aggregate.function in _OTHER_WORDS:
         return NotSupported(
             f"{aggregate.text or name} is not available",
             why="what it asks has a rule under another name",
             fix=f"write {_in_other_words(aggregate)}",
+            try_sql=f"{text[: aggregate.at[0]]}{_in_other_words(aggregate)}{text[aggregate.at[1] :]}"
+            if aggregate.at is not None and len(aggregate.places) == 1
+            else None,
             at=aggregate.at,
         )
     return OnePersonsValue(
@@ -248,10 +281,19 @@ def comparable_keys(query: Resolved) -> None:
             raise BadKey(
                 f"{key.text or 'a fractional number'} cannot be a group",
                 why="two numbers that print alike may differ in a hidden digit, and so name a person",
-                fix="group by a whole number: CAST(FLOOR(x / 10) AS INTEGER), or CAST(ROUND(x * 100) AS INTEGER) for "
-                "two digits",
+                fix="group by a whole number: CAST(FLOOR(x / 10) * 10 AS INTEGER), or CAST(ROUND(x * 100) AS INTEGER) "
+                "for two digits",
+                try_sql=_as_whole_number(key.text, query.text),
                 at=key.at,
             )
+
+
+def _as_whole_number(key: str, text: str) -> str | None:
+    """The query with the key rounded wherever it is written, if it is written as one name."""
+    if not re.fullmatch(r"\w+(\.\w+)?", key, re.ASCII):
+        return None
+    written = re.compile(rf"(?<![\w.\"'(]){re.escape(key)}(?![\w.(\"'])", re.IGNORECASE)
+    return written.sub(lambda found: f"CAST({found.group()} AS INTEGER)", text)
 
 
 def public_aggregates(query: Resolved) -> None:

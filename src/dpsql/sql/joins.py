@@ -85,7 +85,9 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     tied = tie(parts, left, right, notes, at)
     require_few_products(scalar, left, right, notes, at)
     if left.private and right.private:
-        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=(left.tables[0], right.tables[0]), at=at))
+        rewrite = None if tied or not parts else _on_person(parts[0][1], left, right, notes)
+        both = (left.tables[0], right.tables[0])
+        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=both, at=at, on_person=rewrite))
     return Source(
         relation=_paired(scalar, left, right, tied, notes, at),
         scope=left.scope.using((), right.scope),
@@ -93,6 +95,23 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
         owner=left.owner or right.owner,
         tables=(*left.tables, *right.tables),
     )
+
+
+def _on_person(place: At, left: Source, right: Source, notes: Notes) -> str | None:
+    """The text with the condition at this place replaced by one that makes both rows one person's."""
+    tables = notes.catalog.policy.tables
+    for equal in (each for a in left.tables for b in right.tables for each in ties(tables[a], tables[b])):
+        sides = [(_named(one, left.scope), _named(two, right.scope)) for one, two in sorted(equal)]
+        if place is not None and all(one and two for one, two in sides):
+            condition = " AND ".join(f"{one} = {two}" for one, two in sides)
+            return f"{notes.text[: place[0]]}{condition}{notes.text[place[1] :]}"
+    return None
+
+
+def _named(origin: tuple[str, str], scope: Scope) -> str | None:
+    """An unchanged column of a declared table, as it may be written here."""
+    numbers = (column.id for table in scope.tables for column in table.columns if column.origin == origin)
+    return next((name for number in numbers if (name := _written(number, scope))), None)
 
 
 def tie(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> frozenset[Pair]:

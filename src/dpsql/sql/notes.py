@@ -42,6 +42,8 @@ class Meeting:
     """The condition implies that both rows are of one person; never so where rows are their own units."""
     tables: tuple[str, str]
     at: At
+    on_person: str | None = None
+    """The query with this join on the person."""
 
 
 def holds_person(column: Column, catalog: Catalog) -> bool:

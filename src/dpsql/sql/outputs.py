@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
@@ -194,10 +194,13 @@ class _Reader:
 
     def _ungrouped(self, expression: Expression) -> Scalar:
         name = self._text(expression) or "a column"
+        number = expression.at is not None and self._row(expression).type in NUMERIC
+        start, end = expression.at or (0, 0)
         raise RowLevel(
             f"{name} is neither grouped nor aggregated",
             why="within one group it has a value for every row, and rows are about people",
             fix=f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
+            try_sql=f"{self.notes.text[:start]}AVG({name}){self.notes.text[end:]}" if number else None,
             at=expression.at,
         )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from dpsql.catalog.names import did_you_mean
+from dpsql.catalog.names import did_you_mean, nearest
+from dpsql.catalog.spelling import quoted
 from dpsql.errors import BadName
 from dpsql.sql.relations import Column
 from dpsql.sql.syntax import At, Identifier, Name, Star
@@ -130,9 +131,12 @@ class Scope:
 def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
     """The error for a name nobody declared; what was meant is guessed from declared names alone."""
     names = sorted(set(known) - {""})
-    return BadName(
+    error = BadName(
         what[:120] + did_you_mean(name, names),
         why="what the owner has not declared cannot be queried",
         fix=f"use one of: {', '.join(names[:12])}" if names else "declare it in the policy",
         at=at,
     )
+    near = nearest(name, names, alike=0.75)  # a hint may be wrong, a rewrite should not be
+    error.meant = near if near is None or near.isidentifier() else quoted(near)
+    return error

@@ -1,0 +1,34 @@
+"""A refusal proposes only what would be answered: a rewrite is planned, without data, before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpsql.errors import BadName, DpsqlError
+
+
+def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object]) -> DpsqlError:
+    """The same refusal, with its rewrite where that has a plan under the same policy and grant, else without one.
+
+    Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
+    """
+    proposal = error.try_sql or _respelt(error, sql)
+    error.try_sql = proposal if proposal is not None and _is_planned(proposal, plan) else None
+    return error
+
+
+def _is_planned(sql: str, plan: Callable[[str], object]) -> bool:
+    try:
+        plan(sql)
+    except DpsqlError:
+        return False
+    return True
+
+
+def _respelt(error: DpsqlError, sql: str) -> str | None:
+    """The text with the declared name that was perhaps meant."""
+    if not isinstance(error, BadName) or error.meant is None or error.at is None:
+        return None
+    start, end = error.at
+    before, point, _ = sql[start:end].rpartition(".")
+    return f"{sql[:start]}{before}{point}{error.meant}{sql[end:]}"

@@ -1,0 +1,143 @@
+"""The errors that teach, case by case: what is proposed has been planned, and does what was meant."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import duckdb
+import pytest
+
+import dpsql
+
+from hospital import opened, well_behaved
+
+
+@cache
+def analyst(delta: float = 1e-6) -> dpsql.Analyst:
+    return opened(well_behaved(), delta=delta)
+
+
+def refusal(sql: str, ana: dpsql.Analyst | None = None, **options) -> dpsql.DpsqlError:
+    with pytest.raises(dpsql.DpsqlError) as caught:
+        (ana or analyst()).query(sql, **options)
+    return caught.value
+
+
+CASES = {
+    "1 row-level output": ("SELECT * FROM patients", "DP101", "SELECT city, COUNT(*) FROM patients GROUP BY city"),
+    "1 a column beside aggregates": (
+        "SELECT city, age FROM patients GROUP BY city", "DP101", "SELECT city, AVG(age) FROM patients GROUP BY city",
+    ),
+    "2 missing limits": ("SELECT SUM(bed_id) FROM beds", "DP102", "SELECT SUM(CLAMP(bed_id, 0, 1000)) FROM beds"),
+    "2 missing limits of one of two": (
+        "SELECT CORR(nights, bed_id) FROM stays", "DP102", "SELECT CORR(nights, CLAMP(bed_id, 0, 1000)) FROM stays",
+    ),
+    "3 one person's value": ("SELECT ANY_VALUE(age) FROM patients", "DP103", None),
+    "6 a hidden group": (
+        "SELECT name, COUNT(*) FROM patients GROUP BY name", "DP301",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+    ),
+    "8 a join not on the person": (
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id", "DP303",
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id",
+    ),
+    "8 the same in WHERE": (
+        "SELECT COUNT(*) FROM patients p, visits v WHERE p.age = v.points", "DP303",
+        "SELECT COUNT(*) FROM patients p, visits v WHERE p.patient_id = v.patient_id",
+    ),
+    "10 a misspelt column": (
+        "SELECT COUNT(*) FROM visits v WHERE v.dianosis = 'flu'", "DP401",
+        "SELECT COUNT(*) FROM visits v WHERE v.diagnosis = 'flu'",
+    ),
+    "10 a misspelt table": ("SELECT COUNT(*) FROM vists", "DP401", "SELECT COUNT(*) FROM visits"),
+    "10 a name that is only remotely alike": ("SELECT COUNT(*) FROM patients WHERE charge > 3", "DP401", None),
+    "12 a filter on a named person": (
+        "SELECT COUNT(*) FROM patients WHERE name = 'Bob'", "DP301",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+    ),
+    "public rows that nobody is in": (
+        "SELECT w.name, COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1", "DP104",
+        "SELECT w.name, COUNT(v.ward_id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1",
+    ),
+    "an average of truth values": (
+        "SELECT AVG(flu) FROM patients", "DP405", "SELECT AVG(CASE WHEN flu THEN 1 ELSE 0 END) FROM patients",
+    ),
+    "an aggregate under another name": (
+        "SELECT COUNT_IF(flu) FROM patients", "DP104", "SELECT COUNT(*) FILTER (WHERE flu) FROM patients",
+    ),
+    "different values in a sum": ("SELECT SUM(DISTINCT age) FROM patients", "DP104", "SELECT SUM(age) FROM patients"),
+    "fractions as groups": (
+        "SELECT weight, COUNT(*) FROM patients GROUP BY weight", "DP305",
+        "SELECT CAST(weight AS INTEGER), COUNT(*) FROM patients GROUP BY CAST(weight AS INTEGER)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_proposal_is_the_one_and_has_a_plan(case):
+    sql, code, proposal = CASES[case]
+    error = refusal(sql)
+    assert (error.code, error.try_sql) == (code, proposal)
+    assert error.why
+    assert error.fix
+    if proposal is not None:
+        assert f"  Try   {proposal}" in str(error)
+        analyst().query(proposal)
+
+
+def test_4_a_budget_that_is_used_up_names_a_price_that_fits():
+    ana = opened(well_behaved())
+    ana.sql("SELECT COUNT(*) FROM patients", epsilon=199.5)
+    with pytest.raises(dpsql.DpsqlError) as caught:
+        ana.sql("SELECT COUNT(*) FROM visits", epsilon=100)
+    assert caught.value.code == "DP201"
+    price = re.search(r"epsilon=([0-9.]+) would fit", caught.value.fix)
+    assert price is not None
+    ana.sql("SELECT COUNT(*) FROM visits", epsilon=float(price.group(1)))
+
+
+def test_5_a_limit_of_the_caller_spends_nothing():
+    ana = opened(well_behaved())
+    before = ana.budget
+    with pytest.raises(dpsql.DpsqlError) as caught:
+        ana.sql("SELECT COUNT(*) FROM visits", max_cost=0.1)
+    assert caught.value.code == "DP202"
+    assert ana.budget == before
+
+
+def test_7_private_groups_without_delta_can_be_listed():
+    sql = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis"
+    error = refusal(sql, analyst(delta=0))
+    assert error.code == "DP302"
+    analyst(delta=0).query(sql.replace("GROUP BY", "WHERE diagnosis IN ('flu', 'asthma') GROUP BY"))
+
+
+def test_11_a_price_above_the_limit_of_the_grant():
+    plain = duckdb.connect()
+    plain.execute("CREATE TABLE t (person BIGINT)")
+    owner = dpsql.open(":memory:")
+    owner.register("t", plain, person="person", rows_per_person=1)
+    plain.close()
+    owner.promise(epsilon=5, delta=1e-6)
+    owner.defaults(cost_per_query=0.1, max_keys=10)
+    ana = owner.grant("ana", budget=5, max_per_query=1)
+    error = refusal("SELECT COUNT(*) FROM t", ana, epsilon=3)
+    assert error.code == "DP202"
+    assert "epsilon=1" in error.fix
+    ana.query("SELECT COUNT(*) FROM t", epsilon=1)
+
+
+def test_a_rewrite_is_not_shown_where_the_grant_does_not_reach():
+    """The table that would be counted is one the analyst may not name."""
+    plain = duckdb.connect()
+    plain.execute("CREATE TABLE people (person BIGINT, name VARCHAR); CREATE TABLE peoples (person BIGINT)")
+    owner = dpsql.open(":memory:")
+    for table in ("people", "peoples"):
+        owner.register(table, plain, person="person", rows_per_person=1)
+    plain.close()
+    owner.promise(epsilon=5, delta=1e-6)
+    owner.defaults(cost_per_query=0.1, max_keys=10)
+    ana = owner.grant("ana", budget=5, tables=["people"])
+    error = refusal("SELECT COUNT(*) FROM peoplez", ana)
+    assert error.try_sql == "SELECT COUNT(*) FROM people"
