@@ -17,6 +17,15 @@ INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP, BOOLEAN = "integer", "double", "text", "
 TYPES = (INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP, BOOLEAN)
 _LETTERS = {"i": INTEGER, "d": DOUBLE, "t": TEXT, "D": DATE, "T": TIMESTAMP, "b": BOOLEAN}
 
+PLAIN_TYPES = {
+    INTEGER: "BIGINT",
+    DOUBLE: "DOUBLE",
+    TEXT: "VARCHAR",
+    DATE: "DATE",
+    TIMESTAMP: "TIMESTAMP",
+    BOOLEAN: "BOOLEAN",
+}
+"""Where plain SQL cannot tell of which type a NULL is."""
 PLAIN_MACROS = (
     "CREATE MACRO fin(x) AS CASE WHEN isfinite(x) THEN x END",
     "CREATE MACRO clamp(x, low, high) AS CASE WHEN x > high THEN high WHEN x < low THEN low ELSE x END",
@@ -240,7 +249,7 @@ class Expressions:
         if usable and self.chance.random() < 0.8:
             return both(self.chance.choice(usable).name)
         if self.chance.random() < 0.02:
-            return both("NULL")
+            return Part(ours="NULL", plain=f"CAST(NULL AS {PLAIN_TYPES[wanted]})")
         return both(self.chance.choice(LITERALS[wanted]))
 
     def _applied(self, wanted: str, depth: int) -> Part:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import math
 import os
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -25,14 +26,15 @@ from dpsql.testing.replay import excesses, replayed
 from hospital import badly_behaved, opened, well_behaved
 from sentence_parts import PLAIN_MACROS, SIGNATURES
 from sentences import Sentence, sentence
+from writings import ADDING, IN_PLACE, Original, rewritten
 
 STATEMENTS = int(os.environ.get("DPSQL_SENTENCES", "5000"))
 SEED = os.environ.get("DPSQL_SENTENCES_SEED", "1")
 DEEP = os.environ.get("DPSQL_SENTENCES_DEEP") == "1"
 AT_ONCE = 100
 CHUNKS = range(math.ceil(STATEMENTS / AT_ONCE))
-COMPARED, AUDITED = (1, 1) if DEEP else (8, 40)
-"""Every so many accepted statements of a chunk are run."""
+COMPARED, AUDITED, REWRITTEN = (1, 1, 1) if DEEP else (8, 40, 20)
+"""Every so many accepted statements of a chunk are run, and every so many statements written in other words."""
 PEOPLE = (41, 43, 44)
 ANSWERED = "answered"
 ENOUGH = 400
@@ -109,6 +111,8 @@ def test_every_statement_has_a_right_outcome(number):
         ours, theirs = (verdict(side, one.text) for side in neighbours())
         assert ours == theirs, (seed, one.text)
         codes[ours[0]] += 1
+        if codes.total() % REWRITTEN == 0:
+            require_the_same_in_other_words(seed, one, ours)
         if ours[0] == ANSWERED:
             accepted.append((seed, one))
     if codes.total() == AT_ONCE:
@@ -118,6 +122,17 @@ def test_every_statement_has_a_right_outcome(number):
         require_plain_answer(seed, one)
     for seed, one in accepted[number % AUDITED :: AUDITED]:
         require_bounded_moves(seed, one)
+
+
+def require_the_same_in_other_words(seed: str, one: Sentence, said):
+    original = Original.of(one.text)
+    if original is None:
+        return
+    for changes in (IN_PLACE, ADDING):
+        other = rewritten(original, changes, random.Random(seed)).text
+        code, plan = verdict(neighbours()[0], other)
+        assert code == said[0], (seed, one.text, other)
+        assert code != ANSWERED or plan == said[1], (seed, one.text, other)
 
 
 def require_plain_answer(seed: str, one: Sentence):
