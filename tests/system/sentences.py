@@ -129,7 +129,9 @@ class Writer:
         dates = [column.name for column in source.columns if column.type == DATE and not column.hidden]
         if dates and picked < 0.95:
             return both(f"EXTRACT(month FROM {self.chance.choice(dates)})")
-        return expressions.of(self.chance.choice((INTEGER, TEXT)), 1)
+        found = expressions.of(self.chance.choice((INTEGER, TEXT)), 1)
+        named = any(column.name in found.ours for column in source.columns)
+        return found if named else both("'all'")  # plain SQL takes - -3 for the third column
 
 
 def writer(catalog: Catalog, chance: random.Random, *, wild: float) -> Writer:
