@@ -54,7 +54,7 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
         "sql/parse.py",
         *(
             f"sql/parsing/{part}.py"
-            for part in ("calls", "grammar", "membership", "operators", "reading", "select", "tokens")
+            for part in ("calls", "grammar", "membership", "operators", "reading", "select", "tails", "tokens")
         ),
     },
     "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},

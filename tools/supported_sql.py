@@ -182,6 +182,27 @@ CLAUSE_EXAMPLES: Final = (
         "EXPLAIN PRIVACY SELECT COUNT(*) FROM visits",
     ),
     ("DRY RUN", "The price and the margins: free.", "DRY RUN SELECT COUNT(*) FROM visits"),
+    ("COST x", "What the answer may cost; COST 0: only what is stored.", "SELECT COUNT(*) FROM visits COST 0.1"),
+    (
+        "WITHIN m, CONFIDENCE c",
+        "The cheapest answer whose numbers are all within ± m.",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city WITHIN 20 CONFIDENCE 0.9",
+    ),
+    (
+        "LIMIT n PER PERSON",
+        "Fewer rows of one person count than the policy allows, with less noise; no row is dropped.",
+        "SELECT SUM(charge) FROM visits LIMIT 2 PER PERSON",
+    ),
+    (
+        "GROUP BY x KEYS (…)",
+        "The groups to show, all of them: nothing is found by looking.",
+        "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis KEYS ('flu', 'asthma')",
+    ),
+    (
+        "/*+ dp(…) */",
+        "Options in a comment right after SELECT: epsilon, confidence, noise, mode.",
+        "SELECT /*+ dp(epsilon=0.1, noise='laplace') */ COUNT(*) FROM visits",
+    ),
     (
         "Public tables",
         "Rows, joins, windows and aggregates of them: exact and free.",

@@ -99,14 +99,14 @@ def connect(analyst: Analyst) -> Connection:
 
 
 class Connection:
-    """Nothing is ever rolled back: what was told cannot be taken back."""
+    """Nothing is ever rolled back: what was told cannot be taken back. What is SET on a connection holds there."""
 
     Warning, Error, InterfaceError, DatabaseError = Warning, Error, InterfaceError, DatabaseError
     DataError, OperationalError, IntegrityError = DataError, OperationalError, IntegrityError
     InternalError, ProgrammingError, NotSupportedError = InternalError, ProgrammingError, NotSupportedError
 
     def __init__(self, analyst: Analyst) -> None:
-        self._analyst: Analyst | None = analyst
+        self._analyst: Analyst | None = analyst.new_session()
 
     def cursor(self) -> Cursor:
         self.analyst()

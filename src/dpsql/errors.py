@@ -22,6 +22,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 │   └── UnsupportedEvent DP312  an accountant is asked to price something it has no theorem for
 ├── BudgetExhausted   DP201     the account cannot pay
 ├── OverLimit         DP202     the price is above the limit set for this query
+├── NothingStored     DP203     only stored answers were asked for, and none answers this
 ├── EngineFailed      DP601     the engine did not finish; details would tell about rows
 ├── NoSource          DP602     the source cannot be opened
 ├── LedgerBroken      DP901     the ledger cannot be trusted or written
@@ -178,6 +179,10 @@ class BudgetExhausted(DpsqlError):
 
 class OverLimit(DpsqlError):
     code = "DP202"
+
+
+class NothingStored(DpsqlError):
+    code = "DP203"
 
 
 class EngineFailed(DpsqlError):

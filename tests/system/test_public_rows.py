@@ -71,6 +71,13 @@ def test_an_average_of_all_rows_is_one_sum(measured):
     assert root == pytest.approx(deviation)
 
 
+def test_a_margin_can_be_asked_for_before(measured):
+    """A sum with noise of 100/ε over 400 rows is within ± 1 from about ε = ln(20)/4 on."""
+    query = measured("x BIGINT NOT NULL", "i % 101").query("SELECT AVG(x) AS a FROM m WITHIN 1", noise="laplace")
+    assert query.margins["a"] <= 1
+    assert float(query.cost.epsilon) == pytest.approx(math.log(20) / 4, rel=0.02)
+
+
 def test_the_margin_is_that_of_the_sum_over_the_public_number(measured):
     """One row replaced moves the sum by at most 100 − 0; noise of that size, divided by 400."""
     ana = measured("x BIGINT NOT NULL", "i % 101")

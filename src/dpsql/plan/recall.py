@@ -55,5 +55,10 @@ def precise_enough(
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
+def by_precision(stored: tuple[Stored, ...], *, confidence: Fraction) -> list[Stored]:
+    """Stored releases of one question, the smallest margins first."""
+    return sorted(stored, key=lambda each: (_margins(each.noises, confidence), each.people or 0))
+
+
 def _margins(noises: tuple[NoisySlotLaw, ...], confidence: Fraction) -> list[Fraction]:
     return [linear_margin([(Fraction(1), noise)], confidence=confidence) for noise in noises]

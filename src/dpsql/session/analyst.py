@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
@@ -13,7 +13,9 @@ from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.query import Query, query_of
+from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import asked
+from dpsql.sql.setting_text import SettingStatement, setting_statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -62,7 +64,7 @@ class Analyst:
     ) -> Query:
         """A question with its price: nothing is read, nothing is spent."""
         ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
-        return query_of(sql, ask, self.place)
+        return query_of(sql, ask, self.place, session=self.place.settings.now)
 
     def sql(
         self,
@@ -74,9 +76,21 @@ class Analyst:
         noise: str | None = None,
         max_cost: Number | None = None,
     ) -> Answer:
-        """The answer to a question: `query` and `run` in one."""
+        """The answer to a question: `query` and `run` in one. Also SET, RESET and SHOW, which speak to this session."""
+        statement = setting_statement(sql) if isinstance(sql, str) else None
+        if statement is not None:
+            return self._obeyed(statement)
         query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
         return query.answered(max_cost=max_cost)
+
+    def _obeyed(self, statement: SettingStatement) -> Answer:
+        place = self.place
+        defaults = place.catalog.policy.defaults
+        return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, account=place.accounts[-1])
+
+    def new_session(self) -> Analyst:
+        """The same analyst with settings of their own: what is SET there holds there."""
+        return Analyst(place=replace(self.place, settings=Settings()))
 
     def cost(self, sql: str) -> Fraction:
         """What the answer would be charged."""

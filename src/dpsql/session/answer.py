@@ -8,8 +8,9 @@ Everything up to `seal` is pure: `plan_of` alone serves EXPLAIN PRIVACY, DRY RUN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
+from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
@@ -17,19 +18,21 @@ from dpsql.engines.engine import Engine
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
-from dpsql.plan.terms import Terms, as_if_unspent
+from dpsql.plan.terms import Terms
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
+from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.declared import Declared
 from dpsql.session.describing import described
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
+from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
 from dpsql.session.telling import told, told_again, told_exactly
-from dpsql.session.terms import Ask, terms_of, wishes_of
+from dpsql.session.terms import UNSET, Ask, Session, settled, wishes_of
 from dpsql.sql.bound import bound
-from dpsql.sql.check import check
+from dpsql.sql.check import Checked, check
 from dpsql.sql.parse import parse
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import rewrite
@@ -45,6 +48,8 @@ class Place:
     ledger: Ledger
     grant: Grant
     source: Source
+    settings: Settings = field(default_factory=Settings)
+    """What was SET in this session."""
 
     @property
     def catalog(self) -> Catalog:
@@ -61,33 +66,37 @@ class Place:
         return self.engine.capabilities.dialect
 
 
-def plan_of(text: str, ask: Ask, place: Place, *, today: date) -> Sealed:
-    """What would happen, and its price: free, without data, without chance.
-
-    Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored.
-    """
-    accounts, catalog = place.accounts, place.catalog
-    terms = terms_of(ask, catalog.policy.defaults, accounts)
-    sealed = planned(text, ask, terms, place, catalog, today=today)
-    if sealed.plan.stored is None and not terms.gaussian_rho:
-        before = planned(text, ask, as_if_unspent(terms, accounts), place, catalog, today=today)
-        return before if before.plan.stored is not None else sealed
-    return sealed
-
-
-def planned(text: str, ask: Ask, terms: Terms, place: Place, catalog: Catalog, *, today: date) -> Sealed:
-    """The stages up to the charge, in their order."""
-    wishes = wishes_of(ask, catalog.policy.defaults, terms)
+def plan_of(
+    text: str, ask: Ask, place: Place, *, today: date, session: Session = UNSET, instead: Fraction | None = None
+) -> Sealed:
+    """What would happen, and its price: free, without data, without chance. With `instead`, at that very price."""
+    catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
     resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners
     checked = check(resolved)  # refuses what has no theorem
-    permit(checked, terms, place.grant)
-    bounded = bound(checked, wishes)  # contributions
+    wanted = settled(parsed.options, ask, session)  # every option once
+    if instead is not None:
+        wanted = replace(wanted, epsilon=instead, within=None, only_stored=False)
+    require_a_person(checked, parsed.options)
+    return chosen_plan(
+        checked,
+        wanted,
+        place.accounts,
+        place.grant.max_per_query,
+        lambda asked, terms: planned(checked, asked, terms, place),
+    )
+
+
+def planned(checked: Checked, ask: Ask, terms: Terms, place: Place) -> Sealed:
+    """The stages from a price to the charge, in their order."""
+    catalog = checked.query.catalog
+    permit(checked, terms, place.grant, ask=ask)
+    bounded = bound(checked, wishes_of(ask, catalog.policy.defaults, terms))  # contributions
     rewritten = rewrite(bounded)  # what the engine will run
     recalled = recall(rewritten, place.ledger)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
-    return seal(plan, catalog)  # derived again, independently
+    return seal(good_enough(plan, ask), catalog)  # derived again, independently
 
 
 def answer(sealed: Sealed, place: Place) -> Answer:

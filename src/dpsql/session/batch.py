@@ -63,6 +63,8 @@ class Batch:
             return
         whole = sum((question.weight for question in self.questions), Fraction(0))
         queries = [self.query(question.sql, self.total * question.weight / whole) for question in self.questions]
+        for query in queries:
+            query.require_allowed(max_cost=None)
         _require_payable(queries)
         for question, query in zip(self.questions, queries, strict=True):
             question._answer = query.answered(max_cost=None)

@@ -6,12 +6,16 @@ A limit, not a protection: that is the account's and the plan's part.
 from __future__ import annotations
 
 from datetime import date
+from fractions import Fraction
 
 from dpsql.catalog.model import Catalog, Grant
-from dpsql.errors import NotPermitted, OverLimit
+from dpsql.errors import DpsqlError, NotPermitted
 from dpsql.plan.terms import Terms
 from dpsql.session.digits import shown_amount
+from dpsql.session.terms import Ask
 from dpsql.sql.check import Checked
+from dpsql.sql.parse import parse
+from dpsql.sql.syntax import At
 
 
 def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset[str]:
@@ -26,11 +30,38 @@ def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset
     return declared if grant.tables is None else declared & frozenset(grant.tables)
 
 
-def permit(checked: Checked, terms: Terms, grant: Grant) -> None:
-    """Raises where the grant caps the price of one query below this one."""
-    if grant.max_per_query is not None and terms.cost > grant.max_per_query and checked.query.private:
-        raise OverLimit(
-            f"the query would cost {shown_amount(terms.cost)}, more than {shown_amount(grant.max_per_query)} per query",
-            why="the owner limits what one answer may cost",
-            fix=f"ask for at most epsilon={shown_amount(grant.max_per_query)}",
-        )
+def permit(checked: Checked, terms: Terms, grant: Grant, *, ask: Ask) -> None:
+    """Raises where the grant caps the price of one query below this one.
+
+    What is stored has no price any more, and a margin is looked for below the cap.
+    """
+    limit = grant.max_per_query
+    if limit is None or terms.cost <= limit or not checked.query.private or ask.only_stored or ask.within:
+        return
+    text = checked.query.text
+    raise over_the_limit(terms.cost, limit, at=ask.priced_at, try_sql=at_price(text, limit, priced_at=ask.priced_at))
+
+
+def over_the_limit(price: Fraction, limit: Fraction, *, at: At, try_sql: str | None) -> NotPermitted:
+    """A cap of the grant is never raised from SQL."""
+    return NotPermitted(
+        f"epsilon = {shown_amount(price)} is above your limit of {shown_amount(limit)} per query",
+        why="the owner limits what one answer may cost",
+        fix=f"ask for at most {shown_amount(limit)}",
+        try_sql=try_sql,
+        at=at,
+    )
+
+
+def at_price(text: str, price: Fraction, *, priced_at: At) -> str | None:
+    """The same statement for this price; None where there is no simple way to write it."""
+    amount = shown_amount(price)
+    if priced_at is not None:
+        changed = f"{text[: priced_at[0]]}{amount}{text[priced_at[1] :]}"
+    else:
+        changed = f"{text.rstrip().rstrip(';').rstrip()}{chr(10) if '--' in text else ' '}COST {amount}"
+    try:
+        said = parse(changed, dialect="duckdb").options.epsilon
+    except DpsqlError:
+        return None
+    return changed if said is not None and said.value == price else None

@@ -20,6 +20,7 @@ from dpsql.randomness import SYSTEM
 from dpsql.session.analyst import Analyst
 from dpsql.session.owner import Owner
 from dpsql.sql.parse import statements
+from dpsql.sql.setting_text import setting_statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +78,24 @@ class Planner:
 
     def verdicts(self, text: str) -> Iterator[Verdict]:
         """One per statement; text that cannot be read at all is one refused statement."""
+        session = self._analyst.new_session()  # what a file SETs holds to its end
         for index, (_, sql) in enumerate(statements(text)):
-            yield self.verdict(sql, index=index)
+            yield _verdict(session, sql, index=index)
 
     def verdict(self, sql: str, *, index: int = 0) -> Verdict:
         """What would become of this statement."""
-        try:
-            query = self._analyst.query(sql)
-        except DpsqlError as error:
-            return Verdict(index=index, sql=sql, error=error, cost=None, delta=None, margins={})
-        cost = query.cost
-        return Verdict(
-            index=index, sql=sql, error=None, cost=cost.epsilon, delta=cost.delta, margins=dict(query.margins)
-        )
+        return _verdict(self._analyst.new_session(), sql, index=index)
+
+
+def _verdict(analyst: Analyst, sql: str, *, index: int) -> Verdict:
+    """SET, RESET and SHOW are obeyed, and cost nothing."""
+    try:
+        if setting_statement(sql) is not None:
+            analyst.sql(sql)
+            return Verdict(index=index, sql=sql, error=None, cost=Fraction(0), delta=Fraction(0), margins={})
+        query = analyst.query(sql)
+        query.require_allowed(max_cost=None)
+    except DpsqlError as error:
+        return Verdict(index=index, sql=sql, error=error, cost=None, delta=None, margins={})
+    cost = query.cost
+    return Verdict(index=index, sql=sql, error=None, cost=cost.epsilon, delta=cost.delta, margins=dict(query.margins))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from dpsql.catalog.model import Mode
@@ -18,9 +19,10 @@ from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.digits import shown_amount
+from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.shortfall import said_in_prices
-from dpsql.session.terms import Ask, asked, stated
+from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 from dpsql.sql.syntax import Purpose
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
@@ -32,8 +34,11 @@ class Query:
 
     sql: str
     ask: Ask
+    """What the call said."""
     place: Place
     sealed: Sealed
+    session: Session = UNSET
+    """What was SET when it was asked."""
 
     @property
     def cost(self) -> Cost:
@@ -57,18 +62,31 @@ class Query:
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
         ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-        return query_of(self.sql, ask, self.place).answered(max_cost=max_cost)
+        return query_of(self.sql, ask, self.place, session=self.session).answered(max_cost=max_cost)
+
+    def require_allowed(self, *, max_cost: Number | None) -> None:
+        """Raises where it costs more than the call or the session allows; the smaller of the two counts."""
+        if max_cost is not None:
+            require_non_negative(max_cost=max_cost)
+        said = (None if max_cost is None else stated(max_cost), self.session.max_cost)
+        limit = min((each for each in said if each is not None), default=None)
+        if limit is None or not self.is_charged or self.cost.epsilon <= limit:
+            return
+        raise OverLimit(
+            f"the query was stopped by max_cost {shown_amount(limit)}: it would cost {self.cost}. Nothing was spent",
+            why="you limit what one answer may cost",
+            fix=f"allow {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
+            try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if limit else None,
+        ).within(self.sql)
+
+    @property
+    def wanted(self) -> Ask:
+        """What the text, the call and the session say together."""
+        return settled(self.sealed.plan.bounded.query.options, self.ask, self.session)
 
     def answered(self, *, max_cost: Number | None) -> Answer:
         """The answer to this very plan."""
-        if max_cost is not None:
-            require_non_negative(max_cost=max_cost)
-        if max_cost is not None and self.cost.epsilon > stated(max_cost):
-            raise OverLimit(
-                f"the query would cost {self.cost}, more than the {shown_amount(stated(max_cost))} you allow",
-                why="nothing was spent",
-                fix="allow more, or ask for less accuracy",
-            )
+        self.require_allowed(max_cost=max_cost)
         with speaking_of(self.sql):
             try:
                 told = answer(self.sealed, self.place)
@@ -80,16 +98,16 @@ class Query:
     def _not_scaled(self) -> bool:
         """Scaling was asked for and would save no noise."""
         plan = self.sealed.plan
-        return self.ask.mode is Mode.SCALE and bool(plan.steps) and plan.bounded.mode is not Mode.SCALE
+        return self.wanted.mode is Mode.SCALE and bool(plan.steps) and plan.bounded.mode is not Mode.SCALE
 
     def _at_price(self, epsilon: Fraction) -> Sealed:
-        return plan_of(self.sql, replace(self.ask, epsilon=epsilon), self.place, today=today())
+        return plan_of(self.sql, self.ask, self.place, today=today(), session=self.session, instead=epsilon)
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
 
 
-def query_of(sql: str, ask: Ask, place: Place) -> Query:
+def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
     """The question, planned; an error shows where in the text it is."""
     if not isinstance(sql, str):
         raise NotUnderstood(
@@ -99,9 +117,11 @@ def query_of(sql: str, ask: Ask, place: Place) -> Query:
         )
     with speaking_of(sql):
         try:
-            return Query(sql=sql, ask=ask, place=place, sealed=plan_of(sql, ask, place, today=today()))
+            sealed = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:
-            raise with_sure_proposal(error, sql, lambda text: plan_of(text, ask, place, today=today())) from None
+            proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
+            raise with_sure_proposal(error, sql, proposed) from None
+        return Query(sql=sql, ask=ask, place=place, sealed=sealed, session=session)
 
 
 @contextmanager

@@ -1,10 +1,15 @@
-"""What is asked for beside the question: a price, a confidence, a way to bound."""
+"""What is asked for beside the question: a price, a confidence, a way to bound. Who says so goes before whom:
+
+clauses at the end of the text > a hint in it > SET of the session > the policy
+
+An argument of a call stands beside the text: both may say the same, and never something else.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
@@ -12,6 +17,7 @@ from dpsql.errors import BadParameter
 from dpsql.plan.terms import Terms, terms
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.sql.bound import Wishes
+from dpsql.sql.syntax import At, Options, Said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +28,77 @@ class Ask:
     confidence: Fraction | None = None
     mode: Mode | None = None
     noise: Noise | None = None
+    within: Fraction | None = None
+    """The margin that every number should have: the price is looked for."""
+    only_stored: bool = False
+    """Nothing is bought."""
+    rows_per_person: int | None = None
+    """At most so many rows of one person count; the policy may allow fewer."""
+    priced_at: At = None
+    """Where in the text the price, or the margin it follows from, stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What was SET; None: nothing."""
+
+    epsilon: Fraction | None = None
+    confidence: Fraction | None = None
+    max_cost: Fraction | None = None
+    noise: Noise | None = None
+    mode: Mode | None = None
+
+
+UNSET: Final = Session()
+
+
+def settled(options: Options, call: Ask, session: Session) -> Ask:
+    """The one wish of a query, out of everything that was said about it."""
+    _require_agreement(options, call)
+    epsilon, within = options.epsilon, options.within
+    priced = epsilon or within
+    return Ask(
+        epsilon=call.epsilon
+        or (session.epsilon if priced is None else None if epsilon is None else epsilon.value or None),
+        confidence=call.confidence or _said(options.confidence) or session.confidence,
+        mode=call.mode or _said(options.mode) or session.mode,
+        noise=call.noise or _said(options.noise) or session.noise,
+        within=_said(within),
+        only_stored=epsilon is not None and not epsilon.value,
+        rows_per_person=_said(options.rows_per_person),
+        priced_at=None if priced is None else priced.at,
+    )
+
+
+Option = TypeVar("Option")
+
+
+def _said(option: Said[Option] | None) -> Option | None:
+    return None if option is None else option.value
+
+
+def _require_agreement(options: Options, call: Ask) -> None:
+    """A call and its text that differ would leave it to chance which of them the reader believes."""
+    if call.epsilon is not None and options.within is not None:
+        raise _disagreement("epsilon", "WITHIN also decides the price", options.within.at)
+    pairs: tuple[tuple[str, object, Said[Fraction] | Said[Mode] | Said[Noise] | None], ...] = (
+        ("epsilon", call.epsilon, options.epsilon),
+        ("confidence", call.confidence, options.confidence),
+        ("mode", call.mode, options.mode),
+        ("noise", call.noise, options.noise),
+    )
+    for name, argument, option in pairs:
+        if argument is not None and option is not None and argument != option.value:
+            raise _disagreement(name, "the text says something else here", option.at)
+
+
+def _disagreement(name: str, what: str, at: At) -> BadParameter:
+    return BadParameter(
+        f"{name} is also an argument of the call, and {what}",
+        why="a reader of either would be wrong about the answer",
+        fix=f"say {name} once: in the text, or as the argument",
+        at=at,
+    )
 
 
 def stated(value: Number) -> Fraction:
@@ -83,4 +160,9 @@ def terms_of(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Ter
 
 def wishes_of(ask: Ask, defaults: Defaults, offered: Terms) -> Wishes:
     """How to bound and to add noise, as far as somebody said so."""
-    return Wishes(mode=ask.mode or defaults.mode, noise=offered.noise, gaussian=offered.gaussian_rho > 0)
+    return Wishes(
+        mode=ask.mode or defaults.mode,
+        noise=offered.noise,
+        gaussian=offered.gaussian_rho > 0,
+        rows_per_person=ask.rows_per_person,
+    )

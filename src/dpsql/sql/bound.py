@@ -44,6 +44,8 @@ class Wishes:
     noise: Noise | None
     gaussian: bool
     """The account would grant Gaussian noise at this price."""
+    rows_per_person: int | None = None
+    """The query lowers how many rows of one person count; it never raises it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)
     one_row_each = _one_row_each(query)
     left = rows_left(query.relation, query.owner)
-    cap = 1 if one_row_each else _row_cap(query, left)
+    cap = 1 if one_row_each else _row_cap(query, left, at_most=wishes.rows_per_person)
     groups = 1 if one_row_each or not query.keys else _group_cap(query, left)
     groups = groups if number is None else min(groups, max(number, 1))
     measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
@@ -178,10 +180,11 @@ def _one_row_each(query: Resolved) -> bool:
     return frozenset(table.person) in unique
 
 
-def _row_cap(query: Resolved, left: int | None) -> int:
-    """What the policy says; no more than `left`, where so many rows are left of one person."""
+def _row_cap(query: Resolved, left: int | None, *, at_most: int | None) -> int:
+    """What the policy says; no more than `left`, where so many rows are left of one person, or than is asked for."""
     declared = [table.rows_that_count(grouped=bool(query.keys)) for table in _private(query)]
-    return _largest(query, declared, left, "rows_per_person")
+    cap = _largest(query, declared, left, "rows_per_person")
+    return cap if at_most is None else min(cap, at_most)
 
 
 def _group_cap(query: Resolved, left: int | None) -> int:

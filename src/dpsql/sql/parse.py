@@ -42,7 +42,7 @@ def parse(text: str, *, dialect: str) -> Parsed:
         asked = _on_a_whole_stack(lambda: _query(statement, tokens, dialect))
     except DpsqlError as error:
         raise error.within(text) from None
-    return Parsed(text=text, purpose=statement.purpose, query=asked)
+    return Parsed(text=text, purpose=statement.purpose, query=asked, options=tokens.options)
 
 
 def _on_a_whole_stack(read: Callable[[], Query]) -> Query:

@@ -11,12 +11,13 @@ from datetime import date
 
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
+from dpsql.sql.listed_keys import with_listed_keys
 from dpsql.sql.notes import Findings, Meeting, Notes, Use, holds_person
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.scans import Kept
 from dpsql.sql.sources import NOTHING, source_of
-from dpsql.sql.syntax import At, Parsed, Purpose
+from dpsql.sql.syntax import NO_OPTIONS, At, Options, Parsed, Purpose
 from dpsql.sql.unions import one_question
 
 
@@ -47,6 +48,8 @@ class Resolved:
     at: At
     kept: Kept | None = None
     """Public rows that an outer join keeps: groups that appear also where nobody is."""
+    options: Options = NO_OPTIONS
+    """What the text says beside its question."""
 
     def is_person(self, column: Column) -> bool:
         """True for an unchanged column that holds the person, or a part of it."""
@@ -61,6 +64,7 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
     notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text)
     query = one_question(parsed.query)
     source = source_of(query, NOTHING, notes)
+    source = with_listed_keys(source, query, parsed.options.keys, notes)
     outputs = outputs_of(query, source.scope, notes)
     return Resolved(
         text=parsed.text,
@@ -81,4 +85,5 @@ def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today
         findings=notes.findings,
         at=query.at,
         kept=source.kept,
+        options=parsed.options,
     )

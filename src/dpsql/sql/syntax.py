@@ -5,12 +5,13 @@ The parser's tree ends at `parse`; every later stage sees these values only. Wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, Generic, TypeAlias, TypeVar
 
+from dpsql.catalog.model import Mode, Noise
 from dpsql.catalog.types import SqlType
 
 At: TypeAlias = tuple[int, int] | None
@@ -214,6 +215,53 @@ class Purpose(Enum):
     """The price and the margins, free."""
 
 
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Generic[Value]):
+    """One option, and where its value stands in the text."""
+
+    value: Value
+    at: At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a text says beside its question; None: nothing about it. The clauses at the end of a statement go before a
+    hint in a comment; `session.terms` settles the rest."""
+
+    epsilon: Said[Fraction] | None = None
+    """The price; 0 asks for what is stored and nothing else."""
+    within: Said[Fraction] | None = None
+    """The margin that every number of the answer should have: the price follows from it."""
+    confidence: Said[Fraction] | None = None
+    noise: Said[Noise] | None = None
+    mode: Said[Mode] | None = None
+    rows_per_person: Said[int] | None = None
+    """At most so many rows of one person count; more than the policy allows never do."""
+    keys: Said[tuple[Literal, ...]] | None = None
+    """The groups to show, of the one expression of GROUP BY."""
+
+    def over(self, other: Options) -> Options:
+        """These options, and of the other ones those that are not said here. A price and a margin exclude each other:
+        each is the price of the answer in other words."""
+        priced = self.epsilon is not None or self.within is not None
+        return replace(
+            self,
+            epsilon=self.epsilon if priced else other.epsilon,
+            within=self.within if priced else other.within,
+            confidence=self.confidence or other.confidence,
+            noise=self.noise or other.noise,
+            mode=self.mode or other.mode,
+            rows_per_person=self.rows_per_person or other.rows_per_person,
+            keys=self.keys or other.keys,
+        )
+
+
+NO_OPTIONS: Final = Options()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """The result of `parse`: one statement."""
@@ -221,3 +269,4 @@ class Parsed:
     text: str
     purpose: Purpose
     query: Query
+    options: Options = NO_OPTIONS

@@ -54,7 +54,7 @@ def exact_steps(
     return tuple(done)
 
 
-def without_noise(analyst: Analyst, sql: str, *, salt: int = 1, epsilon: Fraction = Fraction(1)) -> Answer:
+def without_noise(analyst: Analyst, sql: str, *, salt: int = 1, epsilon: Fraction | None = None) -> Answer:
     """The answer with all noise at zero and every private key shown. Nothing is charged."""
     refuse_outside_tests()
     sealed = analyst.query(sql, epsilon=epsilon).sealed

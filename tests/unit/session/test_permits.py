@@ -11,7 +11,7 @@ import pytest
 
 import dpsql
 from dpsql.catalog.model import Grant
-from dpsql.errors import BadName, NotPermitted, OverLimit, TwoPeople
+from dpsql.errors import BadName, NotPermitted, TwoPeople
 from dpsql.session.permits import readable_tables
 from dpsql.testing.noiseless import without_noise
 
@@ -42,6 +42,30 @@ def owner():
 @pytest.fixture
 def analyst(owner):
     return owner.grant("ana", budget=5, tables=["staff", "slips"])
+
+
+@pytest.mark.parametrize(
+    ("sql", "marked", "proposal"),
+    [
+        ("SELECT COUNT(*) FROM staff COST 3;", "3", "SELECT COUNT(*) FROM staff COST 0.5;"),
+        ("SELECT COUNT(*) FROM staff -- COST 3", None, "SELECT COUNT(*) FROM staff -- COST 3\nCOST 0.5"),
+        ("SELECT COUNT(*) FROM staff; -- so", None, None),
+        (
+            "SELECT /*+ dp(noise='laplace', epsilon=3) */ COUNT(*) FROM staff",
+            "3",
+            "SELECT /*+ dp(noise='laplace', epsilon=0.5) */ COUNT(*) FROM staff",
+        ),
+    ],
+)
+def test_no_text_raises_the_cap_of_a_grant(owner, sql, marked, proposal):
+    thrifty = owner.grant("tim", budget=5, max_per_query=0.5)
+    with pytest.raises(NotPermitted) as caught:
+        thrifty.sql(sql)
+    error = caught.value
+    assert (None if error.at is None else sql[slice(*error.at)]) == marked
+    assert error.try_sql == proposal
+    assert proposal is None or thrifty.cost(proposal) == Fraction(1, 2)
+    assert thrifty.budget.spent == 0
 
 
 @pytest.mark.parametrize(
@@ -136,6 +160,8 @@ def test_an_ended_grant_is_told_before_anything_else(owner):
 
 def test_a_price_above_the_limit_is_refused(owner):
     thrifty = owner.grant("tim", budget=5, max_per_query=0.5)
-    with pytest.raises(OverLimit, match=r"more than 0\.5 per query"):
+    with pytest.raises(NotPermitted, match=r"epsilon = 1 is above your limit of 0\.5 per query") as caught:
         thrifty.sql("SELECT COUNT(*) FROM staff")
+    assert caught.value.try_sql == "SELECT COUNT(*) FROM staff COST 0.5"
+    assert thrifty.cost(caught.value.try_sql) == Fraction(1, 2)
     thrifty.sql("SELECT COUNT(*) FROM staff", epsilon=0.5)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.errors import BadKey, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+from dpsql.errors import BadKey, BudgetExhausted, DpsqlError, NotPermitted, NotUnderstood, OverLimit
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_limit_is_quoted_as_it_was_written():
         owner.register("t", pd.DataFrame({"id": [1]}), person="id", unique=True)
         owner.promise(epsilon=2)
         analyst = owner.grant("ana", budget=2, max_per_query=1.0000001)
-        with pytest.raises(OverLimit, match=r"would cost 1\.0000002, more than 1\.0000001 per query"):
+        with pytest.raises(NotPermitted, match=r"epsilon = 1\.0000002 is above your limit of 1\.0000001 per query"):
             analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000002)
-        with pytest.raises(OverLimit, match=r"would cost 1\.0000001, more than the 1 you allow"):
+        with pytest.raises(OverLimit, match=r"stopped by max_cost 1: it would cost 1\.0000001"):
             analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000001, max_cost=1)

@@ -10,10 +10,12 @@ import pytest
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotSupported, Unbounded
 from dpsql.plan.derive import derive
+from dpsql.sql.bound import Wishes, bound
+from dpsql.sql.check import check
 from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
 
-from stages import CLINIC, bounded, clinic
+from stages import CLINIC, bounded, clinic, resolved
 
 FUNCTIONS = ["COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "STDDEV({})", "COUNT(DISTINCT {})"]
 
@@ -150,3 +152,17 @@ def test_a_limit_that_is_missing_is_missed_for_its_own_reason(limit: str, told: 
     with pytest.raises(Unbounded, match=limit) as refusal:
         bounded("SELECT ward, COUNT(*) FROM visits GROUP BY ward", clinic(**{limit: None, "rows_per_group": None}))
     assert told in refusal.value.why
+
+
+@pytest.mark.parametrize(("asked", "counted"), [(None, 6), (1, 1), (5, 5), (6, 6), (7, 6), (10**6, 6)])
+def test_a_query_lowers_the_rows_of_a_person_and_never_raises_them(asked, counted):
+    """visits: rows_per_person = 6."""
+    wishes = Wishes(mode=None, noise=None, gaussian=False, rows_per_person=asked)
+    found = bound(check(resolved("SELECT COUNT(*), SUM(points) FROM visits")), wishes)
+    assert {placed.slot.cap for placed in found.slots} == {counted}
+
+
+def test_who_has_one_row_by_construction_keeps_it():
+    wishes = Wishes(mode=None, noise=None, gaussian=False, rows_per_person=3)
+    (one,) = bound(check(resolved("SELECT COUNT(*) FROM people")), wishes).slots
+    assert one.slot.cap == 1

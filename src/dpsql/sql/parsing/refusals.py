@@ -249,8 +249,6 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
         word: Lesson(word, _NOT_A_QUESTION, "ask with SELECT")
         for word in [
             "PRAGMA",
-            "SET",
-            "RESET",
             "CALL",
             "EXECUTE",
             "PREPARE",
@@ -268,6 +266,12 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
     **{
         word: Lesson(word, "it would show exact statistics of private rows", "the policy lists tables and columns")
         for word in ["SHOW", "DESCRIBE", "DESC", "SUMMARIZE"]
+    },
+    **{
+        word: Lesson(
+            word, _NOT_A_QUESTION, "what can be SET are dp.epsilon, dp.confidence, dp.max_cost, dp.noise, dp.mode"
+        )
+        for word in ["SET", "RESET"]
     },
     "EXPLAIN": Lesson("EXPLAIN after other words", _NOT_A_QUESTION, "write EXPLAIN PRIVACY first"),
     "VALUES": _VALUES,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dpsql.errors import NotSupported, NotUnderstood
+from dpsql.sql.parsing.hints import is_hint
 from dpsql.sql.parsing.refusals import SIGNS, excerpt, unsupported
 from dpsql.sql.syntax import Purpose
 
@@ -42,6 +43,8 @@ class Prepared:
     plain: str
     """The same length: comments, closing semicolons and the words of `purpose` are blanks."""
     purpose: Purpose
+    hints: tuple[tuple[int, int], ...] = ()
+    """The comments that are hints."""
 
 
 class _Part(NamedTuple):
@@ -61,7 +64,14 @@ def prepared(text: str) -> Prepared:
     plain = _NOT_A_BREAK.sub(" ", plain[:end]) + plain[end:]
     if not plain.strip():
         raise _nothing(purpose, text)
-    return Prepared(text=text, plain=plain, purpose=purpose)
+    return Prepared(text=text, plain=plain, purpose=purpose, hints=_hints(text))
+
+
+def _hints(text: str) -> tuple[tuple[int, int], ...]:
+    if "/*+" not in text and "--+" not in text:
+        return ()
+    comments = ((part.start, part.end) for part in _parts(text) if part.kind == "comment")
+    return tuple(at for at in comments if is_hint(text[slice(*at)]))
 
 
 def blanked(text: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sqlglot import Dialect
@@ -31,8 +31,9 @@ from dpsql.sql.parsing.refusals import (
     misread,
     unsupported,
 )
+from dpsql.sql.parsing.tails import hinted_options, without_tail
 from dpsql.sql.parsing.text import Prepared
-from dpsql.sql.syntax import At
+from dpsql.sql.syntax import NO_OPTIONS, At, Options
 
 DIALECTS: Final = frozenset({"duckdb"})
 MAX_TOKENS: Final = 20_000
@@ -121,6 +122,8 @@ class Tokens:
     """For each token the number of the innermost bracket that is open around it, or -1."""
     closing: dict[int, int]
     """Number of the opening bracket → number of the closing one."""
+    options: Options = NO_OPTIONS
+    """What the clauses at the end and the hints say; no token of theirs is left."""
 
     def number(self, offset: int) -> int:
         """The token that holds the character at `offset`, or the last one before it."""
@@ -209,7 +212,9 @@ def tokens_of(prepared: Prepared, *, dialect: str) -> Tokens:
     _require_size(tokens)
     _require_a_query(tokens, prepared.text)
     _require_known_signs(tokens, prepared.text)
-    found = _bracketed(tokens, prepared.text)
+    tokens, tail = without_tail(tokens, prepared.text)
+    options = tail.over(hinted_options(prepared.text, prepared.hints, tokens))
+    found = replace(_bracketed(tokens, prepared.text), options=options)
     _require_plain_literals(found)
     _require_plain_queries(found, dialect=dialect)
     _require_conditions(found)

@@ -1,0 +1,177 @@
+"""WITHIN m: the cheapest price at which every number of the answer is within ± m.
+
+Prices have three digits. They are tried from the plan alone: the same text, policy and ledger give the same price, and
+no row has a part in it. For one kind of noise and one branch of the account the margin falls as the price grows, so
+that halving finds the first price that suffices; what is returned has been planned and keeps its margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Final
+
+from dpsql.accounting.account import Account
+from dpsql.catalog.model import Defaults, Noise
+from dpsql.errors import BudgetExhausted, DpsqlError, NotPermitted, NotSupported
+from dpsql.plan.expected import Certainty, expected
+from dpsql.plan.price import Plan
+from dpsql.plan.seal import Sealed
+from dpsql.plan.terms import Terms
+from dpsql.session.digits import shown_amount
+from dpsql.session.terms import Ask, terms_of
+from dpsql.sql.syntax import At
+
+_DIGITS: Final = 900
+"""Prices of three digits between two powers of ten."""
+_SMALLEST: Final = Fraction(1, 10**12)
+_MOST: Final = 30 * _DIGITS
+"""No account is larger than 10^18."""
+
+
+def largest_margin(plan: Plan, *, at: At) -> Fraction:
+    """± of the least certain number of the answer. Refuses where that is known only with the answer."""
+    margins = [Fraction(0)]
+    for column in expected(plan):
+        if column.noisy and column.margin is None:
+            raise NotSupported(
+                f"WITHIN is not possible for {column.name}",
+                why="how far off it is depends on how many rows there are, and that is not public",
+                fix="say what it may cost instead: COST 0.1; sums and counts have a margin that is known before",
+                at=at,
+            )
+        margins.append(column.margin or Fraction(0))
+    if not any(column.certainty is Certainty.MARGIN for column in expected(plan)):
+        raise NotSupported(
+            "WITHIN is not possible here",
+            why="no column of the answer is a number with a margin",
+            fix="say what it may cost instead: COST 0.1",
+            at=at,
+        )
+    return max(margins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """Prices and the margins they buy."""
+
+    ask: Ask
+    defaults: Defaults
+    accounts: tuple[Account, ...]
+    cap: Fraction
+    planned: Callable[[Ask, Terms], Sealed]
+
+    def price(self, number: int) -> Fraction:
+        """The prices in order, up to the cap."""
+        power, digits = divmod(number, _DIGITS)
+        return min(self.cap, _SMALLEST * (100 + digits) * Fraction(10) ** (power - 2))
+
+    @property
+    def last(self) -> int:
+        """The number of the cap."""
+        return _first(_MOST, lambda number: self.price(number) == self.cap)
+
+    def terms(self, number: int, noise: Noise) -> tuple[Ask, Terms]:
+        ask = replace(self.ask, epsilon=self.price(number), noise=noise, within=None)
+        return ask, terms_of(ask, self.defaults, self.accounts)
+
+    def margin(self, number: int, noise: Noise) -> Fraction | None:
+        """± at this price; None where there is no such plan."""
+        try:
+            sealed = self.planned(*self.terms(number, noise))
+        except DpsqlError:  # too little for any plan of this kind
+            return None
+        return largest_margin(replace(sealed.plan, stored=None), at=self.ask.priced_at)
+
+    def reaches(self, number: int, noise: Noise, margin: Fraction) -> bool:
+        found = self.margin(number, noise)
+        return found is not None and found <= margin
+
+    def tops(self, noise: Noise) -> Iterator[int]:
+        """The largest prices that an account's branches would grant: above one of them, the same noise costs more."""
+        for granted in _BRANCHES:
+            if self.grants(0, noise, granted):
+                yield _last(self.last, partial(self.grants, noise=noise, granted=granted))
+
+    def grants(self, number: int, noise: Noise, granted: Callable[[Terms], bool]) -> bool:
+        return granted(self.terms(number, noise)[1])
+
+
+_BRANCHES: Final[tuple[Callable[[Terms], bool], ...]] = (
+    lambda terms: terms.pure,
+    lambda terms: terms.gaussian_rho > 0,
+)
+
+
+def _first(last: int, holds: Callable[[int], bool]) -> int:
+    """The first number from which on it holds, up to `last`, of which it is known."""
+    low = 0
+    while low < last:
+        middle = (low + last) // 2
+        low, last = (low, middle) if holds(middle) else (middle + 1, last)
+    return last
+
+
+def _last(last: int, holds: Callable[[int], bool]) -> int:
+    """The last number up to which it holds; it does for 0."""
+    return last if holds(last) else _first(last, lambda number: not holds(number)) - 1
+
+
+def cheapest(
+    text: str,
+    ask: Ask,
+    defaults: Defaults,
+    accounts: tuple[Account, ...],
+    limit: Fraction | None,
+    planned: Callable[[Ask, Terms], Sealed],
+) -> Ask:
+    """What is asked, with the price and the noise that give its margin; refused where no price does."""
+    left = min(account.epsilon - account.spent_epsilon for account in accounts)
+    cap = left if limit is None else min(left, limit)
+    wanted = ask.within or Fraction(0)
+    fixed = ask.noise or defaults.noise
+    noises = (Noise.LAPLACE, Noise.GAUSSIAN) if fixed is None else (fixed,)
+    if cap < _SMALLEST:
+        raise BudgetExhausted(
+            "nothing is left to pay for this margin",
+            why="what was promised to people holds for all answers together",
+            fix="ask something that is stored, or have the owner of the data grant more",
+            at=ask.priced_at,
+        )
+    search = _Search(ask=ask, defaults=defaults, accounts=accounts, cap=cap, planned=planned)
+    tops = [(top, noise) for noise in noises for top in search.tops(noise)]
+    found = [
+        (_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise)
+        for top, noise in tops
+        if search.reaches(top, noise, wanted)
+    ]
+    if not found:
+        raise _out_of_reach(text, search, tops, by_owner=cap == limit)
+    number, noise = min(found, key=lambda each: each[0])
+    return replace(search.terms(number, noise)[0], within=wanted)
+
+
+def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, by_owner: bool) -> DpsqlError:
+    """What can be reached instead, and what is in the way."""
+    margins = [margin for margin in (search.margin(*top) for top in tops) if margin is not None]
+    reached = _rounded_up(min(margins)) if margins else None
+    at, cap = search.ask.priced_at, shown_amount(search.cap)
+    kind: type[DpsqlError] = NotPermitted if by_owner else BudgetExhausted
+    limit = f"your limit of {cap} per query" if by_owner else f"the {cap} that is left"
+    best = "no margin at all" if reached is None else f"± {shown_amount(reached)} at best"
+    return kind(
+        f"{limit} buys {best}, not ± {shown_amount(search.ask.within or Fraction(0))}",
+        why="a smaller margin needs less noise, and that tells more about people",
+        fix="accept a wider margin, or ask about more people at once",
+        try_sql=None if at is None or reached is None else f"{text[: at[0]]}{shown_amount(reached)}{text[at[1] :]}",
+        at=at,
+    )
+
+
+def _rounded_up(margin: Fraction) -> Fraction:
+    """To two digits."""
+    context = Context(prec=2, rounding=ROUND_CEILING)
+    return Fraction(context.divide(Decimal(margin.numerator), Decimal(margin.denominator)))

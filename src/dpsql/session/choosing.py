@@ -1,0 +1,103 @@
+"""Which plan answers a question: one bought at its price, one that is stored, or the cheapest within a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpsql.accounting.account import Account
+from dpsql.catalog.model import Defaults, Mode
+from dpsql.errors import DpsqlError, NothingStored, NotSupported
+from dpsql.plan.price import Plan
+from dpsql.plan.recall import by_precision
+from dpsql.plan.seal import Sealed
+from dpsql.plan.terms import Terms, as_if_unspent
+from dpsql.session.accuracy import cheapest, largest_margin
+from dpsql.session.terms import Ask, terms_of
+from dpsql.sql.check import Checked
+from dpsql.sql.syntax import Options
+
+Planned: TypeAlias = Callable[[Ask, Terms], Sealed]
+"""The stages from a price to the charge, for one question."""
+
+
+def chosen_plan(
+    checked: Checked, ask: Ask, accounts: tuple[Account, ...], limit: Fraction | None, planned: Planned
+) -> Sealed:
+    """The plan for what is asked. `limit` is the cap of one query in the grant."""
+    defaults = checked.query.catalog.policy.defaults
+    if ask.within is None and not ask.only_stored:
+        return _bought(ask, defaults, accounts, planned)
+    if not checked.query.private:  # exact and free
+        return planned(ask, _terms_to_plan_with(ask, defaults, accounts))
+    stored = next(_stored(ask, defaults, accounts, planned), None)
+    if stored is not None:
+        return stored
+    if ask.within is None:
+        raise NothingStored(
+            "nothing stored answers this",
+            why="COST 0 asks for answers that were released before, and this question was never paid for",
+            fix="leave COST 0 out, or say what it may cost: COST 0.1",
+            at=ask.priced_at,
+        )
+    found = cheapest(checked.query.text, ask, defaults, accounts, limit, planned)
+    return _bought(found, defaults, accounts, planned)
+
+
+def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Sealed:
+    """Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored."""
+    terms = terms_of(ask, defaults, accounts)
+    sealed = planned(ask, terms)
+    if sealed.plan.stored is None and not terms.gaussian_rho:
+        before = planned(ask, as_if_unspent(terms, accounts))
+        return before if before.plan.stored is not None else sealed
+    return sealed
+
+
+def _terms_to_plan_with(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Terms:
+    price = ask.epsilon or defaults.cost_per_query or accounts[-1].epsilon
+    return terms_of(replace(ask, epsilon=price), defaults, accounts)
+
+
+def _stored(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Iterator[Sealed]:
+    """The plans of this question that a stored release answers.
+
+    Nothing is bought, so that the price is only one to plan with. It may decide how a person in many groups is
+    bounded, and with it which question it is: each way is looked for.
+    """
+    terms = _terms_to_plan_with(ask, defaults, accounts)
+    first = planned(ask, terms)  # where the question itself is refused, it is refused here
+    if first.plan.stored is not None:
+        yield first
+    for mode in (ask.mode,) if ask.mode is not None else (None, Mode.CHOOSE, Mode.SCALE):
+        for offered in (terms, as_if_unspent(terms, accounts)):
+            with suppress(DpsqlError):  # this way is not possible here
+                sealed = planned(replace(ask, mode=mode), offered)
+                if sealed.plan.stored is not None:
+                    yield sealed
+
+
+def good_enough(plan: Plan, ask: Ask) -> Plan:
+    """The plan with the stored release that answers what was asked: any, or one within the margin."""
+    if not plan.steps or (ask.within is None and not ask.only_stored):
+        return plan
+    for stored in by_precision(plan.recalled.stored, confidence=plan.terms.confidence):
+        told = replace(plan, stored=stored)
+        finer = plan.people is None or (stored.people is not None and stored.people <= plan.people)
+        if ask.within is None or (finer and largest_margin(told, at=ask.priced_at) <= ask.within):
+            return told
+    return replace(plan, stored=None)
+
+
+def require_a_person(checked: Checked, options: Options) -> None:
+    """LIMIT n PER PERSON has a meaning only where people are in the rows."""
+    if options.rows_per_person is not None and not checked.query.private:
+        raise NotSupported(
+            "LIMIT … PER PERSON of a public table is not available",
+            why="nobody is in its rows",
+            fix="leave it out",
+            at=options.rows_per_person.at,
+        )

@@ -1,0 +1,187 @@
+"""SET holds for the session it was said in, goes before the policy and behind the text, and raises no limit."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpsql
+import dpsql.dbapi
+from dpsql.catalog.model import Mode, Noise
+from dpsql.errors import BadParameter, NotPermitted, NotUnderstood, OverLimit
+from dpsql.session.noisy import Noisy
+
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+@pytest.fixture
+def owner():
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)]})
+    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
+    owner.promise(epsilon=10, delta=1e-6)
+    owner.defaults(cost_per_query=1, max_keys=10)
+    return owner
+
+
+@pytest.fixture
+def analyst(owner):
+    return owner.grant("ana", budget=10, max_per_query=2)
+
+
+def rows(answer):
+    return [tuple(row) for row in answer]
+
+
+def test_who_goes_before_whom(analyst):
+    """clause > hint > session > policy; each step was tried to be the only one that differs."""
+    assert analyst.cost(COUNT) == 1
+    analyst.sql("SET dp.epsilon = 0.5")
+    assert analyst.cost(COUNT) == Fraction(1, 2)
+    hinted = COUNT.replace("SELECT", "SELECT /*+ dp(epsilon=0.25) */")
+    assert analyst.cost(hinted) == Fraction(1, 4)
+    assert analyst.cost(f"{hinted} COST 0.125") == Fraction(1, 8)
+    assert analyst.query(COUNT, epsilon=0.3).cost.epsilon == Fraction(3, 10)
+    analyst.sql("RESET dp.epsilon")
+    assert analyst.cost(COUNT) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "sql", "seen"),
+    [
+        ("SET dp.confidence = 0.8", COUNT, lambda query: query.sealed.plan.terms.confidence == Fraction(4, 5)),
+        ("SET dp.noise = 'gaussian'", COUNT, lambda query: query.sealed.plan.terms.noise is Noise.GAUSSIAN),
+        (
+            "SET dp.confidence = 0.8",
+            f"{COUNT} CONFIDENCE 0.9",
+            lambda query: query.wanted.confidence == Fraction(9, 10),
+        ),
+        (
+            "SET dp.noise = 'gaussian'",
+            COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */"),
+            lambda query: query.sealed.plan.terms.noise is Noise.LAPLACE,
+        ),
+        (
+            "SET dp.mode = 'choose'",
+            "SELECT age // 50, COUNT(*) FROM people GROUP BY 1",
+            lambda query: query.wanted.mode is Mode.CHOOSE,
+        ),
+    ],
+)
+def test_every_setting_reaches_the_plan(analyst, setting, sql, seen):
+    assert not seen(analyst.query(sql)) or "CONFIDENCE" in sql or "/*+" in sql
+    analyst.sql(setting)
+    assert seen(analyst.query(sql))
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (f"{COUNT} COST 0.5", {"epsilon": 0.25}),
+        (f"{COUNT} COST 0", {"epsilon": 0.25}),
+        (f"{COUNT} WITHIN 5", {"epsilon": 0.5}),
+        (f"{COUNT} CONFIDENCE 0.9", {"confidence": 0.95}),
+        (COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */"), {"noise": "gaussian"}),
+        (COUNT.replace("SELECT", "SELECT /*+ dp(mode='choose') */"), {"mode": "scale"}),
+    ],
+)
+def test_a_call_and_its_text_agree(analyst, sql, said):
+    with pytest.raises(BadParameter, match="also an argument of the call") as caught:
+        analyst.query(sql, **said)
+    assert caught.value.at is not None
+    assert analyst.query(f"{COUNT} COST 0.5", epsilon=0.5).cost.epsilon == Fraction(1, 2)
+    with pytest.raises(BadParameter):
+        analyst.query(f"{COUNT} COST 0.5").run(epsilon=0.25)
+
+
+def test_a_setting_never_raises_the_limit_of_the_grant(analyst):
+    with pytest.raises(NotPermitted) as caught:
+        analyst.sql("SET dp.epsilon = 3")
+    assert caught.value.try_sql == "SET dp.epsilon = 2"
+    assert caught.value.at == (17, 18)
+    analyst.sql(caught.value.try_sql)
+    assert analyst.cost(COUNT) == 2
+
+
+def test_max_cost_stops_a_question_before_it_is_paid(analyst):
+    analyst.sql("SET dp.max_cost = 0.1")
+    with pytest.raises(OverLimit, match=r"stopped by max_cost 0\.1") as caught:
+        analyst.sql(COUNT)
+    assert caught.value.try_sql == f"{COUNT} COST 0.1"
+    assert analyst.budget.spent == 0
+    with pytest.raises(OverLimit):
+        analyst.sql(COUNT, max_cost=5)
+    with pytest.raises(OverLimit, match=r"max_cost 0\.05"):
+        analyst.sql(f"{COUNT} COST 0.1", max_cost=0.05)
+    with pytest.raises(OverLimit):
+        analyst.run([f"{COUNT} WHERE age > 5", COUNT], total=0.3)
+    assert analyst.budget.spent == 0
+    assert rows(analyst.sql(f"DRY RUN {COUNT}"))[0] == ("cost", "1")
+    assert analyst.sql(caught.value.try_sql).cost.epsilon == Fraction(1, 10)
+
+
+def test_a_question_keeps_the_settings_it_was_asked_under(analyst):
+    analyst.sql("SET dp.epsilon = 0.5")
+    query = analyst.query(COUNT)
+    analyst.sql("RESET ALL")
+    assert query.run().cost.epsilon == Fraction(1, 2)
+
+
+def test_settings_are_shown(analyst):
+    assert rows(analyst.sql("SET dp.noise = 'laplace'")) == [("dp.noise", "laplace", "session")]
+    assert rows(analyst.sql("SHOW ALL")) == [
+        ("dp.epsilon", "1", "policy"),
+        ("dp.confidence", "0.95", "policy"),
+        ("dp.max_cost", None, "nobody"),
+        ("dp.noise", "laplace", "session"),
+        ("dp.mode", None, "nobody"),
+    ]
+    assert rows(analyst.sql("RESET dp.noise")) == [("dp.noise", None, "nobody")]
+    analyst.sql(COUNT, epsilon=0.5, noise="laplace")
+    budget = analyst.sql("SHOW dp.budget")
+    assert (budget.columns, rows(budget)) == (("total", "spent", "left"), [("10", "0.5", "9.5")])
+    assert budget.cost.epsilon == 0
+    assert budget.release is None
+
+
+def test_a_setting_is_no_question(analyst):
+    for ask in (analyst.query, analyst.cost, analyst.explain):
+        with pytest.raises(dpsql.DpsqlError):
+            ask("SET dp.epsilon = 1")
+    with pytest.raises(NotUnderstood):
+        analyst.sql(b"SET dp.epsilon = 1")
+
+
+def test_each_connection_is_a_session(analyst):
+    one, two = dpsql.dbapi.connect(analyst), dpsql.dbapi.connect(analyst)
+    first = one.cursor().execute("SET dp.epsilon = 0.25")
+    assert first.fetchall() == [("dp.epsilon", "0.25", "session")]
+    assert two.cursor().execute("SHOW dp.epsilon").fetchall() == [("dp.epsilon", "1", "policy")]
+    assert analyst.cost(COUNT) == 1
+    cursor = one.cursor().execute(COUNT)
+    assert cursor.answer.cost.epsilon == Fraction(1, 4)
+    with pytest.raises(dpsql.dbapi.ProgrammingError):
+        one.cursor().execute("SET dp.epsilom = 1")
+
+
+def test_threads_see_one_state_of_the_session(analyst):
+    """Every question is under one of the two prices that were SET, and none of them is lost."""
+
+    def ask(number):
+        analyst.sql(f"SET dp.epsilon = {'0.5' if number % 2 else '0.25'}")
+        return analyst.cost(f"{COUNT} WHERE age = {number}")
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        assert set(pool.map(ask, range(40))) <= {Fraction(1, 2), Fraction(1, 4)}
+
+
+def test_a_batch_decides_the_price_of_its_questions(analyst):
+    with pytest.raises(BadParameter):
+        analyst.run([f"{COUNT} COST 0.5", COUNT], total=0.5)
+    assert analyst.budget.spent == 0
+    one, two = analyst.run([f"{COUNT} COST 0.25", f"{COUNT} WHERE age > 5"], total=0.5)
+    assert (one.cost.epsilon, two.cost.epsilon) == (Fraction(1, 4), Fraction(1, 4))
+    assert isinstance(next(iter(one))[0], Noisy)

@@ -1,0 +1,83 @@
+"""SET, RESET, SHOW as text."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpsql.catalog.model import Mode, Noise
+from dpsql.errors import DpsqlError
+from dpsql.sql.setting_text import Reset, SetOption, Show, setting_statement
+
+
+@pytest.mark.parametrize(
+    ("sql", "name", "value"),
+    [
+        ("SET dp.epsilon = 0.2", "epsilon", Fraction(1, 5)),
+        ("  set DP . Epsilon TO 0.2 ; ", "epsilon", Fraction(1, 5)),
+        ("SET dp.epsilon=0.2", "epsilon", Fraction(1, 5)),
+        ("/* so */ SET dp.confidence = 0.9 -- sure\n;", "confidence", Fraction(9, 10)),
+        ("SET dp.max_cost = 0", "max_cost", 0),
+        ("SET dp.noise = 'gaussian'", "noise", Noise.GAUSSIAN),
+        ("SET dp.mode = 'choose'", "mode", Mode.CHOOSE),
+    ],
+)
+def test_a_setting_is_read(sql, name, value):
+    found = setting_statement(sql)
+    assert isinstance(found, SetOption)
+    assert (found.name, found.value) == (name, value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "statement"),
+    [
+        ("RESET dp.epsilon", Reset(name="epsilon")),
+        ("RESET ALL;", Reset(name=None)),
+        ("SHOW dp.budget", Show(name="budget")),
+        ("show all", Show(name=None)),
+    ],
+)
+def test_the_others_too(sql, statement):
+    assert setting_statement(sql) == statement
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1",
+        "SET threads = 1",
+        "SET dpx.epsilon = 1",
+        "SET ALL = 1",
+        "RESET threads",
+        "SHOW TABLES",
+        "SHOW ALL_TABLES",
+        "SETdp.epsilon = 1",
+        "",
+        "SET dp.epsilon = '",
+        "EXPLAIN PRIVACY SET dp.epsilon = 1",
+    ],
+)
+def test_everything_else_is_left_to_parse(sql):
+    assert setting_statement(sql) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "code", "marked"),
+    [
+        ("SET dp.epsilon = 0.1 0.2", "DP410", "0.1 0.2"),
+        ("SET dp.epsilon = NaN", "DP410", "NaN"),
+        ("SET dp.epsilon = -1", "DP410", "-1"),
+        ("SET dp.epsilon = '1'", "DP410", "'1'"),
+        ("SET dp.epsilon 1", "DP100", " 1"),
+        ("SET dp.epsilon", "DP100", "epsilon"),
+        ("SET dp.budget = 5", "DP401", "budget"),
+        ("SET dp.delta = 5", "DP401", "delta"),
+        ("SHOW dp.epsilon now", "DP100", " now"),
+        ("RESET ALL; RESET ALL", "DP100", "RESET ALL"),
+    ],
+)
+def test_a_mistake_is_marked(sql, code, marked):
+    with pytest.raises(DpsqlError) as caught:
+        setting_statement(sql)
+    assert (caught.value.code, sql[slice(*caught.value.at)]) == (code, marked)
