@@ -54,7 +54,17 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
         "sql/parse.py",
         *(
             f"sql/parsing/{part}.py"
-            for part in ("calls", "grammar", "membership", "operators", "reading", "select", "tails", "tokens")
+            for part in (
+                "calls",
+                "foreign",
+                "grammar",
+                "membership",
+                "operators",
+                "reading",
+                "select",
+                "tails",
+                "tokens",
+            )
         ),
     },
     "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},

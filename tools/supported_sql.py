@@ -204,6 +204,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT /*+ dp(epsilon=0.1, noise='laplace') */ COUNT(*) FROM visits",
     ),
     (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
+        "GoogleSQL, where it means the same: epsilon, delta, max_groups_contributed, bounds per row, ANON_ functions.",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) ANON_COUNT(*) FROM visits",
+    ),
+    (
         "Public tables",
         "Rows, joins, windows and aggregates of them: exact and free.",
         "SELECT floor, MAX(name) FROM wards GROUP BY floor ORDER BY floor",

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode
-from dpsql.errors import DpsqlError, NothingStored, NotSupported
+from dpsql.errors import BadName, DpsqlError, NothingStored, NotSupported
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import by_precision
 from dpsql.plan.seal import Sealed
@@ -93,7 +93,24 @@ def good_enough(plan: Plan, ask: Ask) -> Plan:
 
 
 def require_a_person(checked: Checked, options: Options) -> None:
-    """LIMIT n PER PERSON has a meaning only where people are in the rows."""
+    """What the text says of a person fits the people the owner has declared."""
+    query = checked.query
+    if options.rows_in_all is not None and query.keys:
+        raise NotSupported(
+            "max_rows_contributed with GROUP BY is not available",
+            why="rows are capped inside each group, and groups by their number",
+            fix="say max_groups_contributed, and LIMIT n PER PERSON for the rows inside one group",
+            at=options.rows_in_all.at,
+        )
+    if options.privacy_unit is not None:
+        people = {query.catalog.policy.tables[name].person for name in query.private_tables}
+        if people and people != {(options.privacy_unit.value,)}:
+            raise BadName(
+                f"the person is not in {options.privacy_unit.value}",
+                why="the owner of the data says who is protected, and a text cannot change it",
+                fix="leave privacy_unit_column out",
+                at=options.privacy_unit.at,
+            )
     if options.rows_per_person is not None and not checked.query.private:
         raise NotSupported(
             "LIMIT … PER PERSON of a public table is not available",

@@ -7,7 +7,7 @@ An argument of a call stands beside the text: both may say the same, and never s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -34,6 +34,10 @@ class Ask:
     """Nothing is bought."""
     rows_per_person: int | None = None
     """At most so many rows of one person count; the policy may allow fewer."""
+    groups_per_person: int | None = None
+    """The same for groups."""
+    delta: Fraction | None = None
+    """At most so much of δ is spent to find groups; the policy may allow less."""
     priced_at: At = None
     """Where in the text the price, or the margin it follows from, stands."""
 
@@ -65,7 +69,9 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         noise=call.noise or _said(options.noise) or session.noise,
         within=_said(within),
         only_stored=epsilon is not None and not epsilon.value,
-        rows_per_person=_said(options.rows_per_person),
+        rows_per_person=min(filter(None, map(_said, (options.rows_per_person, options.rows_in_all))), default=None),
+        groups_per_person=_said(options.groups_per_person),
+        delta=_said(options.delta),
         priced_at=None if priced is None else priced.at,
     )
 
@@ -149,6 +155,8 @@ def terms_of(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Ter
             why="the cost decides how much anybody can learn, so the system has no default for it",
             fix="the owner sets cost_per_query in [defaults], or say it with the query: epsilon=0.05",
         )
+    if ask.delta is not None and defaults.delta_per_query is not None:
+        defaults = replace(defaults, delta_per_query=min(ask.delta, defaults.delta_per_query))
     return terms(
         cost,
         confidence=ask.confidence if ask.confidence is not None else defaults.confidence,
@@ -165,4 +173,5 @@ def wishes_of(ask: Ask, defaults: Defaults, offered: Terms) -> Wishes:
         noise=offered.noise,
         gaussian=offered.gaussian_rho > 0,
         rows_per_person=ask.rows_per_person,
+        groups_per_person=ask.groups_per_person,
     )

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import Final
 
-from dpsql.catalog.model import Mode, Noise, TablePolicy
+from dpsql.catalog.model import Mode, Noise
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
@@ -21,15 +21,17 @@ from dpsql.sql import functions
 from dpsql.sql.aggregates.measure import Measured, Subject, require_room
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.ball import fits
+from dpsql.sql.caps import group_cap, one_row_declared, one_row_each, row_cap
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
+from dpsql.sql.group_bounds import capped_in_group
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
 from dpsql.sql.numbered import rows_left
 from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.pairing import paired
-from dpsql.sql.relations import Column, Exists, Filter, Group, Numbers, Project, Relation, Scan, Window
+from dpsql.sql.relations import Column, Numbers
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
 from dpsql.sql.slots import Slot, SlotKind
@@ -46,6 +48,8 @@ class Wishes:
     """The account would grant Gaussian noise at this price."""
     rows_per_person: int | None = None
     """The query lowers how many rows of one person count; it never raises it."""
+    groups_per_person: int | None = None
+    """The same for groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +112,15 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)
-    one_row_each = _one_row_each(query)
+    alone = one_row_each(query)
     left = rows_left(query.relation, query.owner)
-    cap = 1 if one_row_each else _row_cap(query, left, at_most=wishes.rows_per_person)
-    groups = 1 if one_row_each or not query.keys else _group_cap(query, left)
+    cap = 1 if alone else row_cap(query, left, at_most=wishes.rows_per_person)
+    groups = 1 if alone or not query.keys else group_cap(query, left, at_most=wishes.groups_per_person)
     groups = groups if number is None else min(groups, max(number, 1))
-    measured = [_measured(aggregate, query, cap) for aggregate in query.aggregates]
+    measured = [
+        _measured(aggregate, query, capped_in_group(aggregate, cap, one_row=alone or one_row_declared(query)))
+        for aggregate in query.aggregates
+    ]
     numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
     return Bounded(
@@ -122,8 +129,8 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         slots=slots,
         finish=_finished(query, measured, slots),
         groups=groups,
-        mode=None if one_row_each or not query.keys else _mode(slots, wishes, groups=groups, number_of_keys=number),
-        one_row_each=one_row_each,
+        mode=None if alone or not query.keys else _mode(slots, wishes, groups=groups, number_of_keys=number),
+        one_row_each=alone,
         number_of_keys=number,
         neighbours=query.catalog.policy.person.relation,
         free=numbers.free,
@@ -160,61 +167,6 @@ def _max_keys(query: Resolved) -> int:
 def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
     lists = [each for each in domains if isinstance(each, KeyList)]
     return prod(len(each.values) for each in lists) if len(lists) == len(domains) else None
-
-
-def _one_row_each(query: Resolved) -> bool:
-    """A unit is a row, or one row of each person is left, or the engine enforces that no person has two."""
-    if all(table.unit_row for table in _private(query)):
-        return True  # each finds one public partner at most: `check` refuses any other join
-    if query.owner and rows_left(query.relation, query.owner) in (0, 1):
-        return True
-    relation: Relation = query.relation
-    while isinstance(relation, Filter | Project | Exists | Window):
-        relation = relation.input
-    if isinstance(relation, Group):  # one row per person, by construction
-        return frozenset(relation.by) == frozenset(query.owner)
-    if not isinstance(relation, Scan):
-        return False
-    table = query.catalog.policy.tables[relation.table]
-    unique = {frozenset(map(folded, key)) for key in query.catalog.schema[relation.table].unique}
-    return frozenset(table.person) in unique
-
-
-def _row_cap(query: Resolved, left: int | None, *, at_most: int | None) -> int:
-    """What the policy says; no more than `left`, where so many rows are left of one person, or than is asked for."""
-    declared = [table.rows_that_count(grouped=bool(query.keys)) for table in _private(query)]
-    cap = _largest(query, declared, left, "rows_per_person")
-    return cap if at_most is None else min(cap, at_most)
-
-
-def _group_cap(query: Resolved, left: int | None) -> int:
-    declared = [1 if table.unique else table.groups_per_person for table in _private(query)]
-    return _largest(query, declared, left, "groups_per_person")
-
-
-def _largest(query: Resolved, declared: list[int | None], left: int | None, name: str) -> int:
-    if left is not None and None in declared:
-        return left
-    caps = [_declared(table, value, name) for table, value in zip(_private(query), declared, strict=True)]
-    return max(caps) if left is None else min(max(caps), left)
-
-
-def _private(query: Resolved) -> list[TablePolicy]:
-    return [query.catalog.policy.tables[name] for name in query.private_tables]
-
-
-def _declared(table: TablePolicy, value: int | None, name: str) -> int:
-    if value is None:
-        raise Unbounded(
-            f"{table.name} does not say {name}",
-            why=f"without a limit one person could {_REACH[name]}, and no finite noise would hide them",
-            fix=f"the owner declares {name} for {table.name}; counts are capped there, sums are clamped. "
-            "Where each person has one row at most, unique = true says so",
-        )
-    return value
-
-
-_REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_person": "be in any number of groups"}
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:

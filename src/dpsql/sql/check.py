@@ -20,7 +20,7 @@ from dpsql.sql.call_text import call_text, with_argument
 from dpsql.sql.joins import tie_of
 from dpsql.sql.kept_rows import public_rows_only_as_groups
 from dpsql.sql.notes import Role, Use
-from dpsql.sql.outputs import Aggregate
+from dpsql.sql.outputs import Aggregate, require_no_group_bounds
 from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -299,6 +299,7 @@ def _as_whole_number(key: str, text: str) -> str | None:
 def public_aggregates(query: Resolved) -> None:
     """What can be asked about public tables."""
     for aggregate in query.aggregates:
+        require_no_group_bounds(aggregate)
         spread = aggregate.distinct and aggregate.function not in ("count", "sum", "avg")
         several = len(aggregate.arguments) > (2 if aggregate.function in PAIRS else 1)
         if aggregate.function not in PUBLIC_AGGREGATES or several or spread:

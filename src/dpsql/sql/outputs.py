@@ -18,6 +18,7 @@ from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import (
     At,
     Call,
+    ContributionBounds,
     Expression,
     Frame,
     Item,
@@ -45,6 +46,8 @@ class Aggregate:
     at: At
     places: tuple[tuple[int, int], ...]
     """Everywhere it is written; `at` is the first of them."""
+    per_group: ContributionBounds | None = None
+    """What one person adds in one group, as the query bounds it."""
 
 
 def chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
@@ -213,6 +216,8 @@ class _Reader:
                 fix=f"name a column: {call.function.upper()}(x)",
                 at=call.at,
             )
+        if self.inside_person:
+            require_no_group_bounds(call)
         written = _row(call) or call.arguments
         arguments = () if star else tuple(row_expression(inner, self.scope, self.notes) for inner in written)
         chosen = None if call.filter is None else condition(call.filter, self.scope, self.notes)
@@ -234,17 +239,19 @@ class _Reader:
             text=self._text(call),
             at=call.at,
             places=(call.at,) if call.at else (),
+            per_group=call.per_group,
         )
         return self._once(aggregate)
 
     def _once(self, aggregate: Aggregate) -> Scalar:
         """The column of the aggregate; written twice, it is asked once."""
         for number, known in enumerate(self.aggregates):
-            if (known.function, known.arguments, known.filter, known.distinct) == (
+            if (known.function, known.arguments, known.filter, known.distinct, _limits(known)) == (
                 aggregate.function,
                 aggregate.arguments,
                 aggregate.filter,
                 aggregate.distinct,
+                _limits(aggregate),
             ):
                 places = tuple(dict.fromkeys((*known.places, *aggregate.places)))
                 self.aggregates[number] = replace(known, places=places)
@@ -260,6 +267,7 @@ class _Reader:
         return Role.COUNT if function == "count" and (as_it_is or not hidden) else Role.VALUE
 
     def _window(self, call: Call, over: Over) -> Scalar:
+        require_no_group_bounds(call)
         if call.function not in WINDOWS or call.distinct or call.filter is not None:
             raise NotSupported(
                 f"{call.function.upper()} is not available as a window function",
@@ -323,6 +331,22 @@ def _all_known(arguments: tuple[Scalar, ...], chosen: Scalar | None) -> Scalar:
     """COUNT(DISTINCT a, b) passes over a row in which one of them is NULL, on every engine that has it."""
     parts = tuple(Apply("is_not_null", (argument,), SqlType.BOOLEAN) for argument in arguments)
     return Apply("and", parts if chosen is None else (chosen, *parts), SqlType.BOOLEAN)
+
+
+def require_no_group_bounds(call: Call | Aggregate) -> None:
+    """Where groups are not made of people, nothing is added by one of them."""
+    if call.per_group is not None:
+        raise NotSupported(
+            "bounds of what one person adds in a group are not available here",
+            why="they are about the rows of many people in one group",
+            fix="bound each row: CLAMP(x, 0, 100)",
+            at=call.per_group.at,
+        )
+
+
+def _limits(aggregate: Aggregate) -> tuple[object, object] | None:
+    bounds = aggregate.per_group
+    return None if bounds is None else (bounds.low.value, bounds.high.value)
 
 
 def frame_text(frame: Frame | None) -> str:

@@ -63,6 +63,8 @@ def _query(statement: Prepared, tokens: Tokens, dialect: str) -> Query:
     reader = Reader(rules=RULES, tokens=tokens, selects=tokens.selects())
     _require_shallow(reader, tree)
     asked = query(reader, tree)
+    for unread in tokens.bounds.keys() - reader.bounded:
+        raise misread(statement.text, tokens.bounds[unread].at, what="These bounds belong to no call")
     require_well_formed(tokens)
     return asked
 

@@ -20,7 +20,7 @@ from dpsql.sql.expressions import applied, condition, row_expression
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.items import inside
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.outputs import chosen, frame_text
+from dpsql.sql.outputs import chosen, frame_text, require_no_group_bounds
 from dpsql.sql.people import cap_of, grain_of
 from dpsql.sql.relations import Column, Project, Relation, Window
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, rebuilt
@@ -122,6 +122,7 @@ class PersonWindows:
         return row_expression(expression, self.source.scope, self.notes)
 
     def _require_known(self, call: Call, over: Over) -> None:
+        require_no_group_bounds(call)
         if any(map(has_window, (*call.arguments, *inside(over)))):
             raise NotSupported(
                 "a window function inside a window function",

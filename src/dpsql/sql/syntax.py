@@ -86,6 +86,16 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContributionBounds:
+    """What one person may add to a call, as GoogleSQL says it: each row, or all rows of a group together."""
+
+    low: Literal
+    high: Literal
+    per_group: bool
+    at: At = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """Every operator and function by one canonical lower-case name: add, eq, and, like, in, case, count, sum, …
 
@@ -100,6 +110,8 @@ class Call:
     filter: Expression | None = None
     over: Over | None = None
     at: At = None
+    per_group: ContributionBounds | None = None
+    """Bounds of what one person adds in one group; `check` and `bound` see to it that they mean the same here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +254,14 @@ class Options:
     """At most so many rows of one person count; more than the policy allows never do."""
     keys: Said[tuple[Literal, ...]] | None = None
     """The groups to show, of the one expression of GROUP BY."""
+    delta: Said[Fraction] | None = None
+    """At most so much of δ is spent to find groups."""
+    groups_per_person: Said[int] | None = None
+    """At most in so many groups one person counts; the policy may allow fewer."""
+    rows_in_all: Said[int] | None = None
+    """At most so many rows of one person count in all groups together."""
+    privacy_unit: Said[str] | None = None
+    """The column that holds the person, as the analyst believes."""
 
     def over(self, other: Options) -> Options:
         """These options, and of the other ones those that are not said here. A price and a margin exclude each other:
@@ -256,6 +276,10 @@ class Options:
             mode=self.mode or other.mode,
             rows_per_person=self.rows_per_person or other.rows_per_person,
             keys=self.keys or other.keys,
+            delta=self.delta or other.delta,
+            groups_per_person=self.groups_per_person or other.groups_per_person,
+            rows_in_all=self.rows_in_all or other.rows_in_all,
+            privacy_unit=self.privacy_unit or other.privacy_unit,
         )
 
 

@@ -162,6 +162,22 @@ def test_a_query_lowers_the_rows_of_a_person_and_never_raises_them(asked, counte
     assert {placed.slot.cap for placed in found.slots} == {counted}
 
 
+@pytest.mark.parametrize(("asked", "counted"), [(None, 3), (1, 1), (3, 3), (9, 3)])
+def test_a_query_lowers_the_groups_of_a_person_and_never_raises_them(asked, counted):
+    """visits: groups_per_person = 3, four wards."""
+    wishes = Wishes(mode=None, noise=None, gaussian=False, groups_per_person=asked)
+    assert bound(check(resolved("SELECT ward, COUNT(*) FROM visits GROUP BY ward")), wishes).groups == counted
+
+
+def test_each_count_has_the_rows_its_own_bounds_allow():
+    sql = (
+        "SELECT COUNT(*, contribution_bounds_per_group => (0, 2)), COUNT(*, contribution_bounds_per_group => (0, 9)), "
+        "COUNT(*) FROM visits"
+    )
+    wishes = Wishes(mode=None, noise=None, gaussian=False)
+    assert [placed.slot.cap for placed in bound(check(resolved(sql)), wishes).slots] == [2, 6]
+
+
 def test_who_has_one_row_by_construction_keeps_it():
     wishes = Wishes(mode=None, noise=None, gaussian=False, rows_per_person=3)
     (one,) = bound(check(resolved("SELECT COUNT(*) FROM people")), wishes).slots

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.contributions import ANONYMOUS, bounded_call
 from dpsql.sql.parsing.functions import called
 from dpsql.sql.parsing.operators import moved, unwrapped
 from dpsql.sql.parsing.reading import Reader, Rule, hull, own_place
@@ -37,6 +38,15 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     at = reader.tokens.called(name.at[0]) if name.at is not None else None
     if name.quoted:
         raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=at)
+    bounds = reader.tokens.bounds.get(name.at[0]) if name.at is not None else None
+    found = _named_call(reader, node, replace(name, name=ANONYMOUS.get(name.name, name.name)), at)
+    if bounds is None or name.at is None:
+        return found
+    reader.bounded.add(name.at[0])
+    return bounded_call(found, bounds)
+
+
+def _named_call(reader: Reader, node: exp.Expr, name: Identifier, at: At) -> Expression:
     given = list(node.expressions)
     if name.name == "date_add" and len(given) == 2 and type(unwrapped(given[1])) is exp.Interval:
         return replace(moved(reader, given[0], unwrapped(given[1]), negative=False), at=at)

@@ -53,6 +53,14 @@ def confidence(name: str, written: str, at: At) -> Fraction:
     return value
 
 
+def share(name: str, written: str, at: At) -> Fraction:
+    """A part of δ: from 0 to below 1."""
+    value = _number(name, written, at)
+    if value >= 1:
+        raise _bad(name, written, at, why="at 1 nothing is promised", fix="write a small number, such as 1e-9")
+    return value
+
+
 def rows(name: str, written: str, at: At) -> int:
     """A number of rows: whole, at least 1."""
     value = _number(name, written, at) if not re.search("[.eE]", written) else Fraction(0)
@@ -103,8 +111,8 @@ def with_option(options: Options, name: str, value: object, at: At) -> Options:
 
 
 def require_once(options: Options, more: Options) -> None:
-    """Two hints say nothing about the same option."""
-    for name in HINTED:
+    """Two places of the same rank say nothing about the same option."""
+    for name in Options.__dataclass_fields__:
         said: Said[object] | None = getattr(more, name)
         if said is not None and getattr(options, name) is not None:
             raise _twice(name, said.at)

@@ -52,6 +52,8 @@ class Reader:
     windows: Mapping[str, exp.Expr] = field(default_factory=dict)
     """The named windows of the query being read."""
     copies: list[int] = field(default_factory=lambda: [0])
+    bounded: set[int] = field(default_factory=set)
+    """The calls whose own bounds were read, by the places of their names."""
 
     def expression(self, node: object) -> Expression:
         """One expression."""

@@ -8,8 +8,8 @@ read as a call of one unknown function, and its real name is looked up at its pl
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import Dialect
@@ -17,6 +17,8 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.errors import BadParameter, NotSupported
+from dpsql.sql.parsing.foreign import without_foreign_words
+from dpsql.sql.parsing.option_values import require_once
 from dpsql.sql.parsing.refusals import (
     CLAUSES,
     FROM_FIRST,
@@ -33,7 +35,7 @@ from dpsql.sql.parsing.refusals import (
 )
 from dpsql.sql.parsing.tails import hinted_options, without_tail
 from dpsql.sql.parsing.text import Prepared
-from dpsql.sql.syntax import NO_OPTIONS, At, Options
+from dpsql.sql.syntax import NO_OPTIONS, At, ContributionBounds, Options
 
 DIALECTS: Final = frozenset({"duckdb"})
 MAX_TOKENS: Final = 20_000
@@ -124,6 +126,8 @@ class Tokens:
     """Number of the opening bracket → number of the closing one."""
     options: Options = NO_OPTIONS
     """What the clauses at the end and the hints say; no token of theirs is left."""
+    bounds: Mapping[int, ContributionBounds] = field(default_factory=dict)
+    """What calls say of one person, by the place of their names."""
 
     def number(self, offset: int) -> int:
         """The token that holds the character at `offset`, or the last one before it."""
@@ -211,10 +215,12 @@ def tokens_of(prepared: Prepared, *, dialect: str) -> Tokens:
     tokens = tuple(_tokenized(prepared, dialect))
     _require_size(tokens)
     _require_a_query(tokens, prepared.text)
-    _require_known_signs(tokens, prepared.text)
-    tokens, tail = without_tail(tokens, prepared.text)
-    options = tail.over(hinted_options(prepared.text, prepared.hints, tokens))
-    found = replace(_bracketed(tokens, prepared.text), options=options)
+    domestic = without_foreign_words(tokens, prepared.text)
+    _require_known_signs(domestic.tokens, prepared.text)
+    tokens, tail = without_tail(domestic.tokens, prepared.text)
+    require_once(domestic.options, tail)
+    options = domestic.options.over(tail).over(hinted_options(prepared.text, prepared.hints, tokens))
+    found = replace(_bracketed(tokens, prepared.text), options=options, bounds=domestic.bounds)
     _require_plain_literals(found)
     _require_plain_queries(found, dialect=dialect)
     _require_conditions(found)

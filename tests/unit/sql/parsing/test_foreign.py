@@ -1,0 +1,119 @@
+"""GoogleSQL's words: cut out, read to the end, and never passed over."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import DpsqlError
+from dpsql.sql.parse import parse
+from dpsql.sql.syntax import NO_OPTIONS, Call
+
+
+def parsed(sql):
+    return parse(sql, dialect="duckdb")
+
+
+def call(sql):
+    found = parsed(sql).query.items[0].expression
+    assert isinstance(found, Call)
+    return found
+
+
+def test_all_options_are_read():
+    sql = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (Epsilon=0.1, delta = 1e-6, max_groups_contributed=2,"
+        ' max_rows_contributed = 7, privacy_unit_column = "Id") COUNT(*) FROM t'
+    )
+    found = parsed(sql).options
+    assert (found.epsilon.value, found.delta.value) == (Fraction(1, 10), Fraction(1, 10**6))
+    assert (found.groups_per_person.value, found.rows_in_all.value, found.privacy_unit.value) == (2, 7, "id")
+    assert sql[slice(*found.rows_in_all.at)] == "7"
+
+
+@pytest.mark.parametrize(
+    "words", ["WITH DIFFERENTIAL_PRIVACY", "WITH ANONYMIZATION", "with anonymization options (kappa=3)"]
+)
+def test_the_rest_is_the_question(words):
+    plain = parsed(f"SELECT {' ' * len(words)} a, COUNT(*) FROM t GROUP BY a")
+    assert parsed(f"SELECT {words} a, COUNT(*) FROM t GROUP BY a").query == plain.query
+
+
+def test_options_go_before_a_hint_and_beside_a_clause():
+    sql = "SELECT /*+ dp(epsilon=1, noise='laplace') */ WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=2) COUNT(*) FROM t"
+    found = parsed(f"{sql} CONFIDENCE 0.9").options
+    assert (found.epsilon.value, found.noise.value.value, found.confidence.value) == (2, "laplace", Fraction(9, 10))
+
+
+@pytest.mark.parametrize(
+    ("written", "function"),
+    [("SUM", "sum"), ("AVG", "avg"), ("ANON_SUM", "sum"), ("anon_avg", "avg"), ("VAR_POP", "var_pop")],
+)
+def test_bounds_of_each_row_are_a_clamp(written, function):
+    found = call(f"SELECT {written}(x + 1, contribution_bounds_per_row => (-5, 2.5)) FROM t")
+    (clamp,) = found.arguments
+    assert (found.function, clamp.function, found.per_group) == (function, "clamp", None)
+    assert [literal.value for literal in clamp.arguments[1:]] == [-5, Fraction(5, 2)]
+
+
+@pytest.mark.parametrize("text", ["x, contribution_bounds_per_group => (0, 9)", "x CLAMPED BETWEEN 0 AND 9"])
+def test_bounds_of_a_person_are_kept_beside_the_clamp(text):
+    found = call(f"SELECT SUM({text}) FROM t")
+    assert (found.arguments[0].function, found.per_group.low.value, found.per_group.high.value) == ("clamp", 0, 9)
+    counted = call(f"SELECT COUNT({text.replace('x', '*', 1)}) FROM t")
+    assert (counted.function, counted.per_group.high.value) == ("count", 9)
+
+
+def test_each_call_has_its_own_bounds():
+    sql = "SELECT SUM(SUM(a, contribution_bounds_per_row => (0, 1)), contribution_bounds_per_row => (0, 2)) FROM t"
+    outer = call(sql).arguments[0]
+    assert outer.arguments[2].value == 2
+    assert outer.arguments[0].arguments[0].arguments[2].value == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT options, clamped, anonymization FROM t options",
+        "SELECT a FROM t WHERE clamped BETWEEN 0 AND 1",
+        "WITH anonymization AS (SELECT a FROM t) SELECT a FROM anonymization",
+        "WITH differential_privacy AS (SELECT a FROM t) SELECT COUNT(*) FROM differential_privacy",
+    ],
+)
+def test_the_words_are_not_reserved(sql):
+    assert parsed(sql).options == NO_OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("sql", "marked"),
+    [
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS epsilon = 1 COUNT(*) FROM t", "epsilon"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon 1) COUNT(*) FROM t", "1"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS () COUNT(*) FROM t", ")"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1) COUNT(*) FROM t", "1"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 0) COUNT(*) FROM t", "0"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1.5) COUNT(*) FROM t", "1.5"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = 'id') COUNT(*) FROM t", "'id'"),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY WITH ANONYMIZATION COUNT(*) FROM t", "WITH ANONYMIZATION"),
+        ("SELECT DISTINCT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM t", "WITH DIFFERENTIAL_PRIVACY"),
+        ("SELECT SUM(x, contribution_bounds_per_row => (0, 1), y) FROM t", ","),
+        ("SELECT SUM(x CLAMPED BETWEEN 0 AND 1, contribution_bounds_per_row => (0, 1)) FROM t", ","),
+        ("SELECT SUM(x CLAMPED BETWEEN 0 AND) FROM t", ")"),
+        ("SELECT a FROM (SELECT a FROM t) sum (a CLAMPED BETWEEN 0 AND 1)", "CLAMPED BETWEEN 0 AND 1"),
+        ("SELECT COUNT(DISTINCT x CLAMPED BETWEEN 0 AND 1) FROM t", "CLAMPED BETWEEN 0 AND 1"),
+    ],
+)
+def test_what_is_wrong_is_marked(sql, marked):
+    with pytest.raises(DpsqlError) as caught:
+        parsed(sql)
+    start, end = caught.value.at
+    assert sql[start:end] == marked, caught.value
+
+
+def test_an_open_list_of_options_ends_in_an_error():
+    for sql in ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (",
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon =", "SELECT SUM(x CLAMPED BETWEEN",
+                "SELECT SUM(x, contribution_bounds_per_row => (0,", "SELECT WITH DIFFERENTIAL_PRIVACY"):  # fmt: skip
+        with pytest.raises(DpsqlError):
+            parsed(sql)
