@@ -204,6 +204,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT /*+ dp(epsilon=0.1, noise='laplace') */ COUNT(*) FROM visits",
     ),
     (
+        "DP_LOW(n), DP_HIGH(n), DP_MARGIN(n)",
+        "The interval of a column of the answer, or of an aggregate, as columns: free. Also DP_INTERVAL_LOW and _HIGH.",
+        "SELECT city, COUNT(*) AS n, DP_LOW(n), DP_HIGH(n) FROM patients GROUP BY city",
+    ),
+    (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
         "GoogleSQL, where it means the same: epsilon, delta, max_groups_contributed, bounds per row, ANON_ functions.",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) ANON_COUNT(*) FROM visits",

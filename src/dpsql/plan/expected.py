@@ -97,7 +97,12 @@ def expected(plan: Plan) -> tuple[Expectation, ...]:
     Rounds    up.
     """
     noises = {noise.placed.column.id: noise for noise in told_noises(plan)}
-    return tuple(_of_column(output.name, output.expression, noises, plan) for output in plan.bounded.finish.outputs)
+    return tuple(
+        Expectation(name=output.name, certainty=Certainty.DERIVED)
+        if output.part is not None
+        else _of_column(output.name, output.expression, noises, plan)
+        for output in plan.bounded.finish.outputs
+    )
 
 
 def told_noises(plan: Plan) -> tuple[SlotNoise, ...]:

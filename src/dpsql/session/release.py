@@ -16,7 +16,7 @@ from dpsql.session.noisy import Noisy, linear_cell, simulated_cell
 from dpsql.session.plausible import SlotCell
 from dpsql.session.released_rows import ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
-from dpsql.sql.finish import Finish
+from dpsql.sql.finish import Finish, Part
 from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Scalar, columns_of
 
@@ -63,7 +63,17 @@ def released(
             columns.append(_simulated(values, rows, spreads, others.index(scalar), simulation))
         else:
             columns.append(values)
+        part = finish.outputs[place].part
+        if part is not None:
+            columns[-1] = [_part(cell, part) for cell in columns[-1]]
     return tuple(zip(*columns, strict=True))
+
+
+def _part(cell: Cell, part: Part) -> Cell:
+    """An end of the interval, or its half width, as a plain number; NULL where there is no interval."""
+    if not isinstance(cell, Noisy):
+        return None
+    return {Part.LOW: cell.low, Part.HIGH: cell.high, Part.MARGIN: cell.margin}[part]
 
 
 def _identity(table: ReleasedTable, *, receipt: int, ledger: str) -> str:

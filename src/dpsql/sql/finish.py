@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from dpsql.sql.scalars import Scalar, Sorted
+
+
+class Part(Enum):
+    """What of a number with a margin is shown."""
+
+    LOW = "low"
+    HIGH = "high"
+    MARGIN = "margin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +22,8 @@ class OutputColumn:
     expression: Scalar
     possible: Scalar | None = None
     """What holds for released columns that rows can be behind: no variance is negative. None: always."""
+    part: Part | None = None
+    """Only this of the number, as a plain one; NULL where there is no margin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

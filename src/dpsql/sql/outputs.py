@@ -10,6 +10,7 @@ from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.interval_columns import shown_part
 from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
@@ -86,9 +87,10 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
         key = reader.key(expression)
         if all(known.expression != key.expression for known in reader.keys):  # the same key twice is one key
             reader.keys.append(key)
-    columns = tuple(OutputColumn(name=_name(item), expression=reader.released(item.expression)) for item in items)
+    columns = tuple(reader.column(item) for item in items)
     for item, column in zip(items, columns, strict=True):
-        reader.by_alias.setdefault(alias_of(item), column.expression)
+        if column.part is None:
+            reader.by_alias.setdefault(alias_of(item), column.expression)
     having = None if query.having is None else reader.having(query.having)
     order_by = tuple(reader.sort_key(key, columns) for key in query.order_by)
     finish = Finish(
@@ -99,6 +101,13 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
         limit=query.limit,
         offset=query.offset,
     )
+    if query.distinct and any(column.part is not None for column in columns):
+        raise NotSupported(
+            "SELECT DISTINCT with the end of an interval",
+            why="no rule names it: intervals are computed after rows became one",
+            fix="leave DISTINCT out",
+            at=query.at,
+        )
     if query.distinct and not {key.by for key in order_by} <= {column.expression for column in columns}:
         raise NotSupported(
             "SELECT DISTINCT is sorted by something it does not show",
@@ -156,6 +165,18 @@ class _Reader:
             column = replace(self.notes.columns[scalar.id], id=column.id, name="")
         column = self.notes.know(replace(column, kept=column.proved))  # a listed key is shown whatever a filter keeps
         return GroupKey(column=column, expression=scalar, text=self._text(means), at=means.at)
+
+    def column(self, item: Item) -> OutputColumn:
+        """One column of the SELECT list."""
+        part, expression = shown_part(item.expression, self.items)
+        if part is not None and self.inside_person:
+            raise NotSupported(
+                "the end of an interval inside a subquery",
+                why="a number of one person is exact there: it is not released, and has no interval",
+                fix="ask for it in the outer query",
+                at=item.expression.at,
+            )
+        return OutputColumn(name=_name(item), expression=self.released(expression), part=part)
 
     def _text(self, expression: Expression) -> str:
         return self.notes.text[slice(*expression.at)] if expression.at else ""
@@ -310,11 +331,16 @@ class _Reader:
         expression = key.expression
         if isinstance(expression, Literal) and type(expression.value) is int:
             require_ordinal(expression.value, len(columns), expression.at)
-            return self._sorted(key, columns[expression.value - 1].expression)
+            chosen = columns[expression.value - 1]
+            if chosen.part is not None:
+                raise _unsorted(expression.at)
+            return self._sorted(key, chosen.expression)
         if isinstance(expression, Name) and len(expression.parts) == 1:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:
                 return self._sorted(key, named)
+        if shown_part(aliased(expression, self.items, self.scope), self.items)[0] is not None:
+            raise _unsorted(expression.at)
         return self._sorted(key, self.released(aliased(expression, self.items, self.scope)))
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
@@ -342,6 +368,15 @@ def require_no_group_bounds(call: Call | Aggregate) -> None:
             fix="bound each row: CLAMP(x, 0, 100)",
             at=call.per_group.at,
         )
+
+
+def _unsorted(at: At) -> NotSupported:
+    return NotSupported(
+        "rows sorted by the end of an interval",
+        why="no rule names it: intervals are computed after the rows are sorted",
+        fix="sort by the number itself, or sort the answer",
+        at=at,
+    )
 
 
 def _limits(aggregate: Aggregate) -> tuple[object, object] | None:
