@@ -209,6 +209,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT city, COUNT(*) AS n, DP_LOW(n), DP_HIGH(n) FROM patients GROUP BY city",
     ),
     (
+        "dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns",
+        "What is left, what you have paid for, what is declared: exact and free.",
+        "SELECT remaining, note FROM dp.budget",
+    ),
+    (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
         "GoogleSQL, where it means the same: epsilon, delta, max_groups_contributed, bounds per row, ANON_ functions.",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) ANON_COUNT(*) FROM visits",

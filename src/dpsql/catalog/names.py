@@ -12,7 +12,7 @@ from dpsql.catalog.model import KeyPath
 _UPPER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 RESERVED_SCHEMA: Final = "dp"
-"""Kept for tables of dpsql itself, of which there are none yet."""
+"""Kept for the views of dpsql itself (`session.views`)."""
 
 
 def folded(name: str) -> str:

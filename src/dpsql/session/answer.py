@@ -23,14 +23,16 @@ from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
 from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
+from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared
 from dpsql.session.describing import described
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.recalling import recall
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
-from dpsql.session.telling import told, told_again, told_exactly
+from dpsql.session.telling import PublicRows, told, told_again, told_exactly
 from dpsql.session.terms import UNSET, Ask, Session, settled, wishes_of
+from dpsql.session.views import VIEWS, Standing, ViewDesk, about_a_view, is_of_views, views_under
 from dpsql.sql.bound import bound
 from dpsql.sql.check import Checked, check
 from dpsql.sql.parse import parse
@@ -73,6 +75,9 @@ def plan_of(
     catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
+    view = about_a_view(parsed)
+    if view is not None:
+        parsed, catalog, readable = view, views_under(catalog.policy), frozenset(VIEWS)
     resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners
     checked = check(resolved)  # refuses what has no theorem
     wanted = settled(parsed.options, ask, session)  # every option once
@@ -99,6 +104,21 @@ def planned(checked: Checked, ask: Ask, terms: Terms, place: Place) -> Sealed:
     return seal(good_enough(plan, ask), catalog)  # derived again, independently
 
 
+def public_rows(sealed: Sealed, place: Place) -> PublicRows:
+    """Who answers a question about public tables: the engine, or for views nobody but us."""
+    if not is_of_views(sealed.plan.bounded.query.catalog):
+        return place.engine
+    catalog = place.catalog
+    standing = Standing(
+        catalog=catalog,
+        readable=readable_tables(place.grant, catalog, today=current_day()),
+        grant=place.grant,
+        accounts=place.accounts,
+        ledger=place.ledger,
+    )
+    return ViewDesk(standing, sealed.plan.bounded.query.tables)
+
+
 def answer(sealed: Sealed, place: Place) -> Answer:
     """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
     plan, engine, ledger = sealed.plan, place.engine, place.ledger
@@ -107,7 +127,7 @@ def answer(sealed: Sealed, place: Place) -> Answer:
     if plan.stored is not None:
         return told_again(sealed, ledger, analyst=place.grant.to)
     if not plan.steps:
-        return told_exactly(sealed, engine)
+        return told_exactly(sealed, public_rows(sealed, place))
     receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably
     steps = perform(
         plan, receipt, engine=engine, ledger=ledger, source=place.source

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, Protocol
 
+from dpsql.catalog.capabilities import Capabilities
 from dpsql.engines.desk import Desk
-from dpsql.engines.engine import Engine
+from dpsql.engines.engine import Rows
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.margins import NoisySlotLaw
@@ -55,7 +56,16 @@ def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
     )
 
 
-def told_exactly(sealed: Sealed, engine: Engine) -> Answer:
+class PublicRows(Protocol):
+    """Whoever runs statements over public tables."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def run_public(self, sql: str, /) -> Rows: ...
+
+
+def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
     """The answer to a plan that reads nothing private: exact and free."""
     plan, statement = sealed.plan, _unprotected(sealed.plan)
     if statement is None:  # constants of the policy alone

@@ -1,0 +1,141 @@
+"""dp.budget and the others: one's own standing, exactly, for nothing, and never from the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadName, NotPermitted
+
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+@pytest.fixture
+def owner():
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)], "pin": range(100)})
+    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)}, hidden=["id", "pin"])
+    owner.register("pay", people, person="id", unique=True, bounds={"age": (0, 5)})
+    owner.promise(epsilon=10, delta=0)
+    owner.defaults(cost_per_query=0.5, max_keys=10)
+    return owner
+
+
+@pytest.fixture
+def analyst(owner):
+    return owner.grant("ana", budget=4, max_per_query=2, tables=["people"])
+
+
+class Untouchable:
+    """An engine that fails as soon as it is asked anything."""
+
+    def __init__(self, engine):
+        self.capabilities = engine.capabilities
+
+    def run(self, sql, /, *, parameters):
+        raise AssertionError(f"the engine was asked {sql}")
+
+    def run_public(self, sql, /):
+        raise AssertionError(f"the engine was asked {sql}")
+
+
+def rows(analyst, sql):
+    answer = analyst.sql(sql)
+    assert answer.cost.epsilon == 0
+    assert answer.release is None
+    return [tuple(row) for row in answer]
+
+
+def test_the_budget_and_how_far_it_goes(analyst):
+    assert rows(analyst, "SELECT * FROM dp.budget") == [
+        ("ana", 4.0, 0.0, 4.0, 8, "about 8 more queries like those the policy prices")
+    ]
+    analyst.sql(f"{COUNT} COST 1")
+    for age in range(9):
+        analyst.sql(f"{COUNT} WHERE age > {age} COST 0.25")
+    assert rows(analyst, "SELECT spent, remaining, queries_remaining FROM dp.budget") == [(3.25, 0.75, 2)]
+    analyst.sql(f"{COUNT} WHERE age > 50 COST 0.25")  # the first is not among the last ten any more
+    assert rows(analyst, "SELECT note FROM dp.budget") == [("about 2 more queries like your last ten",)]
+
+
+def test_what_remains_is_also_limited_by_what_others_left(owner, analyst):
+    other = owner.grant("bob", budget=9)
+    other.sql(f"{COUNT} COST 8")
+    assert rows(analyst, "SELECT total, spent, remaining FROM dp.budget") == [(4.0, 0.0, 2.0)]
+
+
+def test_payments_are_ones_own(owner, analyst):
+    other = owner.grant("bob", budget=2)
+    other.sql("SELECT SUM(age) FROM people")
+    analyst.sql(f"{COUNT} COST 0.25")
+    ((number, cost, stored, version, sql),) = rows(analyst, "SELECT * FROM dp.ledger")
+    assert (cost, stored, version, sql) == (0.25, True, "1", f"{COUNT} COST 0.25")
+    assert rows(analyst, "SELECT number, sql FROM dp.releases") == [(number, sql)]
+    assert len(rows(other, "SELECT * FROM dp.releases")) == 1
+
+
+def test_only_tables_of_the_grant_are_described(analyst):
+    assert rows(analyst, "SELECT DISTINCT table_name FROM dp.columns") == [("people",)]
+    assert rows(
+        analyst, "SELECT column_name, low, high, is_person, is_hidden FROM dp.columns ORDER BY column_name"
+    ) == [
+        ("age", "0", "100", False, False),
+        ("id", None, None, True, True),
+        ("pin", None, None, False, True),
+    ]
+    with pytest.raises(BadName):
+        analyst.sql("SELECT COUNT(*) FROM pay")
+
+
+def test_the_policy_says_what_holds(owner, analyst):
+    policy = dict(rows(analyst, "SELECT name, value FROM dp.policy"))
+    assert (policy["promise.epsilon"], policy["defaults.cost_per_query"], policy["grant.max_per_query"]) == (
+        "10",
+        "0.5",
+        "2",
+    )
+    owner.defaults(cost_per_query=0.25)
+    assert rows(analyst, "SELECT value FROM dp.policy WHERE name LIKE '%cost_per_query'") == [("0.25",)]
+
+
+def test_the_engine_is_not_asked(analyst):
+    without = replace(analyst, place=replace(analyst.place, engine=Untouchable(analyst.place.engine)))
+    for view in ("budget", "ledger", "releases", "policy", "columns"):
+        assert len(without.sql(f"SELECT * FROM dp.{view}").columns) >= 2
+        assert rows(without, f"SELECT COUNT(*) FROM DP.{view.upper()} AS v") != []
+
+
+def test_they_are_asked_like_public_tables(analyst):
+    found = rows(
+        analyst, "SELECT keys IS NULL AS open, COUNT(*) AS n FROM dp.columns c WHERE c.type = 'integer' GROUP BY 1"
+    )
+    assert found == [(True, 3)]
+    assert rows(analyst, "SELECT name FROM dp.policy ORDER BY name DESC LIMIT 1") == [("relation",)]
+    assert "exact and free" in analyst.explain("SELECT * FROM dp.budget").text()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM dp.nothing",
+        "SELECT * FROM dp.people",
+        "SELECT * FROM budget",
+        "SELECT * FROM dq.budget",
+        "SELECT * FROM main.dp.budget",
+        "SELECT * FROM people, dp.budget",
+        "SELECT * FROM dp.budget JOIN dp.policy ON true",
+        "SELECT COUNT(*) FROM (SELECT * FROM dp.budget) t",
+    ],
+)
+def test_nothing_else_is_a_view(analyst, sql):
+    with pytest.raises(dpsql.DpsqlError):
+        analyst.sql(sql)
+
+
+def test_a_grant_that_has_ended_sees_nothing(owner):
+    late = owner.grant("tim", budget=1, expires="2020-01-01")
+    with pytest.raises(NotPermitted):
+        late.sql("SELECT * FROM dp.budget")
