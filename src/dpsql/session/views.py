@@ -22,7 +22,7 @@ from dpsql.engines.engine import Rows
 from dpsql.ledger.ledger import Charge, Ledger
 from dpsql.session.digits import shown_amount
 from dpsql.sql.scope import unknown_name
-from dpsql.sql.syntax import Parsed, TableName
+from dpsql.sql.syntax import Parsed, Select, TableName
 
 _SOURCE: Final = "dp:"
 _LAST: Final = 10
@@ -156,13 +156,16 @@ VIEWS: Final[Mapping[str, tuple[Mapping[str, SqlType], Callable[[Standing], list
 
 def about_a_view(parsed: Parsed) -> Parsed | None:
     """The question with the bare name of the view, where it asks about one and about nothing else."""
-    asked = parsed.query.from_
-    if not isinstance(asked, TableName) or len(asked.name) != 2 or asked.name[0].name != RESERVED_SCHEMA:
+    query = parsed.query
+    if not isinstance(query, Select) or not isinstance(query.from_, TableName):
+        return None
+    asked = query.from_
+    if len(asked.name) != 2 or asked.name[0].name != RESERVED_SCHEMA:
         return None
     view = asked.name[1]
     if view.name not in VIEWS:
         raise unknown_name(f"there is no view {RESERVED_SCHEMA}.{view.written}", view.name, tuple(VIEWS), asked.at)
-    return replace(parsed, query=replace(parsed.query, from_=replace(asked, name=(view,))))
+    return replace(parsed, query=replace(query, from_=replace(asked, name=(view,))))
 
 
 def views_under(policy: Policy) -> Catalog:
