@@ -23,7 +23,7 @@ from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
 from dpsql.sql.joins import MOST_PRODUCTS
 from dpsql.sql.parsing.functions import OTHER_NAMES
-from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, PRIVATE_STEP, STATEMENTS
+from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, STATEMENTS
 from dpsql.sql.people import OWN_AGGREGATES
 from dpsql.sql.scans import MOST_SCANS
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
@@ -115,6 +115,16 @@ CLAUSE_EXAMPLES: Final = (
         "Subqueries that GROUP BY the person",
         f"One row per person, or per person and more: {', '.join(map(str.upper, OWN_AGGREGATES))}, HAVING; any depth.",
         "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id HAVING COUNT(*) > 1) t",
+    ),
+    (
+        "WITH w AS PRIVATE (SELECT …), FROM PRIVATE (SELECT …)",
+        "A question of its own, asked first: what it released is a public table of the statement.",
+        "WITH w AS PRIVATE (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) SELECT AVG(n), MAX(n) FROM w",
+    ),
+    (
+        "PRIVATE (SELECT …) as a value",
+        "One aggregate without GROUP BY, asked first: what it released is a constant of the statement.",
+        "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)",
     ),
     (
         "SELECT DISTINCT with the person, inside",
@@ -320,7 +330,7 @@ def _inside_one_person() -> Iterator[str]:
 def _lessons() -> Iterator[list[str]]:
     """Constructs with the same reason and way out in one line, sorted by the first of them."""
     reasons: dict[tuple[str, str], set[str]] = {}
-    for lesson in (*CONSTRUCTS.values(), *CLAUSES.values(), *STATEMENTS.values(), PRIVATE_STEP):
+    for lesson in (*CONSTRUCTS.values(), *CLAUSES.values(), *STATEMENTS.values()):
         reasons.setdefault((lesson.why, lesson.fix), set()).add(lesson.what)
     lines = sorted((sorted(names, key=str.lower), why, fix) for (why, fix), names in reasons.items())
     for names, why, fix in lines:

@@ -4,6 +4,8 @@
 question
 ---
 plain SQL (left out: the question itself)          or:    --- DP104  the part of the text the caret marks
+
+PRIVATE is no word of plain SQL: without noise, a statement with it means what it means without it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def _read(path: Path) -> list[Fixture]:
                 file=path.stem,
                 title=title,
                 sql=before.strip(),
-                plain=plain.strip() or before.strip(),
+                plain=plain.strip() or before.strip().replace("PRIVATE (", "("),
                 code=code if mark and code else None,
                 marked=marked.strip() or None,
             )

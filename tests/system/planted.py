@@ -122,6 +122,21 @@ BUGS = [
     Bug(title="one group too many", plant=one_group_too_many, sql=BY_WARD, seal=True, audit=TOO_FAR, options=CHOOSE),
     Bug(title="one group too many is printed", plant=RANK_BELOW, sql=BY_WARD, audit=TOO_FAR, options=CHOOSE),
     Bug(
+        title="no row cap where the query lowers it",
+        plant=no_row_cap,
+        sql="SELECT COUNT(*) FROM visits LIMIT 1 PER PERSON",
+        seal=True,
+        audit=TOO_FAR,
+    ),
+    Bug(
+        title="a person in more groups than the query allows",
+        plant=one_group_too_many,
+        sql="SELECT WITH ANONYMIZATION OPTIONS (kappa = 1) ward_id, COUNT(*) FROM visits GROUP BY ward_id",
+        seal=True,
+        audit=TOO_FAR,
+        options=CHOOSE,
+    ),
+    Bug(
         title="a person behind any number of private keys",
         plant=all_groups,
         sql="SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",

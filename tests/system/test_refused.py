@@ -189,3 +189,24 @@ def test_the_column_without_limits_is_named(sum_, column, clamped):
     assert error.what == f"{sum_} needs limits for {column}"
     assert error.try_sql == f"SELECT {clamped} FROM visits v JOIN beds b ON v.patient_id = b.patient_id"
     analyst("good").query(error.try_sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "proposal"),
+    [
+        ("SELECT COUNT(*) FROM (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t",
+         "SELECT COUNT(*) FROM PRIVATE (SELECT ward_id, COUNT(*) AS c FROM visits GROUP BY ward_id) t"),
+        ("WITH w AS (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40",
+         "WITH w AS PRIVATE (SELECT AVG(age) AS a FROM patients) SELECT COUNT(*) FROM w WHERE a > 40"),
+        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT AVG(charge) FROM visits)",
+         "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"),
+        ("SELECT SUM(n) FROM (SELECT DISTINCT charge AS n FROM visits) t", None),
+        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT charge FROM visits)", None),
+        ("SELECT COUNT(*) FROM visits WHERE charge > (SELECT MAX(charge) FROM visits)", None),
+        ("SELECT COUNT(*) FROM visits v WHERE charge > (SELECT AVG(age) FROM patients WHERE age > v.ward_id)", None),
+    ],
+)  # fmt: skip
+def test_private_is_proposed_where_it_would_be_answered(sql, proposal):
+    assert refusal(sql).try_sql == proposal
+    if proposal is not None:
+        analyst("good").query(proposal)

@@ -17,10 +17,23 @@ from dpsql.plan.derivation.joins import of_join
 from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
 from dpsql.plan.derivation.sets import of_exists, of_union
 from dpsql.plan.derivation.states import State, Totals, Value, refused
-from dpsql.plan.derivation.tables import of_listed, of_scan
+from dpsql.plan.derivation.tables import of_awaited, of_listed, of_scan
 from dpsql.plan.derivation.windows import of_window
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union, Window
+from dpsql.sql.relations import (
+    AwaitedRows,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Project,
+    Rank,
+    Relation,
+    Scan,
+    Union,
+    Window,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +100,8 @@ def _state(relation: Relation, catalog: Catalog) -> State:
             return of_scan(relation, catalog)
         case Listed():
             return of_listed(relation)
+        case AwaitedRows():
+            return of_awaited(relation)
         case Filter():
             return of_filter(relation, _state(relation.input, catalog))
         case Project():

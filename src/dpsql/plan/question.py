@@ -19,9 +19,22 @@ from dpsql.catalog.digest import digest, value_text
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.relations import Exists, Filter, Group, Join, Listed, Project, Rank, Relation, Scan, Union, Window
+from dpsql.sql.relations import (
+    AwaitedRows,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Project,
+    Rank,
+    Relation,
+    Scan,
+    Union,
+    Window,
+)
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts, taken_apart
+from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +152,8 @@ class _Reader:
                 return _Rows(base=_digest("table", relation.table, relation.source))
             case Listed():
                 return _Rows(base=self._list(relation))
+            case AwaitedRows():
+                return _Rows(base=_digest("awaited", str(relation.question)))
             case Filter():
                 return self.rows(relation.input).where(_conditions(relation.condition, self._of(relation.input)))
             case Project() | Rank() | Window():
@@ -158,6 +173,8 @@ class _Reader:
                 return self._scanned(relation, number)
             case Listed():
                 return _digest("listed", self._list(relation), str(_place(relation, number)))
+            case AwaitedRows():
+                return _digest("awaited", str(relation.question), str(_place(relation, number)))
             case Filter() | Exists():
                 return self.column(relation.input, number)
             case Project():
@@ -320,6 +337,8 @@ def _scalar(scalar: Scalar, column: _Column) -> str:
             return column(scalar.id)
         case Constant():
             return _digest("constant", scalar.type.value, json.dumps(value_text(scalar.value)))
+        case AwaitedValue():
+            return _digest("awaited", scalar.type.value, str(scalar.question))
         case Apply():
             return _RULES.get(scalar.function, _in_order)(scalar, column)
         case _:

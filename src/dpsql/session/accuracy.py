@@ -19,9 +19,9 @@ from dpsql.catalog.model import Defaults, Noise
 from dpsql.errors import BudgetExhausted, DpsqlError, NotPermitted, NotSupported
 from dpsql.plan.expected import Certainty, expected
 from dpsql.plan.price import Plan
-from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import Terms
 from dpsql.session.digits import shown_amount
+from dpsql.session.inquiry import Part
 from dpsql.session.terms import Ask, terms_of
 from dpsql.sql.syntax import At
 
@@ -62,7 +62,7 @@ class _Search:
     defaults: Defaults
     accounts: tuple[Account, ...]
     cap: Fraction
-    planned: Callable[[Ask, Terms], Sealed]
+    planned: Callable[[Ask, Terms], Part]
 
     def price(self, number: int) -> Fraction:
         """The prices in order, up to the cap."""
@@ -81,10 +81,10 @@ class _Search:
     def margin(self, number: int, noise: Noise) -> Fraction | None:
         """± at this price; None where there is no such plan."""
         try:
-            sealed = self.planned(*self.terms(number, noise))
+            part = self.planned(*self.terms(number, noise))
         except DpsqlError:  # too little for any plan of this kind
             return None
-        return largest_margin(replace(sealed.plan, stored=None), at=self.ask.priced_at)
+        return largest_margin(replace(part.sealed.plan, stored=None), at=self.ask.priced_at)
 
     def reaches(self, number: int, noise: Noise, margin: Fraction) -> bool:
         found = self.margin(number, noise)
@@ -126,7 +126,7 @@ def cheapest(
     defaults: Defaults,
     accounts: tuple[Account, ...],
     limit: Fraction | None,
-    planned: Callable[[Ask, Terms], Sealed],
+    planned: Callable[[Ask, Terms], Part],
 ) -> Ask:
     """What is asked, with the price and the noise that give its margin; refused where no price does."""
     left = min(account.epsilon - account.spent_epsilon for account in accounts)

@@ -3,7 +3,8 @@
     parse ─▶ resolve ─▶ check ─▶ bound ─▶ rewrite ─▶ recall ─▶ price ─▶ seal
           ─▶ ▌charge▐ ─▶ ▌run▐ ─▶ ▌draw▐ ─▶ ▌store▐ ─▶ release
 
-Everything up to `seal` is pure: `plan_of` alone serves EXPLAIN PRIVACY, DRY RUN, cost and margins.
+Everything up to `seal` is pure: `plan_of` alone serves EXPLAIN PRIVACY, DRY RUN, cost and margins. A statement with
+PRIVATE questions goes this way once for each of them: all to `seal` first, then each in its turn to the end.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
+from types import MappingProxyType
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
+from dpsql.errors import InternalError
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -26,19 +29,32 @@ from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared
 from dpsql.session.describing import described
+from dpsql.session.inquiry import Inquiry, Part
 from dpsql.session.permits import permit, readable_tables
+from dpsql.session.private_parts import (
+    for_inner,
+    plain_rows,
+    require_all_read,
+    require_no_margin,
+    require_payable,
+    saying_what_is_paid,
+    with_inner,
+)
 from dpsql.session.recalling import recall
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
 from dpsql.session.telling import PublicRows, told, told_again, told_exactly
-from dpsql.session.terms import UNSET, Ask, Session, settled, wishes_of
+from dpsql.session.terms import UNSET, Ask, Session, settled, terms_of, wishes_of
 from dpsql.session.views import VIEWS, Standing, ViewDesk, about_a_view, is_of_views, views_under
+from dpsql.sql.apart import Question, apart
 from dpsql.sql.bound import bound
 from dpsql.sql.check import Checked, check
+from dpsql.sql.outcomes import Outcome, Outcomes
 from dpsql.sql.parse import parse
+from dpsql.sql.released import Known, Rows, outcome, released_rows, with_released
 from dpsql.sql.resolve import resolve
-from dpsql.sql.rewrite import rewrite
-from dpsql.sql.syntax import Purpose
+from dpsql.sql.rewrite import Rewritten, rewrite
+from dpsql.sql.syntax import NO_OPTIONS, At, Parsed, Purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,38 +86,99 @@ class Place:
 
 def plan_of(
     text: str, ask: Ask, place: Place, *, today: date, session: Session = UNSET, instead: Fraction | None = None
-) -> Sealed:
-    """What would happen, and its price: free, without data, without chance. With `instead`, at that very price."""
+) -> Inquiry:
+    """What would happen, and its price: free, without data, without chance. With `instead`, at that very price.
+
+    Of a statement with PRIVATE questions all are planned. Its price is the price of all of them, in even shares.
+    """
     catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
     view = about_a_view(parsed)
     if view is not None:
         parsed, catalog, readable = view, views_under(catalog.policy), frozenset(VIEWS)
-    resolved = resolve(parsed, catalog, readable=readable, today=today)  # names, types, owners
-    checked = check(resolved)  # refuses what has no theorem
     wanted = settled(parsed.options, ask, session)  # every option once
     if instead is not None:
         wanted = replace(wanted, epsilon=instead, within=None, only_stored=False)
-    require_a_person(checked, parsed.options)
+    questions = apart(parsed)
+    if len(questions) > 1:
+        require_no_margin(wanted)
+    asking = _Asking(parsed=parsed, catalog=catalog, readable=readable, today=today, place=place)
+    inquiry = inquired(questions, wanted, asking)
+    if inquiry.shares > 1 and not wanted.only_stored:
+        whole = terms_of(wanted, catalog.policy.defaults, place.accounts).cost
+        inquiry = inquired(questions, replace(wanted, epsilon=whole / inquiry.shares), asking)
+    if inquiry.inner:
+        require_all_read(inquiry)
+    return inquiry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """What is the same for all questions of a statement."""
+
+    parsed: Parsed
+    catalog: Catalog
+    readable: frozenset[str]
+    today: date
+    place: Place
+
+
+def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inquiry:
+    """Each question in its turn. What is stored of the earlier ones is known to the later ones, and awaited if not."""
+    *inner, last = questions
+    of_inner = replace(asking, parsed=replace(asking.parsed, options=NO_OPTIONS))
+    parts: list[Part] = []
+    known: dict[int, Rows] = {}
+    outcomes: dict[At, Outcome] = {}
+    for number, question in enumerate(inner):
+        part = chosen(number, question, for_inner(ask), of_inner, outcomes, known)
+        parts.append(part)
+        outcomes[question.at] = part.outcome
+        if part.sealed.plan.stored is not None:
+            again = told_again(part.sealed, asking.place.ledger, analyst=asking.place.grant.to)
+            known[number] = released_rows(part.outcome, plain_rows(again))
+    outer = chosen(len(inner), last, ask, asking, outcomes, known)
+    return Inquiry(inner=tuple(parts), outer=outer, known=MappingProxyType(known))
+
+
+def chosen(number: int, question: Question, ask: Ask, asking: _Asking, outcomes: Outcomes, known: Known) -> Part:
+    """One question: bought at its price, or stored."""
+    resolved = resolve(
+        replace(asking.parsed, query=question.query),
+        asking.catalog,
+        readable=asking.readable,
+        today=asking.today,
+        known=question.known,
+        outcomes=outcomes,
+    )  # names, types, owners
+    checked = check(resolved)  # refuses what has no theorem
+    require_a_person(checked, asking.parsed.options)
+    place = asking.place
     return chosen_plan(
         checked,
-        wanted,
+        ask,
         place.accounts,
         place.grant.max_per_query,
-        lambda asked, terms: planned(checked, asked, terms, place),
+        lambda asked, terms: planned(number, checked, asked, terms, known, place),
     )
 
 
-def planned(checked: Checked, ask: Ask, terms: Terms, place: Place) -> Sealed:
-    """The stages from a price to the charge, in their order."""
-    catalog = checked.query.catalog
+def planned(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known, place: Place) -> Part:
+    """The stages from a price to the charge, in their order: no released value is known before the statements are."""
     permit(checked, terms, place.grant, ask=ask)
-    bounded = bound(checked, wishes_of(ask, catalog.policy.defaults, terms))  # contributions
-    rewritten = rewrite(bounded)  # what the engine will run
-    recalled = recall(rewritten, place.ledger)  # stored releases of the same question
+    bounded = bound(checked, wishes_of(ask, checked.query.catalog.policy.defaults, terms))  # contributions
+    draft = rewrite(bounded)  # what the engine will run
+    sealed = sealed_with(draft, known, ask, terms, place.ledger)
+    return Part(ask=ask, draft=draft, outcome=outcome(number, bounded), sealed=sealed)
+
+
+def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, ledger: Ledger) -> Sealed:
+    """The stages up to the charge, in their order, with what earlier questions of the statement have released."""
+    rewritten = with_released(draft, known)
+    recalled = recall(rewritten, ledger)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
-    return seal(good_enough(plan, ask), catalog)  # derived again, independently
+    return seal(good_enough(plan, ask), rewritten.bounded.query.catalog)  # derived again, independently
 
 
 def public_rows(sealed: Sealed, place: Place) -> PublicRows:
@@ -119,11 +196,40 @@ def public_rows(sealed: Sealed, place: Place) -> PublicRows:
     return ViewDesk(standing, sealed.plan.bounded.query.tables)
 
 
-def answer(sealed: Sealed, place: Place) -> Answer:
+def answer(inquiry: Inquiry, place: Place) -> Answer:
+    """The answer to a statement: its questions in their order, each with the releases of those before it."""
+    outer = inquiry.outer
+    if outer.sealed.plan.bounded.query.purpose is not Purpose.ANSWER:
+        return described(inquiry, accounts=place.accounts, dialect=place.dialect)
+    if not inquiry.inner:
+        return answered(outer.sealed, place)
+    require_payable(inquiry, place.accounts, place.engine)
+    known: dict[int, Rows] = {}
+    answers: list[Answer] = []
+    with saying_what_is_paid(answers):
+        for number, part in enumerate(inquiry.inner):
+            answers.append(answered(completed(part, known, place), place))
+            rows = inquiry.known.get(number)
+            known[number] = released_rows(part.outcome, plain_rows(answers[-1])) if rows is None else rows
+        last = answered(completed(outer, known, place), place)
+    return with_inner(last, answers, inquiry)
+
+
+def completed(part: Part, known: Known, place: Place) -> Sealed:
+    """The plan of a question once everything it awaits is released. Nothing about it may have changed but values."""
+    sealed = sealed_with(part.draft, known, part.ask, part.sealed.plan.terms, place.ledger)
+    if sealed.plan.event != part.sealed.plan.event:
+        raise InternalError(
+            "the price of a question has changed with what was released before it",
+            why="a price is told before anything is released",
+            fix="report the query; this question was not asked and not charged",
+        )
+    return sealed
+
+
+def answered(sealed: Sealed, place: Place) -> Answer:
     """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
     plan, engine, ledger = sealed.plan, place.engine, place.ledger
-    if plan.bounded.query.purpose is not Purpose.ANSWER:
-        return described(sealed, accounts=place.accounts, dialect=place.dialect)
     if plan.stored is not None:
         return told_again(sealed, ledger, analyst=place.grant.to)
     if not plan.steps:

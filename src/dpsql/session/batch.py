@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import TracebackType
 from typing import Self
 
 from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
-from dpsql.privacy.events import Composed
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.answer_value import Answer
-from dpsql.session.charging import charge_of, require_few_keys
 from dpsql.session.digits import shown_amount
+from dpsql.session.inquiry import charged, require_few_keys_each, together
 from dpsql.session.query import Query
 from dpsql.session.terms import stated
 
@@ -72,18 +71,15 @@ class Batch:
 
 def _require_payable(queries: Sequence[Query]) -> None:
     """Every account admits all of it at once: half a batch would be paid for and not told. A twin is paid for once."""
-    paying = [query for query in queries if query.is_charged]
-    if not paying:
+    paying = charged(sealed for query in queries for sealed in query.inquiry.payments)
+    whole = together(paying)
+    if whole is None:
         return
-    place = paying[0].place
-    for query in paying:
-        require_few_keys(query.sealed, place.engine)
-    asked = (charge_of(query.sealed, analyst=place.grant.to, dialect=place.dialect) for query in paying)
-    charges = {replace(charge, sql="") for charge in asked}  # the ledger knows twins whatever their text
-    whole = Composed(tuple(charge.event for charge in charges))
+    place = queries[0].place
+    require_few_keys_each(paying, place.engine)
     short = [account for account in place.accounts if not account.admits(whole)]
     if short:
-        price = shown_amount(sum((charge.cost for charge in charges), Fraction(0)))
+        price = shown_amount(sum((sealed.plan.cost for sealed in paying), Fraction(0)))
         left = shown_amount(max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in short)))
         raise BudgetExhausted(
             f"the questions cost {price} together, more than {' and '.join(map(account_name, short))} can pay",

@@ -13,20 +13,20 @@ from dpsql.catalog.model import Defaults, Mode
 from dpsql.errors import BadName, DpsqlError, NothingStored, NotSupported
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import by_precision
-from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import Terms, as_if_unspent
 from dpsql.session.accuracy import cheapest, largest_margin
+from dpsql.session.inquiry import Part
 from dpsql.session.terms import Ask, terms_of
 from dpsql.sql.check import Checked
 from dpsql.sql.syntax import Options
 
-Planned: TypeAlias = Callable[[Ask, Terms], Sealed]
+Planned: TypeAlias = Callable[[Ask, Terms], Part]
 """The stages from a price to the charge, for one question."""
 
 
 def chosen_plan(
     checked: Checked, ask: Ask, accounts: tuple[Account, ...], limit: Fraction | None, planned: Planned
-) -> Sealed:
+) -> Part:
     """The plan for what is asked. `limit` is the cap of one query in the grant."""
     defaults = checked.query.catalog.policy.defaults
     if ask.within is None and not ask.only_stored:
@@ -47,14 +47,14 @@ def chosen_plan(
     return _bought(found, defaults, accounts, planned)
 
 
-def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Sealed:
+def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Part:
     """Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored."""
     terms = terms_of(ask, defaults, accounts)
-    sealed = planned(ask, terms)
-    if sealed.plan.stored is None and not terms.gaussian_rho:
+    part = planned(ask, terms)
+    if not part.is_stored and not terms.gaussian_rho:
         before = planned(ask, as_if_unspent(terms, accounts))
-        return before if before.plan.stored is not None else sealed
-    return sealed
+        return before if before.is_stored else part
+    return part
 
 
 def _terms_to_plan_with(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Terms:
@@ -62,7 +62,7 @@ def _terms_to_plan_with(ask: Ask, defaults: Defaults, accounts: tuple[Account, .
     return terms_of(replace(ask, epsilon=price), defaults, accounts)
 
 
-def _stored(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Iterator[Sealed]:
+def _stored(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Iterator[Part]:
     """The plans of this question that a stored release answers.
 
     Nothing is bought, so that the price is only one to plan with. It may decide how a person in many groups is
@@ -70,14 +70,14 @@ def _stored(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned
     """
     terms = _terms_to_plan_with(ask, defaults, accounts)
     first = planned(ask, terms)  # where the question itself is refused, it is refused here
-    if first.plan.stored is not None:
+    if first.is_stored:
         yield first
     for mode in (ask.mode,) if ask.mode is not None else (None, Mode.CHOOSE, Mode.SCALE):
         for offered in (terms, as_if_unspent(terms, accounts)):
             with suppress(DpsqlError):  # this way is not possible here
-                sealed = planned(replace(ask, mode=mode), offered)
-                if sealed.plan.stored is not None:
-                    yield sealed
+                part = planned(replace(ask, mode=mode), offered)
+                if part.is_stored:
+                    yield part
 
 
 def good_enough(plan: Plan, ask: Ask) -> Plan:

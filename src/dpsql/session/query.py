@@ -19,11 +19,11 @@ from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.digits import shown_amount
+from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
-from dpsql.sql.syntax import Purpose
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
 
@@ -36,19 +36,24 @@ class Query:
     ask: Ask
     """What the call said."""
     place: Place
-    sealed: Sealed
+    inquiry: Inquiry
     session: Session = UNSET
     """What was SET when it was asked."""
 
     @property
+    def sealed(self) -> Sealed:
+        """The plan of the statement itself; its PRIVATE questions have plans of their own, in `inquiry`."""
+        return self.inquiry.outer.sealed
+
+    @property
     def cost(self) -> Cost:
         """What running it would be charged; nothing where a stored release or public tables answer it."""
-        return Cost(epsilon=self.sealed.plan.cost, delta=self.sealed.price.delta)
+        return Cost(epsilon=self.inquiry.cost, delta=self.inquiry.delta)
 
     @property
     def is_charged(self) -> bool:
         """Whether answering it is paid for: an explanation of it, what is stored and what is public are free."""
-        return self.sealed.plan.charged is not None and self.sealed.plan.bounded.query.purpose is Purpose.ANSWER
+        return bool(self.inquiry.payments)
 
     @property
     def margins(self) -> Mapping[str, Fraction | None]:
@@ -57,7 +62,8 @@ class Query:
 
     def explain(self) -> Explanation:
         """The derivation, from the very plan that would run."""
-        return explain(self.sealed.plan, accounts=self.place.accounts, dialect=self.place.dialect)
+        before = tuple(part.sealed.plan for part in self.inquiry.inner)
+        return explain(self.sealed.plan, accounts=self.place.accounts, dialect=self.place.dialect, before=before)
 
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
@@ -89,9 +95,10 @@ class Query:
         self.require_allowed(max_cost=max_cost)
         with speaking_of(self.sql):
             try:
-                told = answer(self.sealed, self.place)
+                told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
-                raise said_in_prices(error, self.sealed, self.place.accounts, at_price=self._at_price) from None
+                asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
+                raise said_in_prices(error, asked, self.place.accounts, at_price=self._anew) from None
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 
     @property
@@ -100,8 +107,8 @@ class Query:
         plan = self.sealed.plan
         return self.wanted.mode is Mode.SCALE and bool(plan.steps) and plan.bounded.mode is not Mode.SCALE
 
-    def _at_price(self, epsilon: Fraction) -> Sealed:
-        return plan_of(self.sql, self.ask, self.place, today=today(), session=self.session, instead=epsilon)
+    def _anew(self, instead: Fraction | None = None) -> Inquiry:
+        return plan_of(self.sql, self.ask, self.place, today=today(), session=self.session, instead=instead)
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
@@ -117,11 +124,11 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
         )
     with speaking_of(sql):
         try:
-            sealed = plan_of(sql, ask, place, today=today(), session=session)
+            inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:
             proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
             raise with_sure_proposal(error, sql, proposed) from None
-        return Query(sql=sql, ask=ask, place=place, sealed=sealed, session=session)
+        return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
 
 
 @contextmanager

@@ -9,22 +9,22 @@ from fractions import Fraction
 from dpsql.accounting.account import Account
 from dpsql.errors import BudgetExhausted, DpsqlError
 from dpsql.plan.explanation.promise import account_name
-from dpsql.plan.seal import Sealed
 from dpsql.session.digits import shown_amount
+from dpsql.session.inquiry import Inquiry
 
 
 def said_in_prices(
-    error: BudgetExhausted, sealed: Sealed, accounts: Sequence[Account], *, at_price: Callable[[Fraction], Sealed]
+    error: BudgetExhausted, inquiry: Inquiry, accounts: Sequence[Account], *, at_price: Callable[[Fraction], Inquiry]
 ) -> BudgetExhausted:
     """The refusal of a plan, with a price that would be granted where there is one; it is planned to be sure."""
-    short = [account for account in accounts if not _granted(sealed, (account,))]
+    short = [account for account in accounts if not _granted(inquiry, (account,))]
     if not short:  # somebody else was faster: the accounts have changed since
         return error
     left = _rounded_down(min(account.epsilon - account.spent_epsilon for account in accounts))
     name = " and ".join(map(account_name, short))
     fits = left > 0 and _fits(left, accounts, at_price)
     return BudgetExhausted(
-        f"this answer costs {shown_amount(sealed.plan.cost)}, more than {name} has left",
+        f"this answer costs {shown_amount(inquiry.cost)}, more than {name} has left",
         why="every answer tells a little about people, and what was promised to them holds for all answers together",
         fix=f"ask for less accuracy: epsilon={shown_amount(left)} would fit"
         if fits
@@ -33,15 +33,15 @@ def said_in_prices(
     )
 
 
-def _fits(price: Fraction, accounts: Sequence[Account], at_price: Callable[[Fraction], Sealed]) -> bool:
+def _fits(price: Fraction, accounts: Sequence[Account], at_price: Callable[[Fraction], Inquiry]) -> bool:
     try:
         return _granted(at_price(price), accounts)
     except DpsqlError:  # at this price it has no plan
         return False
 
 
-def _granted(sealed: Sealed, accounts: Sequence[Account]) -> bool:
-    event = sealed.plan.charged
+def _granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:
+    event = inquiry.event
     return event is None or all(account.admits(event) for account in accounts)
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from dpsql.catalog.spelling import quoted
 from dpsql.sql import functions, inner
 from dpsql.sql.relations import (
+    AwaitedRows,
     Column,
     Exists,
     Filter,
@@ -123,6 +124,9 @@ class _Printer:
                 return self._scan(relation, needed)
             case Listed():
                 return self._listed(relation)
+            case AwaitedRows():  # the canonical text of what is not known yet; never sent to an engine
+                names = ", ".join(self.name(column.id) for column in relation.columns)
+                return f"SELECT * FROM (VALUES :released{relation.question}) AS v({names})"
             case Filter():
                 below = needed | columns_of(relation.condition)
                 source, condition = self.table(relation.input, below), self.scalar(relation.condition)

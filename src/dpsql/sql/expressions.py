@@ -10,10 +10,11 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.notes import Notes
+from dpsql.sql.outcomes import awaited_value
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import Among, Call, Expression, Literal, Name, Star
+from dpsql.sql.syntax import Among, Call, Expression, Literal, Name, PrivateValue, Star
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 
@@ -23,6 +24,8 @@ def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar
         case Name():
             column = _column(expression, scope, notes)
             return ColumnRef(column.id, column.type)
+        case PrivateValue():
+            return awaited_value(expression, notes.outcomes)
         case Call():
             return _call(expression, lambda inner: row_expression(inner, scope, notes), notes)
         case Among():

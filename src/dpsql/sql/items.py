@@ -7,7 +7,7 @@ from dataclasses import replace
 from dpsql.catalog.names import folded
 from dpsql.errors import BadName
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over
+from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over, PrivateValue
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 
@@ -54,6 +54,13 @@ def has_aggregate(expression: Expression) -> bool:
     if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
         return True
     return any(map(has_aggregate, (*expression.arguments, *inside(expression.over))))
+
+
+def has_private_value(expression: Expression) -> bool:
+    """True where some part of it is what a question of its own releases."""
+    if isinstance(expression, Call):
+        return any(map(has_private_value, expression.arguments))
+    return isinstance(expression, PrivateValue)
 
 
 def inside(over: Over | None) -> tuple[Expression, ...]:

@@ -306,7 +306,7 @@ def _kept_keys(key: GroupKey, kept: Kept, asked: _Asked) -> KeyTable | None:
 
 
 def _public_below(relation: Relation) -> Iterator[Relation]:
-    """The largest parts of the query that read public tables alone, and everything inside them."""
+    """The largest parts of the query that read public tables, and what was released before, and everything in them."""
     for each in _below(relation):
         if all(not scan.private for scan in _below(each) if isinstance(scan, Scan)):
             yield each

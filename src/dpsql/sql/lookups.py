@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from dpsql.catalog.names import folded
+from dpsql.errors import TwoPeople
 from dpsql.sql import inner
 from dpsql.sql.notes import Meeting, Notes
 from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Total
@@ -24,6 +25,14 @@ def met_once(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) 
     the meeting is noted, and `check` refuses it.
     """
     public = right.relation if left.by_row else left.relation
+    if not _scans(public):
+        raise TwoPeople(
+            f"a row of {(left if left.by_row else right).tables[0]} is protected by itself and could meet any number "
+            "of released rows",
+            why="it would count as often as it finds a partner",
+            fix="compare with one released number: PRIVATE (SELECT AVG(x) FROM t)",
+            at=at,
+        )
     pairs = [pair for part in conjuncts(scalar) if (pair := equated(part, left, right)) is not None]
     own = {theirs: mine for mine, theirs in (pairs if left.by_row else [(b, a) for a, b in pairs])}
     key = next(_keys(public, frozenset(own), notes), None)

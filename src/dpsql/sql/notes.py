@@ -11,6 +11,7 @@ from types import MappingProxyType
 from dpsql.catalog.model import Catalog
 from dpsql.sql import functions
 from dpsql.sql.intervals import Interval
+from dpsql.sql.outcomes import Outcomes
 from dpsql.sql.relations import Column, Numbers
 from dpsql.sql.scalars import Scalar, columns_of
 from dpsql.sql.syntax import At
@@ -89,6 +90,8 @@ class Notes(_Ranges):
     """The declared tables this query may name."""
     today: date
     text: str
+    outcomes: Outcomes = field(default_factory=dict)
+    """What the earlier questions of the statement will have released."""
     numbers: Numbers = field(default_factory=Numbers)
     columns: dict[int, Column] = field(default_factory=dict)
     """With what is known so far."""
@@ -114,6 +117,7 @@ class Notes(_Ranges):
             readable=self.readable,
             today=self.today,
             text=self.text,
+            outcomes=self.outcomes,
             read=self.read,
             scans=self.scans,
         )

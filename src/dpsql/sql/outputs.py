@@ -26,6 +26,7 @@ from dpsql.sql.syntax import (
     Literal,
     Name,
     Over,
+    PrivateValue,
     Select,
     SortKey,
     Star,
@@ -203,6 +204,8 @@ class _Reader:
                 return applied(expression, tuple(map(self.released, expression.arguments)), self.notes)
             case Literal() | Star():
                 return constant(expression)
+            case PrivateValue():
+                return self._row(expression)
             case _:
                 return self._ungrouped(expression)
 

@@ -18,9 +18,10 @@ from dpsql.sql.parsing.calls import CALLS
 from dpsql.sql.parsing.grammar import require_well_formed
 from dpsql.sql.parsing.membership import MEMBERSHIPS
 from dpsql.sql.parsing.operators import OPERATORS
+from dpsql.sql.parsing.private import private_words
 from dpsql.sql.parsing.reading import Reader
 from dpsql.sql.parsing.refusals import misread
-from dpsql.sql.parsing.select import query
+from dpsql.sql.parsing.select import QUERIES, query
 from dpsql.sql.parsing.text import Prepared, prepared, statements
 from dpsql.sql.parsing.tokens import Tokens, nameless, tokens_of
 from dpsql.sql.syntax import At, Parsed, Query
@@ -30,7 +31,7 @@ __all__ = ["parse", "statements"]
 MAX_DEPTH: Final = 150
 """Levels of the parser's tree: later stages walk ours by recursion. Chains of AND, of OR and of UNION count once."""
 
-RULES: Final = {**OPERATORS, **CALLS, **MEMBERSHIPS}
+RULES: Final = {**OPERATORS, **CALLS, **MEMBERSHIPS, **QUERIES}
 """The expressions that can be asked, by the exact class of the parser's node."""
 
 
@@ -63,16 +64,18 @@ def _query(statement: Prepared, tokens: Tokens, dialect: str) -> Query:
     reader = Reader(rules=RULES, tokens=tokens, selects=tokens.selects())
     _require_shallow(reader, tree)
     asked = query(reader, tree)
-    for unread in tokens.bounds.keys() - reader.bounded:
-        raise misread(statement.text, tokens.bounds[unread].at, what="These bounds belong to no call")
+    for unread in tokens.contributions.keys() - reader.bounded:
+        raise misread(statement.text, tokens.contributions[unread].at, what="These bounds belong to no call")
     require_well_formed(tokens)
     return asked
 
 
 def _tree(statement: Prepared, tokens: Tokens, dialect: str) -> exp.Expr:
     parser = Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.IMMEDIATE)
+    private = private_words(tokens)
+    known = [token for number, token in enumerate(tokens.tokens) if number not in private]
     try:
-        trees = parser.parse(nameless(tokens.tokens, dialect=dialect), statement.plain)
+        trees = parser.parse(nameless(known, dialect=dialect), statement.plain)
     except ParseError as error:
         raise misread(statement.text, _where(error, tokens)) from None
     except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError):

@@ -68,6 +68,14 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedRows:
+    """The rows that an earlier question of the statement will have released: `Listed`, once it has."""
+
+    columns: tuple[Column, ...]
+    question: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """The rows for which `condition` is true."""
 
@@ -175,13 +183,13 @@ class Window:
         return (*self.input.columns, *self.added)
 
 
-Relation: TypeAlias = Scan | Listed | Filter | Project | Join | Group | Rank | Union | Exists | Window
+Relation: TypeAlias = Scan | Listed | AwaitedRows | Filter | Project | Join | Group | Rank | Union | Exists | Window
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
     """The relations directly below."""
     match relation:
-        case Scan() | Listed():
+        case Scan() | Listed() | AwaitedRows():
             return ()
         case Join():
             return (relation.left, relation.right)
@@ -196,7 +204,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
 def over(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """The same operator over changed inputs."""
     match relation:
-        case Scan() | Listed():
+        case Scan() | Listed() | AwaitedRows():
             return relation
         case Join():
             return replace(relation, left=change(relation.left), right=change(relation.right))

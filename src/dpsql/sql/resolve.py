@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 
 from dpsql.catalog.model import Catalog
 from dpsql.sql.finish import Finish
 from dpsql.sql.listed_keys import with_listed_keys
 from dpsql.sql.notes import Findings, Meeting, Notes, Use, holds_person
+from dpsql.sql.outcomes import Outcomes
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.scans import Kept
-from dpsql.sql.sources import NOTHING, source_of
+from dpsql.sql.sources import NOTHING, Known, source_of
 from dpsql.sql.syntax import NO_OPTIONS, At, Options, Parsed, Purpose
 from dpsql.sql.unions import one_question
 
@@ -56,14 +58,23 @@ class Resolved:
         return holds_person(column, self.catalog)
 
 
-def resolve(parsed: Parsed, catalog: Catalog, *, readable: frozenset[str], today: date) -> Resolved:
+def resolve(
+    parsed: Parsed,
+    catalog: Catalog,
+    *,
+    readable: frozenset[str],
+    today: date,
+    known: Known = NOTHING,
+    outcomes: Outcomes = MappingProxyType({}),
+) -> Resolved:
     """The query with every name looked up. Refuses unknown names and types that do not fit.
 
-    Only `readable` tables may be named; the others still lead rows to their owner.
+    Only `readable` tables may be named; the others still lead rows to their owner. Where the query is one of several
+    questions of a statement, `known` are the common tables in sight of it, and `outcomes` what earlier ones release.
     """
-    notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text)
+    notes = Notes(catalog=catalog, readable=readable, today=today, text=parsed.text, outcomes=outcomes)
     query = one_question(parsed.query)
-    source = source_of(query, NOTHING, notes)
+    source = source_of(query, known, notes)
     source = with_listed_keys(source, query, parsed.options.keys, notes)
     outputs = outputs_of(query, source.scope, notes)
     return Resolved(

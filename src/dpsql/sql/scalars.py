@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dpsql.catalog.types import SqlType
+from dpsql.sql.intervals import EVERYTHING, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,16 @@ class Windowed:
     type: SqlType
 
 
-Scalar: TypeAlias = ColumnRef | Constant | Apply | Windowed
+@dataclass(frozen=True, slots=True)
+class AwaitedValue:
+    """What an earlier question of the statement will have released: a constant, once it has. No engine sees it."""
+
+    question: int
+    type: SqlType
+    range: Interval = EVERYTHING
+
+
+Scalar: TypeAlias = ColumnRef | Constant | Apply | Windowed | AwaitedValue
 
 
 def children(scalar: Scalar) -> tuple[Scalar, ...]:

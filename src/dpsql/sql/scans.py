@@ -67,14 +67,7 @@ MOST_SCANS: Final = 16
 def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
     """A declared table with its owner: in the table itself, or at the end of its path."""
     notes.tables[table.name] = None
-    notes.scans += 1
-    if notes.scans > MOST_SCANS:
-        raise NotSupported(
-            f"the query reads tables more than {MOST_SCANS} times",
-            why="its work would grow without limit",
-            fix="join fewer tables, or name a common table fewer times",
-            at=at,
-        )
+    count_scan(notes, at=at)
     scan, visible = _scan(table, notes, owned=not table.path)
     source = Source(
         relation=scan,
@@ -84,6 +77,18 @@ def scanned(table: TablePolicy, notes: Notes, *, at: At = None) -> Source:
         tables=() if table.public else (table.name,),
     )
     return _led_to_person(source, scan, table, notes) if table.path else source
+
+
+def count_scan(notes: Notes, *, at: At) -> None:
+    """One more table is read; refuses when they are too many."""
+    notes.scans += 1
+    if notes.scans > MOST_SCANS:
+        raise NotSupported(
+            f"the query reads tables more than {MOST_SCANS} times",
+            why="its work would grow without limit",
+            fix="join fewer tables, or name a common table fewer times",
+            at=at,
+        )
 
 
 def _scan(table: TablePolicy, notes: Notes, *, owned: bool) -> tuple[Scan, tuple[Column, ...]]:

@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.expressions import condition
+from dpsql.sql.items import has_private_value
 from dpsql.sql.joins import Parts, joined, met, require_aliases
 from dpsql.sql.lookups import equated
 from dpsql.sql.memberships import Membership, chosen, correlated, rows_alone, taken_out
 from dpsql.sql.notes import Notes, Role
+from dpsql.sql.outcomes import awaited_rows
 from dpsql.sql.person_windows import has_windows
+from dpsql.sql.relations import Column, Listed
 from dpsql.sql.scalars import Scalar, columns_of, conjuncts
-from dpsql.sql.scans import Source, scanned
-from dpsql.sql.scope import Scope, unknown_name
+from dpsql.sql.scans import Source, count_scan, scanned
+from dpsql.sql.scope import Scope, Table, unknown_name
 from dpsql.sql.subqueries import filtered, regroups, subquery
 from dpsql.sql.syntax import (
     At,
@@ -58,14 +62,11 @@ def source_of(query: Select, known: Known, notes: Notes) -> Source:
 
 def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = None) -> tuple[Source, Parts]:
     """The same; in a subquery of WHERE, also the conditions on the row `around` it."""
-    if query.from_ is None:
-        raise NotSupported(
-            "a query without FROM",
-            why="it asks nothing about the data",
-            fix="name a table",
-            at=query.at,
-        )
     known = _with(query.with_, known)
+    if query.from_ is None:
+        source = _where(_one_row(query, notes), query.where, notes)
+        _resolve_unread(query.with_, known, notes)
+        return source, ()
     tables = []
     for item in _beside(query.from_):  # no comprehension: common tables may stand on each other, and the stack is short
         tables.append(_from(item, known, notes))
@@ -106,6 +107,19 @@ def _among(membership: Membership, source: Source, known: Known, notes: Notes) -
             at=membership.among.at,
         )
     return chosen(membership, source, subquery(query, rows, (), None, notes), apart, notes)
+
+
+def _one_row(query: Select, notes: Notes) -> Source:
+    """SELECT without FROM computes with released numbers alone; without any it asks nothing."""
+    if not any(has_private_value(item.expression) for item in query.items):
+        raise NotSupported(
+            "a query without FROM",
+            why="it asks nothing about the data",
+            fix="name a table",
+            at=query.at,
+        )
+    column = notes.know(Column(id=notes.numbers.fresh(), name="", type=SqlType.INTEGER, public=True))
+    return Source(relation=Listed(columns=(column,), rows=((1,),)), scope=Scope(tables=()), private=False)
 
 
 def _beside(item: From) -> Iterator[From]:
@@ -180,6 +194,8 @@ def _from(item: From, known: Known, notes: Notes) -> Source:
     match item:
         case TableName():
             return _table(item, known, notes)
+        case Derived() if item.private:
+            return _awaited(item.query, item.columns, item.alias, notes)
         case Derived():
             return _derived(item.query, item.columns, item.alias, known, notes)
         case Joined():
@@ -207,11 +223,23 @@ def _table(item: TableName, known: Known, notes: Notes) -> Source:
     if len(item.name) == 1 and name.name in known.tables:
         common, before = known.tables[name.name]
         notes.read.add(common.name.at)
+        if common.private:
+            return _awaited(common.query, common.columns, item.alias or name, notes)
         return _derived(common.query, common.columns, item.alias or name, before, notes)
     source = scanned(_readable(item, known, notes), notes, at=item.at)
     alias = item.alias.name if item.alias else name.name
     (table,) = source.scope.tables
     return replace(source, scope=Scope(tables=(replace(table, alias=alias),)))
+
+
+def _awaited(query: Query, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes) -> Source:
+    """What a PRIVATE query will have released: public rows, whatever they were computed from."""
+    relation = awaited_rows(query, names, notes.outcomes, notes.numbers)
+    for column in relation.columns:
+        notes.know(column)
+    count_scan(notes, at=query.at)
+    table = Table(alias=alias.name if alias else "", columns=relation.columns)
+    return Source(relation=relation, scope=Scope(tables=(table,)), private=False)
 
 
 def _readable(item: TableName, known: Known, notes: Notes) -> TablePolicy:

@@ -196,9 +196,21 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
         fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
-        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); or GROUP BY the {person} inside",
+        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); or GROUP BY the {person} inside; or "
+        "write PRIVATE before the inner query: it is then asked first, with noise and a price of its own",
+        try_sql=_asked_first(query, notes.text),
         at=query.at,
     )
+
+
+def _asked_first(query: Select, text: str) -> str | None:
+    """The text with PRIVATE before the parenthesis of a subquery; None where something else stands there."""
+    if query.at is None:
+        return None
+    opening = text.rfind("(", 0, query.at[0])
+    if opening < 0 or text[opening + 1 : query.at[0]].strip():
+        return None
+    return f"{text[:opening]}PRIVATE {text[opening:]}"
 
 
 def _holds_person(by: tuple[Expression, ...], source: Source, notes: Notes) -> bool:

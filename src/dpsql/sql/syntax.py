@@ -123,7 +123,15 @@ class Among:
     at: At = None
 
 
-Expression: TypeAlias = Name | Literal | Star | Call | Among
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateValue:
+    """PRIVATE (SELECT …) where one value belongs: a question of its own, whose released answer stands here."""
+
+    query: Query
+    at: At = None
+
+
+Expression: TypeAlias = Name | Literal | Star | Call | Among | PrivateValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +166,8 @@ class Derived:
     query: Query
     alias: Identifier | None = None
     columns: tuple[Identifier, ...] = ()
+    private: bool = False
+    """FROM PRIVATE (SELECT …): a question of its own, whose released rows stand here."""
     at: At = None
 
 
@@ -179,6 +189,8 @@ class CommonTable:
     name: Identifier
     query: Query
     columns: tuple[Identifier, ...] = ()
+    private: bool = False
+    """WITH w AS PRIVATE (SELECT …): a question of its own, whose released rows w stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

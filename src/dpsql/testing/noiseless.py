@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.engines.engine import Engine, Rows
+from dpsql.engines.engine import Engine
+from dpsql.engines.engine import Rows as ExactRows
 from dpsql.ledger.ledger import Receipt, ReleasedStep
 from dpsql.plan.price import MeasurementStep
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.analyst import Analyst
+from dpsql.session.answer import completed
 from dpsql.session.answer_value import Answer
+from dpsql.session.private_parts import plain_rows
+from dpsql.session.query import Query
 from dpsql.session.steps import statement_of, told_keys
 from dpsql.session.telling import told, told_exactly
 from dpsql.sql.emit import engine_text
+from dpsql.sql.released import Rows, released_rows
 from dpsql.testing.seeded import refuse_outside_tests
 
 
@@ -24,7 +30,7 @@ class ExactStep:
 
     sql: str
     keys: int
-    rows: Rows
+    rows: ExactRows
 
     @property
     def released(self) -> ReleasedStep:
@@ -54,19 +60,46 @@ def exact_steps(
     return tuple(done)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactPart:
+    """One question of a statement: its plan, with the releases before it filled in, and what it would have computed."""
+
+    sealed: Sealed
+    steps: tuple[ExactStep, ...]
+
+
+def exact_parts(query: Query, *, salt: int, forced: tuple[ReleasedStep, ...] = ()) -> Iterator[ExactPart]:
+    """Every question of a statement, exactly. Later ones see the releases of `forced`, all steps of all questions in
+    their order, where given, and what earlier ones would release without noise otherwise."""
+    refuse_outside_tests()
+    place, known, left = query.place, dict[int, Rows](), forced
+    for number, part in enumerate(query.inquiry.parts):
+        sealed = completed(part, known, place)
+        mine, left = left[: len(sealed.plan.steps)], left[len(sealed.plan.steps) :]
+        steps = exact_steps(sealed, place.engine, salt=salt, forced=mine)
+        yield ExactPart(sealed=sealed, steps=steps)
+        if part is not query.inquiry.outer:
+            told_ = exact_answer(sealed, mine or tuple(step.released for step in steps), place.engine, salt=salt)
+            known[number] = released_rows(part.outcome, plain_rows(told_))
+
+
+def exact_answer(sealed: Sealed, steps: tuple[ReleasedStep, ...], engine: Engine, *, salt: int) -> Answer:
+    """The answer that these steps would be told as."""
+    if not sealed.plan.steps:
+        return told_exactly(sealed, engine)
+    shown = tuple(_scaled_back(step, sealed) for step in steps)
+    return told(sealed, Receipt(number=0, paid=False, salt=salt), shown, ledger="")
+
+
 def without_noise(analyst: Analyst, sql: str, *, salt: int = 1, epsilon: Fraction | None = None) -> Answer:
     """The answer with all noise at zero and every private key shown. Nothing is charged."""
     refuse_outside_tests()
-    sealed = analyst.query(sql, epsilon=epsilon).sealed
-    if not sealed.plan.steps:
-        return told_exactly(sealed, analyst.place.engine)
-    steps = tuple(_scaled_back(step, sealed) for step in exact_steps(sealed, analyst.place.engine, salt=salt))
-    return told(sealed, Receipt(number=0, paid=False, salt=salt), steps, ledger="")
+    *_, last = exact_parts(analyst.query(sql, epsilon=epsilon), salt=salt)
+    return exact_answer(last.sealed, tuple(step.released for step in last.steps), analyst.place.engine, salt=salt)
 
 
-def _scaled_back(step: ExactStep, sealed: Sealed) -> ReleasedStep:
+def _scaled_back(released: ReleasedStep, sealed: Sealed) -> ReleasedStep:
     """People counts of a selection stay inside unless they are the answer."""
-    released = step.released
     last = sealed.plan.steps[-1]
     if isinstance(last, MeasurementStep) or last.counts is not None:
         return released

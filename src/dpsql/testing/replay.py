@@ -15,11 +15,11 @@ from dpsql.accounting.triple import triple
 from dpsql.errors import DpsqlError
 from dpsql.ledger.ledger import ReleasedStep
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.plan.price import MeasurementStep, SelectionStep
+from dpsql.plan.price import MeasurementStep, SelectionStep, Step
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
 from dpsql.session.analyst import Analyst
-from dpsql.testing.noiseless import ExactStep, exact_steps
+from dpsql.testing.noiseless import ExactStep, exact_parts
 
 Key = tuple[object, ...]
 
@@ -31,7 +31,11 @@ class Replay:
     verdict: str
     """The error, if it was refused; the price and the whole plan otherwise."""
     sealed: Sealed | None
+    """The plan of the statement itself; None where it was refused."""
+    planned: tuple[Step, ...] = ()
+    """The steps of all questions of the statement, in their order."""
     steps: tuple[ExactStep, ...]
+    """What each of them computed."""
     failed: bool = False
     """The engine gave up, or returned something else than whole numbers: it did so because of rows (rule 6)."""
 
@@ -42,32 +46,40 @@ class Replay:
 
 
 def replayed(analyst: Analyst, sql: str, *, salt: int, forced: tuple[ReleasedStep, ...] = ()) -> Replay:
-    """The question on the analyst's database, with earlier releases forced."""
+    """The question on the analyst's database, with earlier releases forced.
+
+    Of a statement with PRIVATE questions each is replayed, after those before it released what was recorded of them.
+    """
     try:
         query = analyst.query(sql)
     except DpsqlError as error:
         return Replay(verdict=str(error), sealed=None, steps=())
-    sealed = query.sealed
-    verdict = f"{sealed.price} {query.explain().text()} {plan_record(sealed.plan, dialect=analyst.place.dialect)}"
+    parts = query.inquiry.parts
+    verdict = f"{[part.sealed.price for part in parts]} {query.explain().text()}"
+    steps: list[ExactStep] = []
+    records: list[str] = []
     try:
-        steps = exact_steps(sealed, analyst.place.engine, salt=salt, forced=forced)
+        for part in exact_parts(query, salt=salt, forced=forced):
+            records.append(plan_record(part.sealed.plan, dialect=analyst.place.dialect))
+            steps += part.steps
     except (DpsqlError, TypeError):  # a later step has no place for a key or a number that is missing
-        return Replay(verdict=verdict, sealed=sealed, steps=(), failed=True)
-    failed = any(type(value) is not int for step in steps for row in step.rows for value in row[step.keys :])
-    return Replay(verdict=verdict, sealed=sealed, steps=() if failed else steps, failed=failed)
+        return Replay(verdict=verdict, sealed=query.sealed, steps=(), failed=True)
+    verdict = f"{verdict} {records}"
+    if any(type(value) is not int for step in steps for row in step.rows for value in row[step.keys :]):
+        return Replay(verdict=verdict, sealed=query.sealed, steps=(), failed=True)
+    planned = tuple(step for part in parts for step in part.sealed.plan.steps)
+    return Replay(verdict=verdict, sealed=query.sealed, planned=planned, steps=tuple(steps))
 
 
 def excesses(base: Replay, other: Replay) -> Iterator[str]:
     """Every way in which two neighbours differ by more than they may. Nothing: the audit is passed."""
+    if base.sealed is not None and (base.failed or other.failed):
+        yield "rows decide whether there is an answer at all"
+        return
     if base.verdict != other.verdict:
         yield "the verdict, the price or the plan differs"
         return
-    if base.sealed is None:
-        return
-    if base.failed or other.failed:
-        yield "rows decide whether there is an answer at all"
-        return
-    for step, ours, theirs in zip(base.sealed.plan.steps, base.steps, other.steps, strict=True):
+    for step, ours, theirs in zip(base.planned, base.steps, other.steps, strict=True):
         if ours.sql != theirs.sql:
             yield "the text sent to the engine differs"
         if isinstance(step, MeasurementStep):

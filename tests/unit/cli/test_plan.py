@@ -150,3 +150,16 @@ def test_as_a_command_with_standard_input(folder):
     )
     assert [json.loads(line)["verdict"] for line in done.stdout.splitlines()] == ["accepted", "refused"]
     assert done.stderr == ""
+
+
+def test_private_questions_are_priced_with_their_statement(folder, capsys):
+    (folder / "inner.sql").write_text(
+        "SELECT COUNT(*) AS n FROM visits WHERE charge > PRIVATE (SELECT COUNT(*) FROM visits);\n"
+        "WITH w AS PRIVATE (SELECT COUNT(*) AS n FROM visits) SELECT n + 1 FROM w;\n",
+        encoding="utf-8",
+    )
+    _, (both, free) = planned(folder, capsys, folder / "inner.sql")
+    assert (both["verdict"], both["cost"], set(both["margins"])) == ("accepted", 0.1, {"n"})
+    # half of the price for each question: scale 4/0.05, 95 % within 80 ln 20 = 239.7
+    assert 239 <= both["margins"]["n"] <= 241
+    assert (free["verdict"], free["cost"], free["margins"]) == ("accepted", 0.1, {})

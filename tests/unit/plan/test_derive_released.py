@@ -33,7 +33,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, derive
 from dpsql.sql import inner
-from dpsql.sql.relations import Join, Listed, Rank, Total
+from dpsql.sql.relations import AwaitedRows, Join, Listed, Rank, Total
 from dpsql.sql.scalars import Apply, Windowed
 
 
@@ -364,3 +364,30 @@ def test_a_key_of_totals_is_not_dropped():
 def test_an_unknown_operator_is_refused():
     with pytest.raises(InternalError):
         derive("a table", keys=(), values=(1,), catalog=catalog())
+
+
+# ---- rows that an earlier question of the statement will have released
+
+
+def awaited(*columns):
+    return AwaitedRows(columns=columns, question=0)
+
+
+def test_awaited_rows_are_public_and_nothing_else_is_known_of_them():
+    """They may repeat: as keys of totals they would show a key twice, unless each is taken once."""
+    condition = inner.alike(ref(60, TEXT), ref(70, TEXT))
+    twin = projected(Visits().totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
+
+    def reach(keys):
+        return derive(beside(keys, twin, condition), keys=(60,), values=(80, 81), catalog=catalog())
+
+    with pytest.raises(InternalError, match="not distinct public keys"):
+        reach(awaited(column(60, TEXT)))
+    known = Listed(columns=(column(60, TEXT),), rows=(("a",), ("b",)))
+    assert reach(grouped(awaited(column(60, TEXT)), (60,))) == reach(known)
+
+
+def test_awaited_rows_alone_are_no_totals_of_people():
+    total = grouped(awaited(column(60)), (), c80=COUNT)
+    with pytest.raises(InternalError):
+        derive(total, keys=(), values=(80,), catalog=catalog())

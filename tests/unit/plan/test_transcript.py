@@ -46,8 +46,9 @@ def test_every_field_holds_something_that_has_a_word(kind):
 
 NUMBERS = {"float", "Fraction", "Decimal"}
 """Scales and prices may be given in any kind of number; plans make them Fractions."""
-NEVER_WRITTEN = {"Windowed", "Event"}
-"""No statement of an engine holds a window; an event is one of the kinds that have a word."""
+NEVER_WRITTEN = {"Windowed", "Event", "AwaitedRows", "AwaitedValue"}
+"""No statement of an engine holds a window; an event is one of the kinds that have a word; what still awaits a release
+of another question is never charged."""
 
 
 @pytest.mark.parametrize("word", [member for kind in WORDS.values() for member in kind], ids=str)

@@ -67,4 +67,6 @@ def test_a_free_plan_is_never_charged(owner):
     assert again.sealed.plan.stored is not None
     with pytest.raises(InternalError):
         charged(again)
-    assert charged(replace(again, sealed=replace(again.sealed, plan=replace(again.sealed.plan, stored=None)))).stored
+    unaware = replace(again.sealed, plan=replace(again.sealed.plan, stored=None))
+    place = again.place
+    assert charge(unaware, place.ledger, place.engine, analyst=place.grant.to).stored

@@ -448,7 +448,6 @@ REFUSED: list[tuple[str, str]] = [
     ("SELECT a FROM t ‹JOIN› u JOIN v ON x ON y", "DP104"),
     ("SELECT a FROM t, LATERAL ‹(SELECT 1) x›", "DP104"),
     ("WITH ‹RECURSIVE› w AS (SELECT 1) SELECT 2", "DP104"),
-    ("WITH w AS ‹PRIVATE› (SELECT 1) SELECT 2", "DP104"),
     ("WITH w AS (‹INSERT› INTO t VALUES (1)) SELECT 2", "DP104"),
     ("WITH w AS (SELECT 1) ‹INSERT› INTO t VALUES (1)", "DP104"),
     ("SELECT a FROM t GROUP BY ‹ALL›", "DP104"),

@@ -22,6 +22,7 @@ REAL = [
     "WITH w AS (SELECT a, SUM(b) AS s FROM t GROUP BY a) SELECT COUNT(*) FROM w JOIN u ON w.a = u.a WHERE s > 1.5e3",
     "SELECT CASE x WHEN 1 THEN 'one' ELSE 'many' END, SUM(CLAMP(y, 0, 10)) FILTER (WHERE z IS NULL) FROM t GROUP BY 1",
     "EXPLAIN PRIVACY (FORMAT JSON) SELECT COUNT(DISTINCT id) FROM t WHERE d >= DATE '2020-01-01' - INTERVAL 3 MONTH",
+    "WITH w AS PRIVATE (SELECT a, COUNT(*) AS n FROM t GROUP BY a) SELECT n > PRIVATE ((SELECT AVG(b) FROM t)) FROM w",
     "DRY RUN SELECT SUM(a) OVER (PARTITION BY b ORDER BY c ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM t",
 ]
 DUCKDB = Dialect.get_or_raise("duckdb")
@@ -115,6 +116,8 @@ BOMBS: list[tuple[str, Callable[[int], str]]] = [
     ("joins", lambda n: "SELECT 1 FROM a" + " JOIN b ON x = y" * n),
     ("commas", lambda n: "SELECT 1 FROM a" + ", b" * n),
     ("subqueries", lambda n: "SELECT 1 FROM " + "(SELECT 1 FROM " * n + "t" + ")" * n),
+    ("private questions", lambda n: "SELECT PRIVATE (" * n + "SELECT 1" + ")" * n),
+    ("private questions side by side", lambda n: "SELECT 1" + " + PRIVATE (SELECT 1 FROM t)" * n + " FROM t"),
     ("common tables", lambda n: "WITH a AS (" * n + "SELECT 1" + ") SELECT 1" * n),
     ("conditions", lambda n: "SELECT a FROM t WHERE " + " AND ".join(f"a = {i}" for i in range(n))),
     ("columns", lambda n: "SELECT " + ", ".join(f"a{i}" for i in range(n)) + " FROM t"),

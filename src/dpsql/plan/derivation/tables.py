@@ -10,7 +10,7 @@ from dpsql.catalog.model import Catalog, TablePolicy, Value
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.plan.derivation.states import NOTHING, Fact, Ids, Owned, Pending, Public, State, refused
-from dpsql.sql.relations import Column, Listed, Scan
+from dpsql.sql.relations import AwaitedRows, Column, Listed, Scan
 
 
 def unique_numbers(columns: Sequence[Column]) -> tuple[int, ...]:
@@ -52,6 +52,12 @@ def of_listed(listed: Listed) -> Public:
         distinct=frozenset(numbers) if different else None,
         most=None if waiting else max(len(listed.rows), 1),
     )
+
+
+def of_awaited(awaited: AwaitedRows) -> Public:
+    """Rows that an earlier question will have released: public from then on, any number of them, equal ones too."""
+    unique_numbers(awaited.columns)
+    return Public(types={column.id: column.type for column in awaited.columns})
 
 
 def _all_differ(listed: Listed) -> bool:

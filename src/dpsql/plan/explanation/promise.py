@@ -10,6 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter, Refused
+from dpsql.plan.explanation.tree import reads_released
 from dpsql.plan.price import Plan
 from dpsql.plan.slot_words import protects_rows, unit_name
 from dpsql.plan.wording import amount, five_digits, left_amount, percent
@@ -35,6 +36,11 @@ def account_name(account: Account) -> str:
 def promise(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
     """The promise in sentences."""
     query = plan.bounded.query
+    if not query.private and reads_released(query.relation):
+        return (
+            "What was released before, and public tables, alone are read.",
+            "No row of anybody is: it is free, and the promise of the questions before it holds.",
+        )
     if not query.private:
         return ("Public tables alone are read. Nobody is in them, so the answer is exact and free.",)
     if not plan.steps:

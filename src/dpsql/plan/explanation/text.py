@@ -12,7 +12,7 @@ from dpsql.plan.expected import Certainty, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import cost, promise
 from dpsql.plan.explanation.rules import RULES
-from dpsql.plan.explanation.tree import Node, derivation
+from dpsql.plan.explanation.tree import Node, derivation, reads_released
 from dpsql.plan.price import Plan
 from dpsql.plan.wording import THIN, percent
 
@@ -49,8 +49,15 @@ def explained_text(plan: Plan, accounts: Sequence[Account], *, ascii_only: bool)
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
+def in_letters(text: str, *, ascii_only: bool) -> str:
+    """With words for the signs that ASCII lacks, where it is all that may be used."""
+    return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii") if ascii_only else text
+
+
 def _expected(plan: Plan) -> list[str]:
     columns = expected(plan)
+    if not plan.steps and reads_released(plan.bounded.query.relation):
+        return ["computed from released numbers, which carry noise: no ± is claimed for what is made of them"]
     if all(column.certainty is Certainty.EXACT for column in columns):
         return ["exact"]
     said = [column for column in columns if column.certainty is not Certainty.KEY]
@@ -79,9 +86,7 @@ class _Page:
     def clean(self, text: str) -> str:
         """Names come from policies and queries: what is no letter on a screen is shown as a sign of its own."""
         shown = "".join(char if char.isprintable() or char == THIN else "\N{REPLACEMENT CHARACTER}" for char in text)
-        if not self.ascii_only:
-            return shown
-        return shown.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
+        return in_letters(shown, ascii_only=self.ascii_only)
 
     def section(self, name: str, paragraphs: Iterable[str]) -> list[str]:
         lines: list[str] = []

@@ -20,7 +20,20 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
-from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs
+from dpsql.sql.relations import (
+    AwaitedRows,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Window,
+    inputs,
+)
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -43,6 +56,12 @@ def derivation(plan: Plan) -> Node:
     """How the price of a plan comes about."""
     query = plan.bounded.query
     below = source(query.relation, plan.bounded)
+    if not query.private and reads_released(query.relation):
+        return Node(
+            text="compute with what was released before: free, whatever is done with it",
+            rules=("T6",),
+            children=(below,),
+        )
     if not query.private:
         return Node(text="read public tables: exact and free, nobody is in them", children=(below,))
     if not plan.steps:
@@ -269,6 +288,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
     match relation:
         case Scan():
             return Node(text=_scan(relation, bounded), rules=("T1",) if relation.private else ())
+        case Listed() | AwaitedRows():
+            return Node(text="rows that a question before this one released: public from then on", rules=("T6",))
         case Filter():
             return Node(text="keep the rows that match WHERE", children=(source(relation.input, bounded),))
         case Project():
@@ -327,6 +348,11 @@ def _rows_of_all(bounded: Bounded) -> str:
 
 def _reads_people(relation: Relation) -> bool:
     return relation.private if isinstance(relation, Scan) else any(map(_reads_people, inputs(relation)))
+
+
+def reads_released(relation: Relation) -> bool:
+    """Whether rows of an earlier question of the statement are among what is read."""
+    return isinstance(relation, Listed | AwaitedRows) or any(map(reads_released, inputs(relation)))
 
 
 def _tables(relation: Relation) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dpsql.sql.functions.once import finite, short
 from dpsql.sql.functions.table import entry
 from dpsql.sql.functions.windows import may_overflow, print_window, window_range
 from dpsql.sql.intervals import EVERYTHING, Interval, typed
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed
+from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, Windowed
 
 _GUARDS: Final = {SqlType.DOUBLE: finite, SqlType.TEXT: short}
 _LONGEST_WAIT: Final = 8
@@ -45,6 +45,8 @@ class _Printer:
                 return _Printed(text=self.column(scalar.id), range=EVERYTHING)
             case Constant():
                 return _Printed(text=print_constant(scalar), range=constant_interval(scalar))
+            case AwaitedValue():  # the canonical text of what is not known yet; never sent to an engine
+                return _Printed(text=f":released{scalar.question}", range=scalar.range)
             case Apply():
                 return self.applied(scalar)
             case Windowed():

@@ -25,7 +25,7 @@ from dpsql.sql.functions.time import TIME
 from dpsql.sql.functions.together import TOGETHER
 from dpsql.sql.functions.windows import window_range
 from dpsql.sql.intervals import TRUTH, Interval
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed
+from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, Windowed
 from dpsql.sql.words import AGGREGATES
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
@@ -104,6 +104,8 @@ def interval_of(scalar: Scalar, column: Callable[[int], Interval]) -> Interval:
             return TRUTH.intersect(known) if scalar.type is SqlType.BOOLEAN else known
         case Constant():
             return constant_interval(scalar)
+        case AwaitedValue():
+            return scalar.range
         case Windowed():
             return window_range(scalar, [interval_of(argument, column) for argument in scalar.arguments])
         case Apply(function="case"):

@@ -38,7 +38,7 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     at = reader.tokens.called(name.at[0]) if name.at is not None else None
     if name.quoted:
         raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=at)
-    bounds = reader.tokens.bounds.get(name.at[0]) if name.at is not None else None
+    bounds = reader.tokens.contributions.get(name.at[0]) if name.at is not None else None
     found = _named_call(reader, node, replace(name, name=ANONYMOUS.get(name.name, name.name)), at)
     if bounds is None or name.at is None:
         return found

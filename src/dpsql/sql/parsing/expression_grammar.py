@@ -31,13 +31,6 @@ class Expressions(Walk, ABC):
     def query(self) -> None:
         """A query inside an expression."""
 
-    def holds_query(self) -> bool:
-        """A query begins after the parentheses that open here."""
-        ahead = 0
-        while self.next(ahead) == "(":
-            ahead += 1
-        return self.next(ahead) in ("SELECT", "WITH")
-
     def exists(self) -> None:
         self.wrapped(self.query)
 
@@ -80,7 +73,9 @@ class Expressions(Walk, ABC):
     def primary(self) -> None:
         symbol = self.next()
         special = _SPECIAL.get(symbol)
-        if symbol == "(":
+        if self.is_private():
+            self.private()
+        elif symbol == "(":
             self.wrapped(lambda: self.several(self.expression))
         elif special is not None and (self.next(1) == "(" or symbol in ("CASE", "INTERVAL")):
             self.position += 1
@@ -89,6 +84,11 @@ class Expressions(Walk, ABC):
             self.decimals()
         elif not self.take(NUMBER, STRING, "TRUE", "FALSE", "NULL"):
             self.named()
+
+    def private(self) -> None:
+        """A question of its own."""
+        self.expect("PRIVATE")
+        self.wrapped(self.query)
 
     def decimals(self) -> None:
         """.5 in one piece."""

@@ -52,7 +52,7 @@ class Domestic:
 
     tokens: tuple[Token, ...]
     options: Options
-    bounds: Mapping[int, ContributionBounds]
+    contributions: Mapping[int, ContributionBounds]
     """By the place of the name of the call they belong to."""
 
 
@@ -60,7 +60,7 @@ def without_foreign_words(tokens: tuple[Token, ...], text: str) -> Domestic:
     """Everything but GoogleSQL's own words."""
     cutting = _Cutting(tokens=tokens, text=text)
     cutting.cut()
-    return Domestic(tokens=tuple(cutting.kept), options=cutting.options, bounds=cutting.bounds)
+    return Domestic(tokens=tuple(cutting.kept), options=cutting.options, contributions=cutting.contributions)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class _Cutting:
     text: str
     kept: list[Token] = field(default_factory=list)
     options: Options = NO_OPTIONS
-    bounds: dict[int, ContributionBounds] = field(default_factory=dict)
+    contributions: dict[int, ContributionBounds] = field(default_factory=dict)
     calls: list[int] = field(default_factory=list)
     """Where the names before the open parentheses stand."""
     place: int = 0
@@ -174,11 +174,11 @@ class _Cutting:
         return True
 
     def _bound(self, low: Literal, high: Literal, *, per_group: bool, at: tuple[int, int]) -> None:
-        if self.word() != ")" or self.calls[-1] in self.bounds:
+        if self.word() != ")" or self.calls[-1] in self.contributions:
             raise misread(self.text, self._at(self.place), what="Bounds end the call, and are said once")
         if not _less(low, high):
             raise misread(self.text, at, what="The smaller bound comes first")
-        self.bounds[self.calls[-1]] = ContributionBounds(low=low, high=high, per_group=per_group, at=at)
+        self.contributions[self.calls[-1]] = ContributionBounds(low=low, high=high, per_group=per_group, at=at)
 
     def _number(self) -> Literal:
         first = self.place

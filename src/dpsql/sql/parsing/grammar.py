@@ -92,7 +92,7 @@ class _Recogniser(Expressions):
         if self.take("NOT"):
             self.expect("MATERIALIZED")
         else:
-            self.take("MATERIALIZED")
+            self.take("MATERIALIZED", "PRIVATE")
         self.wrapped(self.query)
 
     def names(self) -> None:
@@ -146,7 +146,9 @@ class _Recogniser(Expressions):
                 self.names()
 
     def table(self) -> None:
-        if self.next() == "(":
+        if self.is_private():
+            self.private()
+        elif self.next() == "(":
             self.wrapped(self.query if self.holds_query() else self.joined)
         else:
             self.path()

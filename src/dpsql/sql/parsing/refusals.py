@@ -72,8 +72,8 @@ def clause(kind: str, argument: str, *, at: At) -> NotSupported:
 _SUBQUERY = Lesson(
     "A subquery inside an expression",
     _TWO_ANSWERS,
-    "ask the inner question first, about public tables it is free, and write its answer as a literal; a group is "
-    "compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER ()",
+    "write PRIVATE before an inner question that has one number as its answer: it is then asked first, with noise and "
+    "a price of its own. A group is compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER ()",
 )
 _SET_OPERATION = Lesson(
     "UNION without ALL, INTERSECT or EXCEPT",
@@ -283,9 +283,6 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
 }
 """Statements other than a question, by their first word."""
 
-PRIVATE_STEP: Final = Lesson(
-    "AS PRIVATE", "a statement is answered in one step", "ask the inner question first, then use its answer"
-)
 UNCONDITIONAL_JOIN: Final = Lesson(
     "JOIN without its own condition",
     "without a condition every row of one table meets every row of the other",

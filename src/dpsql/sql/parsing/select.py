@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.calls import sort_keys, star
-from dpsql.sql.parsing.reading import Reader, hull
-from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, misread, unsupported
+from dpsql.sql.parsing.private import private_at
+from dpsql.sql.parsing.reading import Reader, Rule, hull
+from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, Lesson, construct, misread, unsupported
 from dpsql.sql.syntax import (
     CommonTable,
     Derived,
@@ -21,6 +22,7 @@ from dpsql.sql.syntax import (
     Item,
     Joined,
     JoinKind,
+    PrivateValue,
     Query,
     Select,
     SortKey,
@@ -107,8 +109,28 @@ def _common_tables(reader: Reader, node: object) -> tuple[CommonTable, ...]:
         name, columns = _alias(reader, one.args.get("alias"), with_columns=True)
         if name is None:
             raise construct("CTE", at=reader.place(one))
-        tables.append(CommonTable(name=name, columns=columns, query=query(reader, one.this)))
+        asked = query(reader, one.this)
+        private = private_at(reader.tokens, asked.at) is not None
+        tables.append(CommonTable(name=name, columns=columns, query=asked, private=private))
     return tuple(tables)
+
+
+def _private_value(reader: Reader, node: exp.Expr) -> Expression:
+    """A query where one value belongs: a question of its own, if the analyst says so."""
+    inside = reader.place(node)
+    asked = query(reader, node)
+    place = reader.tokens.balanced(asked.at, enclosing=1)
+    at = private_at(reader.tokens, asked.at)
+    if place is None or inside is None or not place[0] <= inside[0] < inside[1] <= place[1]:
+        raise misread(reader.tokens.text, inside)  # it took the word SELECT of another query
+    if at is None:
+        text, start = reader.tokens.text, place[0]
+        raise unsupported(replace(CONSTRUCTS["Subquery"], try_sql=f"{text[:start]}PRIVATE {text[start:]}"), at=place)
+    return PrivateValue(query=asked, at=at)
+
+
+QUERIES: Final[Mapping[type[exp.Expr], Rule]] = {exp.Subquery: Rule(_private_value, ("this",))}
+"""Queries among expressions."""
 
 
 def _windows(reader: Reader, nodes: list[exp.Expr]) -> Mapping[str, exp.Expr]:
@@ -233,7 +255,9 @@ def _derived(reader: Reader, node: exp.Expr) -> From:
         return _joined(reader, bare, joins)
     asked = query(reader, inner)
     at = reader.tokens.balanced(asked.at, enclosing=1)
-    return Derived(query=asked, alias=alias, columns=columns, at=hull(at, alias.at if alias else None))
+    private = private_at(reader.tokens, asked.at)
+    at = hull(private or at, alias.at if alias else None)
+    return Derived(query=asked, alias=alias, columns=columns, private=private is not None, at=at)
 
 
 def _alias(reader: Reader, node: object, *, with_columns: bool) -> tuple[Identifier | None, tuple[Identifier, ...]]:

@@ -22,7 +22,6 @@ from dpsql.sql.parsing.option_values import require_once
 from dpsql.sql.parsing.refusals import (
     CLAUSES,
     FROM_FIRST,
-    PRIVATE_STEP,
     SET_OPERATION,
     SIGNS,
     STATEMENTS,
@@ -126,7 +125,7 @@ class Tokens:
     """Number of the opening bracket → number of the closing one."""
     options: Options = NO_OPTIONS
     """What the clauses at the end and the hints say; no token of theirs is left."""
-    bounds: Mapping[int, ContributionBounds] = field(default_factory=dict)
+    contributions: Mapping[int, ContributionBounds] = field(default_factory=dict)
     """What calls say of one person, by the place of their names."""
 
     def number(self, offset: int) -> int:
@@ -220,7 +219,7 @@ def tokens_of(prepared: Prepared, *, dialect: str) -> Tokens:
     tokens, tail = without_tail(domestic.tokens, prepared.text)
     require_once(domestic.options, tail)
     options = domestic.options.over(tail).over(hinted_options(prepared.text, prepared.hints, tokens))
-    found = replace(_bracketed(tokens, prepared.text), options=options, bounds=domestic.bounds)
+    found = replace(_bracketed(tokens, prepared.text), options=options, contributions=domestic.contributions)
     _require_plain_literals(found)
     _require_plain_queries(found, dialect=dialect)
     _require_conditions(found)
@@ -367,8 +366,6 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
                 raise unsupported(SET_OPERATION, at=at)
         if before is TokenType.ALIAS and token.text in SIGNS_READ - {"("}:
             raise misread(found.text, at, what="AS needs a name")
-        if before is TokenType.ALIAS and token.text.upper() == "PRIVATE" and number + 1 in found.closing:
-            raise unsupported(PRIVATE_STEP, at=at)
         if kind in (TokenType.SELECT, TokenType.WITH):
             started[around] = kind
         elif kind is TokenType.FROM and (before is TokenType.L_PAREN or started.get(around) is TokenType.WITH):
@@ -381,9 +378,9 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
 
 
 def _in_with(found: Tokens, number: int) -> bool:
-    """Whether the token is the first of AS ( … ) or AS MATERIALIZED ( … )."""
+    """Whether the token is the first of AS ( … ), AS MATERIALIZED ( … ) or AS PRIVATE ( … )."""
     word = found.tokens[number - 2] if number >= 2 else None
-    return word is not None and (word.token_type is TokenType.ALIAS or word.text.upper() == "MATERIALIZED")
+    return word is not None and (word.token_type is TokenType.ALIAS or word.text.upper() in ("MATERIALIZED", "PRIVATE"))
 
 
 def _require_conditions(found: Tokens) -> None:

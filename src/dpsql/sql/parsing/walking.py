@@ -71,3 +71,13 @@ class Walk:
             if self.next() != QUOTED and not WORD.fullmatch(self.next()):
                 self.fail()
             self.position += 1
+
+    def holds_query(self, ahead: int = 0) -> bool:
+        """Whether a query follows, perhaps in parentheses."""
+        while self.next(ahead) == "(":
+            ahead += 1
+        return self.next(ahead) in ("SELECT", "WITH")
+
+    def is_private(self) -> bool:
+        """Whether PRIVATE ( and a query come next."""
+        return self.next() == "PRIVATE" and self.next(1) == "(" and self.holds_query(1)

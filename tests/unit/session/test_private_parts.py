@@ -1,0 +1,352 @@
+"""PRIVATE questions of a statement: one price for all of them, paid in full or not at all, and repeats are free."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.dbapi import connect
+from dpsql.errors import BudgetExhausted, DpsqlError, EngineFailed, NothingStored, NotPermitted, NotSupported, OverLimit
+from dpsql.session import answer
+from dpsql.session.noisy import Noisy
+
+ABOVE = "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"
+SUMMED = "WITH w AS PRIVATE (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT COUNT(*), SUM(n) FROM w"
+THREE = (
+    "WITH a AS PRIVATE (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT a.ward, COUNT(*) FROM visits "
+    "JOIN a ON visits.ward = a.ward WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits) GROUP BY a.ward"
+)
+
+
+def analyst_of(*, epsilon=2, delta=0, budget=1, cost=0.1, **grant):
+    owner = dpsql.open(":memory:")
+    plain = duckdb.connect()
+    plain.execute(
+        "CREATE TABLE visits AS SELECT i AS who, 1 + i % 3 AS ward, (i * 37) % 100 AS charge, 'k' || i % 2 AS kind "
+        "FROM range(600) r(i)"
+    )
+    plain.execute("CREATE TABLE wards AS SELECT * FROM (VALUES (1, 'north'), (2, 'south'), (3, 'east')) w(id, name)")
+    owner.register(
+        "visits",
+        plain,
+        person="who",
+        unique=True,
+        bounds={"charge": (0, 100), "ward": (1, 3)},
+        keys={"kind": "private"},
+    )
+    owner.register("wards", plain, public=True, columns="all")
+    plain.close()
+    owner.promise(epsilon=epsilon, delta=delta)
+    owner.defaults(cost_per_query=cost, max_keys=100, selection_share=0.25, delta_per_query=delta / 100 or None)
+    return owner.grant("ana", budget=budget, **grant), owner
+
+
+# ------------------------------------------------------------------------------------------------------ the price
+
+
+@pytest.mark.parametrize(("sql", "parts"), [(ABOVE, 2), (SUMMED, 1), (THREE, 3)])
+def test_the_price_is_that_of_the_statement_in_even_shares(sql, parts):
+    ana, owner = analyst_of()
+    query = ana.query(sql, epsilon=Fraction(1, 7))
+    assert query.cost.epsilon == Fraction(1, 7)
+    assert ana.sql(sql, epsilon=Fraction(1, 7)).cost.epsilon == Fraction(1, 7)
+    assert ana.budget.spent == Fraction(1, 7)
+    charges = owner.audit()
+    assert [charge.cost for charge in charges] == [Fraction(1, 7 * parts)] * parts
+    assert all(charge.agrees for charge in charges)
+
+
+def test_the_policys_price_is_that_of_the_statement_too():
+    ana, _ = analyst_of()
+    assert ana.sql(ABOVE).cost.epsilon == Fraction(1, 10)
+    assert ana.budget.spent == Fraction(1, 10)
+
+
+def test_delta_is_added_up():
+    ana, _ = analyst_of(delta=1e-6)
+    sql = (
+        "WITH a AS PRIVATE (SELECT kind, COUNT(*) AS n FROM visits GROUP BY kind) "
+        "SELECT visits.kind, COUNT(*) FROM visits JOIN a ON visits.kind = a.kind GROUP BY visits.kind"
+    )
+    query = ana.query(sql)
+    each = ana.query("SELECT kind, COUNT(*) FROM visits GROUP BY kind").cost.delta
+    assert query.cost.delta == 2 * each > 0
+    assert query.run().cost.delta == 2 * each
+
+
+def test_a_question_that_is_asked_twice_is_paid_for_once():
+    ana, owner = analyst_of()
+    twice = f"{ABOVE} OR charge < PRIVATE (SELECT AVG(charge) FROM visits) - 20"
+    assert ana.query(twice, epsilon=Fraction(1, 5)).cost.epsilon == Fraction(1, 5)
+    assert ana.sql(twice, epsilon=Fraction(1, 5)).cost.epsilon == Fraction(1, 5)
+    assert [charge.cost for charge in owner.audit()] == [Fraction(1, 10)] * 2
+
+
+def test_what_reads_public_tables_alone_is_free():
+    ana, _ = analyst_of()
+    told = ana.sql("WITH w AS PRIVATE (SELECT MAX(id) AS m FROM wards) SELECT name FROM wards JOIN w ON id = m")
+    assert told.rows == (("east",),)
+    assert told.cost.epsilon == 0
+    assert ana.budget.spent == 0
+
+
+# --------------------------------------------------------------------------------------- all of it, or nothing
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "SELECT charge FROM visits JOIN w ON ward = k",
+        "SELECT SUM(charge * n) FROM visits JOIN w ON ward = k",
+        "SELECT nobody FROM w",
+        "SELECT kind, COUNT(*) FROM visits JOIN w ON ward = k GROUP BY kind",
+    ],
+)
+def test_a_refused_question_costs_nothing_whatever_stands_before_it(outer):
+    ana, _ = analyst_of()
+    with pytest.raises(DpsqlError):
+        ana.sql(f"WITH w AS PRIVATE (SELECT ward AS k, COUNT(*) AS n FROM visits GROUP BY ward) {outer}")
+    assert ana.budget.spent == 0
+
+
+def test_too_small_a_budget_costs_nothing():
+    """Each of the two questions would fit, both together do not."""
+    ana, _ = analyst_of(budget=Fraction(1, 10))
+    with pytest.raises(BudgetExhausted, match=r"costs 0\.12, more than your grant has left") as caught:
+        ana.sql(ABOVE, epsilon=Fraction(12, 100))
+    assert "epsilon=0.1 would fit" in caught.value.fix
+    assert ana.budget.spent == 0
+    assert ana.sql(ABOVE, epsilon=Fraction(1, 10)).cost.epsilon == Fraction(1, 10)
+
+
+def test_the_limit_for_one_query_is_one_for_the_statement():
+    ana, _ = analyst_of(max_per_query=Fraction(1, 10))
+    with pytest.raises(NotPermitted, match="limit of 0.1 per query"):
+        ana.sql(ABOVE, epsilon=Fraction(11, 100))
+    with pytest.raises(OverLimit):
+        ana.sql(ABOVE, epsilon=Fraction(1, 10), max_cost=Fraction(9, 100))
+    assert ana.budget.spent == 0
+    assert ana.sql(ABOVE, epsilon=Fraction(1, 10)).cost.epsilon == Fraction(1, 10)
+
+
+def test_too_many_public_keys_cost_nothing():
+    ana, owner = analyst_of()
+    owner.defaults(max_keys=2)
+    with pytest.raises(dpsql.Refused):
+        ana.sql(
+            "SELECT wards.name, COUNT(*) FROM visits JOIN wards ON ward = id "
+            "WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits) GROUP BY wards.name"
+        )
+    assert ana.budget.spent == 0
+
+
+def test_what_nothing_reads_is_refused():
+    ana, _ = analyst_of()
+    with pytest.raises(NotSupported, match="nothing reads"):
+        ana.sql("WITH w AS PRIVATE (SELECT COUNT(*) FROM visits) SELECT COUNT(*) FROM visits")
+    assert ana.budget.spent == 0
+
+
+def test_a_failure_between_two_questions_keeps_what_was_paid(monkeypatch):
+    ana, _ = analyst_of()
+    honest = answer.perform
+    asked = []
+
+    def failing(plan, receipt, **effects):
+        asked.append(receipt.number)
+        if len(asked) == 2:
+            raise EngineFailed("the engine did not finish", why="a test", fix="ask again")
+        return honest(plan, receipt, **effects)
+
+    monkeypatch.setattr(answer, "perform", failing)
+    with pytest.raises(EngineFailed, match="The PRIVATE questions before it are answered and stored") as caught:
+        ana.sql(ABOVE)
+    assert caught.value.fix.startswith("ask again. ")
+    assert ana.budget.spent == Fraction(1, 10)  # the receipt of the second is there, and may be run again
+    monkeypatch.undo()
+    assert ana.sql(ABOVE).cost.epsilon == 0
+    assert ana.budget.spent == Fraction(1, 10)
+
+
+# ------------------------------------------------------------------------------------------------------- repeats
+
+
+@pytest.mark.parametrize("sql", [ABOVE, SUMMED, THREE])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_repeat_is_free_and_the_same(sql, delta):
+    ana, _ = analyst_of(delta=delta)
+    first = ana.sql(sql)
+    spent = ana.budget.spent
+    again = ana.query(sql)
+    assert again.cost.epsilon == 0
+    told = again.run()
+    assert told.cost.epsilon == 0
+    assert [[str(cell) for cell in row] for row in told] == [[str(cell) for cell in row] for row in first]
+    assert ana.budget.spent == spent
+
+
+def test_an_inner_question_that_was_asked_before_is_free():
+    ana, owner = analyst_of()
+    ana.sql("SELECT AVG(charge) FROM visits", epsilon=Fraction(1, 20))
+    assert ana.query(ABOVE).cost.epsilon == Fraction(1, 20)
+    assert ana.sql(ABOVE).cost.epsilon == Fraction(1, 20)
+    assert len(owner.audit()) == 2
+
+
+def test_another_released_value_is_another_question():
+    """The stored answer to the outer question is one about the released number it was asked with."""
+    (one, owner), (two, _) = analyst_of(), analyst_of()
+    plans = [ana.query(ABOVE).inquiry.outer.sealed.plan.recalled.identity for ana in (one, two)]
+    assert plans[0] == plans[1]  # while nothing is released
+    one.sql(ABOVE)
+    two.sql(ABOVE)
+    after = [ana.query(ABOVE).inquiry.outer.sealed.plan.recalled.identity for ana in (one, two)]
+    assert len({each.frame for each in (*plans, *after)}) == 3
+    del owner
+
+
+def test_what_was_planned_with_is_used_even_if_more_is_known_since():
+    """The price that was told holds: a better answer to the inner question makes no new outer one."""
+    ana, _ = analyst_of()
+    ana.sql(ABOVE)
+    query = ana.query(ABOVE)
+    ana.sql("SELECT AVG(charge) FROM visits", epsilon=Fraction(3, 10))
+    spent = ana.budget.spent
+    assert query.cost.epsilon == 0
+    assert query.answered(max_cost=0).cost.epsilon == 0
+    assert ana.budget.spent == spent
+
+
+# ---------------------------------------------------------------------------------------------------- what is told
+
+
+def test_released_rows_are_those_of_the_question_itself():
+    ana, _ = analyst_of()
+    alone = ana.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+    rows = ana.sql("WITH w AS PRIVATE (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n FROM w")
+    assert rows.cost.epsilon == 0
+    assert [(ward, cell.value) for ward, cell in alone] == list(rows)
+
+
+def test_no_margin_is_claimed_for_what_is_computed_from_released_numbers():
+    ana, _ = analyst_of()
+    told = ana.sql(SUMMED)
+    assert not any(isinstance(cell, Noisy) for row in told for cell in row)
+    assert ana.query(SUMMED).margins == {}
+    assert any("no ± is claimed" in note for note in told.notes)
+    assert any(note.startswith("PRIVATE question 1, release #") and " n ± " in note for note in told.notes)
+
+
+def test_a_margin_beside_a_released_number_says_what_it_covers():
+    ana, _ = analyst_of()
+    told = ana.sql(ABOVE)
+    ((cell,),) = told.rows
+    assert isinstance(cell, Noisy)
+    assert any("as they are" in note for note in told.notes)
+
+
+def test_a_dry_run_says_everything_and_spends_nothing():
+    ana, _ = analyst_of()
+    told = dict(ana.sql(f"DRY RUN {ABOVE}", epsilon=0.5).rows)
+    assert told["cost"] == "0.5"
+    assert told["allowed"] == "yes"
+    assert "margin of AVG(charge) of PRIVATE question 1" in told
+    assert dict(ana.sql(f"DRY RUN {ABOVE}", epsilon=1.2).rows)["allowed"].startswith("no")
+    assert ana.budget.spent == 0
+
+
+def test_explain_has_every_question_and_the_price_of_all():
+    ana, _ = analyst_of()
+    text = str(ana.sql(f"EXPLAIN PRIVACY {ABOVE}", epsilon=0.5))
+    assert "This statement asks 2 questions, one after the other; 2 of them read rows of people" in text
+    assert "It costs 0.5" in text
+    assert "PRIVATE QUESTION 1: SELECT AVG(charge) FROM visits" in text
+    assert text.count("0.25 of ") == 4
+    assert "[T7]" in text
+    assert "0.25 of 1 left in your grant → 0.75 left" in text
+    assert "0.25 of 0.75 left in your grant → 0.5 left" in text
+    (((whole,),)) = ana.sql(f"EXPLAIN PRIVACY (FORMAT JSON) {ABOVE}", epsilon=0.5).rows
+    told = json.loads(whole)
+    assert told["together"]["cost"] == "1/2"
+    assert [part["terms"]["cost"] for part in told["private"]] == ["1/4"]
+    assert ":released0" in told["steps"][0]["sql"]
+    assert ana.explain(SUMMED).text(ascii=True).isascii()
+    assert ana.budget.spent == 0
+
+
+def test_a_batch_pays_for_all_questions_of_all_statements():
+    ana, _ = analyst_of()
+    one, two = ana.run([ABOVE, SUMMED], total=Fraction(1, 2))
+    assert (one.cost.epsilon, two.cost.epsilon) == (Fraction(1, 4), Fraction(1, 4))
+    with pytest.raises(BudgetExhausted):
+        ana.run([THREE, f"{ABOVE} AND ward = 1"], total=3)
+    assert ana.budget.spent == Fraction(1, 2)
+
+
+def test_the_db_api():
+    ana, _ = analyst_of()
+    rows = connect(ana).cursor().execute(SUMMED).fetchall()
+    assert [len(row) for row in rows] == [2]
+
+
+def test_no_verdict_and_no_price_depends_on_what_is_released():
+    """The same statement before and after its inner question is released, and after another value was."""
+    plans = []
+    for _ in range(3):
+        ana, _owner = analyst_of()
+        for _ in range(2):
+            query = ana.query(THREE)
+            plans.append([(part.sealed.plan.event, part.sealed.plan.terms.cost) for part in query.inquiry.parts])
+            query.run()
+    assert all(plan == plans[0] for plan in plans)
+
+
+def test_a_price_in_the_text_is_that_of_the_whole_statement():
+    ana, _ = analyst_of()
+    assert ana.sql(f"{ABOVE} COST 0.1").cost.epsilon == Fraction(1, 10)
+    assert ana.sql(f"{ABOVE} COST 0").cost.epsilon == 0
+
+
+def test_nothing_is_bought_for_nothing():
+    ana, _ = analyst_of()
+    with pytest.raises(NothingStored):
+        ana.sql(f"{ABOVE} COST 0")
+    assert ana.budget.spent == 0
+
+
+def test_a_margin_is_not_looked_for_where_others_are_beneath_it():
+    ana, _ = analyst_of()
+    with pytest.raises(NotSupported, match="WITHIN is not possible in a statement with PRIVATE"):
+        ana.sql(f"{ABOVE} WITHIN 100")
+
+
+def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself():
+    ana, _ = analyst_of()
+    inquiry = ana.query(f"{ABOVE} LIMIT 1 PER PERSON").inquiry
+    assert (inquiry.inner[0].ask.rows_per_person, inquiry.outer.ask.rows_per_person) == (None, 1)
+    grouped = ana.sql(ABOVE.replace("COUNT(*)", "kind, COUNT(*)", 1) + " GROUP BY kind KEYS ('k0', 'k7') ORDER BY kind")
+    assert [row[0] for row in grouped.rows] == ["k0", "k7"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM visits WHERE who IN (SELECT who FROM visits "
+        "WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits))",
+        "SELECT COUNT(*) FROM (SELECT who FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits) "
+        "UNION ALL SELECT who FROM visits) AS t",
+        "SELECT COUNT(*) FROM (SELECT charge FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY who "
+        "ORDER BY charge) < PRIVATE (SELECT AVG(charge) FROM visits)) AS t",
+        "SELECT COUNT(*) FROM (SELECT LAG(charge, 1, PRIVATE (SELECT COUNT(*) FROM visits)) OVER (PARTITION BY "
+        "who ORDER BY charge) AS x FROM visits) AS t WHERE x > 0",
+    ],
+)  # fmt: skip
+def test_private_questions_are_found_wherever_they_stand(sql):
+    ana, _ = analyst_of()
+    query = ana.query(sql, epsilon=Fraction(1, 10))
+    assert len(query.inquiry.inner) == 1
+    assert query.run().cost.epsilon == Fraction(1, 10)
