@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 import dpsql
 from dpsql.sql.parse import parse
 from dpsql.sql.parsing.text import blanked, prepared
-from dpsql.sql.parsing.tokens import _bracketed, _tokenized
+from dpsql.sql.parsing.tokens import _bracketed, _tokenized, tokens_of
 from dpsql.sql.parsing.words import RESERVED
 from dpsql.sql.syntax import Derived, Identifier, Name, Star, TableName
 
@@ -58,9 +58,11 @@ class Original:
 
     text: str
     kept: tuple[str, ...]
-    """Words that are no tokens of the query, before each token and at the end: EXPLAIN PRIVACY, DRY RUN."""
+    """What is no token of the query, before each token and at the end: EXPLAIN PRIVACY, DRY RUN, hints."""
     tokens: tuple[Token, ...]
     nodes: tuple[object, ...]
+    read: frozenset[int]
+    """Where the tokens of the query itself start; others are words of options."""
 
     @classmethod
     def of(cls, text: str) -> Original | None:
@@ -72,13 +74,14 @@ class Original:
             return None
         try:
             nodes = tuple(_walk(parse(text, dialect="duckdb").query))
+            read = frozenset(token.start for token in tokens_of(statement, dialect="duckdb").tokens)
         except dpsql.DpsqlError:
-            nodes = ()
+            nodes, read = (), frozenset()
         plain, _ = blanked(text)
         ends = [0, *(token.end + 1 for token in tokens)]
         starts = [*(token.start for token in tokens), len(text)]
-        kept = tuple(plain[end:start].strip().strip(";").strip() for end, start in zip(ends, starts, strict=True))
-        return cls(text=text, kept=kept, tokens=tokens, nodes=nodes)
+        kept = tuple(_kept(text[end:start], plain[end:start]) for end, start in zip(ends, starts, strict=True))
+        return cls(text=text, kept=kept, tokens=tokens, nodes=nodes, read=read)
 
     def word(self, number: int) -> str:
         return " ".join(self.tokens[number].text.upper().split())
@@ -95,6 +98,13 @@ class Original:
                 if number is not None and self.tokens[number].end + 1 == node.at[1]:
                     found[number] = node
         return found
+
+
+def _kept(written: str, without_comments: str) -> str:
+    """Words stay, and so do hints; other comments may come and go."""
+    if "/*+" in written or "--+" in written:
+        return f"{written.strip()}\n"
+    return without_comments.strip().strip(";").strip()
 
 
 def _walk(node: object) -> Iterator[object]:
@@ -205,18 +215,18 @@ def _qualifiers(nodes: tuple[object, ...]) -> Iterator[Identifier]:
 
 
 def parenthesized(draft: Draft, chance: random.Random) -> None:
-    """Conditions as a whole, and the whole query."""
+    """Conditions as a whole, and the whole query: of what is no query nobody knows where a condition ends."""
     original = draft.original
-    try:
-        brackets = _bracketed(original.tokens, original.text)
-    except dpsql.DpsqlError:
+    if not original.nodes:
         return
+    brackets = _bracketed(original.tokens, original.text)
     for number in range(len(original.tokens)):
         if original.word(number) in ("WHERE", "HAVING", "ON") and chance.random() < 0.7:
             last = _end_of_condition(original, brackets.around, number)
             if last > number:
                 draft.wrap(number + 1, last)
-    if original.word(0) in ("SELECT", "WITH") and not any(original.kept) and chance.random() < 0.5:
+    whole = len(original.read) == len(original.tokens) and not any(original.kept)
+    if whole and chance.random() < 0.5:
         draft.wrap(0, len(original.tokens) - 1)
 
 
@@ -226,7 +236,7 @@ def _end_of_condition(original: Original, around: tuple[int, ...], word: int) ->
         if around[number] != around[word] and not _inside(around, number, around[word]):
             break
         closes = original.word(number) == ")" and around[number] == around[word] and _opens(original, word, number) < 0
-        if closes:
+        if closes or (around[number] == around[word] and original.tokens[number].start not in original.read):
             break
         follows_call = number + 1 < len(original.tokens) and original.word(number + 1) == "("
         if (
