@@ -125,7 +125,7 @@ def test_too_small_a_budget_costs_nothing():
 
 def test_the_limit_for_one_query_is_one_for_the_statement():
     ana, _ = analyst_of(max_per_query=Fraction(1, 10))
-    with pytest.raises(NotPermitted, match="limit of 0.1 per query"):
+    with pytest.raises(NotPermitted, match=r"limit of 0\.1 per query"):
         ana.sql(ABOVE, epsilon=Fraction(11, 100))
     with pytest.raises(OverLimit):
         ana.sql(ABOVE, epsilon=Fraction(1, 10), max_cost=Fraction(9, 100))
@@ -335,14 +335,14 @@ def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself():
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT COUNT(*) FROM visits WHERE who IN (SELECT who FROM visits "
-        "WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits))",
-        "SELECT COUNT(*) FROM (SELECT who FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits) "
-        "UNION ALL SELECT who FROM visits) AS t",
-        "SELECT COUNT(*) FROM (SELECT charge FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY who "
-        "ORDER BY charge) < PRIVATE (SELECT AVG(charge) FROM visits)) AS t",
-        "SELECT COUNT(*) FROM (SELECT LAG(charge, 1, PRIVATE (SELECT COUNT(*) FROM visits)) OVER (PARTITION BY "
-        "who ORDER BY charge) AS x FROM visits) AS t WHERE x > 0",
+        ("SELECT COUNT(*) FROM visits WHERE who IN (SELECT who FROM visits "
+        "WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits))"),
+        ("SELECT COUNT(*) FROM (SELECT who FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits) "
+        "UNION ALL SELECT who FROM visits) AS t"),
+        ("SELECT COUNT(*) FROM (SELECT charge FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY who "
+        "ORDER BY charge) < PRIVATE (SELECT AVG(charge) FROM visits)) AS t"),
+        ("SELECT COUNT(*) FROM (SELECT LAG(charge, 1, PRIVATE (SELECT COUNT(*) FROM visits)) OVER (PARTITION BY "
+        "who ORDER BY charge) AS x FROM visits) AS t WHERE x > 0"),
     ],
 )  # fmt: skip
 def test_private_questions_are_found_wherever_they_stand(sql):
