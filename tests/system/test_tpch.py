@@ -20,7 +20,7 @@ from dpsql.session.noisy import Noisy
 from dpsql.testing.noiseless import without_noise
 
 ROOT = Path(__file__).parent.parent.parent
-AT_LEAST = 17
+AT_LEAST = 21
 """Questions that are answered; a change that refuses one of them is noticed."""
 
 
