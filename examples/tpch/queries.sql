@@ -139,14 +139,15 @@ HAVING SUM(ps_supplycost * ps_availqty) > (SELECT SUM(ps_supplycost * ps_availqt
                                            WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey
                                              AND n_name = 'GERMANY')
 ORDER BY value DESC
---- The total is a window over the groups instead of a second query.
-SELECT ps_partkey, value
-FROM (SELECT ps_partkey, SUM(ps_supplycost * ps_availqty) AS value,
-             SUM(SUM(ps_supplycost * ps_availqty)) OVER () AS total
-      FROM partsupp, supplier, nation
-      WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_name = 'GERMANY'
-      GROUP BY ps_partkey) AS stock
-WHERE value > total * 0.0001
+--- The total is a question of its own, asked first. All of it is public, and free.
+SELECT ps_partkey, SUM(ps_supplycost * ps_availqty) AS value
+FROM partsupp, supplier, nation
+WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_name = 'GERMANY'
+GROUP BY ps_partkey
+HAVING SUM(ps_supplycost * ps_availqty) > PRIVATE (SELECT SUM(ps_supplycost * ps_availqty) * 0.0001
+                                                   FROM partsupp, supplier, nation
+                                                   WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey
+                                                     AND n_name = 'GERMANY')
 ORDER BY value DESC
 
 # 12 Shipping modes and order priority
