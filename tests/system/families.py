@@ -43,7 +43,7 @@ HARMLESS: Mapping[str, tuple[str, ...]] = {
     "comments and hints": (
         "SELECT COUNT(*) FROM patients -- ; DROP TABLE patients",
         "SELECT COUNT(*) /* ; */ FROM patients",
-        "SELECT /*+ dp(epsilon=100) */ COUNT(*) FROM patients",
+        "SELECT /*+ BROADCAST(patients) */ COUNT(*) FROM patients",
         "SELECT COUNT(*) FROM patients /*! UNION SELECT * FROM patients */",
         "SELECT COUNT(*) FROM patients;",
     ),

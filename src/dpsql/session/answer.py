@@ -9,6 +9,7 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -17,7 +18,7 @@ from types import MappingProxyType
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import InternalError
+from dpsql.errors import DpsqlError, InternalError
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -46,7 +47,7 @@ from dpsql.session.steps import perform
 from dpsql.session.telling import PublicRows, told, told_again, told_exactly
 from dpsql.session.terms import UNSET, Ask, Session, settled, terms_of, wishes_of
 from dpsql.session.views import VIEWS, Standing, ViewDesk, about_a_view, is_of_views, views_under
-from dpsql.sql.apart import Question, apart
+from dpsql.sql.apart import Question, apart, unsaid
 from dpsql.sql.bound import bound
 from dpsql.sql.check import Checked, check
 from dpsql.sql.outcomes import Outcome, Outcomes
@@ -132,7 +133,7 @@ def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inqu
     known: dict[int, Rows] = {}
     outcomes: dict[At, Outcome] = {}
     for number, question in enumerate(inner):
-        part = chosen(number, question, for_inner(ask), of_inner, outcomes, known)
+        part = asked_first(number, question, for_inner(ask), of_inner, outcomes, known)
         parts.append(part)
         outcomes[question.at] = part.outcome
         if part.sealed.plan.stored is not None:
@@ -140,6 +141,17 @@ def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inqu
             known[number] = released_rows(part.outcome, plain_rows(again))
     outer = chosen(len(inner), last, ask, asking, outcomes, known)
     return Inquiry(inner=tuple(parts), outer=outer, known=MappingProxyType(known))
+
+
+def asked_first(number: int, question: Question, ask: Ask, asking: _Asking, outcomes: Outcomes, known: Known) -> Part:
+    """An inner question. A value that is not called PRIVATE must be about public tables, where it is free."""
+    if question.unsaid is None:
+        return chosen(number, question, ask, asking, outcomes, known)
+    with suppress(DpsqlError):
+        part = chosen(number, question, ask, asking, outcomes, known)
+        if not part.is_priced:
+            return part
+    raise unsaid(question, asking.parsed.text)
 
 
 def chosen(number: int, question: Question, ask: Ask, asking: _Asking, outcomes: Outcomes, known: Known) -> Part:

@@ -84,8 +84,7 @@ def saying_what_is_paid(answers: Sequence[Answer]) -> Iterator[None]:
 def with_inner(last: Answer, answers: Sequence[Answer], inquiry: Inquiry) -> Answer:
     """The answer of a statement: its cost is that of all its questions, its notes say what the inner ones are worth."""
     costs = [answer.cost for answer in (*answers, last)]
-    free = not inquiry.outer.is_priced
-    notes = [_COMPUTED if free else _GIVEN]
+    notes = [_GIVEN if inquiry.outer.is_priced else _COMPUTED] if any(part.is_priced for part in inquiry.inner) else []
     for number, (part, answer) in enumerate(zip(inquiry.inner, answers, strict=True), start=1):
         notes += _about(number, part, answer)
     return replace(

@@ -7,10 +7,11 @@ stands before the ones that read it. The last question is the statement itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.errors import NotSupported
+from dpsql.sql.parsing.refusals import CONSTRUCTS, unsupported
 from dpsql.sql.sources import NOTHING, Known
 from dpsql.sql.syntax import (
     Among,
@@ -38,6 +39,8 @@ class Question:
 
     query: Query
     known: Known
+    unsaid: At = None
+    """Where it stands as a value without the word PRIVATE."""
 
     @property
     def at(self) -> At:
@@ -57,6 +60,13 @@ def apart(parsed: Parsed) -> tuple[Question, ...]:
                 at=question.at,
             )
     return (*found.values(), Question(query=parsed.query, known=NOTHING))
+
+
+def unsaid(question: Question, text: str) -> NotSupported:
+    """The refusal of a question about people that the analyst does not call one."""
+    start = question.unsaid[0] if question.unsaid else 0
+    lesson = replace(CONSTRUCTS["Subquery"], try_sql=f"{text[:start]}PRIVATE {text[start:]}")
+    return unsupported(lesson, at=question.unsaid)
 
 
 def _inside(query: Query, known: Known) -> Iterator[Question]:
@@ -101,7 +111,8 @@ def _expressions(query: Query) -> Iterator[Expression]:
 def _within(expression: Expression, known: Known) -> Iterator[Question]:
     match expression:
         case PrivateValue():
-            yield from _asked(expression.query, known, private=True)
+            yield from _inside(expression.query, known)
+            yield Question(query=expression.query, known=known, unsaid=None if expression.said else expression.at)
         case Among():
             yield from _asked(expression.query, known, private=False)
             for operand in expression.operands:

@@ -128,6 +128,8 @@ class PrivateValue:
     """PRIVATE (SELECT …) where one value belongs: a question of its own, whose released answer stands here."""
 
     query: Query
+    said: bool = True
+    """The word was written; a question about public tables needs none."""
     at: At = None
 
 

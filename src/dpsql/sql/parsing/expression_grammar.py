@@ -76,7 +76,8 @@ class Expressions(Walk, ABC):
         if self.is_private():
             self.private()
         elif symbol == "(":
-            self.wrapped(lambda: self.several(self.expression))
+            is_query = self.next(1) in ("SELECT", "WITH")
+            self.wrapped(self.query if is_query else lambda: self.several(self.expression))
         elif special is not None and (self.next(1) == "(" or symbol in ("CASE", "INTERVAL")):
             self.position += 1
             special(self)

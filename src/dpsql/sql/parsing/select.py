@@ -12,7 +12,7 @@ from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.calls import sort_keys, star
 from dpsql.sql.parsing.private import private_at
 from dpsql.sql.parsing.reading import Reader, Rule, hull
-from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, Lesson, construct, misread, unsupported
+from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, misread, unsupported
 from dpsql.sql.syntax import (
     CommonTable,
     Derived,
@@ -116,17 +116,14 @@ def _common_tables(reader: Reader, node: object) -> tuple[CommonTable, ...]:
 
 
 def _private_value(reader: Reader, node: exp.Expr) -> Expression:
-    """A query where one value belongs: a question of its own, if the analyst says so."""
+    """A query where one value belongs: a question of its own."""
     inside = reader.place(node)
     asked = query(reader, node)
     place = reader.tokens.balanced(asked.at, enclosing=1)
     at = private_at(reader.tokens, asked.at)
     if place is None or inside is None or not place[0] <= inside[0] < inside[1] <= place[1]:
         raise misread(reader.tokens.text, inside)  # it took the word SELECT of another query
-    if at is None:
-        text, start = reader.tokens.text, place[0]
-        raise unsupported(replace(CONSTRUCTS["Subquery"], try_sql=f"{text[:start]}PRIVATE {text[start:]}"), at=place)
-    return PrivateValue(query=asked, at=at)
+    return PrivateValue(query=asked, said=at is not None, at=at or place)
 
 
 QUERIES: Final[Mapping[type[exp.Expr], Rule]] = {exp.Subquery: Rule(_private_value, ("this",))}
