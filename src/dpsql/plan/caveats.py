@@ -18,7 +18,8 @@ from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
 from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.scalars import Apply, Constant, columns_of, walk
+from dpsql.sql.relations import Group, Relation, Window, inputs
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, walk
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -28,6 +29,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
         return ()
     bounded = plan.bounded
     found = [note for placed in bounded.slots for note in _of_slot(placed.slot, bounded)]
+    found += _of_each_person(bounded)
     found += _of_ratios(bounded)
     found += _of_groups(plan)
     found += [
@@ -89,6 +91,31 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
     SlotKind.SQUARES: _weighted,
     SlotKind.DISTINCT: _different,
 }
+
+
+def _of_each_person(bounded: Bounded) -> Iterator[str]:
+    """What is added up inside one person is moved into its bounds too."""
+    findings = bounded.query.findings
+    for node in (node for scalar in _totals(bounded.query.relation) for node in walk(scalar)):
+        match node:
+            case Apply(
+                "fine_grains", (value, Constant(value=Fraction() as low), Constant(value=Fraction() as high), *_)
+            ):
+                if not findings.kept(value).within(Interval(low, high)):
+                    name = findings.columns[value.id].name if isinstance(value, ColumnRef) else ""
+                    of = f"{name or 'what is added up'} of each {unit_name(bounded.query)}"
+                    yield f"sums and means of {of} count it within {amount(low)} and {amount(high)}"
+
+
+def _totals(relation: Relation) -> Iterator[Scalar]:
+    """What is added up, at any depth."""
+    match relation:
+        case Group():
+            yield from (total.argument for total in relation.totals if total.argument is not None)
+        case Window():
+            yield from relation.calls
+    for below in inputs(relation):
+        yield from _totals(below)
 
 
 def _of_ratios(bounded: Bounded) -> Iterator[str]:

@@ -26,6 +26,9 @@ from dpsql.require import Number, require_bounds, require_positive
 RESOLUTION: Final = 20
 """The range of a column is cut into at least 2**RESOLUTION grains."""
 
+INNER_RESOLUTION: Final = 84
+"""What is added up inside one person meets no noise, and has more room."""
+
 _BEYOND: Final = 200  # a Decimal of 10**200 is beyond all bounds, one of 10**-200 below half of every grain
 
 
@@ -48,6 +51,19 @@ def column_grain(*, lower: Number, upper: Number, whole: bool) -> Grain:
             fix="widen the bounds, or declare the column as one of real numbers",
         )
     return Grain(lower=Fraction(math.ceil(least)), upper=Fraction(math.floor(most)), size=Fraction(1))
+
+
+def inner_grain(*, lower: Number, upper: Number) -> Grain:
+    """The grain of what is added up inside one person and meets no noise: only the order of addition must not tell.
+
+    Theorem   docs/theorems/grain.md. Every value is below 2^85 grains, so that 2^40 of them add up in 128 bits.
+    Requires  finite bounds, lower < upper.
+    Rounds    a double of 53 bits not at all, unless it is less than 2^-32 of the larger bound.
+    """
+    require_bounds(lower=lower, upper=upper)
+    require_in_reach(lower=lower, upper=upper)
+    least, most = exact(lower), exact(upper)
+    return Grain(lower=least, upper=most, size=power_of_two_below(max(abs(least), abs(most)) / 2**INNER_RESOLUTION))
 
 
 def power_of_two_below(size: Number) -> Fraction:

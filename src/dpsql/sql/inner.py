@@ -7,6 +7,7 @@ to bound a number: `clamp_whole` and `shrink`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from dpsql.catalog.types import SqlType
@@ -55,7 +56,12 @@ def at_most(a: Scalar, limit: int) -> Scalar:
     return Apply("at_most", (a, _whole(limit)), SqlType.BOOLEAN)
 
 
-def grains(value: Scalar, grain: Grain) -> Scalar:
+def fine_grains(value: Scalar, grain: Grain) -> Scalar:
+    """A fraction in whole grains of 128 bits, so fine that hardly any double falls between two of them."""
+    return replace(grains(value, grain), function="fine_grains")
+
+
+def grains(value: Scalar, grain: Grain) -> Apply:
     """A value in whole grains. Only values inside the bounds are converted, so that no conversion can fail."""
     number = SqlType.DOUBLE if value.type is SqlType.DOUBLE else SqlType.INTEGER
     lower, upper = (Constant(bound, SqlType.DOUBLE) for bound in (grain.lower, grain.upper))
@@ -146,6 +152,10 @@ FORMS: Final[Mapping[str, Mapping[str, _Form]]] = {
         "grains": lambda parts: (
             f"CASE WHEN {parts[0]} >= {parts[2]} THEN {parts[4]} WHEN {parts[0]} <= {parts[1]} THEN {parts[3]} "
             f"ELSE CAST(round({parts[0]} * {parts[5]}) AS BIGINT) END"
+        ),
+        "fine_grains": lambda parts: (
+            f"CASE WHEN {parts[0]} >= {parts[2]} THEN {parts[4]} WHEN {parts[0]} <= {parts[1]} THEN {parts[3]} "
+            f"ELSE CAST(round({parts[0]} * {parts[5]}) AS HUGEINT) END"
         ),
         "whole_grains": lambda parts: (
             f"CASE WHEN {parts[0]} >= {parts[2]} THEN {parts[4]} WHEN {parts[0]} <= {parts[1]} THEN {parts[3]} "

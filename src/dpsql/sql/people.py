@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, Unbounded
-from dpsql.sensitivity.grain import Grain, column_grain
+from dpsql.sensitivity.grain import Grain, inner_grain
 from dpsql.sql import functions, inner
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.notes import Notes
@@ -181,7 +181,7 @@ def _added(aggregate: Aggregate, argument: Scalar, notes: Notes) -> tuple[Total,
     if argument.type is not SqlType.DOUBLE:
         return Total(function="own_sum", argument=argument), inner.narrow, INT64
     grain = grain_of(argument, aggregate.text or aggregate.function.upper(), aggregate.at, notes)
-    total = Total(function="own_sum", argument=inner.grains(argument, grain))
+    total = Total(function="own_sum", argument=inner.fine_grains(argument, grain))
     return total, lambda column: inner.from_grains(column, grain), EVERYTHING
 
 
@@ -196,7 +196,7 @@ def grain_of(argument: Scalar, written: str, at: At, notes: Notes) -> Grain:
             fix="say the limits, as in SUM(CLAMP(x, 0, 1000)), or have the owner declare bounds for the column",
             at=at,
         )
-    return column_grain(lower=declared.low, upper=declared.high, whole=False)
+    return inner_grain(lower=declared.low, upper=declared.high)
 
 
 def _one(

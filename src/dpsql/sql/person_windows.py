@@ -196,8 +196,8 @@ class PersonWindows:
         if argument.type is not SqlType.DOUBLE:
             return self._column(call, INT64, INT64, declared)
         grain = grain_of(argument, self._text(at), at, self.notes)
-        grains = replace(call, arguments=(inner.grains(argument, grain),), type=SqlType.INTEGER)
-        total = self._column(grains, INT64, INT64, EVERYTHING)
+        grains = replace(call, arguments=(inner.fine_grains(argument, grain),), type=SqlType.INTEGER)
+        total = self._column(grains, EVERYTHING, EVERYTHING, EVERYTHING)
         return self._value(inner.from_grains(total, grain), declared)
 
     def _mean(self, call: Windowed, at: At) -> Scalar:
@@ -205,9 +205,10 @@ class PersonWindows:
         (argument,) = call.arguments
         whole = _as_whole(argument)
         grain = grain_of(argument, self._text(at), at, self.notes) if whole.type is SqlType.DOUBLE else None
-        added = whole if grain is None else inner.grains(argument, grain)
+        added = whole if grain is None else inner.fine_grains(argument, grain)
+        proved = INT64 if grain is None else EVERYTHING
         total = self._column(
-            replace(call, function="sum", arguments=(added,), type=SqlType.INTEGER), INT64, INT64, EVERYTHING
+            replace(call, function="sum", arguments=(added,), type=SqlType.INTEGER), proved, proved, EVERYTHING
         )
         number = replace(call, function="count", arguments=(whole,), type=SqlType.INTEGER)
         parts = (total, self._column(number, *self._ranges(number)))

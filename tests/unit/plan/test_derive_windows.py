@@ -1,6 +1,7 @@
 """Window functions inside one unit: what is derived of them, and every way to look at somebody else."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from derive_trees import (
@@ -23,10 +24,12 @@ from derive_trees import (
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
+from dpsql.plan.derivation.ranges import largest_of, require_fits
+from dpsql.plan.derivation.states import ROWS, Fact
 from dpsql.plan.derive import derive
 from dpsql.sql import inner
 from dpsql.sql.relations import Join, Window
-from dpsql.sql.scalars import Apply, Sorted, Windowed
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
 
 VISITS = scan("visits", {2: "ward", 3: "charge"}, {9: "Patient_ID"})
 BY_ALL = (Sorted(by=ref(3)), Sorted(by=ref(2, TEXT)))
@@ -297,3 +300,22 @@ def test_numbers_of_rows_that_are_repeated_are_none():
     same = compared("alike", ref(2, TEXT), ref(20, TEXT))
     with pytest.raises(InternalError, match="any number of rows"):
         left(FIRST, change=lambda rows: Join(left=rows, right=wards, condition=same))
+
+
+def test_grains_too_many_for_128_bits_are_refused():
+    """2^40 rows of 2^90 grains: more than the engine can add up."""
+    wide = Apply(
+        "fine_grains",
+        (
+            ColumnRef(3, SqlType.DOUBLE),
+            *(Constant(end, SqlType.DOUBLE) for end in (Fraction(0), Fraction(1))),
+            *(Constant(end, SqlType.INTEGER) for end in (0, 2**90)),
+            Constant(Fraction(2**90), SqlType.DOUBLE),
+        ),
+        SqlType.INTEGER,
+    )
+    facts = {3: Fact(type=SqlType.DOUBLE)}
+    with pytest.raises(InternalError, match="leave the engine's integers"):
+        require_fits(ROWS * largest_of(wide, facts))
+    high, per_unit = Constant(2**80, SqlType.INTEGER), Constant(Fraction(2**80), SqlType.DOUBLE)
+    require_fits(ROWS * largest_of(replace(wide, arguments=(*wide.arguments[:4], high, per_unit)), facts))

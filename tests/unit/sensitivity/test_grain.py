@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.grain import Grain, column_grain, power_of_two_below
+from dpsql.sensitivity.grain import Grain, column_grain, inner_grain, power_of_two_below
 
 bounds = st.tuples(
     st.fractions(-(10**9), 10**9, max_denominator=10**6), st.fractions(-(10**9), 10**9, max_denominator=10**6)
@@ -174,3 +174,15 @@ def test_dates_are_no_numbers_and_long_doubles_are():
     assert grain.to_grains(np.timedelta64(5, "ns")) is None
     assert grain.to_grains(np.longdouble("7")) == 7
     assert grain.to_grains(np.longdouble("nan")) is None
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 500), (-3, 10**8), (Fraction(1, 7), Fraction(3, 2)), (-(10**6), -1)])
+def test_inside_one_person_a_double_does_not_move(lower, upper):
+    grain = inner_grain(lower=lower, upper=upper)
+    largest = max(abs(Fraction(lower)), abs(Fraction(upper)))
+    assert largest / 2**85 < grain.size <= largest / 2**84
+    rng = np.random.default_rng(7)
+    for value in rng.uniform(float(lower), float(upper), 200):
+        if abs(value) >= largest / 2**32:
+            assert (Fraction(value) / grain.size).denominator == 1
+    assert max(abs(grain.low), abs(grain.high)) * 2**40 < 2**126

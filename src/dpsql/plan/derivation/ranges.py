@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from typing import Final
 
 from dpsql.catalog.types import SqlType
@@ -42,6 +44,22 @@ def range_of(scalar: Scalar, facts: Facts) -> Range:
             return rule(scalar.arguments, facts)
         case _:
             return Range()
+
+
+def largest_of(scalar: Scalar, facts: Facts) -> int:
+    """No whole number of the engine is larger, on either side of 0: 64 bits, or the grains of a bounded double."""
+    if type_of(scalar, facts) is not SqlType.INTEGER:
+        raise refused("fractions are added up, in an order that nothing settles")
+    match scalar:
+        case Apply("fine_grains", (_, lower, upper, low, high, per_unit)):
+            numbers = [part.value for part in (lower, upper, low, high, per_unit) if isinstance(part, Constant)]
+            exact = [Fraction(number) for number in numbers if isinstance(number, int | Fraction)]
+            if len(exact) != 5:
+                raise refused("grains between limits that are not literals")
+            most = max(abs(exact[0]), abs(exact[1])) * abs(exact[4])
+            return ceil(max(most, abs(exact[2]), abs(exact[3]))) + 1
+        case _:
+            return LARGEST_DIFFERENCE
 
 
 def ends(range_: Range) -> tuple[int, int]:

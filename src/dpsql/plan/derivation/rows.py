@@ -8,7 +8,7 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.plan.derivation.ball import meaning_of, norm_of, role_of
-from dpsql.plan.derivation.ranges import LARGEST_DIFFERENCE, added, ends, range_of, type_of
+from dpsql.plan.derivation.ranges import added, ends, largest_of, range_of, require_fits, type_of
 from dpsql.plan.derivation.states import (
     ROWS,
     Coordinate,
@@ -325,9 +325,10 @@ def _total_count(total: Total, state: Owned, by: Ids) -> Range:
 
 def _own_sum(total: Total, state: Owned, _by: Ids) -> Range:
     """A number the analyst asks about each person: whole, without a clamp, and far from the end of 128 bits."""
-    if total.argument is None or type_of(total.argument, state.facts) is not SqlType.INTEGER:
-        raise refused("fractions are added up, in an order that nothing settles")
-    most = LARGEST_DIFFERENCE * min(ROWS, state.crowd)
+    if total.argument is None:
+        raise refused("a sum of nothing")
+    most = largest_of(total.argument, state.facts) * min(ROWS, state.crowd)
+    require_fits(most)
     return Range(low=-most, high=most)
 
 

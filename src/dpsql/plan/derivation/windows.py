@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derivation.ranges import type_of
+from dpsql.plan.derivation.ranges import largest_of, require_fits, type_of
 from dpsql.plan.derivation.states import (
+    ROWS,
     Fact,
     Ids,
     Owned,
@@ -74,8 +75,10 @@ def _type_inside_one_person(call: Windowed, state: Owned) -> SqlType:
     if tells_apart and not columns_in(state) <= within | sorted_by:
         raise refused("which row of a person comes first is not settled by these rows alone")
     found = [type_of(argument, state.facts) for argument in call.arguments]
-    if call.function == "sum" and found != [SqlType.INTEGER]:
-        raise refused("fractions are added up, in an order that nothing settles")
+    if call.function == "sum":
+        if len(call.arguments) != 1:
+            raise refused("a sum of nothing, or of several things")
+        require_fits(ROWS * largest_of(call.arguments[0], state.facts))
     type_ = _TYPES.get(call.function) or (found[0] if found else None)
     if type_ is None or type_ is not call.type:
         raise refused("a window function of another type")

@@ -15,7 +15,7 @@ from dpsql.errors import BadName, InternalError
 from dpsql.sql.functions.conversions import converted, counted, is_null, numeric, whole_literal
 from dpsql.sql.functions.function import Request
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.scalars import Constant, Scalar, Sorted, Windowed
+from dpsql.sql.scalars import Apply, Constant, Scalar, Sorted, Windowed
 
 _EDGE: Final = r"(?:UNBOUNDED (?:PRECEDING|FOLLOWING)|CURRENT ROW|\d{1,9} (?:PRECEDING|FOLLOWING))"
 _FRAME: Final = re.compile(rf"(?:ROWS|RANGE) BETWEEN {_EDGE} AND {_EDGE}", re.ASCII)
@@ -180,6 +180,10 @@ def print_window(
     ]
     inner = ", ".join(arguments) or ("*" if scalar.function == "count" else "")
     call = f"{scalar.function}({inner}) OVER ({' '.join(part for part in parts if part)})"
-    # a sum of whole numbers has 128 bits in the engine
-    whole = scalar.function == "sum" and scalar.type is SqlType.INTEGER
+    # a sum of whole numbers has 128 bits in the engine, and one of fine grains needs them
+    whole = scalar.function == "sum" and scalar.type is SqlType.INTEGER and not _of_fine_grains(scalar)
     return f"TRY_CAST({call} AS BIGINT)" if whole else call
+
+
+def _of_fine_grains(scalar: Windowed) -> bool:
+    return any(isinstance(part, Apply) and part.function == "fine_grains" for part in scalar.arguments)
