@@ -350,3 +350,20 @@ def test_private_questions_are_found_wherever_they_stand(sql):
     query = ana.query(sql, epsilon=Fraction(1, 10))
     assert len(query.inquiry.inner) == 1
     assert query.run().cost.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("where", ["", " v WHERE v.ward = visits.ward"])
+def test_a_value_about_people_needs_the_word(where):
+    ana, _ = analyst_of()
+    sql = f"SELECT COUNT(*) FROM visits WHERE charge > (SELECT AVG(charge) FROM visits{where}) AND ward = 1"
+    with pytest.raises(NotSupported) as caught:
+        ana.sql(sql)
+    assert caught.value.try_sql == (None if where else sql.replace("(SELECT", "PRIVATE (SELECT"))
+    assert sql[slice(*caught.value.at)].startswith("(SELECT AVG(charge)")
+    assert ana.budget.spent == 0
+
+
+def test_a_value_about_public_tables_needs_no_word_and_is_free():
+    ana, _ = analyst_of()
+    answer_ = ana.sql("SELECT name, id - (SELECT MIN(id) FROM wards) FROM wards WHERE id = (SELECT MAX(id) FROM wards)")
+    assert ([tuple(row) for row in answer_.rows], answer_.cost.epsilon, answer_.notes) == ([("east", 2)], 0, ())
