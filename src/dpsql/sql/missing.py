@@ -5,7 +5,7 @@ Wherever this is not sure the answer is None, and nothing rests on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from dpsql.catalog.types import SqlType
@@ -34,6 +34,8 @@ def when_missing(scalar: Scalar, columns: frozenset[int]) -> Constant | None:
             return scalar
         case ColumnRef():
             return _NOTHING if scalar.id in columns else None
+        case Apply("case", arguments):
+            return _case(arguments, columns)
         case Apply():
             parts = [when_missing(argument, columns) for argument in scalar.arguments]
             if scalar.function in STRICT:
@@ -45,9 +47,15 @@ def when_missing(scalar: Scalar, columns: frozenset[int]) -> Constant | None:
 
 
 def never_true(condition: Scalar, columns: frozenset[int]) -> bool:
-    """No row without a partner satisfies it."""
-    value = when_missing(condition, columns)
-    return value is not None and value.value is not True
+    """No row without a partner satisfies it; whether it is false there or NULL makes no difference to a condition."""
+    match condition:
+        case Apply("and", parts):
+            return any(never_true(part, columns) for part in parts)
+        case Apply("or", parts):
+            return all(never_true(part, columns) for part in parts)
+        case _:
+            value = when_missing(condition, columns)
+            return value is not None and value.value is not True
 
 
 def where_conditions(relation: Relation) -> Iterator[Scalar]:
@@ -64,29 +72,26 @@ def _is_null(part: Constant | None) -> bool:
 _Parts = list[Constant | None]
 
 
-def _and(parts: _Parts) -> Constant | None:
-    """Not true as soon as one part is not true; whether it is false or NULL makes no difference to a condition."""
-    return _FALSE if any(part is not None and part.value is not True for part in parts) else _all_true(parts)
+def _connected(decides: Constant, otherwise: Constant) -> Callable[[_Parts], Constant | None]:
+    """AND, OR: one value decides whatever the others are, and without it NULL outweighs the other value."""
 
-
-def _or(parts: _Parts) -> Constant | None:
-    if any(part is not None and part.value is True for part in parts):
-        return _TRUE
-    return _FALSE if all(part is not None for part in parts) else None
-
-
-def _all_true(parts: Iterable[Constant | None]) -> Constant | None:
-    return _TRUE if all(part is not None and part.value is True for part in parts) else None
-
-
-def _case(parts: _Parts) -> Constant | None:
-    *branches, otherwise = parts
-    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
-        if condition is None:
+    def rule(parts: _Parts) -> Constant | None:
+        if decides in parts:
+            return decides
+        if None in parts:
             return None
-        if condition.value is True:
-            return result
-    return otherwise
+        return _NOTHING if any(map(_is_null, parts)) else otherwise
+
+    return rule
+
+
+def _case(arguments: tuple[Scalar, ...], columns: frozenset[int]) -> Constant | None:
+    *branches, otherwise = arguments
+    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
+        if never_true(condition, columns):
+            continue
+        return when_missing(result, columns) if when_missing(condition, columns) == _TRUE else None
+    return when_missing(otherwise, columns)
 
 
 def _coalesce(parts: _Parts) -> Constant | None:
@@ -109,9 +114,8 @@ def _not_null(parts: _Parts) -> Constant | None:
 
 
 _RULES: Final[Mapping[str, Callable[[_Parts], Constant | None]]] = {
-    "and": _and,
-    "or": _or,
-    "case": _case,
+    "and": _connected(_FALSE, _TRUE),
+    "or": _connected(_TRUE, _FALSE),
     "coalesce": _coalesce,
     "in": _in,
     "is_null": _null,

@@ -14,7 +14,7 @@ from dpsql.errors import DpsqlError
 from dpsql.sql.functions import FUNCTIONS, apply, print_scalar
 from dpsql.sql.intervals import EVERYTHING
 from dpsql.sql.missing import STRICT, never_true, when_missing
-from dpsql.sql.scalars import Apply, Constant
+from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
 from stages import resolved
 
@@ -68,10 +68,17 @@ def condition_of(text: str):
     ("text", "value"),
     [
         ("v.points > 3", None),
+        ("v.points > 3 AND v.points = 5", None),
+        ("v.points > 3 OR v.points = 5", None),
+        ("(v.points > 3 AND v.points = 5) IS NULL", True),
+        ("(v.points > 3 OR v.points = 5) IS NULL", True),
+        ("(v.points > 3 AND w.id = 1) IS NULL", ...),
+        ("COALESCE(v.points > 3 AND v.points = 5, TRUE)", True),
         ("v.points IS NULL", True),
         ("v.points IS NOT NULL", False),
         ("COALESCE(v.points, 5) > 3", ...),
-        ("v.points > 3 AND w.id = 1", False),
+        ("v.points IS NOT NULL AND w.id = 1", False),
+        ("CASE WHEN v.points > 3 AND w.id = 1 THEN FALSE ELSE TRUE END", True),
         ("v.points > 3 OR w.id = 1", ...),
         ("v.points > 3 OR v.points IS NULL", True),
         ("v.points IN (1, 2)", None),
@@ -91,11 +98,45 @@ def test_a_condition_in_a_row_without_a_partner(text, value):
     assert never_true(scalar, missing) is (value is None or value is False)
 
 
-@pytest.mark.parametrize("text", ["v.points > 3", "v.points IS NULL", "v.points > 3 AND 1 = 1", "v.points IN (1)"])
-def test_the_engine_agrees(text):
+@pytest.mark.parametrize("text", ["v.points > 3 AND w.id = 1", "(v.points > 3 OR FALSE) AND w.id = 1"])
+def test_false_or_null_is_never_true(text):
     scalar, missing = condition_of(text)
-    found = when_missing(scalar, missing)
-    assert bool(found.value) is bool(computed(scalar))
+    assert when_missing(scalar, missing) is None
+    assert never_true(scalar, missing)
+
+
+MISSING, OTHER = ColumnRef(1, SqlType.BOOLEAN), ColumnRef(2, SqlType.BOOLEAN)
+LEAVES = (MISSING, OTHER, *(Constant(value, SqlType.BOOLEAN) for value in (True, False, None)))
+
+
+def boolean(function: str, *arguments) -> Apply:
+    return Apply(function, arguments, SqlType.BOOLEAN)
+
+
+def nested():
+    """AND and OR of two leaves, and everything that can tell FALSE from NULL around them."""
+    for function, a, b in product(("and", "or"), LEAVES, LEAVES):
+        inside = boolean(function, a, b)
+        yield inside
+        yield boolean("not", inside)
+        yield boolean("is_null", inside)
+        yield boolean("is_not_null", inside)
+        yield boolean("coalesce", inside, Constant(True, SqlType.BOOLEAN))
+        yield boolean("case", inside, Constant(True, SqlType.BOOLEAN), Constant(False, SqlType.BOOLEAN))
+        yield boolean("case", boolean("is_null", inside), OTHER, MISSING)
+
+
+def test_what_is_sure_is_what_the_engine_computes():
+    scalars = list(nested())
+    texts = ", ".join(
+        print_scalar(scalar, dialect="duckdb", column=lambda number: "NULL::BOOLEAN" if number == 1 else "other")
+        for scalar in scalars
+    )
+    rows = duckdb.sql(f"SELECT {texts} FROM (VALUES (TRUE), (FALSE), (NULL)) AS t (other)").fetchall()
+    for scalar, values in zip(scalars, zip(*rows, strict=True), strict=True):
+        found = when_missing(scalar, frozenset({1}))
+        assert found is None or set(values) == {found.value}, scalar
+        assert not never_true(scalar, frozenset({1})) or True not in values, scalar
 
 
 def test_what_is_not_known_is_not_sure():
