@@ -9,6 +9,7 @@ from derive_trees import (
     TEXT,
     Readings,
     Total_,
+    Visits,
     catalog,
     column,
     filtered,
@@ -258,3 +259,43 @@ def test_leaving_rows_out_keeps_what_is_known_of_the_others():
         columns=(Move(l1=1, l2_squared=1), Move(l1=10, l2_squared=100)), keys_per_unit=1
     )
     refused(planted(WithPatient, **alone))
+
+
+class OnWards(Readings):
+    """SELECT ward, … FROM readings JOIN (SELECT ward FROM wards GROUP BY ward) AS w ON w.ward = readings.ward."""
+
+    claimed = TEXT
+    met = (2, 12)
+
+    def wards_once(self):
+        return grouped(scan("wards", {12: "ward"}), (12,))
+
+    def table(self):
+        once = replace(self.wards_once(), columns=(column(12, self.claimed),))
+        condition = inner.alike(ref(self.met[0], self.claimed), ref(self.met[1], self.claimed))
+        return Join(left=super().table(), right=once, condition=condition)
+
+
+def test_a_group_of_public_rows_does_not_say_of_what_type_its_keys_are():
+    """'1' and '01' are two wards and one number: a level of 1 would meet both."""
+    assert OnWards().reach() == Readings().reach()
+    refused(planted(OnWards, claimed=INTEGER, met=(3, 12)))
+
+
+class InOneWard(Visits):
+    """SELECT ward, … FROM visits WHERE ward = (SELECT MAX(ward) FROM wards) GROUP BY ward: nobody is in two groups."""
+
+    total = Total(function="max", argument=ref(11, TEXT))
+
+    def inside(self):
+        one = replace(grouped(scan("wards", {11: "ward"}), (), c12=self.total), columns=(column(12, TEXT),))
+        return Join(left=self.capped(), right=one, condition=inner.alike(ref(20, TEXT), ref(12, TEXT)))
+
+    def chosen(self):
+        return self.inside()
+
+
+def test_a_total_of_public_rows_has_the_type_of_its_function():
+    """A count equals wards '1' and '01' alike, whatever type the group gives it: one person may be in both."""
+    assert InOneWard().reach().keys_per_unit == 1
+    refused(planted(InOneWard, total=Total(function="count")))

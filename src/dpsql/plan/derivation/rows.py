@@ -256,9 +256,8 @@ def of_group(relation: Group, state: State) -> State:
     if isinstance(state, Totals):
         raise refused("totals of totals")
     if isinstance(state, Public):
-        for total in relation.totals:
-            _require_settled(total, state)
-        types = {column.id: column.type for column in relation.columns}
+        types = {number: state.types[number] for number in by}
+        types |= {number: _settled_type(total, state) for number, total in totals.items()}
         return Public(types=types, distinct=frozenset(by), most=state.most if by else 1)
     if isinstance(state, Pending):
         if totals:
@@ -270,12 +269,14 @@ def of_group(relation: Group, state: State) -> State:
     return _per_unit(relation, totals, state) if inside else _across_units(relation, totals, state)
 
 
-def _require_settled(total: Total, state: Public) -> None:
-    """The same in every order of the rows: else people's rows would meet now one value, now another."""
+def _settled_type(total: Total, state: Public) -> SqlType | None:
+    """Of a total that is the same in every order of the rows: else people's rows would meet now one, now another."""
     argument = total.argument
-    type_ = state.types.get(argument.id) if isinstance(argument, ColumnRef) else argument.type if argument else None
-    if total.function in _SETTLED or (total.function == "own_sum" and type_ is SqlType.INTEGER):
-        return
+    type_ = state.types[argument.id] if isinstance(argument, ColumnRef) else argument.type if argument else None
+    if total.function in _ONE_OF_THE_VALUES:
+        return type_
+    if total.function in _COUNTS or (total.function == "own_sum" and type_ is SqlType.INTEGER):
+        return SqlType.INTEGER
     raise refused(f"{total.function} of public rows, in an order that nothing settles")
 
 
@@ -345,7 +346,8 @@ def _no_total(total: Total, _state: Owned, _by: Ids) -> Range:
 
 _TOTALS: Final = {"sum": _total_sum, "count": _total_count, "count_of": _total_count, "count_distinct": _total_count}
 _EXTREMES: Final = ("own_min", "own_max")
-_SETTLED: Final = ("count", "count_of", "count_distinct", "min", "max", *_EXTREMES)
+_ONE_OF_THE_VALUES: Final = ("min", "max", *_EXTREMES)
+_COUNTS: Final = ("count", "count_of", "count_distinct")
 _PER_UNIT: Final = {**_TOTALS, "own_sum": _own_sum, **dict.fromkeys(_EXTREMES, _own_extreme)}
 """Inside one unit nothing is released yet, and the smallest of its values is a function of them."""
 
@@ -363,7 +365,7 @@ def _across_units(relation: Group, totals: Mapping[int, Total], state: Owned) ->
 
 def _value(total: Total, state: Owned, by: Ids) -> Value:
     """What one unit adds to one group: its rows there, times what a row adds."""
-    counted = total.function in {"count", "count_of", "count_distinct"}
+    counted = total.function in _COUNTS
     range_ = _TOTALS.get(total.function, _no_total)(total, state, by)
     rows = state.rows(by)
     if rows is None:
