@@ -18,7 +18,7 @@ from dpsql.session.charging import require_few_keys
 from dpsql.session.recalling import question_of
 from dpsql.session.terms import Ask
 from dpsql.sql.outcomes import Outcome
-from dpsql.sql.released import Rows, is_complete
+from dpsql.sql.released import Rows, awaits, is_complete
 from dpsql.sql.rewrite import Measuring, Rewritten
 from dpsql.sql.syntax import Purpose
 
@@ -96,11 +96,16 @@ def charged(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
 
 
 def different(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
-    """The plans without twins: the ledger knows the same question at the same price again."""
+    """The plans without twins: the ledger knows the same question at the same price again.
+
+    What awaits an answer says which question of its own statement it awaits, so those of two statements may look alike
+    and become different questions: they are twins where their statements read the same.
+    """
     found: dict[object, Sealed] = {}
     for sealed in plans:
         plan = sealed.plan
-        key = (question_of(plan.recalled), plan.recalled.identity.slots, plan.event, plan.terms.cost)
+        waiting = plan.bounded.query.text if awaits(plan.rewritten) else ""
+        key = (question_of(plan.recalled), plan.recalled.identity.slots, plan.event, plan.terms.cost, waiting)
         found.setdefault(key, sealed)
     return tuple(found.values())
 

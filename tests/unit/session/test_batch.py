@@ -111,3 +111,31 @@ def test_answers_are_there_after_the_block(analyst):
 def test_a_price_is_a_positive_number(analyst, total):
     with pytest.raises(dpsql.BadParameter):
         analyst.plan(total=total)
+
+
+ABOVE = "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FROM people)"
+ABOVE_OLD = "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FROM people WHERE age > 60)"
+
+
+def test_questions_that_await_different_answers_are_no_twins(analyst):
+    """Both count those above \"the answer to the first question of the statement\": four payments of 0.3, not three."""
+    with pytest.raises(dpsql.BudgetExhausted, match=r"cost 1\.2 together"):
+        analyst.run([ABOVE, ABOVE_OLD], total=1.2)
+    assert analyst.budget.spent == 0
+    analyst.run([ABOVE, ABOVE_OLD], total=1)
+    assert analyst.budget.spent == 1
+
+
+def test_questions_that_await_the_same_answer_are_twins(analyst):
+    one, two = analyst.run([ABOVE, ABOVE], total=2)
+    assert one.rows[0][0].value == two.rows[0][0].value
+    assert analyst.budget.spent == 1
+
+
+def test_an_inner_question_that_the_batch_has_asked_before_is_paid_for_once(analyst):
+    """0.5 for the mean, which the second statement finds stored, and 0.5 for its own count."""
+    with analyst.plan(total=1.5) as together:
+        mean = together.sql("SELECT AVG(age) FROM people")
+        above = together.sql(ABOVE, weight=2)
+    assert (mean.answer.cost.epsilon, above.answer.cost.epsilon) == (Fraction(1, 2), Fraction(1, 2))
+    assert analyst.budget.spent == 1
