@@ -122,10 +122,15 @@ def test_11_a_price_above_the_limit_of_the_grant():
     owner.promise(epsilon=5, delta=1e-6)
     owner.defaults(cost_per_query=0.1, max_keys=10)
     ana = owner.grant("ana", budget=5, max_per_query=1)
-    error = refusal("SELECT COUNT(*) FROM t", ana, epsilon=3)
-    assert error.code == "DP202"
-    assert "epsilon=1" in error.fix
-    ana.query("SELECT COUNT(*) FROM t", epsilon=1)
+    in_call = refusal("SELECT COUNT(*) FROM t", ana, epsilon=3)
+    in_text = refusal("SELECT COUNT(*) FROM t COST 3", ana)
+    for error in (in_call, in_text):
+        assert error.code == "DP402"
+        assert error.what == "epsilon = 3 is above your limit of 1 per query"
+        assert "at most 1" in error.fix
+    assert in_text.try_sql == "SELECT COUNT(*) FROM t COST 1"
+    assert ana.query(in_text.try_sql).cost.epsilon == 1
+    assert ana.query("SELECT COUNT(*) FROM t", epsilon=1).cost.epsilon == 1
 
 
 def test_a_rewrite_is_not_shown_where_the_grant_does_not_reach():

@@ -1,6 +1,6 @@
 """A statement means what it says, however it is written: every fixture, in other writings, gets the same verdict.
 
-The seeds are the titles of the fixtures and the numbers of the writings, so that every run tries the same ones.
+The seeds are the titles of the fixtures, so that every run tries the same writings.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import pytest
 
 import dpsql
 from dpsql.plan.record import plan_record
+from dpsql.testing.noiseless import exact_parts
 
 from fixtures import ALL, Fixture
 from hospital import opened, well_behaved
-from writings import ADDING, IN_PLACE, Original, aliased, parenthesized, quoted, recased, renamed, rewritten
-
-WRITINGS = 3
-"""Of each kind, for each fixture."""
+from writings import ADDING, IN_PLACE, Original, Written, aliased, parenthesized, quoted, recased, renamed, rewritten
 
 
 @cache
@@ -26,65 +24,79 @@ def analyst():
     return opened(well_behaved())
 
 
+@cache
+def original(sql: str) -> Original | None:
+    return Original.of(sql)
+
+
+@cache
 def verdict(sql: str):
-    """The price, the plan with every statement for the engine, and which question it is; or the code of the error."""
+    """Of each question the price, the plan with every statement for the engine, and which one it is; or the error.
+
+    A plan that awaits what PRIVATE questions release is compared once that is filled in, as it would be without noise.
+    """
     try:
-        plan = analyst().query(sql).sealed.plan
+        query = analyst().query(sql)
     except dpsql.DpsqlError as error:
-        return error.code
-    record = plan_record(plan, dialect="duckdb")
+        return error
+    parts = exact_parts(query, salt=1) if query.inquiry.inner else query.inquiry.parts
+    return tuple(said(part.sealed.plan) for part in parts)
+
+
+def said(plan):
     identity = plan.recalled.identity
-    return plan.terms.cost, record, identity.frame, identity.slots
+    return plan.terms.cost, plan_record(plan, dialect="duckdb"), identity.frame, identity.slots
 
 
-def place(sql: str):
-    try:
-        analyst().query(sql)
-    except dpsql.DpsqlError as error:
-        return error.at
-    return None
+def same(one, two) -> bool:
+    if isinstance(one, dpsql.DpsqlError) and isinstance(two, dpsql.DpsqlError):
+        return one.code == two.code
+    return one == two
+
+
+def written(fixture: Fixture, *changes) -> Written:
+    return rewritten(original(fixture.sql), changes, random.Random(f"{fixture}"))
 
 
 @pytest.mark.parametrize("fixture", ALL, ids=str)
 def test_another_writing_is_the_same_question(fixture: Fixture):
-    original = Original.of(fixture.sql)
-    if original is None:
+    if original(fixture.sql) is None:
         assert fixture.code in ("DP100", "DP104")
         return
-    said = verdict(fixture.sql)
-    for number in range(WRITINGS):
-        chance = random.Random(f"{fixture}, writing {number}")
-        for changes in (IN_PLACE, ADDING):
-            other = rewritten(original, changes, chance).text
-            assert verdict(other) == said, other
+    expected = verdict(fixture.sql)
+    in_place, adding = written(fixture, *IN_PLACE), written(fixture, *ADDING)
+    assert same(verdict(in_place.text), expected), in_place.text
+    assert same(verdict(adding.text), expected), adding.text
+    if isinstance(expected, dpsql.DpsqlError):
+        assert in_place.token_range(verdict(in_place.text).at) == marked(fixture, expected), in_place.text
 
 
-@pytest.mark.parametrize("fixture", [each for each in ALL if each.code is not None], ids=str)
-def test_the_caret_marks_the_same_words(fixture: Fixture):
-    original = Original.of(fixture.sql)
-    if original is None:
-        return
-    unchanged = rewritten(original, (), random.Random(0))
-    here = tuple((token.start, token.end + 1) for token in original.tokens)
-    expected = type(unchanged)(text=fixture.sql, starts=here).token_range(place(fixture.sql))
-    for number in range(WRITINGS):
-        other = rewritten(original, (recased,), random.Random(f"{fixture}, caret {number}"))
-        assert other.token_range(place(other.text)) == expected, other.text
+def marked(fixture: Fixture, error: dpsql.DpsqlError):
+    """The tokens that the caret stands under."""
+    starts = tuple((token.start, token.end + 1) for token in original(fixture.sql).tokens)
+    return Written(text=fixture.sql, starts=starts).token_range(error.at)
 
 
 @pytest.mark.parametrize("change", [recased, quoted, aliased, renamed, parenthesized], ids=lambda each: each.__name__)
 def test_every_change_changes_many_statements(change):
     """A change that did nothing would prove nothing."""
-    originals = [found for fixture in ALL if (found := Original.of(fixture.sql)) is not None]
-    changed = 0
-    for original in originals:
-        one = rewritten(original, (change,), random.Random(1)).text
-        two = rewritten(original, (), random.Random(1)).text
-        changed += one != two
-    assert changed >= 60
+    readable = [fixture for fixture in ALL[:: len(ALL) // 300] if original(fixture.sql) is not None]
+    assert sum(written(fixture, change).text != written(fixture).text for fixture in readable) >= 30
 
 
-def test_a_statement_that_means_something_else_is_noticed():
-    assert verdict("SELECT COUNT(*) FROM visits") != verdict("SELECT COUNT(*) FROM patients")
-    assert verdict("SELECT SUM(points) FROM visits") != verdict("SELECT SUM(points + 1) FROM visits")
-    assert verdict("SELECT floor FROM wards") != verdict("SELECT id FROM wards")
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM patients"),
+        ("SELECT SUM(points) FROM visits", "SELECT SUM(points + 1) FROM visits"),
+        ("SELECT floor FROM wards", "SELECT id FROM wards"),
+        (
+            "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)",
+            "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits WHERE points > 0)",
+        ),
+    ],
+)
+def test_a_statement_that_means_something_else_is_noticed(one, two):
+    assert isinstance(verdict(one), tuple)
+    assert isinstance(verdict(two), tuple)
+    assert not same(verdict(one), verdict(two))
