@@ -338,8 +338,16 @@ def exists(writer, source):
 
 @production(CONDITIONS, 1)
 def scalar_subquery(writer, source):
-    word = writer.chance.choice(("", "PRIVATE "))
-    return both(f"1 < {word}(SELECT AVG(age) FROM patients)")
+    """A released value; plain SQL has no word PRIVATE. Without it only what is public is a value."""
+    value = writer.chance.choice(
+        (
+            "(SELECT AVG(age) FROM patients)",
+            "(SELECT MAX(id) FROM wards)",
+            "PRIVATE (SELECT AVG(age) FROM patients)",
+            "PRIVATE (SELECT COUNT(*) FROM visits WHERE charge > 500)",
+        )
+    )
+    return Part(ours=f"1 < {value}", plain=f"1 < {value.removeprefix('PRIVATE ')}")
 
 
 # ---- released rows -------------------------------------------------------------------------------------------------
@@ -442,10 +450,14 @@ def rows_of_people(writer):
 def private_step(writer):
     source = writer.table("visits")
     inner = both("SELECT ward_id, COUNT(*) AS n FROM ") + source.text + writer.where(source) + " GROUP BY ward_id"
-    outer = writer.chance.choice(
-        ("SELECT AVG(n) FROM w", "SELECT COUNT(*) FROM visits v JOIN w ON v.ward_id = w.ward_id WHERE w.n > 3")
+    outer, alike = writer.chance.choice(
+        (
+            ("SELECT AVG(n) FROM w", False),  # ours has groups that nobody is in
+            ("SELECT COUNT(*) FROM visits v JOIN w ON v.ward_id = w.ward_id WHERE w.n > 3", True),
+        )
     )
-    return Sentence(text=f"WITH w AS PRIVATE ({inner.ours}) {outer}", plain=None, form="private_step")
+    plain = f"WITH w AS ({inner.plain}) {outer}" if alike else None
+    return Sentence(text=f"WITH w AS PRIVATE ({inner.ours}) {outer}", plain=plain, form="private_step")
 
 
 # ---- all together --------------------------------------------------------------------------------------------------

@@ -86,13 +86,14 @@ def asked(number: int) -> Iterator[tuple[str, Sentence]]:
 
 
 def verdict(one, text):
-    """Price, plan and question; or the whole error. Any other exception goes through."""
+    """Price, plan and identity of each question; or the whole error. Any other exception goes through."""
     try:
-        plan = one.query(text).sealed.plan
+        parts = one.query(text).inquiry.parts
     except dpsql.DpsqlError as error:
         require_useful(error, text)
         return error.code, str(error)
-    return ANSWERED, (plan.terms.cost, plan.steps, plan.recalled.identity)
+    plans = [part.sealed.plan for part in parts]
+    return ANSWERED, [(plan.terms.cost, plan.steps, plan.recalled.identity) for plan in plans]
 
 
 def require_useful(error, text):
