@@ -40,11 +40,20 @@ CASES = {
     ),
     "8 a join not on the person": (
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id", "DP303",
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id AND a.patient_id = b.patient_id",
+    ),
+    "8 one of two conditions": (
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.day = b.day OR a.points < 3", "DP303",
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON (a.day = b.day OR a.points < 3) AND "
+         "a.patient_id = b.patient_id"),
+    ),
+    "8 people who are not equal": (
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id <> b.patient_id", "DP303",
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id",
     ),
     "8 the same in WHERE": (
         "SELECT COUNT(*) FROM patients p, visits v WHERE p.age = v.points", "DP303",
-        "SELECT COUNT(*) FROM patients p, visits v WHERE p.patient_id = v.patient_id",
+        "SELECT COUNT(*) FROM patients p, visits v WHERE p.age = v.points AND p.patient_id = v.patient_id",
     ),
     "10 a misspelt column": (
         "SELECT COUNT(*) FROM visits v WHERE v.dianosis = 'flu'", "DP401",
@@ -65,6 +74,9 @@ CASES = {
     ),
     "an aggregate under another name": (
         "SELECT COUNT_IF(flu) FROM patients", "DP104", "SELECT COUNT(*) FILTER (WHERE flu) FROM patients",
+    ),
+    "the same in BigQuery's spelling": (
+        "SELECT COUNTIF(flu) FROM patients", "DP104", "SELECT COUNT(*) FILTER (WHERE flu) FROM patients",
     ),
     "different values in a sum": ("SELECT SUM(DISTINCT age) FROM patients", "DP104", "SELECT SUM(age) FROM patients"),
     "fractions as groups": (

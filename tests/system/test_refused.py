@@ -127,7 +127,45 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
     ("sql", "told"),
     [
         ("SELECT city FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) t", "RANK() OVER (ORDER BY COUNT"),
-        ("SELECT city, COUNT(*) FROM patients GROUP BY city QUALIFY RANK() OVER () = 1", "RANK() OVER (ORDER BY COUNT"),
+        (
+            "SELECT city, COUNT(*) FROM patients GROUP BY city QUALIFY RANK() OVER () = 1",
+            "FROM PRIVATE (SELECT …, RANK() OVER (ORDER BY COUNT(*) DESC) AS r …) AS t WHERE r <= 3",
+        ),
+        (
+            "SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id",
+            "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM … GROUP BY patient_id) AS t",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM patients",
+            "SELECT n FROM PRIVATE (SELECT COUNT(*) AS n FROM a) AS x UNION ALL SELECT n FROM PRIVATE (",
+        ),
+        (
+            "SELECT city, RANK() OVER (ORDER BY SUM(COUNT(*)) OVER ()) FROM patients GROUP BY city",
+            "FROM PRIVATE (SELECT …)",
+        ),
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id", ": a.patient_id = b.patient_id"),
+        (
+            "SELECT COUNT(*) FROM readings JOIN (SELECT id FROM wards UNION ALL SELECT id FROM wards) w ON steps = id",
+            "or group the public rows by what they are joined on",
+        ),
+        ("SELECT COUNT(*) FROM readings r LEFT JOIN wards w ON r.steps = w.id", "use JOIN … ON"),
+        ("SELECT COUNT(*) FROM visits v RIGHT JOIN patients p USING (patient_id)", "write it as a LEFT JOIN"),
+        (
+            (
+                "SELECT COUNT(*) FROM visits v WHERE points > (SELECT AVG(points) FROM visits WHERE patient_id "
+                "= v.patient_id)"
+            ),
+            "AVG(x) OVER (PARTITION BY person)",
+        ),
+        ("SHOW TABLES", "SELECT * FROM dp.columns"),
+        ("DESCRIBE patients", "SELECT * FROM dp.columns"),
+        ("SET memory_limit = 3", "give it to sql() by itself: SET dp.epsilon = 0.1"),
+        (
+            "SELECT city, COUNT(*) AS n FROM patients GROUP BY city HAVING DP_LOW(n) > 3",
+            "compute with the number itself",
+        ),
+        ("SELECT city, DP_HIGH(COUNT(*)) / 2 FROM patients GROUP BY city", "compute with the number itself"),
+        ("SELECT weight, COUNT(*) FROM patients GROUP BY weight", "CAST(x AS INTEGER) // 10"),
         (
             "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM patients) FROM patients GROUP BY city",
             "SUM(COUNT(*)) OVER ()",
@@ -147,6 +185,51 @@ def test_a_key_is_a_place_in_a_text_of_several_lines():
 )
 def test_the_way_out_is_one_that_exists(sql, told):
     assert told in refusal(sql).fix
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        (
+            "SELECT city FROM PRIVATE (SELECT city, RANK() OVER (ORDER BY COUNT(*)) AS r FROM patients "
+            "GROUP BY 1) t WHERE r < 3"
+        ),
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) AS t",
+        (
+            "SELECT n FROM PRIVATE (SELECT COUNT(*) AS n FROM visits) UNION ALL SELECT n FROM PRIVATE "
+            "(SELECT 1 AS n FROM wards)"
+        ),
+        (
+            "SELECT RANK() OVER (ORDER BY r) FROM PRIVATE (SELECT SUM(COUNT(*)) OVER () AS r FROM patients "
+            "GROUP BY city) t"
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT points, AVG(points) OVER (PARTITION BY patient_id) AS m FROM "
+            "visits) WHERE points > m"
+        ),
+        (
+            "SELECT AVG(points - m) FROM visits JOIN (SELECT patient_id, AVG(points) AS m FROM visits "
+            "GROUP BY 1) USING (patient_id)"
+        ),
+        "SELECT CAST(weight AS INTEGER) // 10, COUNT(*) FROM patients GROUP BY 1",
+        "SELECT * FROM dp.columns",
+    ],
+)
+def test_the_way_out_is_answered_when_it_is_taken(sql):
+    analyst("good").query(sql)
+
+
+@pytest.mark.parametrize("unit", ["patient", "row"])
+def test_people_are_grouped_inside_only_where_there_are_people(unit):
+    table, key = ("visits", "ward_id") if unit == "patient" else ("readings", "site")
+    fix = refusal(f"SELECT COUNT(*) FROM (SELECT {key}, COUNT(*) AS n FROM {table} GROUP BY {key}) t").fix
+    assert ("GROUP BY the patient inside" in fix) == (unit == "patient")
+
+
+@pytest.mark.parametrize("function", ["MEDIAN", "STDDEV"])
+def test_what_does_not_depend_on_the_order_of_rows_is_not_said_to(function):
+    error = refusal(f"SELECT AVG(x) FROM (SELECT patient_id, {function}(charge) AS x FROM visits GROUP BY 1) t")
+    assert (error.code, error.why) == ("DP104", "no rule names it")
 
 
 @pytest.mark.parametrize("public", ["(SELECT id FROM wards LIMIT 1)", "((SELECT id FROM wards))"])

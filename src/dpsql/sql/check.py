@@ -94,7 +94,7 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
         return Hidden(
             f"{doing} {column.name} is not allowed",
             why=f"the owner of the data hides it: each group would be one {query.catalog.policy.person.name}",
-            fix=count_people_instead(column.name, query),
+            fix=count_people_instead(column, query),
             at=use.at,
         )
     others = _groupable(column, query)
@@ -129,10 +129,15 @@ def _groupable(column: Column, query: Resolved) -> list[str]:
     return [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
 
 
-def count_people_instead(column: str, query: Resolved) -> str:
-    """What to ask instead of a row for each person."""
+def count_people_instead(column: Column, query: Resolved) -> str:
+    """What to ask instead of a row for each person; `column` holds the person, or a part of it."""
     person = query.catalog.policy.person.name
-    return f"count people with COUNT(DISTINCT {column}); statistics of each {person}, and of those, have no rule yet"
+    parts = query.catalog.policy.tables[column.origin[0]].person if column.origin else ()
+    names = ", ".join(parts) if len(parts) > 1 else column.name
+    return (
+        f"count {person}s with COUNT(DISTINCT {names}); for statistics of {person}s group by the {person} inside: "
+        f"SELECT AVG(n) FROM (SELECT {names}, COUNT(*) AS n FROM … GROUP BY {names}) AS t"
+    )
 
 
 def one_person_per_row(query: Resolved) -> None:
@@ -142,7 +147,7 @@ def one_person_per_row(query: Resolved) -> None:
             continue
         left, right = meeting.tables
         person = query.catalog.policy.person.name
-        equal = tie_of(query.catalog.policy.tables[left], query.catalog.policy.tables[right])
+        equal = meeting.tie or tie_of(query.catalog.policy.tables[left], query.catalog.policy.tables[right])
         raise TwoPeople(
             f"the join of {left} and {right} can pair one {person} with any number of others",
             why=f"removing one {person} could then change unlimited result rows",
@@ -165,7 +170,8 @@ def rows_protected_alone(query: Resolved) -> None:
                 f"a row of {by_row[0]} is protected by itself and could meet any number of rows here",
                 why="it would count as often as it finds a partner",
                 fix=f"join on equality with a column of {public[0]} whose values are all different; if the engine does "
-                f"not enforce that, the owner says so: unique = true for the column in [table.{public[0]}.columns]"
+                f"not enforce that, the owner says so: unique = true for the column in [table.{public[0]}.columns]; or "
+                "group the public rows by what they are joined on, in a subquery"
                 if public
                 else "ask about the table alone, or protect it by person",
                 at=meeting.at,
@@ -238,6 +244,7 @@ def _require_numbers(aggregate: Aggregate) -> None:
 
 _OTHER_WORDS: Final = {
     "count_if": "COUNT(*)",
+    "countif": "COUNT(*)",
     "approx_count_distinct": "COUNT(DISTINCT {})",
     "fsum": "SUM({})",
     "favg": "AVG({})",
@@ -248,7 +255,7 @@ _OTHER_WORDS: Final = {
 def _in_other_words(aggregate: Aggregate) -> str:
     written = call_text(aggregate.text)
     argument = written.argument or "…"
-    conditions = [argument] if aggregate.function == "count_if" else []
+    conditions = [argument] if aggregate.function in ("count_if", "countif") else []
     conditions += [written.filter] if aggregate.filter is not None else []
     both = " AND ".join(f"({each})" for each in conditions) if len(conditions) > 1 else "".join(conditions)
     return _OTHER_WORDS[aggregate.function].format(argument) + (f" FILTER (WHERE {both})" if both else "")
@@ -281,8 +288,8 @@ def comparable_keys(query: Resolved) -> None:
             raise BadKey(
                 f"{key.text or 'a fractional number'} cannot be a group",
                 why="two numbers that print alike may differ in a hidden digit, and so name a person",
-                fix="group by a whole number: CAST(FLOOR(x / 10) * 10 AS INTEGER), or CAST(ROUND(x * 100) AS INTEGER) "
-                "for two digits",
+                fix="group by a whole number: CAST(x AS INTEGER) // 10 for steps of ten, or CAST(ROUND(x * 100) "
+                "AS INTEGER) for two digits",
                 try_sql=_as_whole_number(key.text, query.text),
                 at=key.at,
             )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from dpsql.errors import BadType
+from dpsql.errors import BadType, NotSupported
 from dpsql.sql.finish import Part
-from dpsql.sql.syntax import Call, Expression, Item, Name
+from dpsql.sql.syntax import At, Call, Expression, Item, Name
 
 PARTS: Final[Mapping[str, Part]] = {
     "dp_low": Part.LOW,
@@ -39,3 +39,23 @@ def shown_part(expression: Expression, items: tuple[Item, ...]) -> tuple[Part | 
         named = (item.expression for item in items if item.alias and item.alias.name == of.parts[0].name)
         of = next(named, of)
     return PARTS[expression.function], of
+
+
+def unsorted(at: At) -> NotSupported:
+    """ORDER BY the end of an interval."""
+    return NotSupported(
+        "rows sorted by the end of an interval",
+        why="no rule names it: intervals are computed after the rows are sorted",
+        fix="sort by the number itself, or sort the answer",
+        at=at,
+    )
+
+
+def inside_expression(at: At) -> NotSupported:
+    """HAVING DP_LOW(n) > 3, or DP_LOW(n) / 2 as a column."""
+    return NotSupported(
+        "the end of an interval inside HAVING or an expression",
+        why="no rule names it: intervals are computed after the rows are chosen, and stand in columns of their own",
+        fix="compare and compute with the number itself, or do it with the answer",
+        at=at,
+    )

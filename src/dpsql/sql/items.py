@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dpsql.catalog.names import folded
 from dpsql.errors import BadName
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over, PrivateValue
+from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over, PrivateValue, Star
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 
@@ -16,6 +17,24 @@ def alias_of(item: Item) -> str:
     if item.alias is not None:
         return item.alias.name
     return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
+
+
+def shown_name(item: Item) -> str:
+    """What the column is called in the answer."""
+    if item.alias is not None:
+        return item.alias.written
+    return item.expression.parts[-1].written if isinstance(item.expression, Name) else item.text
+
+
+def expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
+    """Stars become the columns they stand for."""
+    for item in items:
+        if isinstance(item.expression, Star):
+            yield from (
+                Item(expression=name, text=name.parts[-1].written) for name in scope.star_names(item.expression)
+            )
+        else:
+            yield item
 
 
 def aliased(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Expression:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import TablePolicy
@@ -85,9 +85,14 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     tied = tie(parts, left, right, notes, at)
     require_few_products(scalar, left, right, notes, at)
     if left.private and right.private:
-        rewrite = None if tied or not parts else _on_person(parts[0][1], left, right, notes)
         both = (left.tables[0], right.tables[0])
-        notes.meetings.append(Meeting(equal_owners=bool(tied), tables=both, at=at, on_person=rewrite))
+        written = None if tied else _written_tie(left, right, notes)
+        rewrite = _on_person(parts[0], written, notes) if written and parts else None
+        notes.meetings.append(
+            Meeting(
+                equal_owners=bool(tied), tables=both, at=at, on_person=rewrite, tie=written.text if written else None
+            )
+        )
     return Source(
         relation=_paired(scalar, left, right, tied, notes, at),
         scope=left.scope.using((), right.scope),
@@ -97,15 +102,34 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
     )
 
 
-def _on_person(place: At, left: Source, right: Source, notes: Notes) -> str | None:
-    """The text with the condition at this place replaced by one that makes both rows one person's."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WrittenTie:
+    """What makes both rows one person's, as it may be written here."""
+
+    text: str
+    origins: frozenset[tuple[str, str]]
+
+
+def _written_tie(left: Source, right: Source, notes: Notes) -> _WrittenTie | None:
     tables = notes.catalog.policy.tables
     for equal in (each for a in left.tables for b in right.tables for each in ties(tables[a], tables[b])):
         sides = [(_named(one, left.scope), _named(two, right.scope)) for one, two in sorted(equal)]
-        if place is not None and all(one and two for one, two in sides):
-            condition = " AND ".join(f"{one} = {two}" for one, two in sides)
-            return f"{notes.text[: place[0]]}{condition}{notes.text[place[1] :]}"
+        if all(one and two for one, two in sides):
+            text = " AND ".join(f"{one} = {two}" for one, two in sides)
+            return _WrittenTie(text=text, origins=frozenset(origin for pair in equal for origin in pair))
     return None
+
+
+def _on_person(part: tuple[Scalar, At], tie: _WrittenTie, notes: Notes) -> str | None:
+    """The text with the tie beside this condition; in its place, if it compares people in another way."""
+    scalar, place = part
+    if place is None:
+        return None
+    asked = notes.text[slice(*place)]
+    asked = f"({asked})" if re.search(r"\bOR\b", asked, re.IGNORECASE) else asked
+    people = any(notes.columns[number].origin in tie.origins for number in columns_of(scalar))
+    both = tie.text if people else f"{asked} AND {tie.text}"
+    return f"{notes.text[: place[0]]}{both}{notes.text[place[1] :]}"
 
 
 def _named(origin: tuple[str, str], scope: Scope) -> str | None:
@@ -169,11 +193,18 @@ def _require_owner_kept(item: Joined, left: Source, right: Source) -> None:
             "LEFT JOIN from the table of people keeps the rows of people",
             at=item.at,
         )
-    if left.by_row or right.by_row or (item.kind is JoinKind.RIGHT and item.using):
+    if left.by_row or right.by_row:
         raise NotSupported(
-            f"this {item.kind.value.upper()} JOIN is not available",
+            f"a {item.kind.value.upper()} JOIN of rows that are protected one by one",
             why="no rule names it",
-            fix="use JOIN … ON, or write a RIGHT JOIN with USING as a LEFT JOIN",
+            fix="use JOIN … ON, with a column of a public table whose values are all different",
+            at=item.at,
+        )
+    if item.kind is JoinKind.RIGHT and item.using:
+        raise NotSupported(
+            "RIGHT JOIN with USING is not available",
+            why="no rule names it",
+            fix="write it as a LEFT JOIN, the two tables the other way round; or use ON",
             at=item.at,
         )
 

@@ -97,7 +97,7 @@ def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
         return BadKey(
             f"each group of {name} would be one {query.catalog.policy.person.name}",
             why="a list of groups would be a list of people, and a group of one is no statistic",
-            fix=count_people_instead(name, query),
+            fix=count_people_instead(column, query),
             at=key.at,
         )
     return BadKey(

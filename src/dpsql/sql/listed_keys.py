@@ -10,9 +10,8 @@ from dataclasses import replace
 
 from dpsql.errors import BadType, NotSupported
 from dpsql.sql.expressions import condition
-from dpsql.sql.items import has_aggregate, meant
+from dpsql.sql.items import expanded, has_aggregate, meant
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.outputs import expanded
 from dpsql.sql.scans import Source
 from dpsql.sql.subqueries import filtered
 from dpsql.sql.syntax import Call, Literal, Said, Select

@@ -9,7 +9,7 @@ from dpsql.catalog.names import folded
 from dpsql.errors import TwoPeople
 from dpsql.sql import inner
 from dpsql.sql.notes import Meeting, Notes
-from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Total
+from dpsql.sql.relations import Exists, Filter, Group, Join, Project, Relation, Scan, Total, Union
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, conjuncts
 from dpsql.sql.scans import Ids, Source, all_equal
 from dpsql.sql.syntax import At
@@ -74,6 +74,8 @@ def _scans(relation: Relation) -> list[Scan]:
             return _scans(relation.input)
         case Join():
             return [*_scans(relation.left), *_scans(relation.right)]
+        case Union():
+            return [scan for branch in relation.branches for scan in _scans(branch)]
         case _:
             return []
 

@@ -44,7 +44,9 @@ class Meeting:
     tables: tuple[str, str]
     at: At
     on_person: str | None = None
-    """The query with this join on the person."""
+    """The query with this join on the person too."""
+    tie: str | None = None
+    """What makes both rows one person's, as it may be written here."""
 
 
 def holds_person(column: Column, catalog: Catalog) -> bool:

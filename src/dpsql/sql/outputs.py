@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dpsql.catalog.types import NUMERIC, SqlType
@@ -10,8 +9,8 @@ from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
-from dpsql.sql.interval_columns import shown_part
-from dpsql.sql.items import alias_of, aliased, has_aggregate, inside, meant, require_ordinal
+from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
+from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, inside, meant, require_ordinal, shown_name
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, columns_of, walk
@@ -124,24 +123,6 @@ def _is_grouped(query: Select) -> bool:
     return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
 
 
-def expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
-    """Stars become the columns they stand for."""
-    for item in items:
-        if isinstance(item.expression, Star):
-            yield from (
-                Item(expression=name, text=name.parts[-1].written) for name in scope.star_names(item.expression)
-            )
-        else:
-            yield item
-
-
-def _name(item: Item) -> str:
-    """What the column is called in the answer."""
-    if item.alias is not None:
-        return item.alias.written
-    return item.expression.parts[-1].written if isinstance(item.expression, Name) else item.text
-
-
 @dataclass(slots=True)
 class _Reader:
     """Reads the expressions of one SELECT; collects keys and aggregates as it meets them."""
@@ -177,7 +158,7 @@ class _Reader:
                 fix="ask for it in the outer query",
                 at=item.expression.at,
             )
-        return OutputColumn(name=_name(item), expression=self.released(expression), part=part)
+        return OutputColumn(name=shown_name(item), expression=self.released(expression), part=part)
 
     def _text(self, expression: Expression) -> str:
         return self.notes.text[slice(*expression.at)] if expression.at else ""
@@ -191,6 +172,8 @@ class _Reader:
             scalar = self._row(expression)
             self.notes.use(Role.OUTPUT, scalar, expression.at)
             return scalar
+        if isinstance(expression, Call) and expression.function in PARTS:
+            raise inside_expression(expression.at)
         if isinstance(expression, Call) and expression.over is not None:
             return self._window(expression, expression.over)
         if isinstance(expression, Call) and expression.function in AGGREGATES | RAW_AGGREGATES:
@@ -304,7 +287,7 @@ class _Reader:
             raise NotSupported(
                 "a window function inside a window function",
                 why="no rule names it",
-                fix="use one of them, or compute the inner one from the answer",
+                fix="compute the inner one in FROM PRIVATE (SELECT …), and the outer one from its column",
                 at=call.at,
             )
         arguments = () if star else tuple(map(self.released, call.arguments))
@@ -336,14 +319,14 @@ class _Reader:
             require_ordinal(expression.value, len(columns), expression.at)
             chosen = columns[expression.value - 1]
             if chosen.part is not None:
-                raise _unsorted(expression.at)
+                raise unsorted(expression.at)
             return self._sorted(key, chosen.expression)
         if isinstance(expression, Name) and len(expression.parts) == 1:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:
                 return self._sorted(key, named)
         if shown_part(aliased(expression, self.items, self.scope), self.items)[0] is not None:
-            raise _unsorted(expression.at)
+            raise unsorted(expression.at)
         return self._sorted(key, self.released(aliased(expression, self.items, self.scope)))
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
@@ -371,15 +354,6 @@ def require_no_group_bounds(call: Call | Aggregate) -> None:
             fix="bound each row: CLAMP(x, 0, 100)",
             at=call.per_group.at,
         )
-
-
-def _unsorted(at: At) -> NotSupported:
-    return NotSupported(
-        "rows sorted by the end of an interval",
-        why="no rule names it: intervals are computed after the rows are sorted",
-        fix="sort by the number itself, or sort the answer",
-        at=at,
-    )
 
 
 def _limits(aggregate: Aggregate) -> tuple[object, object] | None:

@@ -118,7 +118,7 @@ def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
     if function not in OWN_AGGREGATES or (aggregate.distinct and function != "count") or len(aggregate.arguments) > 1:
         raise NotSupported(
             f"{name} is not available inside a subquery",
-            why="what is asked inside must not depend on the order of rows",
+            why="no rule names it",
             fix=f"use {', '.join(each.upper() for each in OWN_AGGREGATES)} there, COUNT(DISTINCT x) too",
             at=aggregate.at,
         )

@@ -7,9 +7,9 @@ from dataclasses import replace
 from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import require_boolean
-from dpsql.sql.items import alias_of, aliased, has_aggregate, meant, require_ordinal
+from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.outputs import expanded, outputs_of
+from dpsql.sql.outputs import outputs_of
 from dpsql.sql.people import grouped_by_person
 from dpsql.sql.person_windows import PersonWindows, has_windows
 from dpsql.sql.relations import Column, Filter, Project, Relation
@@ -192,12 +192,13 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
             fix="GROUP BY makes rows different already: leave DISTINCT out, or filter and compute in one more subquery",
             at=query.at,
         )
+    inside = "" if source.by_row else f"or GROUP BY the {person} inside; "
     return NobodyLeft(
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
         fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
-        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); or GROUP BY the {person} inside; or "
-        "write PRIVATE before the inner query: it is then asked first, with noise and a price of its own",
+        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); {inside}or write PRIVATE before the "
+        "inner query: it is then asked first, with noise and a price of its own",
         try_sql=_asked_first(query, notes.text),
         at=query.at,
     )

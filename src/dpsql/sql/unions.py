@@ -49,8 +49,9 @@ def one_question(query: Query) -> Select:
             raise NotSupported(
                 "UNION ALL of several answers is not available",
                 why="each SELECT that aggregates is a question of its own, with noise and a price of its own",
-                fix="ask them one after the other; or put UNION ALL inside, as in SELECT COUNT(*) FROM (SELECT … UNION "
-                "ALL SELECT …) AS t",
+                fix="ask for each of them: SELECT n FROM PRIVATE (SELECT COUNT(*) AS n FROM a) AS x UNION ALL SELECT n "
+                "FROM PRIVATE (SELECT COUNT(*) AS n FROM b) AS y; or put UNION ALL inside, as in SELECT COUNT(*) FROM "
+                "(SELECT … UNION ALL SELECT …) AS t",
                 at=branch.at,
             )
     rows = replace(query, with_=(), order_by=(), limit=None, offset=0)

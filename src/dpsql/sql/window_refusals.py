@@ -46,8 +46,9 @@ def qualified(at: At) -> NotSupported:
     return NotSupported(
         "QUALIFY is not available here",
         why="it filters rows of one person, in a subquery that does not group them",
-        fix="filter released groups with HAVING, or take the first with ORDER BY and LIMIT; a window beside aggregates "
-        "ranks them: RANK() OVER (ORDER BY COUNT(*) DESC). Groups of one person are filtered one SELECT further out",
+        fix="filter released groups with HAVING, or take the first with ORDER BY and LIMIT; by their rank, filter them "
+        "one SELECT further out: SELECT … FROM PRIVATE (SELECT …, RANK() OVER (ORDER BY COUNT(*) DESC) AS r …) AS t "
+        "WHERE r <= 3. So are groups of one person, without PRIVATE",
         at=at,
     )
 

@@ -17,7 +17,7 @@ PUBLIC_AGGREGATES: Final = AGGREGATES | {"min", "max", "median"}
 RAW_AGGREGATES: Final = frozenset(
     {
         "any_value", "approx_count_distinct", "approx_quantile", "arbitrary", "arg_max", "arg_min", "array_agg",
-        "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count_if", "entropy",
+        "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count_if", "countif", "entropy",
         "favg", "first", "fsum", "geomean", "group_concat", "histogram", "kurtosis", "last", "list", "listagg",
         "logical_and", "logical_or", "mad", "max", "max_by", "median", "min", "min_by", "mode", "percentile_cont",
         "percentile_disc", "product", "quantile", "quantile_cont", "quantile_disc", "sem", "skewness",

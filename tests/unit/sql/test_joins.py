@@ -113,7 +113,11 @@ def test_the_ties_of_two_tables():
     [
         (
             "SELECT COUNT(*) FROM people p JOIN visits v ON p.age = v.cost",
-            "join on the patient, without a conversion: people.house = visits.house AND people.number = visits.number",
+            "join on the patient, without a conversion: p.house = v.house AND p.number = v.number",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits v JOIN visits w ON v.cost = w.cost",
+            "join on the patient, without a conversion: v.house = w.house AND v.number = w.number",
         ),
         (
             "SELECT COUNT(*) FROM tests t JOIN people p ON t.visit = p.age",

@@ -17,7 +17,7 @@ NO_RULE: Final = "only what a rule has shown to be safe is answered; nothing rea
 _ROWS = "which rows it keeps depends on other people's rows, so one person could change all of them"
 _OUTSIDE = "it reaches outside the declared tables, where nobody's privacy is accounted for"
 _NOT_A_QUESTION = "it is not a question about the data, and nothing but questions is passed on"
-_TWO_ANSWERS = "one statement is one question: an inner one about people would need noise of its own"
+_TWO_ANSWERS = "an inner question about people needs noise and a price of its own, so it has to be asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ _SUBQUERY = Lesson(
     "A subquery inside an expression",
     _TWO_ANSWERS,
     "write PRIVATE before an inner question that has one number as its answer: it is then asked first, with noise and "
-    "a price of its own. A group is compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER ()",
+    "a price of its own. A group is compared with all of them by a window: COUNT(*) / SUM(COUNT(*)) OVER (); a row "
+    "with others of the same person by a window in a subquery: AVG(x) OVER (PARTITION BY person), or by a join with a "
+    "subquery that groups by the person",
 )
 _SET_OPERATION = Lesson(
     "UNION without ALL, INTERSECT or EXCEPT",
@@ -264,12 +266,24 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
         ]
     },
     **{
-        word: Lesson(word, "it would show exact statistics of private rows", "the policy lists tables and columns")
-        for word in ["SHOW", "DESCRIBE", "DESC", "SUMMARIZE"]
+        word: Lesson(
+            word,
+            "it would show exact statistics of private rows",
+            "SELECT * FROM dp.columns lists tables and columns, for free",
+        )
+        for word in ["DESCRIBE", "DESC", "SUMMARIZE"]
     },
+    "SHOW": Lesson(
+        "SHOW",
+        _NOT_A_QUESTION,
+        "SELECT * FROM dp.columns lists tables and columns, for free; SHOW dp.budget is given to sql(), by itself",
+    ),
     **{
         word: Lesson(
-            word, _NOT_A_QUESTION, "what can be SET are dp.epsilon, dp.confidence, dp.max_cost, dp.noise, dp.mode"
+            word,
+            _NOT_A_QUESTION,
+            "give it to sql() by itself: SET dp.epsilon = 0.1. What can be SET are dp.epsilon, dp.confidence, "
+            "dp.max_cost, dp.noise, dp.mode",
         )
         for word in ["SET", "RESET"]
     },
