@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.model import Catalog, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.errors import Unbounded
 from dpsql.sql.numbered import rows_left
-from dpsql.sql.relations import Exists, Filter, Group, Project, Relation, Scan, Window
+from dpsql.sql.relations import Exists, Filter, Group, Project, Relation, Scan, Window, inputs
 from dpsql.sql.resolve import Resolved
 
 
@@ -23,11 +24,13 @@ def one_row_each(query: Resolved) -> bool:
         relation = relation.input
     if isinstance(relation, Group):  # one row per person, by construction
         return frozenset(relation.by) == frozenset(query.owner)
-    if not isinstance(relation, Scan):
-        return False
-    table = query.catalog.policy.tables[relation.table]
-    unique = {frozenset(map(folded, key)) for key in query.catalog.schema[relation.table].unique}
-    return frozenset(table.person) in unique
+    return isinstance(relation, Scan) and enforced_once(query.catalog.policy.tables[relation.table], query.catalog)
+
+
+def enforced_once(table: TablePolicy, catalog: Catalog) -> bool:
+    """The engine keeps anybody from having two rows in the table."""
+    unique = {frozenset(map(folded, key)) for key in catalog.schema[table.name].unique}
+    return not table.path and frozenset(table.person) in unique
 
 
 def one_row_declared(query: Resolved) -> bool:
@@ -40,23 +43,43 @@ def one_row_declared(query: Resolved) -> bool:
 
 def row_cap(query: Resolved, left: int | None, *, at_most: int | None) -> int:
     """What the policy says; no more than `left`, where so many rows are left of one person, or than is asked for."""
-    declared = [table.rows_that_count(grouped=bool(query.keys)) for table in _private(query)]
-    cap = _largest(query, declared, left, "rows_per_person")
+    cap = _largest(query, lambda table: table.rows_that_count(grouped=bool(query.keys)), left, "rows_per_person")
     return cap if at_most is None else min(cap, at_most)
 
 
 def group_cap(query: Resolved, left: int | None, *, at_most: int | None) -> int:
     """The same for groups."""
-    declared = [1 if table.unique else table.groups_per_person for table in _private(query)]
-    cap = _largest(query, declared, left, "groups_per_person")
+    cap = _largest(query, lambda table: 1 if table.unique else table.groups_per_person, left, "groups_per_person")
     return cap if at_most is None else min(cap, at_most)
 
 
-def _largest(query: Resolved, declared: list[int | None], left: int | None, name: str) -> int:
-    if left is not None and None in declared:
+def _largest(query: Resolved, declared: Callable[[TablePolicy], int | None], left: int | None, name: str) -> int:
+    named = (query.catalog.policy.tables[name] for name in _read_row_by_row(query.relation, len(query.owner)))
+    tables = [table for table in named if not enforced_once(table, query.catalog)]
+    if left is not None and None in map(declared, tables):
         return left
-    caps = [_declared(table, value, name) for table, value in zip(_private(query), declared, strict=True)]
-    return max(caps) if left is None else min(max(caps), left)
+    caps = [_declared(table, declared(table), name) for table in tables]
+    return max(caps, default=1) if left is None else min(max(caps, default=1), left)
+
+
+def _read_row_by_row(relation: Relation, parts: int) -> Iterator[str]:
+    """The tables of which a person may have several rows here. A side that is grouped by the person alone has one.
+
+    `parts` is of how many columns a person is; every group of people's rows has them all.
+    """
+    match relation:
+        case Scan():
+            if relation.private:
+                yield relation.table
+        case Group(totals=()):
+            return  # the way to the person, along the path of a table
+        case Group(by=by) if len(by) == parts:
+            return
+        case Exists():
+            yield from _read_row_by_row(relation.input, parts)
+        case _:
+            for below in inputs(relation):
+                yield from _read_row_by_row(below, parts)
 
 
 def _private(query: Resolved) -> list[TablePolicy]:
