@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from dpsql.accounting.account import Account
 from dpsql.plan.explanation.json import Json, explained_json
 from dpsql.plan.explanation.rules import RULES, Rule
-from dpsql.plan.explanation.several import several_json, several_text
+from dpsql.plan.explanation.several import Before, several_json, several_text
 from dpsql.plan.explanation.text import explained_text
 from dpsql.plan.price import Plan
 
-__all__ = ["RULES", "Explanation", "Rule", "explain"]
+__all__ = ["RULES", "Before", "Explanation", "Rule", "explain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,22 +25,22 @@ class Explanation:
     plan: Plan
     accounts: tuple[Account, ...]
     dialect: str
-    before: tuple[Plan, ...] = ()
-    """The PRIVATE questions of the statement, in the order they are asked."""
+    before: Before | None = None
+    """Where the statement has PRIVATE questions."""
 
     def text(self, ascii: bool = False) -> str:  # noqa: A002  # the word for it
         """For people: at most a hundred columns; with `ascii`, in letters every terminal has."""
-        if self.before:
-            return several_text((*self.before, self.plan), self.accounts, ascii_only=ascii)
+        if self.before is not None:
+            return several_text(self.before, self.plan, self.accounts, ascii_only=ascii)
         return explained_text(self.plan, self.accounts, ascii_only=ascii)
 
     def as_json(self) -> dict[str, Json]:
         """For programs: everything, with exact numbers as text."""
-        if self.before:
-            return several_json((*self.before, self.plan), self.accounts, dialect=self.dialect)
+        if self.before is not None:
+            return several_json(self.before, self.plan, self.accounts, dialect=self.dialect)
         return explained_json(self.plan, self.accounts, dialect=self.dialect)
 
 
-def explain(plan: Plan, *, accounts: Sequence[Account], dialect: str, before: tuple[Plan, ...] = ()) -> Explanation:
+def explain(plan: Plan, *, accounts: Sequence[Account], dialect: str, before: Before | None = None) -> Explanation:
     """The explanation of a plan. Pure: it depends on plan, policy and accounts, and changes none of them."""
     return Explanation(plan=plan, accounts=tuple(accounts), dialect=dialect, before=before)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.plan.expected import expected
-from dpsql.plan.explain import explain
+from dpsql.plan.explain import Before, Explanation, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.digits import shown_amount
@@ -23,12 +23,18 @@ def described(inquiry: Inquiry, *, accounts: Sequence[Account], dialect: str) ->
     purpose = plan.bounded.query.purpose
     if purpose is Purpose.DRY_RUN:
         return _rows(plan, ("what", "value"), tuple(_dry_run(inquiry, accounts)))
-    before = tuple(part.sealed.plan for part in inquiry.inner)
-    explanation = explain(plan, accounts=accounts, dialect=dialect, before=before)
+    explanation = explained(inquiry, accounts=accounts, dialect=dialect)
     if purpose is Purpose.EXPLAIN_JSON:
         whole = json.dumps(explanation.as_json(), indent=2, ensure_ascii=False)
         return _rows(plan, ("explanation",), ((whole,),), is_text=True)
     return _rows(plan, ("explanation",), tuple((line,) for line in explanation.text().splitlines()), is_text=True)
+
+
+def explained(inquiry: Inquiry, *, accounts: Sequence[Account], dialect: str) -> Explanation:
+    """The derivation, with the price that would be charged."""
+    plans = tuple(part.sealed.plan for part in inquiry.inner)
+    before = Before(plans=plans, priced=inquiry.shares, cost=inquiry.cost) if plans else None
+    return explain(inquiry.outer.sealed.plan, accounts=accounts, dialect=dialect, before=before)
 
 
 def _rows(plan: Plan, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...], *, is_text: bool = False) -> Answer:

@@ -12,12 +12,13 @@ from typing import Final
 from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
-from dpsql.plan.explain import Explanation, explain
+from dpsql.plan.explain import Explanation
 from dpsql.plan.seal import Sealed
 from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
+from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
@@ -62,8 +63,7 @@ class Query:
 
     def explain(self) -> Explanation:
         """The derivation, from the very plan that would run."""
-        before = tuple(part.sealed.plan for part in self.inquiry.inner)
-        return explain(self.sealed.plan, accounts=self.place.accounts, dialect=self.place.dialect, before=before)
+        return explained(self.inquiry, accounts=self.place.accounts, dialect=self.place.dialect)
 
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""

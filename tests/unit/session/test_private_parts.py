@@ -11,7 +11,7 @@ import pytest
 import dpsql
 from dpsql.dbapi import connect
 from dpsql.errors import BudgetExhausted, DpsqlError, EngineFailed, NothingStored, NotPermitted, NotSupported, OverLimit
-from dpsql.session import answer
+from dpsql.session import answer, inquiry
 from dpsql.session.noisy import Noisy
 
 ABOVE = "SELECT COUNT(*) FROM visits WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits)"
@@ -276,6 +276,19 @@ def test_explain_has_every_question_and_the_price_of_all():
     assert ":released0" in told["steps"][0]["sql"]
     assert ana.explain(SUMMED).text(ascii=True).isascii()
     assert ana.budget.spent == 0
+
+
+def test_the_price_that_is_told_is_the_one_that_is_charged(monkeypatch):
+    """One rule says which questions are the same: where it changes, the explanation follows."""
+    ana, _ = analyst_of()
+    twice = f"{ABOVE} OR charge < PRIVATE (SELECT AVG(charge) FROM visits) - 20"
+    query = ana.query(twice, epsilon=Fraction(1, 5))
+    told = query.explain().as_json()["together"]
+    assert (told["cost"], told["priced"]) == ("1/5", 2)
+    monkeypatch.setattr(inquiry, "different", tuple)
+    told = query.explain().as_json()["together"]
+    assert (told["cost"], told["priced"]) == ("3/10", 3)
+    assert query.cost.epsilon == Fraction(3, 10)
 
 
 def test_a_batch_pays_for_all_questions_of_all_statements():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
@@ -14,21 +15,34 @@ from dpsql.plan.price import Plan
 from dpsql.plan.wording import amount, counted
 
 
-def several_text(plans: Sequence[Plan], accounts: Sequence[Account], *, ascii_only: bool) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The PRIVATE questions of a statement in the order they are asked, and what is charged for all of it."""
+
+    plans: tuple[Plan, ...]
+    priced: int
+    """How many questions share the price, the statement itself among them; one that is asked twice is one."""
+    cost: Fraction
+    """In ε of the account."""
+
+
+def several_text(before: Before, plan: Plan, accounts: Sequence[Account], *, ascii_only: bool) -> str:
     """What holds for all questions together, then each by itself."""
+    plans = (*before.plans, plan)
     pages = [f"{_title(place, plans)}\n\n" for place in range(len(plans))]
-    texts = [explained_text(plan, paying, ascii_only=ascii_only) for plan, paying in _in_turn(plans, accounts)]
-    head = "\n".join(line for part in _together(plans) for line in textwrap.wrap(part, WIDTH))
+    texts = [explained_text(each, paying, ascii_only=ascii_only) for each, paying in _in_turn(plans, accounts)]
+    head = "\n".join(line for part in _together(before) for line in textwrap.wrap(part, WIDTH))
     return in_letters(head, ascii_only=ascii_only) + "\n\n" + "\n".join(map("".join, zip(pages, texts, strict=True)))
 
 
-def several_json(plans: Sequence[Plan], accounts: Sequence[Account], *, dialect: str) -> dict[str, Json]:
+def several_json(before: Before, plan: Plan, accounts: Sequence[Account], *, dialect: str) -> dict[str, Json]:
     """The explanation of the statement itself, with those of its PRIVATE questions, and what all cost together."""
-    told = [explained_json(plan, paying, dialect=dialect) for plan, paying in _in_turn(plans, accounts)]
+    plans = (*before.plans, plan)
+    told = [explained_json(each, paying, dialect=dialect) for each, paying in _in_turn(plans, accounts)]
     together: dict[str, Json] = {
-        "cost": str(_cost(plans)),
-        "priced": _priced(plans),
-        "text": list(_together(plans)),
+        "cost": str(before.cost),
+        "priced": before.priced,
+        "text": list(_together(before)),
         "rules": {rule: {"title": RULES[rule].title, "page": RULES[rule].path} for rule in ("T6", "T7")},
     }
     return {**told[-1], "private": list(told[:-1]), "together": together}
@@ -42,27 +56,14 @@ def _title(place: int, plans: Sequence[Plan]) -> str:
     return f"PRIVATE QUESTION {place + 1}: {textwrap.shorten(words, WIDTH - 24, placeholder=' …')}"
 
 
-def _different(plans: Sequence[Plan]) -> list[Plan]:
-    """A question that is asked twice is paid for once."""
-    return list({(plan.recalled.identity, plan.event): plan for plan in plans}.values())
-
-
-def _priced(plans: Sequence[Plan]) -> int:
-    return sum(1 for plan in _different(plans) if plan.steps)
-
-
-def _cost(plans: Sequence[Plan]) -> Fraction:
-    return sum((plan.cost for plan in _different(plans)), Fraction(0))
-
-
-def _together(plans: Sequence[Plan]) -> Iterator[str]:
+def _together(before: Before) -> Iterator[str]:
     """The price of the statement, and why it is enough."""
-    priced, cost = _priced(plans), amount(_cost(plans))
+    priced, cost, asked = before.priced, amount(before.cost), counted(len(before.plans) + 1, "question")
     shares = f"{priced} of them read rows of people and have even shares of the price" if priced > 1 else ""
     shares = shares or f"{'one of them reads' if priced else 'none of them reads'} rows of people"
     yield (
-        f"This statement asks {counted(len(plans), 'question')}, one after the other; {shares}. It costs {cost}, and "
-        "all of that must be there before the first is asked."
+        f"This statement asks {asked}, one after the other; {shares}. It costs {cost}, and all of that must be there "
+        "before the first is asked."
     )
     yield (
         "A later question is planned and priced before an earlier one is asked, and reads what was released: that is "
