@@ -59,7 +59,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Literal rows: public keys, or keys released by an earlier step."""
+    """Literal rows: public keys, keys released by an earlier step, or rows released by an earlier question."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -112,8 +112,9 @@ class Join:
 class Total:
     """One aggregate of the engine: `count` (rows), `count_of`, `sum`, `count_distinct`, `min`, `max`, `avg`, ….
 
-    Private rows meet `count`, `sum` of integers and `count_distinct` only. `min` also picks the one row of a public
-    table that a private row may meet; everything else serves queries on public tables.
+    Rows of many people meet `count`, `sum` of integers and `count_distinct` only; rows of one person also `count_of`,
+    `own_sum`, `own_min` and `own_max`. `min` also picks the one row of a public table that a private row may meet;
+    everything else serves queries on public tables.
     """
 
     function: str

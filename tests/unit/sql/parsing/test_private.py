@@ -124,8 +124,10 @@ def test_lists_of_values_stay_refused(word):
         query(f"SELECT COUNT(*) FROM t WHERE {subject}{word} PRIVATE (SELECT y FROM t)")
 
 
-def test_a_subquery_without_the_word_says_so():
-    """Whether it may stand there depends on the tables it reads, which only a later stage knows."""
-    found = query("SELECT COUNT(*) FROM t WHERE x > /* really */ (SELECT AVG(x) FROM t) AND y").where.arguments[0]
-    assert [type(part).__name__ for part in found.arguments] == ["Name", "PrivateValue"]
-    assert not found.arguments[1].said
+@pytest.mark.parametrize(("word", "said"), [("", False), ("PRIVATE ", True)])
+def test_a_value_remembers_whether_the_word_was_said(word, said):
+    """About people it has to be; about public tables nothing is released."""
+    sql = f"SELECT COUNT(*) FROM t WHERE x > /* really */ {word}(SELECT AVG(x) FROM t)"
+    value = query(sql).where.arguments[1]
+    assert value.said is said
+    assert sql[slice(*value.at)] == f"{word}(SELECT AVG(x) FROM t)"
