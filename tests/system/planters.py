@@ -68,8 +68,8 @@ def public_rows_kept(patch):
     """The wrong side of an outer join stays: rows that nobody is in."""
     honest = joins._kept
 
-    def planted(item, pairs, left, right, notes):
-        source = honest(item, pairs, left, right, notes)
+    def planted(pairs, condition, kept, other, notes):
+        source = honest(pairs, condition, kept, other, notes)
         join = source.relation
         return replace(source, relation=replace(join, left=join.right, right=join.left))
 
@@ -79,8 +79,8 @@ def public_rows_kept(patch):
 def owner_of_the_missing_side(patch):
     honest = joins._kept
 
-    def planted(item, pairs, left, right, notes):
-        return replace(honest(item, pairs, left, right, notes), owner=right.owner)
+    def planted(pairs, condition, kept, other, notes):
+        return replace(honest(pairs, condition, kept, other, notes), owner=other.owner)
 
     patch.setattr(joins, "_kept", planted)
 

@@ -41,16 +41,16 @@ def joined(item: Joined, left: Source, right: Source, notes: Notes) -> Source:
     notes.multiplied = True
     scope = left.scope.using(item.using, right.scope)
     parts = _using(item.using, left.scope, right.scope, notes) if item.using else _on(item, scope, notes)
-    source = met(parts, left, right, notes, item.at)
-    source = replace(source, scope=scope)
+    pairs = _pairs(parts, left, right, notes, item.at)
+    source = replace(_side_by_side(pairs, left, right), scope=scope)
     if item.kind is JoinKind.INNER:
         return source
     if item.kind is JoinKind.FULL:
-        return both_kept(item, source, left, right, _condition(source), notes)
+        return both_kept(item, source, left, right, pairs.condition, notes)
     kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
     if other.private and not kept.private:
         return replace(source, kept=_kept_public(item, kept, other, parts))
-    return _kept(item, source, left, right, notes)
+    return _kept(source, pairs.condition, kept, other, notes)
 
 
 def _kept_public(item: Joined, kept: Source, other: Source, parts: Parts) -> Kept:
@@ -78,6 +78,10 @@ _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Source:
     """The pairs of rows for which all parts of a condition are true; without parts, all pairs."""
+    return _side_by_side(_pairs(parts, left, right, notes, at), left, right)
+
+
+def _pairs(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Join:
     for side in (left, right):
         if side.kept is not None:
             raise side.kept.elsewhere("joined again")
@@ -93,8 +97,12 @@ def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Sour
                 equal_owners=bool(tied), tables=both, at=at, on_person=rewrite, tie=written.text if written else None
             )
         )
+    return _paired(scalar, left, right, tied, notes, at)
+
+
+def _side_by_side(pairs: Join, left: Source, right: Source) -> Source:
     return Source(
-        relation=_paired(scalar, left, right, tied, notes, at),
+        relation=pairs,
         scope=left.scope.using((), right.scope),
         private=left.private or right.private,
         owner=left.owner or right.owner,
@@ -156,9 +164,8 @@ def all_parts(parts: list[Scalar]) -> Scalar:
     return parts[0] if len(parts) == 1 else Apply("and", tuple(parts), SqlType.BOOLEAN)
 
 
-def _kept(item: Joined, pairs: Source, left: Source, right: Source, notes: Notes) -> Source:
+def _kept(pairs: Source, met_where: Scalar, kept: Source, other: Source, notes: Notes) -> Source:
     """The pairs, and the rows of one side that have no partner. They belong to whom they belonged to before."""
-    kept, other = (left, right) if item.kind is JoinKind.LEFT else (right, left)
     for column in other.relation.columns:
         known = notes.columns[column.id]
         # NULL where there is no partner: of a private table, the person that is named there is not the owner any more
@@ -168,12 +175,8 @@ def _kept(item: Joined, pairs: Source, left: Source, right: Source, notes: Notes
         tables=tuple(replace(table, columns=_renewed(table.columns, notes)) for table in pairs.scope.tables),
         merged=_renewed(pairs.scope.merged, notes),
     )
-    relation = Join(left=kept.relation, right=other.relation, condition=_condition(pairs), outer=True)
+    relation = Join(left=kept.relation, right=other.relation, condition=met_where, outer=True)
     return replace(pairs, relation=relation, scope=scope, owner=kept.owner)
-
-
-def _condition(pairs: Source) -> Scalar:
-    return pairs.relation.condition if isinstance(pairs.relation, Join) else inner.TRUE
 
 
 def _renewed(columns: tuple[Column, ...], notes: Notes) -> tuple[Column, ...]:

@@ -35,12 +35,14 @@ from dpsql.sql.relations import (
     Project,
     Rank,
     Relation,
+    Scan,
     Total,
+    Union,
     Window,
     over,
 )
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, Windowed, rebuilt
+from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, Windowed, rebuilt, rebuilt_call
 
 Told: TypeAlias = bool | int | float | str | date | datetime | None
 """A cell of an answer, without its margin."""
@@ -195,12 +197,11 @@ class _Filling:
                 return replace(below, order=tuple(map(self.scalar, below.order)))
             case Window():
                 return replace(below, calls=tuple(map(self._call, below.calls)))
-            case _:
+            case Scan() | Listed() | Union():
                 return below
 
     def _call(self, call: Windowed) -> Windowed:
-        filled = rebuilt(call, self.scalar)
-        return filled if isinstance(filled, Windowed) else call
+        return rebuilt_call(call, self.scalar)
 
     def _total(self, total: Total) -> Total:
         return replace(total, argument=self._maybe(total.argument), filter=self._maybe(total.filter))

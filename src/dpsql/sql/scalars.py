@@ -105,14 +105,19 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
         case Apply():
             return replace(scalar, arguments=tuple(map(change, scalar.arguments)))
         case Windowed():
-            return replace(
-                scalar,
-                arguments=tuple(map(change, scalar.arguments)),
-                partition_by=tuple(map(change, scalar.partition_by)),
-                order_by=tuple(replace(key, by=change(key.by)) for key in scalar.order_by),
-            )
+            return rebuilt_call(scalar, change)
         case _:
             return scalar
+
+
+def rebuilt_call(call: Windowed, change: Callable[[Scalar], Scalar]) -> Windowed:
+    """The same window around changed children."""
+    return replace(
+        call,
+        arguments=tuple(map(change, call.arguments)),
+        partition_by=tuple(map(change, call.partition_by)),
+        order_by=tuple(replace(key, by=change(key.by)) for key in call.order_by),
+    )
 
 
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
