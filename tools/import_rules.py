@@ -59,6 +59,7 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
                 "foreign",
                 "grammar",
                 "membership",
+                "nameless",
                 "operators",
                 "reading",
                 "select",

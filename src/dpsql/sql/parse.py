@@ -17,13 +17,14 @@ from dpsql.errors import DpsqlError, NotSupported
 from dpsql.sql.parsing.calls import CALLS
 from dpsql.sql.parsing.grammar import require_well_formed
 from dpsql.sql.parsing.membership import MEMBERSHIPS
+from dpsql.sql.parsing.nameless import nameless
 from dpsql.sql.parsing.operators import OPERATORS
 from dpsql.sql.parsing.private import private_words
 from dpsql.sql.parsing.reading import Reader
 from dpsql.sql.parsing.refusals import misread
 from dpsql.sql.parsing.select import QUERIES, query
 from dpsql.sql.parsing.text import Prepared, prepared, statements
-from dpsql.sql.parsing.tokens import Tokens, nameless, tokens_of
+from dpsql.sql.parsing.tokens import Tokens, tokens_of
 from dpsql.sql.syntax import At, Parsed, Query
 
 __all__ = ["parse", "statements"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpsql.catalog.model import Bounds, KeyKind, PublicKeys, TablePolicy
-from dpsql.plan.explanation.tree import enforced_once, way_to_person
+from dpsql.plan.explanation.tree import way_to_person
 from dpsql.plan.price import Plan, SelectionStep
 from dpsql.plan.slot_words import unit_name
 from dpsql.plan.wording import amount, plural, some, value_text
+from dpsql.sql.caps import enforced_once
 from dpsql.sql.notes import Role
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -36,7 +37,7 @@ def _of_table(table: TablePolicy, plan: Plan) -> Iterator[str]:
         yield f"each row of {table.name} is about somebody else"
         return
     yield _belongs(table, person)
-    if bounded.one_row_each and enforced_once(table, bounded):
+    if bounded.one_row_each and enforced_once(table, bounded.query.catalog):
         yield f"{'+'.join(table.person)} of {table.name} is unique, enforced by the engine"
     elif table.unique:
         yield f"{table.name} has one row per {person}; further ones are not counted"

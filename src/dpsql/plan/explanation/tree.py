@@ -10,7 +10,6 @@ from typing import Final
 
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.catalog.model import Mode, TablePolicy
-from dpsql.catalog.names import folded
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
@@ -20,6 +19,7 @@ from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, St
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
+from dpsql.sql.caps import enforced_once
 from dpsql.sql.relations import (
     AwaitedRows,
     Exists,
@@ -284,7 +284,6 @@ def _counts_in(bounded: Bounded) -> str:
 
 def source(relation: Relation, bounded: Bounded) -> Node:
     """Where the rows come from."""
-    query = bounded.query
     match relation:
         case Scan():
             return Node(text=_scan(relation, bounded), rules=("T1",) if relation.private else ())
@@ -301,8 +300,8 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             )
         case Union():
             return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
-        case Group() if not _reads_people(relation):
-            return Node(text="groups of public rows", children=(source(relation.input, bounded),))
+        case Group():
+            return _grouped(relation, bounded)
         case Exists(input=Exists(among=among)) if among is relation.among:  # one NOT IN, and what NULL means in it
             return source(relation.input, bounded)
         case Exists():
@@ -312,30 +311,29 @@ def source(relation: Relation, bounded: Bounded) -> Node:
             )
         case Window():
             return Node(
-                text=f"look at the rows of each {unit_name(query)} by themselves, in order",
+                text=f"look at the rows of each {unit_name(bounded.query)} by themselves, in order",
                 children=(source(relation.input, bounded),),
             )
-        case Group(totals=()):
-            return Node(text=f"look up the {unit_name(query)} in {', then '.join(_tables(relation.input))}")
-        case Group() if set(relation.by) >= set(query.owner) and query.owner:
-            more = " and key" if len(relation.by) > len(query.owner) else ""
-            return Node(text=f"one row per {unit_name(query)}{more}", children=(source(relation.input, bounded),))
-        case Group():
-            return source(relation.input, bounded)
         case _:
             return Node(text=type(relation).__name__.lower())
 
 
 def _chosen_rows(exists: Exists, bounded: Bounded) -> str:
     what = "leave out the rows that have a partner" if exists.negated else "keep the rows that have a partner"
-    private = any(isinstance(each, Scan) and each.private for each in _below(exists.among))
+    private = _reads_people(exists.among)
     return f"{what} of the same {unit_name(bounded.query)}" if private else f"{what} in public tables"
 
 
-def _below(relation: Relation) -> Iterator[Relation]:
-    yield relation
-    for each in inputs(relation):
-        yield from _below(each)
+def _grouped(group: Group, bounded: Bounded) -> Node:
+    owner, unit = bounded.query.owner, unit_name(bounded.query)
+    if not _reads_people(group):
+        return Node(text="groups of public rows", children=(source(group.input, bounded),))
+    if not group.totals:
+        return Node(text=f"look up the {unit} in {', then '.join(_tables(group.input))}")
+    if owner and set(group.by) >= set(owner):
+        more = " and key" if len(group.by) > len(owner) else ""
+        return Node(text=f"one row per {unit}{more}", children=(source(group.input, bounded),))
+    return source(group.input, bounded)
 
 
 def _rows_of_all(bounded: Bounded) -> str:
@@ -385,16 +383,11 @@ def way_to_person(table: TablePolicy) -> str:
     return " -> ".join([*steps, "+".join(table.person)])
 
 
-def enforced_once(table: TablePolicy, bounded: Bounded) -> bool:
-    """The engine lets no person have two rows; otherwise one is left of each only above the table."""
-    unique = bounded.query.catalog.schema[table.name].unique
-    return not table.path and any(frozenset(map(folded, key)) == frozenset(table.person) for key in unique)
-
-
 def _limits(table: TablePolicy, bounded: Bounded) -> str:
     person = unit_name(bounded.query)
     if bounded.one_row_each:
-        return f"one row per {person}, enforced by the engine" if enforced_once(table, bounded) else "all rows are read"
+        once = enforced_once(table, bounded.query.catalog)
+        return f"one row per {person}, enforced by the engine" if once else "all rows are read"
     if table.unique:
         return f"one row per {person} counts"
     declared = [

@@ -8,7 +8,7 @@ read as a call of one unknown function, and its real name is looked up at its pl
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -71,26 +71,6 @@ SIGNS_READ: Final = frozenset(
         "^@",
     ]
 )
-_SYNTAX_WORDS: Final = frozenset({"CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "GROUP", "MATERIALIZED"})
-"""Words before a parenthesis that the parser must see as they are: they have arguments of their own form."""
-_CALLABLE: Final = frozenset(
-    {
-        TokenType.VAR,
-        TokenType.FIRST,
-        TokenType.FORMAT,
-        TokenType.INDEX,
-        TokenType.INSERT,
-        TokenType.LEFT,
-        TokenType.REPLACE,
-        TokenType.RIGHT,
-        TokenType.ROW,
-        TokenType.TRUNCATE,
-    }
-)
-"""Together with the names of types: what may stand before a parenthesis as the name of a function."""
-_STAR_WORDS: Final = frozenset({"EXCEPT", "EXCLUDE", "RENAME", "REPLACE"})
-_BEFORE_STAR: Final = frozenset({TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.COMMA, TokenType.DOT})
-"""What stands before * where it means all columns: a * REPLACE(b, 'x', 'y') is a product."""
 _PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
 _SET_OPERATIONS: Final = frozenset({TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT})
 _ENDS_OF_LIST: Final = frozenset(
@@ -224,27 +204,6 @@ def tokens_of(prepared: Prepared, *, dialect: str) -> Tokens:
     _require_plain_queries(found, dialect=dialect)
     _require_conditions(found)
     return found
-
-
-def nameless(tokens: Sequence[Token], *, dialect: str) -> list[Token]:
-    """The tokens with one name for all functions; types after AS and :: stay."""
-    types = Dialect.get_or_raise(dialect).parser_class.TYPE_TOKENS - {TokenType.INTERVAL, TokenType.UNION}
-    changed = []
-    for number, token in enumerate(tokens):
-        before = tokens[number - 1].token_type if number else None
-        all_columns = before is TokenType.STAR and number > 1 and tokens[number - 2].token_type in _BEFORE_STAR
-        if (
-            number + 1 < len(tokens)
-            and tokens[number + 1].token_type is TokenType.L_PAREN
-            and (token.token_type in _CALLABLE or token.token_type in types)
-            and token.text.upper() not in _SYNTAX_WORDS
-            and before not in (TokenType.DCOLON, TokenType.ALIAS)
-            and not (all_columns and token.text.upper() in _STAR_WORDS)
-        ):
-            changed.append(Token(TokenType.VAR, "f", token.line, token.col, token.start, token.end))
-        else:
-            changed.append(token)
-    return changed
 
 
 def _tokenized(prepared: Prepared, dialect: str) -> list[Token]:
