@@ -6,6 +6,7 @@ Proof: docs/theorems/account_rule.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -196,6 +197,11 @@ class Account:
         if self.concentrated_branch_open and self.spent.rho is not None and self.rho:
             shares.append(self.spent.rho / self.rho)
         return self.epsilon * min(shares, default=Fraction(1))
+
+
+def remaining(accounts: Iterable[Account]) -> Fraction:
+    """What may still be spent, in ε: a question is paid from all of these accounts, and the smallest rest decides."""
+    return max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in accounts))
 
 
 def _too_large_a_grant(epsilon: Fraction, limit: Fraction) -> BadParameter:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.model import Defaults, Noise
 from dpsql.errors import BudgetExhausted, DpsqlError, NotPermitted, NotSupported
 from dpsql.plan.expected import Certainty, expected
@@ -129,7 +129,7 @@ def cheapest(
     planned: Callable[[Ask, Terms], Part],
 ) -> Ask:
     """What is asked, with the price and the noise that give its margin; refused where no price does."""
-    left = min(account.epsilon - account.spent_epsilon for account in accounts)
+    left = remaining(accounts)
     cap = left if limit is None else min(left, limit)
     wanted = ask.within or Fraction(0)
     fixed = ask.noise or defaults.noise

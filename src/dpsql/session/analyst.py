@@ -86,7 +86,7 @@ class Analyst:
     def _obeyed(self, statement: SettingStatement) -> Answer:
         place = self.place
         defaults = place.catalog.policy.defaults
-        return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, account=place.accounts[-1])
+        return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, accounts=place.accounts)
 
     def new_session(self) -> Analyst:
         """The same analyst with settings of their own: what is SET there holds there."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Self
 
+from dpsql.accounting.account import remaining
 from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
 from dpsql.require import Number, require_epsilon, require_positive
@@ -85,7 +86,7 @@ def _require_payable(queries: Sequence[Query]) -> None:
     short = [account for account in place.accounts if not account.admits(whole)]
     if short:
         price = shown_amount(sum((sealed.plan.cost for sealed in paying), Fraction(0)))
-        left = shown_amount(max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in short)))
+        left = shown_amount(remaining(short))
         raise BudgetExhausted(
             f"the questions cost {price} together, more than {' and '.join(map(account_name, short))} can pay",
             why="a batch that ends in the middle would be paid for in part and told in part; nothing was spent",

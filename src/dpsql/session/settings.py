@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
 from typing import Any, Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.model import Defaults, Grant, Mode, Noise
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.digits import shown_amount
@@ -36,7 +36,7 @@ class Settings:
 
 
 def obeyed(
-    statement: SettingStatement, settings: Settings, *, grant: Grant, defaults: Defaults, account: Account
+    statement: SettingStatement, settings: Settings, *, grant: Grant, defaults: Defaults, accounts: Sequence[Account]
 ) -> Answer:
     """What the statement does, and then the settings it speaks of, as a table."""
     match statement:
@@ -48,9 +48,9 @@ def obeyed(
             names = tuple(SETTINGS) if statement.name is None else (statement.name,)
             settings.change(lambda now: replace(now, **dict.fromkeys(names)))
         case Show(name="budget"):
-            left = max(Fraction(0), account.epsilon - account.spent_epsilon)
-            cells = tuple(map(shown_amount, (account.epsilon, account.spent_epsilon, left)))
-            return _table(("total", "spent", "left"), (cells,))
+            own = accounts[-1]
+            cells = tuple(map(shown_amount, (own.epsilon, own.spent_epsilon, remaining(accounts))))
+            return _table(("total", "spent", "remaining"), (cells,))
     chosen = tuple(SETTINGS) if statement.name is None else (statement.name,)
     return _table(("name", "value", "said_by"), tuple(_row(name, settings.now, defaults) for name in chosen))
 

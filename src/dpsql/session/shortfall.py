@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.errors import BudgetExhausted, DpsqlError
 from dpsql.plan.explanation.promise import account_name
 from dpsql.session.digits import shown_amount
@@ -20,7 +20,7 @@ def said_in_prices(
     short = [account for account in accounts if not _granted(inquiry, (account,))]
     if not short:  # somebody else was faster: the accounts have changed since
         return error
-    left = _rounded_down(min(account.epsilon - account.spent_epsilon for account in accounts))
+    left = _rounded_down(remaining(accounts))
     name = " and ".join(map(account_name, short))
     fits = left > 0 and _fits(left, accounts, at_price)
     return BudgetExhausted(

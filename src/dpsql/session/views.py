@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.capabilities import DUCKDB
 from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, EngineTable, Grant, KeyKind, Policy, TablePolicy
 from dpsql.catalog.names import RESERVED_SCHEMA
@@ -49,12 +49,12 @@ class Standing:
 
 def _budget(standing: Standing) -> list[Cells]:
     own, costs = standing.accounts[-1], [charge.cost for _, charge in standing.charges[-_LAST:]]
-    remaining = max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in standing.accounts))
+    left = remaining(standing.accounts)
     usual = sum(costs, Fraction(0)) / len(costs) if costs else standing.catalog.policy.defaults.cost_per_query
-    more = None if not usual else int(remaining / usual)
+    more = None if not usual else int(left / usual)
     like = "your last ten" if costs else "those the policy prices"
     note = None if more is None else f"about {more} more queries like {like}"
-    return [(standing.grant.to, own.epsilon, own.spent_epsilon, remaining, more, note)]
+    return [(standing.grant.to, own.epsilon, own.spent_epsilon, left, more, note)]
 
 
 def _ledger(standing: Standing) -> list[Cells]:

@@ -142,7 +142,7 @@ def test_settings_are_shown(analyst):
     assert rows(analyst.sql("RESET dp.noise")) == [("dp.noise", None, "nobody")]
     analyst.sql(COUNT, epsilon=0.5, noise="laplace")
     budget = analyst.sql("SHOW dp.budget")
-    assert (budget.columns, rows(budget)) == (("total", "spent", "left"), [("10", "0.5", "9.5")])
+    assert (budget.columns, rows(budget)) == (("total", "spent", "remaining"), [("10", "0.5", "9.5")])
     assert budget.cost.epsilon == 0
     assert budget.release is None
 

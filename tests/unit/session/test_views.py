@@ -65,6 +65,8 @@ def test_what_remains_is_also_limited_by_what_others_left(owner, analyst):
     other = owner.grant("bob", budget=9)
     other.sql(f"{COUNT} COST 8")
     assert rows(analyst, "SELECT total, spent, remaining FROM dp.budget") == [(4.0, 0.0, 2.0)]
+    shown = analyst.sql("SHOW dp.budget")
+    assert (shown.columns, shown.rows) == (("total", "spent", "remaining"), (("4", "0", "2"),))
 
 
 def test_payments_are_ones_own(owner, analyst):
