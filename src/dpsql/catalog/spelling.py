@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -19,6 +20,10 @@ ENGINE_TYPES: Final[Mapping[SqlType, str]] = MappingProxyType(
         SqlType.TIMESTAMP: "TIMESTAMP",
     }
 )
+
+
+PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+"""A folded name that needs no quotes, if it is no word of the language."""
 
 
 def quoted(name: str) -> str:

@@ -17,6 +17,8 @@ from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
 
+COMPUTED: Final = "computed from released numbers, which carry noise: no ± is claimed for what is made of them"
+
 
 class Certainty(Enum):
     """What can be said about an output column before it exists."""

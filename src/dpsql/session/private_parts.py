@@ -11,14 +11,13 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.errors import BudgetExhausted, DpsqlError, NotSupported
-from dpsql.plan.expected import expected
+from dpsql.plan.expected import COMPUTED, expected
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.inquiry import Inquiry, Part, require_few_keys_each
 from dpsql.session.noisy import Noisy
 from dpsql.session.terms import Ask
 from dpsql.sql.released import Told, awaits
 
-_COMPUTED: Final = "computed from released numbers, which carry noise: no ± is claimed for what is made of them"
 _GIVEN: Final = "± takes the released numbers of PRIVATE questions as they are; they carry noise of their own"
 
 
@@ -84,7 +83,7 @@ def saying_what_is_paid(answers: Sequence[Answer]) -> Iterator[None]:
 def with_inner(last: Answer, answers: Sequence[Answer], inquiry: Inquiry) -> Answer:
     """The answer of a statement: its cost is that of all its questions, its notes say what the inner ones are worth."""
     costs = [answer.cost for answer in (*answers, last)]
-    notes = [_GIVEN if inquiry.outer.is_priced else _COMPUTED] if any(part.is_priced for part in inquiry.inner) else []
+    notes = [_GIVEN if inquiry.outer.is_priced else COMPUTED] if any(part.is_priced for part in inquiry.inner) else []
     for number, (part, answer) in enumerate(zip(inquiry.inner, answers, strict=True), start=1):
         notes += _about(number, part, answer)
     return replace(

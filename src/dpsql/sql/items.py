@@ -8,7 +8,7 @@ from dataclasses import replace
 from dpsql.catalog.names import folded
 from dpsql.errors import BadName
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over, PrivateValue, Star
+from dpsql.sql.syntax import At, Call, Expression, Item, Literal, Name, Over, PrivateValue, Select, Star
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 
@@ -73,6 +73,11 @@ def has_aggregate(expression: Expression) -> bool:
     if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
         return True
     return any(map(has_aggregate, (*expression.arguments, *inside(expression.over))))
+
+
+def aggregates(query: Select) -> bool:
+    """Its rows are groups of rows, or one group of all: GROUP BY, HAVING, or an aggregate that is shown."""
+    return bool(query.group_by) or query.having is not None or any(has_aggregate(i.expression) for i in query.items)
 
 
 def has_private_value(expression: Expression) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.spelling import PLAIN_NAME
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql import functions, inner
@@ -68,12 +69,9 @@ def _written(number: int, scope: Scope) -> str | None:
     """A name for the column that needs no quotes."""
     for table in scope.tables:
         for column in table.columns:
-            if column.id == number and _PLAIN.fullmatch(table.alias) and _PLAIN.fullmatch(column.name):
+            if column.id == number and PLAIN_NAME.fullmatch(table.alias) and PLAIN_NAME.fullmatch(column.name):
                 return f"{table.alias}.{column.name}"
     return None
-
-
-_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 
 def met(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> Source:

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dpsql.errors import BadName, InternalError, NotSupported
+from dpsql.errors import InternalError, NotSupported
 from dpsql.sql.relations import AwaitedRows, Column, Numbers
 from dpsql.sql.scalars import AwaitedValue
+from dpsql.sql.scope import named
 from dpsql.sql.syntax import At, Identifier, PrivateValue, Query
 
 
@@ -36,16 +37,7 @@ def awaited_rows(query: Query, names: tuple[Identifier, ...], outcomes: Outcomes
     """The rows of a PRIVATE query: public once they are released, whatever is done with them."""
     outcome = _of(query, outcomes)
     columns = tuple(replace(column, id=numbers.fresh()) for column in outcome.columns)
-    if names and len(names) != len(columns):
-        raise BadName(
-            f"{len(names)} names for {len(columns)} columns",
-            why="each column of a subquery has one name",
-            fix="name all of them, or none",
-            at=names[0].at,
-        )
-    if names:
-        columns = tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))
-    return AwaitedRows(columns=columns, question=outcome.question)
+    return AwaitedRows(columns=named(columns, names), question=outcome.question)
 
 
 def awaited_value(expression: PrivateValue, outcomes: Outcomes) -> AwaitedValue:

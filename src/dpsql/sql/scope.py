@@ -140,3 +140,17 @@ def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
     near = nearest(name, names, alike=0.75)  # a hint may be wrong, a rewrite should not be
     error.meant = near if near is None or near.isidentifier() else quoted(near)
     return error
+
+
+def named(columns: tuple[Column, ...], names: tuple[Identifier, ...]) -> tuple[Column, ...]:
+    """The columns under the names that are given to them, if any are."""
+    if not names:
+        return columns
+    if len(names) != len(columns):
+        raise BadName(
+            f"{len(names)} names for {len(columns)} columns",
+            why="each column of a subquery has one name",
+            fix="name all of them, or none",
+            at=names[0].at,
+        )
+    return tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpsql.errors import BadName, NobodyLeft, NotSupported
+from dpsql.errors import NobodyLeft, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.expressions import require_boolean
-from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, meant, require_ordinal
+from dpsql.sql.items import aggregates, alias_of, aliased, expanded, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import outputs_of
 from dpsql.sql.people import grouped_by_person
@@ -15,7 +15,7 @@ from dpsql.sql.person_windows import PersonWindows, has_windows
 from dpsql.sql.relations import Column, Filter, Project, Relation
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source
-from dpsql.sql.scope import Scope, Table
+from dpsql.sql.scope import Scope, Table, named
 from dpsql.sql.syntax import (
     Expression,
     Identifier,
@@ -26,7 +26,7 @@ from dpsql.sql.syntax import (
     Select,
     Star,
 )
-from dpsql.sql.window_refusals import qualified
+from dpsql.sql.window_refusals import holds_person, qualified
 
 
 def filtered(relation: Relation, scalar: Scalar, notes: Notes) -> Filter:
@@ -80,20 +80,6 @@ def subquery(
     return replace(source, relation=relation, scope=Scope(tables=(table,)))
 
 
-def named(columns: tuple[Column, ...], names: tuple[Identifier, ...]) -> tuple[Column, ...]:
-    """The columns under the names that are given to them, if any are."""
-    if not names:
-        return columns
-    if len(names) != len(columns):
-        raise BadName(
-            f"{len(names)} names for {len(columns)} columns",
-            why="each column of a subquery has one name",
-            fix="name all of them, or none",
-            at=names[0].at,
-        )
-    return tuple(replace(column, name=name.name) for column, name in zip(columns, names, strict=True))
-
-
 def _qualified(query: Select, windows: PersonWindows) -> Source:
     """The rows with all their windows, for which QUALIFY is true."""
     source, notes = windows.source, windows.notes
@@ -122,8 +108,7 @@ def _resolve_sort_key(expression: Expression, items: tuple[Item, ...], columns: 
 
 def regroups(query: Select) -> bool:
     """Its rows are groups of rows."""
-    aggregates = any(has_aggregate(item.expression) for item in query.items)
-    return bool(query.group_by) or query.having is not None or query.distinct or aggregates
+    return query.distinct or aggregates(query)
 
 
 def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[Column], list[tuple[Column, Scalar]]]:
@@ -217,9 +202,5 @@ def _asked_first(query: Select, text: str) -> str | None:
 def _holds_person(by: tuple[Expression, ...], source: Source, notes: Notes) -> bool:
     """True where the whole person of some table is among the columns grouped by."""
     stars = [column for each in by if isinstance(each, Star) for column in source.scope.star(each)]
-    named = [source.scope.column(each) for each in by if isinstance(each, Name)]
-    origins = {column.origin for column in (*stars, *named)}
-    tables = (notes.catalog.policy.tables[name] for name in source.tables)
-    return any(
-        table.person and not table.path and {(table.name, part) for part in table.person} <= origins for table in tables
-    )
+    plain = [source.scope.column(each) for each in by if isinstance(each, Name)]
+    return holds_person({column.origin for column in (*stars, *plain)}, source, notes)

@@ -15,13 +15,13 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql.expressions import row_expression
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.items import alias_of, has_aggregate, require_ordinal
+from dpsql.sql.items import aggregates, alias_of, require_ordinal
 from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Column, Project, Relation, Union
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.scans import Source
-from dpsql.sql.scope import Scope, Table
-from dpsql.sql.subqueries import named, require_all_rows
+from dpsql.sql.scope import Scope, Table, named
+from dpsql.sql.subqueries import require_all_rows
 from dpsql.sql.syntax import At, Derived, Expression, Identifier, Item, Literal, Name, Query, Select, Star, UnionAll
 
 WIDENED: Final = {
@@ -69,7 +69,7 @@ def one_question(query: Query) -> Select:
 def _aggregates(query: Query) -> bool:
     if isinstance(query, UnionAll):
         return any(map(_aggregates, query.branches))
-    return bool(query.group_by) or query.having is not None or any(has_aggregate(i.expression) for i in query.items)
+    return aggregates(query)
 
 
 def _shown(query: Query) -> tuple[Item, ...]:

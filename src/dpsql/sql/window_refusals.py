@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from dpsql.catalog.spelling import quoted
+from dpsql.catalog.spelling import PLAIN_NAME, quoted
 from dpsql.errors import NotSupported, TwoPeople
 from dpsql.sql.items import inside
 from dpsql.sql.notes import Notes
@@ -16,7 +16,6 @@ from dpsql.sql.scans import Source
 from dpsql.sql.syntax import At, Call, Expression, Name
 
 _OVER: Final = re.compile(r"\s*\bOVER\s*\(\s*", re.IGNORECASE)
-_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _PARTITION: Final = re.compile(r"PARTITION\s+BY\s+", re.IGNORECASE)
 
 
@@ -76,7 +75,7 @@ def _names(source: Source, notes: Notes) -> str:
     for table in source.scope.tables:
         held = [column for column in table.columns if notes.is_person(notes.columns[column.id])]
         if holds_person({column.origin for column in held}, source, notes):
-            spelled = [column.name if _PLAIN.fullmatch(column.name) else quoted(column.name) for column in held]
+            spelled = [column.name if PLAIN_NAME.fullmatch(column.name) else quoted(column.name) for column in held]
             return ", ".join(f"{table.alias}.{name}" if several else name for name in spelled)
     return ""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.plan.caveats import caveats
-from dpsql.plan.expected import Certainty, expected
+from dpsql.plan.expected import COMPUTED, Certainty, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import cost, promise
 from dpsql.plan.explanation.rules import RULES
@@ -57,7 +57,7 @@ def in_letters(text: str, *, ascii_only: bool) -> str:
 def _expected(plan: Plan) -> list[str]:
     columns = expected(plan)
     if not plan.steps and reads_released(plan.bounded.query.relation):
-        return ["computed from released numbers, which carry noise: no ± is claimed for what is made of them"]
+        return [COMPUTED]
     if all(column.certainty is Certainty.EXACT for column in columns):
         return ["exact"]
     said = [column for column in columns if column.certainty is not Certainty.KEY]

@@ -12,7 +12,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.sensitivity.grain import Grain, column_grain
 from dpsql.sql import functions
-from dpsql.sql.call_text import call_text
+from dpsql.sql.call_text import call_text, with_argument
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
@@ -132,18 +132,13 @@ def require_room(subject: Subject, slots: Sequence[Slot]) -> None:
 def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
     """The query with these columns inside CLAMP wherever the aggregate is written; where there are none, with its
     whole argument."""
-    several = len(subject.aggregate.arguments) > 1
+    aggregate = subject.aggregate
     if not subject.rewritable:
         return None
-    text = subject.text
-    for begin, end in sorted(subject.aggregate.places, reverse=True):
-        written = call_text(text[begin:end])
-        first, last = (begin + place for place in written.span)
-        limited = _limited(written.argument, columns)
-        if several and limited == f"CLAMP({written.argument}, 0, 1000)":
-            return None
-        text = f"{text[:first]}{limited}{text[last:]}"
-    return text
+    written = [call_text(subject.text[slice(*place)]).argument for place in aggregate.places]
+    if len(aggregate.arguments) > 1 and any(_limited(each, columns) == f"CLAMP({each}, 0, 1000)" for each in written):
+        return None
+    return with_argument(subject.text, aggregate.places, lambda argument: _limited(argument, columns))
 
 
 def _limited(inside: str, columns: tuple[str, ...]) -> str:
