@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dpsql.catalog.model import Catalog
-from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
+from dpsql.sql.words import AGGREGATES, PAIRS, RAW_AGGREGATES
 
 from sentence_parts import BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TYPES, Column, Expressions, Part, both, joined
 from writings import Original
@@ -101,6 +101,8 @@ class Writer:
                     lambda: self._distinct(source),
                 )
             )()
+        elif name in PAIRS:
+            argument = expressions.bounded() + ", " + expressions.bounded()
         else:
             argument = expressions.bounded()
         call = both(f"{name.upper()}(") + argument + ")"
@@ -333,6 +335,8 @@ def in_query(writer, source):
 def exists(writer, source):
     word = writer.chance.choice(("EXISTS", "NOT EXISTS"))
     person = _person_of(writer, source)
+    if person == PERSON and source.text.ours.isidentifier():  # the name alone would be that of the inner table
+        person = f"{source.text.ours}.{PERSON}"
     return both(f"{word} (SELECT 1 FROM beds e WHERE e.{PERSON} = {person})")
 
 

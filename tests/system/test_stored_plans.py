@@ -10,7 +10,7 @@ from dpsql.accounting.triple import triple
 from dpsql.plan.audit import audited
 from dpsql.plan.record import plan_record, read_plan
 from dpsql.sql.emit import engine_text
-from dpsql.testing.noiseless import exact_parts
+from dpsql.testing.noiseless import filled_plans
 
 from fixtures import ACCEPTED, Fixture
 from hospital import opened, well_behaved
@@ -25,8 +25,8 @@ def analyst(mode, relation):
 @pytest.mark.parametrize("mode", ["choose", None])
 @pytest.mark.parametrize("fixture", ACCEPTED, ids=str)
 def test_a_record_gives_back_the_plan_and_its_price(fixture: Fixture, mode, relation):
-    for part in exact_parts(analyst(mode, relation).query(fixture.sql), salt=1):
-        require_read_again(part.sealed.plan)
+    for plan in filled_plans(analyst(mode, relation).query(fixture.sql)):
+        require_read_again(plan)
 
 
 def require_read_again(plan):

@@ -12,7 +12,7 @@ import pytest
 
 import dpsql
 from dpsql.plan.record import plan_record
-from dpsql.testing.noiseless import exact_parts
+from dpsql.testing.noiseless import filled_plans
 
 from fixtures import ALL, Fixture
 from hospital import opened, well_behaved
@@ -39,8 +39,7 @@ def verdict(sql: str):
         query = analyst().query(sql)
     except dpsql.DpsqlError as error:
         return error
-    parts = exact_parts(query, salt=1) if query.inquiry.inner else query.inquiry.parts
-    return tuple(said(part.sealed.plan) for part in parts)
+    return tuple(said(plan) for plan in filled_plans(query))
 
 
 def said(plan):

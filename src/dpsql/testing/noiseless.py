@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpsql.engines.engine import Engine
 from dpsql.engines.engine import Rows as ExactRows
 from dpsql.ledger.ledger import Receipt, ReleasedStep
-from dpsql.plan.price import MeasurementStep
+from dpsql.plan.price import MeasurementStep, Plan
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.analyst import Analyst
@@ -74,13 +74,19 @@ def exact_parts(query: Query, *, salt: int, forced: tuple[ReleasedStep, ...] = (
     refuse_outside_tests()
     place, known, left = query.place, dict[int, Rows](), forced
     for number, part in enumerate(query.inquiry.parts):
-        sealed = completed(part, known, place)
+        sealed = completed(part, known, place) if known else part.sealed
         mine, left = left[: len(sealed.plan.steps)], left[len(sealed.plan.steps) :]
         steps = exact_steps(sealed, place.engine, salt=salt, forced=mine)
         yield ExactPart(sealed=sealed, steps=steps)
         if part is not query.inquiry.outer:
             told_ = exact_answer(sealed, mine or tuple(step.released for step in steps), place.engine, salt=salt)
             known[number] = released_rows(part.outcome, plain_rows(told_))
+
+
+def filled_plans(query: Query) -> Iterator[Plan]:
+    """The plan of every question of a statement. The engine is asked only where a plan awaits a release."""
+    parts = exact_parts(query, salt=0) if query.inquiry.inner else query.inquiry.parts
+    return (part.sealed.plan for part in parts)
 
 
 def exact_answer(sealed: Sealed, steps: tuple[ReleasedStep, ...], engine: Engine, *, salt: int) -> Answer:
@@ -93,9 +99,14 @@ def exact_answer(sealed: Sealed, steps: tuple[ReleasedStep, ...], engine: Engine
 
 def without_noise(analyst: Analyst, sql: str, *, salt: int = 1, epsilon: Fraction | None = None) -> Answer:
     """The answer with all noise at zero and every private key shown. Nothing is charged."""
+    return answered_without_noise(analyst.query(sql, epsilon=epsilon), salt=salt)
+
+
+def answered_without_noise(query: Query, *, salt: int = 1) -> Answer:
+    """The same for a question that is planned already."""
     refuse_outside_tests()
-    *_, last = exact_parts(analyst.query(sql, epsilon=epsilon), salt=salt)
-    return exact_answer(last.sealed, tuple(step.released for step in last.steps), analyst.place.engine, salt=salt)
+    *_, last = exact_parts(query, salt=salt)
+    return exact_answer(last.sealed, tuple(step.released for step in last.steps), query.place.engine, salt=salt)
 
 
 def _scaled_back(released: ReleasedStep, sealed: Sealed) -> ReleasedStep:

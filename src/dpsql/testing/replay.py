@@ -19,6 +19,7 @@ from dpsql.plan.price import MeasurementStep, SelectionStep, Step
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
 from dpsql.session.analyst import Analyst
+from dpsql.session.query import Query
 from dpsql.testing.noiseless import ExactStep, exact_parts
 
 Key = tuple[object, ...]
@@ -36,6 +37,8 @@ class Replay:
     """The steps of all questions of the statement, in their order."""
     steps: tuple[ExactStep, ...]
     """What each of them computed."""
+    query: Query | None = None
+    """The question itself; None where it was refused."""
     failed: bool = False
     """The engine gave up, or returned something else than whole numbers: it did so because of rows (rule 6)."""
 
@@ -55,7 +58,7 @@ def replayed(analyst: Analyst, sql: str, *, salt: int, forced: tuple[ReleasedSte
     except DpsqlError as error:
         return Replay(verdict=str(error), sealed=None, steps=())
     parts = query.inquiry.parts
-    verdict = f"{[part.sealed.price for part in parts]} {query.explain().text()}"
+    verdict = f"{[part.sealed.price for part in parts]}"
     steps: list[ExactStep] = []
     records: list[str] = []
     try:
@@ -63,12 +66,12 @@ def replayed(analyst: Analyst, sql: str, *, salt: int, forced: tuple[ReleasedSte
             records.append(plan_record(part.sealed.plan, dialect=analyst.place.dialect))
             steps += part.steps
     except (DpsqlError, TypeError):  # a later step has no place for a key or a number that is missing
-        return Replay(verdict=verdict, sealed=query.sealed, steps=(), failed=True)
+        return Replay(verdict=verdict, sealed=query.sealed, steps=(), query=query, failed=True)
     verdict = f"{verdict} {records}"
     if any(type(value) is not int for step in steps for row in step.rows for value in row[step.keys :]):
-        return Replay(verdict=verdict, sealed=query.sealed, steps=(), failed=True)
+        return Replay(verdict=verdict, sealed=query.sealed, steps=(), query=query, failed=True)
     planned = tuple(step for part in parts for step in part.sealed.plan.steps)
-    return Replay(verdict=verdict, sealed=query.sealed, planned=planned, steps=tuple(steps))
+    return Replay(verdict=verdict, sealed=query.sealed, planned=planned, steps=tuple(steps), query=query)
 
 
 def excesses(base: Replay, other: Replay) -> Iterator[str]:
