@@ -39,7 +39,7 @@ def chosen_plan(
     if ask.within is None:
         raise NothingStored(
             "nothing stored answers this",
-            why="COST 0 asks for answers that were released before, and this question was never paid for",
+            why="COST 0 asks for answers that were released before, and none of them is this question as it is now",
             fix="leave COST 0 out, or say what it may cost: COST 0.1",
             at=ask.priced_at,
         )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Column, Exists, Join
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
-from dpsql.sql.scans import Source
+from dpsql.sql.scans import Source, require_few_reads
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import Identifier, Joined, Name
 from dpsql.sql.unions import Branch, united
@@ -39,6 +39,7 @@ def both_kept(item: Joined, pairs: Source, left: Source, right: Source, conditio
         notes,
         item.at,
     )
+    require_few_reads(relation, item.at)
     stands = {number: _may_be_missing(column, notes) for number, column in zip(columns, shown, strict=False)}
     merged = dict(zip(shared, shown[len(columns) :], strict=True))
     return replace(pairs, relation=relation, owner=owner, scope=_renumbered(pairs.scope, stands, merged))

@@ -20,7 +20,7 @@ from dpsql.sql.lookups import Pair, equated
 from dpsql.sql.notes import Notes
 from dpsql.sql.relations import Exists
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of
-from dpsql.sql.scans import Source
+from dpsql.sql.scans import Source, require_few_reads
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import Among, Call, Expression, Query, Select
 
@@ -118,6 +118,7 @@ def chosen(membership: Membership, source: Source, others: Source, apart: Parts,
         if others.private:
             scalar = within_one_person(scalar, source, others)
         relation = Exists(input=relation, among=others.relation, condition=scalar, negated=membership.negated)
+    require_few_reads(relation, among.at)
     return replace(source, relation=relation)
 
 

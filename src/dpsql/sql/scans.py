@@ -13,7 +13,7 @@ from dpsql.errors import NotSupported
 from dpsql.sql import functions, inner
 from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.notes import Notes
-from dpsql.sql.relations import Column, Group, Join, Relation, Scan
+from dpsql.sql.relations import Column, Group, Join, Relation, Scan, inputs
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import At
@@ -60,6 +60,8 @@ class Source:
         return self.private and not self.owner
 
 
+MOST_READS: Final = 64
+"""The same, with what is written once and read several times."""
 MOST_SCANS: Final = 16
 """Every table that is joined may multiply the rows, and common tables are read wherever they are named."""
 
@@ -83,12 +85,30 @@ def count_scan(notes: Notes, *, at: At) -> None:
     """One more table is read; refuses when they are too many."""
     notes.scans += 1
     if notes.scans > MOST_SCANS:
-        raise NotSupported(
-            f"the query reads tables more than {MOST_SCANS} times",
-            why="its work would grow without limit",
-            fix="join fewer tables, or name a common table fewer times",
-            at=at,
-        )
+        raise _too_many(MOST_SCANS, at)
+
+
+def require_few_reads(relation: Relation, at: At) -> None:
+    """FULL JOIN and NOT IN write what they are about several times: one inside the other, the text would explode."""
+    if _reads(relation, {}) > MOST_READS:
+        raise _too_many(MOST_READS, at)
+
+
+def _reads(relation: Relation, known: dict[int, int]) -> int:
+    """How often a table stands in the text; what is read twice is counted twice, and looked at once."""
+    if id(relation) not in known:
+        below = inputs(relation)
+        known[id(relation)] = sum(_reads(each, known) for each in below) if below else 1
+    return known[id(relation)]
+
+
+def _too_many(most: int, at: At) -> NotSupported:
+    return NotSupported(
+        f"the query reads tables more than {most} times",
+        why="its work would grow without limit",
+        fix="join fewer tables, or name a common table fewer times; FULL JOIN reads both sides twice, NOT IN three times",
+        at=at,
+    )
 
 
 def _scan(table: TablePolicy, notes: Notes, *, owned: bool) -> tuple[Scan, tuple[Column, ...]]:
