@@ -250,7 +250,8 @@ class Expressions:
             return both(self.chance.choice(usable).name)
         if self.chance.random() < 0.02:
             return Part(ours="NULL", plain=f"CAST(NULL AS {PLAIN_TYPES[wanted]})")
-        return both(self.chance.choice(LITERALS[wanted]))
+        literal = self.chance.choice(LITERALS[wanted])
+        return Part(ours=literal, plain=f"CAST({literal} AS DOUBLE)" if wanted == DOUBLE else literal)
 
     def _applied(self, wanted: str, depth: int) -> Part:
         if OTHER_CALLS and wanted == BOOLEAN and self.chance.random() < 0.05:

@@ -33,8 +33,9 @@ SEED = os.environ.get("DPSQL_SENTENCES_SEED", "1")
 DEEP = os.environ.get("DPSQL_SENTENCES_DEEP") == "1"
 AT_ONCE = 100
 CHUNKS = range(math.ceil(STATEMENTS / AT_ONCE))
-COMPARED, AUDITED, REWRITTEN = (1, 1, 1) if DEEP else (8, 40, 20)
-"""Every so many accepted statements of a chunk are run, and every so many statements written in other words."""
+COMPARED, AUDITED, REWRITTEN, TWICE = (1, 1, 1, 1) if DEEP else (8, 40, 20, 4)
+"""Every so many accepted statements of a chunk are run, and every so many statements are written in other words, and
+asked of a neighbour too: no engine can be touched, so that there is little that could differ."""
 PEOPLE = (41, 43, 44)
 ANSWERED = "answered"
 ENOUGH = 400
@@ -108,9 +109,11 @@ def require_useful(error, text):
 def test_every_statement_has_a_right_outcome(number):
     codes = collections.Counter()
     accepted = []
+    here, neighbour = neighbours()
     for seed, one in asked(number):
-        ours, theirs = (verdict(side, one.text) for side in neighbours())
-        assert ours == theirs, (seed, one.text)
+        ours = verdict(here, one.text)
+        if codes.total() % TWICE == 0:
+            assert verdict(neighbour, one.text) == ours, (seed, one.text)
         codes[ours[0]] += 1
         if codes.total() % REWRITTEN == 0:
             require_the_same_in_other_words(seed, one, ours)
