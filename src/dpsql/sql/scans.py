@@ -106,7 +106,7 @@ def _too_many(most: int, at: At) -> NotSupported:
     return NotSupported(
         f"the query reads tables more than {most} times",
         why="its work would grow without limit",
-        fix="join fewer tables, or name a common table fewer times; FULL JOIN reads both sides twice, NOT IN three times",
+        fix="join fewer tables, or read them fewer times; FULL JOIN reads both sides twice, NOT IN three times",
         at=at,
     )
 
