@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from dpsql.catalog.model import Catalog, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.errors import Unbounded
 from dpsql.sql.numbered import rows_left
-from dpsql.sql.relations import Exists, Filter, Group, Project, Relation, Scan, Window, inputs
+from dpsql.sql.relations import Exists, Filter, Group, Project, Relation, Scan, Union, Window, inputs
 from dpsql.sql.resolve import Resolved
 
 
@@ -54,32 +54,32 @@ def group_cap(query: Resolved, left: int | None, *, at_most: int | None) -> int:
 
 
 def _largest(query: Resolved, declared: Callable[[TablePolicy], int | None], left: int | None, name: str) -> int:
-    named = (query.catalog.policy.tables[name] for name in _read_row_by_row(query.relation, len(query.owner)))
-    tables = [table for table in named if not enforced_once(table, query.catalog)]
-    if left is not None and None in map(declared, tables):
-        return left
-    caps = [_declared(table, declared(table), name) for table in tables]
-    return max(caps, default=1) if left is None else min(max(caps, default=1), left)
+    def of_table(table: TablePolicy) -> int:
+        value = declared(table)
+        return left if value is None and left is not None else _declared(table, value, name)
+
+    cap = max(1, _cap(query.relation, query, of_table))
+    return cap if left is None else min(cap, left)
 
 
-def _read_row_by_row(relation: Relation, parts: int) -> Iterator[str]:
-    """The tables of which a person may have several rows here. A side that is grouped by the person alone has one.
-
-    `parts` is of how many columns a person is; every group of people's rows has them all.
-    """
+def _cap(relation: Relation, query: Resolved, of_table: Callable[[TablePolicy], int]) -> int:
+    """The largest of the values of its tables. A side that is grouped by the person alone has one row of each;
+    such parts of a union add up."""
     match relation:
         case Scan():
-            if relation.private:
-                yield relation.table
+            table = query.catalog.policy.tables[relation.table]
+            return 0 if not relation.private else 1 if enforced_once(table, query.catalog) else of_table(table)
         case Group(totals=()):
-            return  # the way to the person, along the path of a table
-        case Group(by=by) if len(by) == parts:
-            return
+            return 0  # the way to the person, along the path of a table
+        case Group(by=by) if len(by) == len(query.owner):  # groups of people's rows are by the whole person
+            return 1
         case Exists():
-            yield from _read_row_by_row(relation.input, parts)
+            return _cap(relation.input, query, of_table)
+        case Union():
+            caps = [_cap(each, query, of_table) for each in relation.branches]
+            return max(caps.count(1), *caps)
         case _:
-            for below in inputs(relation):
-                yield from _read_row_by_row(below, parts)
+            return max((_cap(below, query, of_table) for below in inputs(relation)), default=0)
 
 
 def _private(query: Resolved) -> list[TablePolicy]:

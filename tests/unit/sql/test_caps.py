@@ -20,6 +20,9 @@ SEVERAL = "(SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person, ward
         (f"visits v JOIN {ONE} t ON v.person = t.person", 6),
         (f"{ONE} t JOIN visits v ON v.person = t.person", 6),
         ("(SELECT person FROM visits UNION ALL SELECT person FROM people) t", 6),
+        (f"(SELECT person FROM {ONE} a UNION ALL SELECT person FROM {ONE} b) t", 2),
+        (f"(SELECT person FROM {ONE} a UNION ALL SELECT person FROM people) t", 2),
+        (f"visits v JOIN ({' UNION ALL '.join(['SELECT id FROM wards'] * 8)}) w ON v.ward = w.id", 6),
         ("people p WHERE person IN (SELECT person FROM visits)", 1),
     ],
 )
