@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.session.noisy import Noisy
+from dpsql.sql.parse import parse
 from dpsql.testing.noiseless import without_noise
 
 from hospital import opened, well_behaved
@@ -56,7 +57,7 @@ def test_every_question_has_its_statement():
 def test_the_answer_is_that_of_plain_sql(sql):
     ours = [tuple(map(cell, row)) for row in without_noise(analyst(), sql)]
     theirs = [tuple(map(cell, row)) for row in plain().execute(sql.replace("PRIVATE ", "")).fetchall()]
-    if "ORDER BY" not in sql:
+    if not parse(sql, dialect="duckdb").query.order_by:
         assert len(theirs) == 1
     assert len(ours) == len(theirs), (ours, theirs)
     for mine, other in zip(ours, theirs, strict=True):

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from dpsql.session.noisy import Noisy
+from dpsql.sql.parse import parse
 from dpsql.testing.noiseless import answered_without_noise
 
 from fixtures import ACCEPTED, Fixture
@@ -61,7 +62,8 @@ def steps(query):
 
 def require_same(fixture, answer, theirs):
     ours = [cells(row) for row in answer]
-    if "ORDER BY" not in fixture.sql.upper() or "OVER" in fixture.sql.upper():
+    is_ordered = parse(fixture.sql, dialect="duckdb").query.order_by  # an inner ORDER BY says nothing of these rows
+    if not is_ordered or "OVER" in fixture.sql.upper():
         ours, theirs = sorted(ours, key=order), sorted(theirs, key=order)
     assert len(ours) == len(theirs), (ours, theirs)
     for our, their in zip(ours, theirs, strict=True):
