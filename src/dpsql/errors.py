@@ -23,6 +23,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 ├── BudgetExhausted   DP201     the account cannot pay
 ├── OverLimit         DP202     the price is above the limit set for this query
 ├── NothingStored     DP203     only stored answers were asked for, and none answers this
+├── FrozenLedger      DP204     the owner lets nobody ask for now
 ├── EngineFailed      DP601     the engine did not finish; details would tell about rows
 ├── NoSource          DP602     the source cannot be opened
 ├── LedgerBroken      DP901     the ledger cannot be trusted or written
@@ -183,6 +184,10 @@ class OverLimit(DpsqlError):
 
 class NothingStored(DpsqlError):
     code = "DP203"
+
+
+class FrozenLedger(DpsqlError):
+    code = "DP204"
 
 
 class EngineFailed(DpsqlError):

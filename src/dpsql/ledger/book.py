@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
+from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import laws
+from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json
-from dpsql.ledger.ledger import Charge, Ownership, Question, Receipt, Release, ReleasedStep
-from dpsql.ledger.page import Page
+from dpsql.ledger.ledger import (
+    NO_CONDITIONS,
+    Charge,
+    Conditions,
+    Head,
+    Ownership,
+    Question,
+    Receipt,
+    Release,
+    ReleasedStep,
+    User,
+)
+from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.replay import replayed, totals_broken
+from dpsql.privacy.events import PlannedBatch
 
 
 def closed() -> LedgerBroken:
@@ -42,33 +56,111 @@ class BookLedger(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
+    # What the owner says
+
     def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction) -> None:
         account = Account.opened(epsilon=epsilon, delta=delta, delta_prime=delta_prime)
         with self.writing() as page:
-            laws.promise(page, account)
+            promises.promise(page, account)
+
+    def renew(self) -> int:
+        with self.writing() as page:
+            return promises.renew(page)
+
+    def close_promise(self, reason: str) -> None:
+        with self.writing() as page:
+            promises.close(page, reason)
+
+    def promises(self) -> tuple[tuple[Account, int], ...]:
+        with self.reading() as page:
+            return promises.promises(page)
+
+    def write_off(self, lost: Head) -> None:
+        with self.writing() as page:
+            promises.write_off(page, lost)
 
     def own(self, ownership: Ownership) -> None:
         with self.writing() as page:
-            laws.own(page, ownership)
+            owners.own(page, ownership)
+
+    def grant(self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS) -> None:
+        with self.writing() as page:
+            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions)
+
+    def revoke(self, analyst: str) -> None:
+        with self.writing() as page:
+            grants.revoke(page, analyst)
+
+    def freeze(self, reason: str) -> None:
+        with self.writing() as page:
+            grants.freeze(page, reason)
+
+    def unfreeze(self, reason: str) -> None:
+        with self.writing() as page:
+            grants.unfreeze(page, reason)
 
     def data_version(self, label: str | None = None) -> str:
         with self.reading() if label is None else self.writing() as page:
-            return laws.data_version(page, label)
+            return sayings.data_version(page, label)
 
-    def grant(self, analyst: str, *, epsilon: Fraction) -> None:
+    def adopt(self, digest: str, text: str) -> None:
         with self.writing() as page:
-            laws.grant(page, analyst, epsilon=epsilon)
+            sayings.adopt(page, digest, text)
+
+    def issue(self, user: User, digest: bytes) -> None:
+        with self.writing() as page:
+            sayings.issue(page, user, digest)
+
+    def withdraw(self, name: str) -> None:
+        with self.writing() as page:
+            sayings.withdraw(page, name)
+
+    # What holds now
 
     def account(self, analyst: str | None = None) -> Account:
         with self.reading() as page:
-            return laws.account(page, analyst)
+            return promises.account(page, analyst)
+
+    def frozen(self) -> str | None:
+        with self.reading() as page:
+            return grants.frozen(page)
+
+    def holder_of(self, digest: bytes) -> User | None:
+        with self.reading() as page:
+            return sayings.holder_of(page, digest)
+
+    def users(self) -> tuple[User, ...]:
+        with self.reading() as page:
+            return sayings.users(page)
+
+    def head(self) -> Head:
+        with self.reading() as page:
+            number, link = page.head()
+            source = page.account(SOURCE)
+            return Head(number=number, hash=link, spent=FREE if source is None else source.spent)
+
+    # What analysts ask
+
+    def refuse(self, analyst: str, *, code: str, sql: str) -> None:
+        with self.writing() as page:
+            sayings.refuse(page, analyst, code=code, sql=sql)
 
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
         with self.writing() as page:
             if under is not None:
-                laws.require_owned(page, under)
+                owners.require_owned(page, under)
             return laws.charge(page, charge)
+
+    def charge_together(
+        self, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
+    ) -> tuple[Receipt, ...]:
+        for charge in charges:
+            charge_to_json(charge)
+        with self.writing() as page:
+            if under is not None:
+                owners.require_owned(page, under)
+            return batches.charge_together(page, charges, event=event, cost=cost)
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:

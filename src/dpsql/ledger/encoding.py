@@ -243,8 +243,8 @@ def question_digest(question: Question) -> bytes:
 
 
 def charge_to_json(charge: Charge) -> dict[str, Json]:
-    """A request to pay, whole."""
-    return {
+    """A request to pay, whole. What is not said is not written: so older ledgers read the same."""
+    found: dict[str, Json] = {
         "analyst": _text(charge.analyst),
         "question": question_to_json(charge.question),
         "event": event_to_json(charge.event),
@@ -253,6 +253,8 @@ def charge_to_json(charge: Charge) -> dict[str, Json]:
         "sql": _text(charge.sql),
         "record": _text(charge.record),
     }
+    said: dict[str, Json] = {"payer": charge.payer, "upon": charge.upon, "batch": charge.batch}
+    return found | {name: value for name, value in said.items() if value is not None}
 
 
 def charge_from_json(value: Mapping[str, Any]) -> Charge:
@@ -266,16 +268,20 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
             steps=_whole(value["steps"]),
             sql=_text(value["sql"]),
             record=_text(value["record"]),
+            payer=None if "payer" not in value else _text(value["payer"]),
+            upon=None if "upon" not in value else _whole(value["upon"]),
+            batch=None if "batch" not in value else _whole(value["batch"]),
         )
 
 
 def charge_digest(charge: Charge) -> bytes:
-    """32 bytes, equal where a receipt for one may be continued for the other: all but the text of the question."""
+    """32 bytes, equal where a receipt for one may be continued for the other: all but the text of the question, and
+    the batch it was paid in."""
     asked = charge_to_json(charge)
-    return hashlib.sha256(json_bytes({name: asked[name] for name in _SAME_CHARGE})).digest()
+    return hashlib.sha256(json_bytes({name: asked[name] for name in asked if name not in _NOT_SAME})).digest()
 
 
-_SAME_CHARGE: Final = ("analyst", "question", "event", "cost", "steps", "record")
+_NOT_SAME: Final = ("sql", "batch")
 
 
 def _text(value: Any) -> str:

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import fields
+from datetime import date
+from typing import Any, Final, TypeVar
 
 from dpsql.ledger import encoding
-from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored, Versioned
-from dpsql.ledger.ledger import Charge, Ownership
+from dpsql.ledger.facts import (
+    Adopted,
+    Batched,
+    Closed,
+    Fact,
+    Frozen,
+    Granted,
+    Issued,
+    Opened,
+    Promised,
+    Refused,
+    Renewed,
+    Retried,
+    Revoked,
+    Stored,
+    Unfrozen,
+    Versioned,
+    Withdrawn,
+    WrittenOff,
+)
+from dpsql.ledger.ledger import Charge, Conditions, Ownership, Role, User
+from dpsql.privacy.events import PlannedBatch
+
+F = TypeVar("F", bound=Fact)
 
 SCHEMA: Final = 1
 """The version of words, payloads and tables. A ledger with a higher one was written by a later dpsql."""
@@ -32,11 +56,29 @@ def fact_from_entry(kind: str, payload: bytes) -> Fact:
     try:
         fact = read(payload)
         same = isinstance(fact, Stored) or fact_to_entry(fact) == (kind, payload)  # steps are compared by their reader
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise encoding.unreadable() from None
     if not same:
         raise encoding.unreadable()
     return fact
+
+
+def _plain_bytes(fact: Fact) -> bytes:
+    """A fact of texts and whole numbers."""
+    return encoding.json_bytes({field.name: getattr(fact, field.name) for field in fields(fact)})
+
+
+def _plain(kind: type[F]) -> Callable[[bytes], F]:
+    """The reader of what `_plain_bytes` wrote."""
+    types = {field.name: field.type for field in fields(kind)}
+
+    def read(payload: bytes) -> F:
+        value = encoding.json_value(payload)
+        if {name: type(part).__name__ for name, part in value.items()} != types:
+            raise encoding.unreadable()
+        return kind(**value)
+
+    return read
 
 
 def _opened(payload: bytes) -> Opened:
@@ -57,21 +99,85 @@ def _pair(said: list[str]) -> tuple[str, str]:
     return table, way
 
 
-def _versioned(payload: bytes) -> Versioned:
-    return Versioned(label=encoding.json_value(payload)["label"])
+def _granted_bytes(fact: Granted) -> bytes:
+    """What is not said is not written: so older ledgers read the same."""
+    conditions = fact.conditions
+    cap, expires = conditions.max_per_query, conditions.expires
+    said: dict[str, encoding.Json] = {
+        "max_per_query": None if cap is None else encoding.fraction_to_text(cap),
+        "tables": None if conditions.tables is None else list(conditions.tables),
+        "expires": None if expires is None else expires.isoformat(),
+        "members": list(conditions.members) or None,
+        "sees_releases": conditions.sees_releases or None,
+    }
+    found: dict[str, encoding.Json] = {"analyst": fact.analyst, "epsilon": encoding.fraction_to_text(fact.epsilon)}
+    return encoding.json_bytes(found | {name: value for name, value in said.items() if value is not None})
 
 
 def _granted(payload: bytes) -> Granted:
     value = encoding.json_value(payload)
-    return Granted(analyst=value["analyst"], epsilon=encoding.fraction_from_text(value["epsilon"]))
+    cap, tables, expires = (value.get(name) for name in ("max_per_query", "tables", "expires"))
+    return Granted(
+        analyst=value["analyst"],
+        epsilon=encoding.fraction_from_text(value["epsilon"]),
+        conditions=Conditions(
+            max_per_query=None if cap is None else encoding.fraction_from_text(cap),
+            tables=None if tables is None else tuple(tables),
+            expires=None if expires is None else date.fromisoformat(expires),
+            members=tuple(value.get("members", ())),
+            sees_releases=value.get("sees_releases", False),
+        ),
+    )
+
+
+def _issued_bytes(fact: Issued) -> bytes:
+    user = fact.user
+    return encoding.json_bytes({"name": user.name, "role": user.role.value, "digest": fact.digest.hex()})
+
+
+def _issued(payload: bytes) -> Issued:
+    value = encoding.json_value(payload)
+    user = User(name=value["name"], role=Role(value["role"]))
+    return Issued(user=user, digest=bytes.fromhex(value["digest"]))
+
+
+def _written_off_bytes(fact: WrittenOff) -> bytes:
+    return encoding.json_bytes({"number": fact.number, "spent": encoding.triple_to_json(fact.spent)})
+
+
+def _written_off(payload: bytes) -> WrittenOff:
+    value = encoding.json_value(payload)
+    return WrittenOff(number=value["number"], spent=encoding.triple_from_json(value["spent"]))
+
+
+def _batched_bytes(fact: Batched) -> bytes:
+    return encoding.json_bytes(
+        {
+            "analyst": fact.analyst,
+            "payer": fact.payer,
+            "event": encoding.event_to_json(fact.event),
+            "cost": encoding.fraction_to_text(fact.cost),
+            "digest": fact.digest,
+        }
+    )
+
+
+def _batched(payload: bytes) -> Batched:
+    value = encoding.json_value(payload)
+    event = encoding.event_from_json(value["event"])
+    if not isinstance(event, PlannedBatch):
+        raise encoding.unreadable()
+    return Batched(
+        analyst=value["analyst"],
+        payer=value["payer"],
+        event=event,
+        cost=encoding.fraction_from_text(value["cost"]),
+        digest=value["digest"],
+    )
 
 
 def _charged(payload: bytes) -> Charge:
     return encoding.charge_from_json(encoding.json_value(payload))
-
-
-def _retried(payload: bytes) -> Retried:
-    return Retried(receipt=encoding.json_value(payload)["receipt"])
 
 
 def _stored(payload: bytes) -> Stored:
@@ -92,29 +198,43 @@ def _stored_bytes(fact: Stored) -> bytes:
     return _line(fact.receipt, fact.step) + b"\n" + encoding.released_to_bytes(fact.released)
 
 
+def _ownership_bytes(fact: Ownership) -> bytes:
+    return encoding.json_bytes({"relation": fact.relation, "tables": [list(said) for said in fact.tables]})
+
+
+_PLAIN: Final[Mapping[str, type]] = {
+    "version": Versioned,
+    "revoke": Revoked,
+    "renew": Renewed,
+    "close": Closed,
+    "freeze": Frozen,
+    "unfreeze": Unfrozen,
+    "policy": Adopted,
+    "refuse": Refused,
+    "withdraw": Withdrawn,
+    "retry": Retried,
+}
 _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Opened: ("opened", lambda fact: encoding.json_bytes({"id": fact.id, "schema": SCHEMA})),
     Promised: ("promise", lambda fact: encoding.json_bytes(encoding.account_to_json(fact.account))),
-    Ownership: (
-        "owners",
-        lambda fact: encoding.json_bytes({"relation": fact.relation, "tables": [list(said) for said in fact.tables]}),
-    ),
-    Versioned: ("version", lambda fact: encoding.json_bytes({"label": fact.label})),
-    Granted: (
-        "grant",
-        lambda fact: encoding.json_bytes({"analyst": fact.analyst, "epsilon": encoding.fraction_to_text(fact.epsilon)}),
-    ),
+    Ownership: ("owners", _ownership_bytes),
+    Granted: ("grant", _granted_bytes),
+    Issued: ("issue", _issued_bytes),
+    WrittenOff: ("write_off", _written_off_bytes),
+    Batched: ("batch", _batched_bytes),
     Charge: ("charge", lambda fact: encoding.json_bytes(encoding.charge_to_json(fact))),
-    Retried: ("retry", lambda fact: encoding.json_bytes({"receipt": fact.receipt})),
     Stored: ("step", _stored_bytes),
+    **{kind: (word, _plain_bytes) for word, kind in _PLAIN.items()},
 }
 _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "opened": _opened,
     "promise": _promised,
     "owners": _ownership,
-    "version": _versioned,
     "grant": _granted,
+    "issue": _issued,
+    "write_off": _written_off,
+    "batch": _batched,
     "charge": _charged,
-    "retry": _retried,
     "step": _stored,
+    **{word: _plain(kind) for word, kind in _PLAIN.items()},
 }

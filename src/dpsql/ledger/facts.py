@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
 from dpsql.accounting.account import Account
-from dpsql.ledger.ledger import Charge, Ownership, ReleasedStep
+from dpsql.accounting.triple import Triple
+from dpsql.ledger.ledger import Charge, Conditions, Ownership, ReleasedStep, User
+from dpsql.privacy.events import PlannedBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +28,104 @@ class Promised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """The budget of an analyst from here on. Spending goes on where it was."""
+    """The budget of an analyst, or of a group, from here on. Spending goes on where it was."""
 
     analyst: str
     epsilon: Fraction
+    conditions: Conditions = field(default_factory=Conditions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revoked:
+    """Nothing is paid from this grant any more."""
+
+    analyst: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """A new period of the promise: accounts start again from nothing, and people are promised one ε more."""
+
+    period: int
+    """From 2 on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The promise has ended, and every grant with it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """Nothing is told from here on."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfrozen:
+    """Questions are answered again."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """The declarations of the owner from here on."""
+
+    digest: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A question that was not answered. It reads no rows, and costs nothing."""
+
+    analyst: str
+    code: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """Somebody was given a token; the token itself is kept nowhere."""
+
+    user: User
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """Whoever has this name has no token any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenOff:
+    """Charges were lost. The source has spent at least this, up to the entry of this number."""
+
+    number: int
+    spent: Triple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batched:
+    """One price for the questions of the next entries, which were planned together."""
+
+    analyst: str
+    payer: str | None
+    event: PlannedBatch
+    cost: Fraction
+    digest: str
+    """Of its questions: a batch of the same digest is continued, not paid again."""
+
+    @property
+    def holder(self) -> str:
+        """Whose account pays."""
+        return self.analyst if self.payer is None else self.payer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,4 +151,24 @@ class Stored:
     released: ReleasedStep
 
 
-Fact: TypeAlias = Opened | Promised | Ownership | Versioned | Granted | Charge | Retried | Stored
+Fact: TypeAlias = (
+    Opened
+    | Promised
+    | Ownership
+    | Versioned
+    | Granted
+    | Revoked
+    | Renewed
+    | Closed
+    | Frozen
+    | Unfrozen
+    | Adopted
+    | Refused
+    | Issued
+    | Withdrawn
+    | WrittenOff
+    | Batched
+    | Charge
+    | Retried
+    | Stored
+)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from enum import Enum
 from fractions import Fraction
 from typing import Final, Protocol, TypeAlias
 
 from dpsql.accounting.account import Account
-from dpsql.privacy.events import Event
+from dpsql.accounting.triple import Triple
+from dpsql.privacy.events import Event, PlannedBatch
 
 KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
@@ -42,6 +46,53 @@ class Ownership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a grant says beside its budget. A limit on spending; the protection is the promise's."""
+
+    max_per_query: Fraction | None = None
+    tables: tuple[str, ...] | None = None
+    """None: every table."""
+    expires: date | None = None
+    """The first day (UTC) on which nothing is paid from it any more."""
+    members: tuple[str, ...] = ()
+    """Of a group: who shares its budget. Nobody: the grant is an analyst's own."""
+    sees_releases: bool = False
+    """What others have asked is already known to them, and told again for nothing."""
+
+
+NO_CONDITIONS: Final = Conditions()
+
+
+class Role(Enum):
+    """What somebody with a token may do."""
+
+    OWNER = "owner"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Somebody who was given a token."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a ledger ends. Whoever has seen a head sees whether a later state of the ledger still holds it."""
+
+    number: int
+    hash: bytes
+    spent: Triple
+    """Of the source, in this period of its promise."""
+
+    def __str__(self) -> str:
+        return f"#{self.number}:{self.hash.hex()[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
     """A request to pay for one plan, all of its steps at once."""
 
@@ -55,6 +106,17 @@ class Charge:
     """The canonical text of the question: seen by its author and the owner."""
     record: str
     """The plan as JSON, from which an auditor re-derives the price."""
+    payer: str | None = None
+    """The group whose budget pays; None: the analyst's own does."""
+    upon: int | None = None
+    """The first receipt of the release this one makes finer: they share its salt."""
+    batch: int | None = None
+    """The entry that has charged this question together with others; None: it is charged by itself."""
+
+    @property
+    def holder(self) -> str:
+        """Whose account pays."""
+        return self.analyst if self.payer is None else self.payer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +173,69 @@ class Ledger(Protocol):
         """The label of the data from here on; None: as it was left. It stays until the owner says another one."""
         ...
 
-    def grant(self, analyst: str, *, epsilon: Fraction) -> None:
-        """Open the account of an analyst under the promise. The same grant again is nothing; a changed budget is a new
-        limit on the same spending."""
+    def renew(self) -> int:
+        """Begin a new period: every account starts again from nothing. What each period may tell adds up for people;
+        the number of the period that begins, from 2 on."""
+        ...
+
+    def close_promise(self, reason: str) -> None:
+        """End the promise with all grants. What was spent under it stays promised to people; the next `promise` and
+        `own` begin anew, and people are then promised the sum of both."""
+        ...
+
+    def promises(self) -> tuple[tuple[Account, int], ...]:
+        """Every promise made so far, as it was opened, with the number of its periods; the last one holds."""
+        ...
+
+    def grant(self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS) -> None:
+        """Open the account of an analyst, or of a group, under the promise. The same grant again is nothing; a changed
+        one is a new limit on the same spending."""
+        ...
+
+    def revoke(self, analyst: str) -> None:
+        """Nothing is paid from this grant any more. Its spending is remembered, should there be a new one."""
+        ...
+
+    def freeze(self, reason: str) -> None:
+        """Nothing is charged and nothing told until `unfreeze`."""
+        ...
+
+    def unfreeze(self, reason: str) -> None: ...
+
+    def frozen(self) -> str | None:
+        """Why nothing is told now; None: it is."""
+        ...
+
+    def adopt(self, digest: str, text: str) -> None:
+        """The declarations that hold from here on. The same digest again is nothing."""
+        ...
+
+    def refuse(self, analyst: str, *, code: str, sql: str) -> None:
+        """Write down that a question was refused."""
+        ...
+
+    def issue(self, user: User, digest: bytes) -> None:
+        """Somebody has a token of this digest from here on, and no older one."""
+        ...
+
+    def withdraw(self, name: str) -> None:
+        """Whoever has this name has no token any more."""
+        ...
+
+    def holder_of(self, digest: bytes) -> User | None:
+        """Whose token has this digest."""
+        ...
+
+    def users(self) -> tuple[User, ...]:
+        """Everybody who has a token, by name."""
+        ...
+
+    def write_off(self, lost: Head) -> None:
+        """Charges are lost that an anchor knows of: the source has spent at least what the anchor says."""
+        ...
+
+    def head(self) -> Head:
+        """Where the ledger ends now."""
         ...
 
     def account(self, analyst: str | None = None) -> Account:
@@ -125,6 +247,13 @@ class Ledger(Protocol):
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
         told again where its release is complete, and continued while it has attempts left. NotPermitted without a
         promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now."""
+        ...
+
+    def charge_together(
+        self, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
+    ) -> tuple[Receipt, ...]:
+        """Pay for questions of one analyst that were planned together, at the price of the batch: all or none. The
+        events of the charges are those of the batch, in order. As with `charge`, the same batch is not paid again."""
         ...
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:

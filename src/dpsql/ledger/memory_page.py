@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dpsql.accounting.account import Account
-from dpsql.ledger.chain import salt_of
+from dpsql.ledger.chain import START, linked, salt_of
 from dpsql.ledger.entries import fact_to_entry
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.page import F, Payment, Totals
@@ -18,14 +18,18 @@ class MemoryPage:
     def __init__(self, *, key: bytes) -> None:
         self._key = key
         self._facts: list[Fact] = []
+        self._hash = START
+        self._latest: dict[str, int] = {}
         self._accounts: dict[str, Account] = {}
         self._payments: dict[int, Payment] = {}
         self._same: dict[bytes, list[int]] = {}
         self._questions: dict[bytes, list[int]] = {}
 
     def append(self, fact: Fact) -> int:
-        fact_to_entry(fact)  # refuses what a file would refuse
-        return self.keep_fact(fact)
+        kind, payload = fact_to_entry(fact)  # refuses what a file would refuse
+        number = self.keep_fact(fact)
+        self._hash = linked(self._key, number=number, kind=kind, payload=payload, previous=self._hash)
+        return number
 
     def keep_fact(self, fact: Fact) -> int:
         """Add an entry that is known to be writable; its number."""
@@ -38,14 +42,29 @@ class MemoryPage:
     def facts(self) -> Iterator[Fact]:
         return iter(self._facts)
 
-    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
-        return tuple(fact for fact in self._facts if isinstance(fact, kind))
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
+        return tuple((number, fact) for number, fact in enumerate(self._facts, start=1) if isinstance(fact, kind))
+
+    def head(self) -> tuple[int, bytes]:
+        return len(self._facts), self._hash
+
+    def latest(self, what: str) -> int | None:
+        return self._latest.get(what)
+
+    def keep_latest(self, what: str, entry: int) -> None:
+        self._latest[what] = entry
 
     def account(self, holder: str) -> Account | None:
         return self._accounts.get(holder)
 
     def keep_account(self, holder: str, account: Account) -> None:
         self._accounts[holder] = account
+
+    def accounts(self) -> dict[str, Account]:
+        return dict(self._accounts)
+
+    def remove_accounts(self) -> None:
+        self._accounts.clear()
 
     def payment(self, number: int) -> Payment | None:
         return self._payments.get(number)
@@ -69,4 +88,4 @@ class MemoryPage:
         return salt_of(self._key, number=number)
 
     def totals(self) -> Totals:
-        return Totals(accounts=dict(self._accounts), payments=dict(self._payments))
+        return Totals(accounts=self.accounts(), payments=dict(self._payments), latest=dict(self._latest))

@@ -41,6 +41,7 @@ class Totals:
 
     accounts: Mapping[str, Account]
     payments: Mapping[int, Payment]
+    latest: Mapping[str, int]
 
 
 class Page(Protocol):
@@ -58,13 +59,29 @@ class Page(Protocol):
         """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
         ...
 
-    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
-        """The entries of one kind, oldest first."""
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
+        """The entries of one kind with their numbers, oldest first."""
         ...
+
+    def head(self) -> tuple[int, bytes]:
+        """The number and the hash of the last entry."""
+        ...
+
+    def latest(self, what: str) -> int | None:
+        """The entry that holds now of what was said about this."""
+        ...
+
+    def keep_latest(self, what: str, entry: int) -> None: ...
 
     def account(self, holder: str) -> Account | None: ...
 
+    def accounts(self) -> Mapping[str, Account]: ...
+
     def keep_account(self, holder: str, account: Account) -> None: ...
+
+    def remove_accounts(self) -> None:
+        """All of them: the promise they stand under has ended."""
+        ...
 
     def payment(self, number: int) -> Payment | None: ...
 

@@ -7,9 +7,28 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
-from dpsql.ledger import laws
-from dpsql.ledger.facts import Fact, Granted, Opened, Promised, Retried, Stored, Versioned
-from dpsql.ledger.ledger import Charge, Ownership, ReleasedStep
+from dpsql.ledger import batches, grants, laws, owners, promises, sayings
+from dpsql.ledger.facts import (
+    Adopted,
+    Batched,
+    Closed,
+    Fact,
+    Frozen,
+    Granted,
+    Issued,
+    Opened,
+    Promised,
+    Refused,
+    Renewed,
+    Retried,
+    Revoked,
+    Stored,
+    Unfrozen,
+    Versioned,
+    Withdrawn,
+    WrittenOff,
+)
+from dpsql.ledger.ledger import Charge, Head, Ownership, ReleasedStep
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import Totals
 
@@ -33,13 +52,17 @@ def totals_broken() -> LedgerBroken:
 
 
 class _ReplayPage(MemoryPage):
-    """Remembers the latest entry whole, and of older steps only that they were there."""
+    """Remembers the last entry whole, and of older steps only that they were there."""
 
-    latest: tuple[int, Fact] | None = None
+    written: tuple[int, Fact] | None = None
+    batch: tuple[int, Batched] | None = None
+    """The batch whose questions must come next."""
+    joined: tuple[Charge, ...] = ()
+    """Those that have come."""
 
     def append(self, fact: Fact) -> int:
         number = self.keep_fact(replace(fact, released=_NOTHING) if isinstance(fact, Stored) else fact)
-        self.latest = number, fact
+        self.written = number, fact
         return number
 
 
@@ -56,31 +79,77 @@ def replayed(facts: Iterable[Fact]) -> Totals:
     for number, fact in enumerate(facts, start=1):
         repeat = _FIRST if number == 1 else _LATER
         try:
+            if page.batch is not None and not isinstance(fact, Charge):
+                raise LookupError
             repeat[type(fact)](page, fact)
-            repeated = page.latest == (number, fact)
+            repeated = page.written == (number, fact)
         except (DpsqlError, LookupError):
             raise broken_at(number) from None
         if not repeated:
             raise broken_at(number)
     if not number:
         raise broken_at(1)
+    if page.batch is not None:
+        raise broken_at(number + 1)
     return page.totals()
 
 
-def _retry(page: MemoryPage, fact: Retried) -> None:
-    paid = page.fact(fact.receipt)
-    if not isinstance(paid, Charge):
+def _retry(page: _ReplayPage, fact: Retried) -> None:
+    paid, payment = page.fact(fact.receipt), page.payment(fact.receipt)
+    if not isinstance(paid, Charge) or payment is None:
         raise LookupError
-    laws.charge(page, paid)
+    if paid.batch is None:
+        laws.charge(page, paid)
+    elif payment.complete or payment.attempts >= laws.ATTEMPTS:
+        raise LookupError
+    else:
+        laws.continued(page, payment)
 
 
-_FIRST: Final[Mapping[type, Callable[[MemoryPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
-_LATER: Final[Mapping[type, Callable[[MemoryPage, Any], object]]] = {
-    Promised: lambda page, fact: laws.promise(page, fact.account),
-    Ownership: laws.own,
-    Versioned: lambda page, fact: laws.data_version(page, fact.label),
-    Granted: lambda page, fact: laws.grant(page, fact.analyst, epsilon=fact.epsilon),
-    Charge: laws.charge,
+def _batch(page: _ReplayPage, fact: Batched) -> None:
+    page.batch, page.joined = (batches.pay(page, fact), fact), ()
+
+
+def _charge(page: _ReplayPage, fact: Charge) -> None:
+    if page.batch is None:
+        laws.charge(page, fact)
+        return
+    number, batched = page.batch
+    events = batched.event.events
+    expected = (number, batched.analyst, batched.payer, events[len(page.joined)])
+    if (fact.batch, fact.analyst, fact.payer, fact.event) != expected:
+        raise LookupError
+    grants.require_below_cap(page, fact)
+    batches.join(page, batched, fact)
+    page.joined = (*page.joined, fact)
+    if len(page.joined) == len(events):
+        page.batch = None
+        if batches.batch_digest(page.joined) != batched.digest:
+            raise LookupError
+
+
+def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
+    promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent))
+
+
+_FIRST: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
+_LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
+    Promised: lambda page, fact: promises.promise(page, fact.account),
+    Renewed: lambda page, fact: promises.renew(page),
+    Closed: lambda page, fact: promises.close(page, fact.reason),
+    WrittenOff: _write_off,
+    Ownership: owners.own,
+    Granted: lambda page, fact: grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions),
+    Revoked: lambda page, fact: grants.revoke(page, fact.analyst),
+    Frozen: lambda page, fact: grants.freeze(page, fact.reason),
+    Unfrozen: lambda page, fact: grants.unfreeze(page, fact.reason),
+    Versioned: lambda page, fact: sayings.data_version(page, fact.label),
+    Adopted: lambda page, fact: sayings.adopt(page, fact.digest, fact.text),
+    Refused: lambda page, fact: sayings.refuse(page, fact.analyst, code=fact.code, sql=fact.sql),
+    Issued: lambda page, fact: sayings.issue(page, fact.user, fact.digest),
+    Withdrawn: lambda page, fact: sayings.withdraw(page, fact.name),
+    Batched: _batch,
+    Charge: _charge,
     Retried: _retry,
     Stored: lambda page, fact: laws.store(page, receipt=fact.receipt, step=fact.step, released=fact.released),
 }

@@ -62,6 +62,12 @@ TABLES: Final = (
         PRIMARY KEY (payment, step)
     )
     """,
+    """
+    CREATE TABLE latest (
+        what TEXT PRIMARY KEY,
+        entry INTEGER NOT NULL REFERENCES entries (number)
+    )
+    """,
     "CREATE INDEX entries_kind ON entries (kind)",
     "CREATE INDEX payments_same ON payments (same)",
     "CREATE INDEX payments_question ON payments (question)",

@@ -146,10 +146,20 @@ class SqlitePage:
                 yield self._checked(entry, number=number, previous=previous)
                 previous = entry[3]
 
-    def facts_of(self, kind: type[F]) -> tuple[F, ...]:
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
         found = self._rows((int,), "SELECT number FROM entries WHERE kind = ? ORDER BY number", word_of(kind))
-        facts = [self.fact(number) for (number,) in found]
-        return tuple(fact for fact in facts if isinstance(fact, kind))
+        facts = [(number, self.fact(number)) for (number,) in found]
+        return tuple((number, fact) for number, fact in facts if isinstance(fact, kind))
+
+    def head(self) -> tuple[int, bytes]:
+        return self._head
+
+    def latest(self, what: str) -> int | None:
+        found = self._rows((int,), "SELECT entry FROM latest WHERE what = ?", what)
+        return found[0][0] if found else None
+
+    def keep_latest(self, what: str, entry: int) -> None:
+        self._run("INSERT OR REPLACE INTO latest VALUES (?, ?)", what, entry)
 
     def _checked(self, entry: tuple[Any, ...], *, number: int, previous: bytes) -> Fact:
         """The fact of an entry that stands where it was written, as it was written."""
@@ -179,6 +189,12 @@ class SqlitePage:
         value: dict[str, Any] = account_to_json(account)
         limits, spent = [value[name] for name in _LIMITS], [value["spent"][name] for name in _SPENT]
         self._run("INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", holder, *limits, *spent)
+
+    def accounts(self) -> dict[str, Account]:
+        return self._accounts(_ACCOUNTS)
+
+    def remove_accounts(self) -> None:
+        self._run("DELETE FROM accounts")
 
     # Payments
 
@@ -221,8 +237,9 @@ class SqlitePage:
 
     def totals(self) -> Totals:
         return Totals(
-            accounts=self._accounts(_ACCOUNTS),
+            accounts=self.accounts(),
             payments={payment.number: payment for payment in self._payments(_PAYMENTS)},
+            latest=dict(self._rows((str, int), "SELECT what, entry FROM latest")),
         )
 
 

@@ -19,11 +19,12 @@ from dpsql.errors import (
     NotPermitted,
     UnsupportedEvent,
 )
-from dpsql.ledger.ledger import Question, Receipt, ReleasedStep
+from dpsql.ledger.ledger import Conditions, Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
 from dpsql.testing.accountant_kit import Mystery
 from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, refused
 from dpsql.testing.ledger_declarations import DeclarationLaws
+from dpsql.testing.ledger_standing import StandingLaws
 
 _PARTS: Final = ("plan", "policy", "data_version")
 
@@ -32,7 +33,7 @@ class _Disguised(Pure):
     """A subclass prices as its parent, and would be read again as something else."""
 
 
-class LedgerKit(DeclarationLaws):
+class LedgerKit(DeclarationLaws, StandingLaws):
     """Say how a fresh ledger is made; the laws follow."""
 
     threads: ClassVar[int] = 16
@@ -211,17 +212,21 @@ class LedgerKit(DeclarationLaws):
     def test_only_the_same_charge_is_continued(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.grant("bob", epsilon=Fraction(1))
-        asked = asking()
+        ledger.grant("lab", epsilon=Fraction(1), conditions=Conditions(members=("ana",)))
+        asked = asking(event=Pure(epsilon=TENTH / 2))
         others = [
             replace(asked, analyst="bob"),
-            replace(asked, event=Composed((Pure(epsilon=TENTH),))),
-            replace(asked, event=Pure(epsilon=TENTH / 2)),
+            replace(asked, event=Composed((Pure(epsilon=TENTH / 2),))),
+            replace(asked, event=Pure(epsilon=TENTH)),
             replace(asked, cost=TENTH / 2),
             replace(asked, steps=2),
             replace(asked, record='{"version": 2}'),
+            replace(asked, payer="lab"),
             *(replace(asked, question=replace(asked.question, **{part: "x"})) for part in _PARTS),
         ]
         receipts = [ledger.charge(charge) for charge in (asked, *others)]
+        ledger.store(receipts[0], 0, FIRST)
+        receipts.append(ledger.charge(replace(asked, upon=receipts[0].number)))
         assert len({receipt.number for receipt in receipts}) == len(receipts)
         assert all(receipt.paid for receipt in receipts)
 

@@ -8,16 +8,44 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger.facts import Granted, Opened, Promised, Retried, Stored, Versioned
-from dpsql.ledger.ledger import Ownership
+from dpsql.ledger.batches import batch_digest
+from dpsql.ledger.facts import (
+    Adopted,
+    Batched,
+    Closed,
+    Frozen,
+    Granted,
+    Issued,
+    Opened,
+    Promised,
+    Renewed,
+    Retried,
+    Revoked,
+    Stored,
+    Unfrozen,
+    Versioned,
+    Withdrawn,
+)
+from dpsql.ledger.ledger import Ownership, Role, User
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replayed
-from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
+from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
 from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
 OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
 BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1))]
+
+
+USER = User(name="ana", role=Role.ANALYST)
+MEMBERS = [replace(asking(name), batch=4) for name in "ab"]
+BATCH = Batched(
+    analyst="ana",
+    payer=None,
+    event=PlannedBatch(epsilon=TENTH, delta=SMALL / 9, events=(Pure(epsilon=TENTH),) * 2),
+    cost=TENTH,
+    digest=batch_digest(MEMBERS),
+)
 
 
 def broken_entry(facts):
@@ -36,6 +64,20 @@ def test_totals_are_added_up_from_the_events():
     assert replayed([*BEGUN, noise]).accounts[SOURCE].spent == Triple(
         epsilon=None, delta=Fraction(0), rho=Fraction(1, 1000)
     )
+
+
+def test_a_batch_is_added_up_once():
+    totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=6)])
+    assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent
+    assert totals.accounts[SOURCE].spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
+    assert [totals.payments[number].attempts for number in (5, 6)] == [1, 2]
+
+
+def test_a_period_and_a_promise_begin_from_nothing():
+    renewed = replayed([*BEGUN, asking("a"), Renewed(period=2), asking("b")])
+    assert renewed.accounts["ana"].spent.epsilon == TENTH
+    closed = replayed([*BEGUN, asking("a"), Closed(reason="a"), BEGUN[1], BEGUN[2]])
+    assert closed.accounts[SOURCE].spent.epsilon == 0
 
 
 def test_payments_follow_from_the_entries():
@@ -83,6 +125,31 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, Stored(receipt=4, step=0, released=FIRST)], 4),
         ([*BEGUN, asking("a"), Stored(receipt=4, step=1, released=FIRST)], 5),
         ([*BEGUN, asking("a"), *[Stored(receipt=4, step=0, released=FIRST)] * 2], 6),
+        ([*BEGUN, Unfrozen(reason="it never was")], 4),
+        ([*BEGUN, Frozen(reason="a"), Frozen(reason="a")], 5),
+        ([*BEGUN, Frozen(reason="a"), asking("a")], 5),
+        ([*BEGUN, Revoked(analyst="bob")], 4),
+        ([*BEGUN, Revoked(analyst="ana"), asking("a")], 5),
+        ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 5),
+        ([*BEGUN, Renewed(period=3)], 4),
+        ([BEGUN[0], Renewed(period=2)], 2),
+        ([*BEGUN, Closed(reason="a"), asking("a")], 5),
+        ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 6),
+        ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 5),
+        ([*BEGUN, Withdrawn(name="ana")], 4),
+        ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 5),
+        ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 5),
+        ([*BEGUN, replace(asking("a"), batch=3)], 4),
+        ([*BEGUN, BATCH], 5),
+        ([*BEGUN, BATCH, MEMBERS[0]], 6),
+        ([*BEGUN, BATCH, MEMBERS[0], Frozen(reason="a")], 6),
+        ([*BEGUN, BATCH, MEMBERS[1], MEMBERS[0]], 6),  # the digest is of their order
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], batch=5)], 6),
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], event=Pure(epsilon=TENTH / 2))], 6),
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], analyst="bob")], 6),
+        ([*BEGUN, BATCH, *MEMBERS, MEMBERS[0]], 7),
+        ([*BEGUN, BATCH, *MEMBERS, *[Retried(receipt=5)] * 3], 9),
+        ([*BEGUN, replace(BATCH, event=replace(BATCH.event, epsilon=Fraction(1, 5)), analyst="bob"), *MEMBERS], 4),
     ],
 )
 def test_what_a_law_forbids_is_seen(facts, entry):

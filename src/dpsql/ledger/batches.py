@@ -1,0 +1,90 @@
+"""The laws of batches: questions that were planned together are paid for together, once, at the price of the batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from dpsql.errors import InternalError
+from dpsql.ledger import laws
+from dpsql.ledger.encoding import charge_digest
+from dpsql.ledger.facts import Batched
+from dpsql.ledger.grants import require_below_cap
+from dpsql.ledger.ledger import Charge, Receipt
+from dpsql.ledger.page import Page, Payment
+from dpsql.privacy.events import PlannedBatch
+from dpsql.require import require_epsilon
+
+MOST_QUESTIONS: Final = 10_000
+
+
+def charge_together(
+    page: Page, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction
+) -> tuple[Receipt, ...]:
+    """Tell again or continue what was paid for, or pay for all of it at once: both accounts must admit the event."""
+    batched = _described(charges, event, cost)
+    begun = [page.payments_for(member_digest(batched, charge)) for charge in charges]
+    for payments in zip(*begun, strict=False):  # the first time it was paid for, then the second
+        if all(payment.complete or payment.attempts < laws.ATTEMPTS for payment in payments):
+            laws.paying_accounts(page, batched)
+            return tuple(_again(page, payment) for payment in payments)
+    for charge in charges:
+        require_below_cap(page, charge)
+    number = pay(page, batched)
+    return tuple(join(page, batched, replace(charge, batch=number)) for charge in charges)
+
+
+def _again(page: Page, payment: Payment) -> Receipt:
+    return laws.told_receipt(page, payment) if payment.complete else laws.continued(page, payment)
+
+
+def pay(page: Page, batched: Batched) -> int:
+    """The entry of the batch; both accounts are charged. Its questions follow at once."""
+    accounts = laws.paying_accounts(page, batched)
+    charged = {holder: known.charged(batched.event) for holder, known in accounts.items()}
+    number = page.append(batched)
+    for holder, known in charged.items():
+        page.keep_account(holder, known)
+    return number
+
+
+def join(page: Page, batched: Batched, charge: Charge) -> Receipt:
+    """A question of a batch that is paid for."""
+    return laws.new_receipt(page, charge, same=member_digest(batched, charge))
+
+
+def member_digest(batched: Batched, charge: Charge) -> bytes:
+    """A question is continued in the batch it was paid in, not in another one and not by itself."""
+    return hashlib.sha256(bytes.fromhex(batched.digest) + charge_digest(charge)).digest()
+
+
+def batch_digest(charges: Sequence[Charge]) -> str:
+    """Of the questions in their order, at their prices."""
+    return hashlib.sha256(b"".join(map(charge_digest, charges))).hexdigest()
+
+
+def _described(charges: Sequence[Charge], event: PlannedBatch, cost: Fraction) -> Batched:
+    """The entry of a batch that can be written down and priced again."""
+    for charge in charges:
+        laws.require_charge(charge)
+    require_epsilon(cost=cost)
+    payers = {(charge.analyst, charge.payer, charge.batch, charge.upon) for charge in charges}
+    different = len(set(map(charge_digest, charges)))
+    same_events = tuple(charge.event for charge in charges) == event.events
+    if len(payers) != 1 or different != len(charges) or not same_events or len(charges) > MOST_QUESTIONS:
+        raise _not_a_batch()
+    ((analyst, payer, batch, upon),) = payers
+    if batch is not None or upon is not None:
+        raise _not_a_batch()
+    return Batched(analyst=analyst, payer=payer, event=event, cost=cost, digest=batch_digest(charges))
+
+
+def _not_a_batch() -> InternalError:
+    return InternalError(
+        "these questions are not a batch",
+        why="a batch is different questions of one analyst, priced by exactly the events it is charged for",
+        fix="report this; nothing was charged",
+    )

@@ -1,0 +1,123 @@
+"""The laws of spending limits: who may pay from which account, until when, and when nobody may."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
+from dpsql.ledger.facts import Batched, Frozen, Granted, Revoked, Unfrozen
+from dpsql.ledger.ledger import Charge, Conditions
+from dpsql.ledger.page import Page
+from dpsql.ledger.promises import promised
+from dpsql.ledger.words import latest_fact, readable, require_name
+from dpsql.require import require_epsilon
+
+_ASK: Final = "ask the owner of the data"
+_WHY_A_REASON: Final = "whoever is refused, or reads the ledger later, must understand why"
+
+
+def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions) -> None:
+    """Set the budget of an analyst or a group; what was spent stays spent."""
+    require_name(holder)
+    _require_conditions(conditions)
+    granted = promised(page).grant(epsilon=epsilon)
+    said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions)
+    known = page.account(holder)
+    if known is not None and latest_fact(page, _about(holder), Granted) == said:
+        return
+    page.keep_latest(_about(holder), page.append(said))
+    page.keep_account(holder, granted if known is None else replace(granted, spent=known.spent))
+
+
+def _about(holder: str) -> str:
+    return f"grant {holder}"
+
+
+def _require_conditions(conditions: Conditions) -> None:
+    for name in (*conditions.members, *(conditions.tables or ())):
+        require_name(name)
+    if conditions.max_per_query is not None:
+        require_epsilon(max_per_query=conditions.max_per_query)
+    if len(set(conditions.members)) != len(conditions.members):
+        raise BadParameter(
+            "somebody is twice in a group",
+            why="its budget is shared by name; a name that stands twice was meant to be another one",
+            fix="name every member once",
+        )
+
+
+def revoke(page: Page, holder: str) -> None:
+    """Nothing is paid from the grant any more; the same again is nothing."""
+    require_name(holder)
+    known = page.account(holder)
+    if known is None:
+        raise NotPermitted(
+            f"{holder} has no grant",
+            why="there is nothing to take back",
+            fix="look at the grants in the policy, or in the ledger",
+        )
+    if latest_fact(page, _about(holder), Revoked) is None:
+        page.keep_latest(_about(holder), page.append(Revoked(analyst=holder)))
+
+
+def require_may_pay(page: Page, asked: Charge | Batched) -> None:
+    """The owner lets this analyst pay from this account now."""
+    require_not_frozen(page)
+    conditions = _conditions(page, asked.holder)
+    if asked.analyst not in (conditions.members or (asked.holder,)):
+        raise NotPermitted(
+            f"{asked.analyst} does not pay from the budget of {asked.holder}",
+            why="a budget is spent by those the owner gave it to",
+            fix=_ASK,
+        )
+
+
+def require_below_cap(page: Page, asked: Charge) -> None:
+    """The owner allows this price for one question."""
+    cap = _conditions(page, asked.holder).max_per_query
+    if cap is not None and asked.cost > cap:
+        raise NotPermitted(
+            "this answer costs more than the grant allows for one question",
+            why="the owner limits what one answer may cost",
+            fix="ask for less accuracy",
+        )
+
+
+def _conditions(page: Page, holder: str) -> Conditions:
+    said = latest_fact(page, _about(holder), Granted)
+    if said is None:
+        raise NotPermitted(f"the grant of {holder} was revoked", why="the owner decides who may ask", fix=_ASK)
+    return said.conditions
+
+
+def freeze(page: Page, reason: str) -> None:
+    """Nothing is charged or told from here on; the same reason again is nothing."""
+    readable(reason, "the reason for a freeze", _WHY_A_REASON)
+    if frozen(page) != reason:
+        page.keep_latest("freeze", page.append(Frozen(reason=reason)))
+
+
+def unfreeze(page: Page, reason: str) -> None:
+    """Questions are answered again; nothing where they are already."""
+    readable(reason, "the reason for an unfreeze", _WHY_A_REASON)
+    if frozen(page) is not None:
+        page.keep_latest("freeze", page.append(Unfrozen(reason=reason)))
+
+
+def frozen(page: Page) -> str | None:
+    """Why nothing is told now; None: it is."""
+    said = latest_fact(page, "freeze", Frozen)
+    return None if said is None else said.reason
+
+
+def require_not_frozen(page: Page) -> None:
+    """Questions are answered now."""
+    reason = frozen(page)
+    if reason is not None:
+        raise FrozenLedger(
+            f"the owner has frozen this source: {reason}",
+            why="while something is being looked into, nothing more is told about anybody",
+            fix=f"{_ASK}; nothing was spent",
+        )

@@ -1,0 +1,74 @@
+"""The laws of ownership: whom the promise is about does not change while it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dpsql.accounting.triple import FREE
+from dpsql.errors import BadPolicy
+from dpsql.ledger.ledger import PUBLIC_WAY, Ownership
+from dpsql.ledger.page import Page
+from dpsql.ledger.promises import promised
+
+
+def own(page: Page, said: Ownership) -> None:
+    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added.
+
+    A mistake can be corrected as long as it has told nobody anything: nothing was charged, and no exact answer can have
+    come from a table that never was public.
+    """
+    unspent = promised(page).spent == FREE
+    facts = _owners_said(page)
+    public = {table for fact in facts for table, way in fact.tables if way == PUBLIC_WAY}
+    known = _known(facts)
+    wrong = [each for each in _changed(known, said) if not (unspent and each[0] in _tables(said, without=public))]
+    if wrong:
+        raise _owned_otherwise(wrong)
+    added = tuple(sorted((table, way) for table, way in said.tables if known.get(_word(table)) != way))
+    if added or not known:
+        page.append(Ownership(relation=said.relation, tables=added))
+
+
+def require_owned(page: Page, said: Ownership) -> None:
+    """Nobody has said others since: an older declaration must not be charged under a newer one."""
+    changed = _changed(_known(_owners_said(page)), said)
+    if changed:
+        raise _owned_otherwise(changed)
+
+
+def _owners_said(page: Page) -> list[Ownership]:
+    """What was said under this promise: of one that was closed, nothing holds."""
+    closed = page.latest("close") or 0
+    return [fact for number, fact in page.facts_of(Ownership) if number > closed]
+
+
+def _known(facts: Sequence[Ownership]) -> dict[str, str]:
+    """What holds: the last word about each table."""
+    return {what: way for fact in facts for what, way in _owners(fact).items()}
+
+
+def _changed(known: Mapping[str, str], said: Ownership) -> list[tuple[str, str, str]]:
+    return [(what, known[what], now) for what, now in _owners(said).items() if known.get(what, now) != now]
+
+
+def _tables(said: Ownership, *, without: set[str]) -> set[str]:
+    return {_word(table) for table, _ in said.tables if table not in without}
+
+
+def _word(table: str) -> str:
+    return f"table {table}"
+
+
+def _owners(said: Ownership) -> dict[str, str]:
+    return {"the relation": said.relation, **{_word(table): way for table, way in said.tables}}
+
+
+def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:
+    told = "; ".join(f"{what} was `{before}` and is now `{now}`" for what, before, now in changed)
+    return BadPolicy(
+        f"the promise of this ledger is about other people: {told}",
+        why="what was spent so far protects people as they were declared then; declared otherwise, nobody could say"
+        " what one person was promised",
+        fix="put it back as it was, or close the promise and make another one: people are then promised the sum of "
+        "both",
+    )

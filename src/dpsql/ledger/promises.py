@@ -1,0 +1,105 @@
+"""The laws of the promise: made once, renewed and closed by the owner alone, never by a clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.triple import FREE, Triple
+from dpsql.errors import BadParameter, NotPermitted
+from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
+from dpsql.ledger.ledger import Head
+from dpsql.ledger.page import SOURCE, Page
+from dpsql.ledger.words import latest_fact, readable, require_name
+
+_WHY_A_REASON: Final = "whoever reads the ledger later must understand why"
+
+
+def promise(page: Page, account: Account) -> None:
+    """Open the account of the source."""
+    known = page.account(SOURCE)
+    if known is None:
+        page.keep_latest("promise", page.append(Promised(account=account)))
+        page.keep_account(SOURCE, account)
+    elif any(getattr(known, name) != getattr(account, name) for name in ("epsilon", "delta", "delta_prime")):
+        raise BadParameter(
+            "this ledger already holds another promise",
+            why="people were promised the first one; a second would add up with it, not replace it",
+            fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
+        )
+
+
+def promised(page: Page) -> Account:
+    """The account of the source."""
+    source = page.account(SOURCE)
+    if source is None:
+        raise BadParameter(
+            "something was said before the promise that holds under a promise only",
+            why="a grant is a spending limit under the promise of the source, and owners are those it protects",
+            fix="make the promise first: (ε, δ) for every person, over the life of the ledger",
+        )
+    return source
+
+
+def account(page: Page, analyst: str | None) -> Account:
+    """The account of the source, or of an analyst, as it stands."""
+    found = page.account(SOURCE if analyst is None else require_name(analyst))
+    if found is not None:
+        return found
+    if analyst is None:
+        raise NotPermitted(
+            "no promise was made for this source",
+            why="without a promise to people there is nothing that could be spent",
+            fix="have the owner of the data state (ε, δ)",
+        )
+    raise NotPermitted(
+        "this analyst has no grant",
+        why="every answer tells a little about people; the owner decides who may ask",
+        fix="have the owner of the data grant a budget",
+    )
+
+
+def renew(page: Page) -> int:
+    """Begin a new period: every account starts again from nothing. The number of the period, from 2 on."""
+    promised(page)
+    since = page.latest("renew") or 0
+    known = latest_fact(page, "renew", Renewed) if since > (page.latest("promise") or 0) else None
+    period = 2 if known is None else known.period + 1
+    page.keep_latest("renew", page.append(Renewed(period=period)))
+    for holder, kept in page.accounts().items():
+        page.keep_account(holder, replace(kept, spent=FREE))
+    return period
+
+
+def close(page: Page, reason: str) -> None:
+    """End the promise and every grant under it."""
+    promised(page)
+    readable(reason, "the reason for closing a promise", _WHY_A_REASON)
+    page.keep_latest("close", page.append(Closed(reason=reason)))
+    page.remove_accounts()
+
+
+def promises(page: Page) -> tuple[tuple[Account, int], ...]:
+    """Every promise as it was opened, with the number of its periods."""
+    renewed = [number for number, _ in page.facts_of(Renewed)]
+    made = page.facts_of(Promised)
+    ends = [*[number for number, _ in made[1:]], page.head()[0] + 1]
+    return tuple(
+        (fact.account, 1 + sum(number < each < end for each in renewed))
+        for (number, fact), end in zip(made, ends, strict=True)
+    )
+
+
+def write_off(page: Page, lost: Head) -> None:
+    """The source has spent at least what an anchor knows of, though the charges themselves are lost."""
+    source = promised(page)
+    page.append(WrittenOff(number=lost.number, spent=lost.spent))
+    page.keep_account(SOURCE, replace(source, spent=_at_least(source.spent, lost.spent)))
+
+
+def _at_least(known: Triple, other: Triple) -> Triple:
+    """The larger of both in every part; None is infinite."""
+    pairs = ((known.epsilon, other.epsilon), (known.rho, other.rho))
+    epsilon, rho = (None if first is None or second is None else max(first, second) for first, second in pairs)
+    return Triple(epsilon=epsilon, delta=max(known.delta, other.delta), rho=rho)

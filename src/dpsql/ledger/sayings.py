@@ -1,0 +1,87 @@
+"""What else is written down: the version of the data and of the policy, refusals, and who has a token."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dpsql.errors import BadParameter
+from dpsql.ledger.facts import Adopted, Issued, Refused, Versioned, Withdrawn
+from dpsql.ledger.ledger import FIRST_VERSION, User
+from dpsql.ledger.page import Page
+from dpsql.ledger.words import latest_fact, readable, require_name
+
+DIGEST_BYTES: Final = 32
+LONGEST_REFUSED: Final = 4000
+"""Of a refused text so many characters are kept: whoever is refused pays nothing, and must not fill the disk."""
+
+
+def data_version(page: Page, label: str | None) -> str:
+    """Keep the label of the data; the same again is nothing."""
+    said = latest_fact(page, "version", Versioned)
+    now = FIRST_VERSION if said is None else said.label
+    if label is None or label == now:
+        return now
+    readable(label, "a data version", "stored answers are told again by this label")
+    page.keep_latest("version", page.append(Versioned(label=label)))
+    return label
+
+
+def adopt(page: Page, digest: str, text: str) -> None:
+    """The declarations that hold from here on; the same digest again is nothing."""
+    readable(digest, "the digest of a policy", "what holds is told by it")
+    known = latest_fact(page, "policy", Adopted)
+    if known is None or known.digest != digest:
+        page.keep_latest("policy", page.append(Adopted(digest=digest, text=text)))
+
+
+def refuse(page: Page, analyst: str, *, code: str, sql: str) -> None:
+    """A question was not answered."""
+    page.append(Refused(analyst=require_name(analyst), code=code, sql=sql[:LONGEST_REFUSED]))
+
+
+def issue(page: Page, user: User, digest: bytes) -> None:
+    """Somebody has a token of this digest, and no older one any more."""
+    require_name(user.name)
+    if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
+        raise BadParameter(
+            f"the digest of a token has {DIGEST_BYTES} bytes",
+            why="a token itself is never written down",
+            fix="hash the token first",
+        )
+    if page.latest(_token(digest)) is not None:
+        raise BadParameter(
+            "this token was issued before", why="a token is one person's, once", fix="make a new random one"
+        )
+    number = page.append(Issued(user=user, digest=digest))
+    page.keep_latest(_token(digest), number)
+    page.keep_latest(_user(user.name), number)
+
+
+def withdraw(page: Page, name: str) -> None:
+    """Whoever has this name has no token any more; nothing where there is none."""
+    require_name(name)
+    if latest_fact(page, _user(name), Issued) is not None:
+        page.keep_latest(_user(name), page.append(Withdrawn(name=name)))
+
+
+def holder_of(page: Page, digest: bytes) -> User | None:
+    """Whose token has this digest, if it is the last one they were given."""
+    number = page.latest(_token(digest))
+    fact = None if number is None else page.fact(number)
+    if not isinstance(fact, Issued) or page.latest(_user(fact.user.name)) != number:
+        return None
+    return fact.user
+
+
+def users(page: Page) -> tuple[User, ...]:
+    """Everybody who has a token, by name."""
+    holders = [fact.user for number, fact in page.facts_of(Issued) if page.latest(_user(fact.user.name)) == number]
+    return tuple(sorted(holders, key=lambda user: user.name))
+
+
+def _token(digest: bytes) -> str:
+    return f"token {digest.hex()}"
+
+
+def _user(name: str) -> str:
+    return f"user {name}"

@@ -1,0 +1,286 @@
+"""The laws of who may spend: renewals and closings, groups, freezes, tokens, batches, and releases made finer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from dpsql.accounting.triple import Triple
+from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
+from dpsql.ledger.ledger import Charge, Conditions, Head, Ledger, Receipt, Role, User
+from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, refused
+
+_HALF: Final = Fraction(1, 2)
+
+
+def together(ledger: Ledger, charges: list[Charge], *, epsilon: Fraction = TENTH) -> tuple[Receipt, ...]:
+    """The charges as one batch of this price."""
+    events = tuple(charge.event for charge in charges)
+    event = PlannedBatch(epsilon=epsilon, delta=SMALL / 10, events=events)
+    return ledger.charge_together(charges, event=event, cost=epsilon)
+
+
+class StandingLaws(LedgerCase):
+    """Who may pay, from which account, and when nobody may."""
+
+    # Freezes
+
+    def test_a_frozen_source_is_not_charged(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        assert ledger.frozen() is None
+        ledger.freeze("a review")
+        assert ledger.frozen() == "a review"
+        before = self.states(ledger, "ana")
+        with refused(FrozenLedger):
+            ledger.charge(asking())
+        with refused(FrozenLedger):
+            together(ledger, [asking("a")])
+        assert self.states(ledger, "ana") == before
+        ledger.unfreeze("it is over")
+        assert ledger.frozen() is None
+        assert ledger.charge(asking()).paid
+        ledger.verify()
+
+    def test_freezing_again_is_nothing(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first = ledger.head().number
+        ledger.unfreeze("it never was")
+        ledger.freeze("a review")
+        ledger.freeze("a review")
+        assert ledger.head().number == first + 1
+        with refused(BadParameter):
+            ledger.freeze("")
+        ledger.verify()
+
+    # Grants
+
+    def test_a_revoked_grant_pays_nothing_and_its_spending_stays(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking("a"))
+        ledger.revoke("ana")
+        ledger.revoke("ana")
+        with refused(NotPermitted):
+            ledger.charge(asking("b"))
+        with refused(NotPermitted):
+            ledger.revoke("nobody")
+        ledger.grant("ana", epsilon=Fraction(1, 5))
+        assert ledger.account("ana").spent.epsilon == TENTH
+        ledger.charge(asking("b"))
+        with refused(BudgetExhausted):
+            ledger.charge(asking("c"))
+        ledger.verify()
+
+    def test_a_grant_caps_the_price_of_one_question(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("ana", epsilon=Fraction(1), conditions=Conditions(max_per_query=TENTH))
+        ledger.charge(asking("a"))
+        dear = replace(asking("b", event=Pure(epsilon=TENTH * 2)), cost=TENTH * 2)
+        with refused(NotPermitted):
+            ledger.charge(dear)
+        with refused(NotPermitted):
+            together(ledger, [asking("c"), dear])
+        assert ledger.account("ana").spent.epsilon == TENTH
+        ledger.verify()
+
+    def test_the_members_of_a_group_share_one_budget(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("lab", epsilon=TENTH * 2, conditions=Conditions(members=("ana", "bob")))
+        ledger.charge(replace(asking("a"), payer="lab"))
+        ledger.charge(replace(asking("b", analyst="bob"), payer="lab"))
+        assert ledger.account("lab").spent.epsilon == ledger.account().spent.epsilon == TENTH * 2
+        assert ledger.account("ana").spent.epsilon == 0
+        with refused(BudgetExhausted):
+            ledger.charge(replace(asking("c"), payer="lab"))
+        for asked in (asking("d", analyst="eve"), asking("d", analyst="lab"), asking("d", analyst="bob")):
+            with refused(NotPermitted):
+                ledger.charge(replace(asked, payer="ana" if asked.analyst == "bob" else "lab"))
+        with refused(BadParameter):
+            ledger.grant("lab", epsilon=TENTH, conditions=Conditions(members=("ana", "ana")))
+        ledger.verify()
+
+    # The promise
+
+    def test_a_renewal_starts_every_account_again(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, budget=TENTH)
+        ledger.charge(asking("a"))
+        with refused(BudgetExhausted):
+            ledger.charge(asking("b"))
+        assert ledger.renew() == 2
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 0
+        ledger.charge(asking("b"))
+        assert ledger.renew() == 3
+        ledger.verify()
+
+    def test_a_closed_promise_takes_its_grants_with_it(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking("a"))
+        ledger.close_promise("another person column")
+        with refused(NotPermitted):
+            ledger.charge(asking("b"))
+        with refused(NotPermitted):
+            ledger.account("ana")
+        with refused(BadParameter):
+            ledger.renew()
+        ledger.promise(epsilon=Fraction(2), delta=SMALL, delta_prime=SMALL / 2)
+        with refused(NotPermitted):
+            ledger.charge(asking("b"))
+        ledger.grant("ana", epsilon=_HALF)
+        ledger.charge(asking("b"))
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
+        ledger.verify()
+
+    def test_promises_are_told_with_their_periods(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.renew()
+        ledger.renew()
+        ledger.close_promise("a new start")
+        ledger.promise(epsilon=_HALF, delta=Fraction(0), delta_prime=Fraction(0))
+        assert ledger.renew() == 2
+        told = [(account.epsilon, account.delta, periods) for account, periods in ledger.promises()]
+        assert told == [(1, SMALL, 3), (_HALF, 0, 2)]
+        ledger.verify()
+
+    def test_what_was_lost_is_written_off(self, tmp_path: Path) -> None:
+        """The larger of both, in every part; what is infinite stays so."""
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking("a"))
+        lost = Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=Fraction(1, 1000))
+        ledger.write_off(Head(number=99, hash=bytes(32), spent=lost))
+        assert ledger.account().spent == Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=TENTH * TENTH / 2)
+        ledger.write_off(Head(number=99, hash=bytes(32), spent=replace(lost, epsilon=None)))
+        assert ledger.account().spent.epsilon is None
+        ledger.verify()
+
+    # Tokens
+
+    def test_a_new_token_replaces_the_old_one(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ana, olga = User(name="ana", role=Role.ANALYST), User(name="olga", role=Role.OWNER)
+        ledger.issue(ana, b"a" * 32)
+        ledger.issue(olga, b"o" * 32)
+        ledger.issue(ana, b"b" * 32)
+        assert [ledger.holder_of(each * 32) for each in (b"a", b"b", b"o", b"x")] == [None, ana, olga, None]
+        assert ledger.users() == (ana, olga)
+        for digest in (b"a" * 32, b"b" * 32, b"short", "text"):
+            with refused(BadParameter):
+                ledger.issue(ana, digest)  # type: ignore[arg-type]
+        ledger.verify()
+
+    def test_a_withdrawn_token_is_nobodys(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.issue(User(name="ana", role=Role.AUDITOR), b"a" * 32)
+        ledger.withdraw("ana")
+        ledger.withdraw("ana")
+        assert (ledger.holder_of(b"a" * 32), ledger.users()) == (None, ())
+        ledger.verify()
+
+    # Batches
+
+    def test_a_batch_is_charged_once(self, tmp_path: Path) -> None:
+        """Three questions of 1/10 for the price of 1/5 together, and its δ."""
+        ledger = self.opened(tmp_path)
+        receipts = together(ledger, [asking(name) for name in "abc"], epsilon=TENTH * 2)
+        assert len({receipt.number for receipt in receipts}) == 3
+        assert all(receipt.paid for receipt in receipts)
+        spent = ledger.account("ana").spent
+        assert (spent.epsilon, spent.delta) == (TENTH * 2, SMALL / 10)
+        assert ledger.account().spent == spent
+        for receipt in receipts:
+            ledger.store(receipt, 0, FIRST)
+        assert [charge.question.plan for _, charge in ledger.charges()] == ["plan a", "plan b", "plan c"]
+        assert len(ledger.recall(asking("b").question)) == 1
+        with refused(BudgetExhausted):
+            together(ledger, [asking("d", event=Pure(epsilon=Fraction(9, 10)))], epsilon=Fraction(9, 10))
+        assert ledger.account("ana").spent == spent
+        ledger.verify()
+
+    def test_a_batch_is_continued_question_by_question(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        asked = [asking("a"), asking("b")]
+        first = together(ledger, asked)
+        ledger.store(first[0], 0, FIRST)
+        again = together(ledger, asked)
+        assert [receipt.number for receipt in again] == [receipt.number for receipt in first]
+        assert [receipt.stored for receipt in again] == [(FIRST,), ()]
+        assert together(ledger, asked)[1].number == first[1].number  # the third attempt
+        anew = together(ledger, asked)
+        assert all(receipt.paid for receipt in anew)
+        assert ledger.account().spent.epsilon == TENTH * 2
+        assert ledger.charge(asking("b")).paid  # by itself it is another payment
+        ledger.verify()
+
+    def test_a_batch_is_priced_by_the_events_of_its_questions(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = self.states(ledger, "ana")
+        event = PlannedBatch(epsilon=TENTH, delta=SMALL / 10, events=(Pure(epsilon=TENTH),))
+        dearer = asking("b", event=Pure(epsilon=TENTH * 2))
+        for charges in ([], [dearer], [asking("a"), asking("b")], [replace(asking("a"), batch=1)]):
+            with refused(InternalError):
+                ledger.charge_together(charges, event=event, cost=TENTH)
+        twice = replace(event, events=event.events * 2)
+        for charges in ([asking("a"), asking("a")], [asking("a"), replace(asking("b"), payer="ana")]):
+            with refused(InternalError):
+                ledger.charge_together(charges, event=twice, cost=TENTH)
+        with refused(InternalError):
+            ledger.charge(replace(asking("a"), batch=1))
+        assert self.states(ledger, "ana") == before
+
+    # Releases made finer
+
+    def test_a_finer_release_has_the_salt_of_the_first(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first = ledger.charge(asking())
+        ledger.store(first, 0, FIRST)
+        finer = replace(asking(), upon=first.number)
+        second, again = ledger.charge(finer), ledger.charge(finer)
+        assert (second.paid, again.paid, again.number) == (True, False, second.number)
+        assert second.number != first.number
+        assert second.salt == again.salt == first.salt
+        ledger.store(second, 0, SECOND)
+        assert [release.receipt for release in ledger.recall(asking().question)] == [first.number, second.number]
+        ledger.verify()
+
+    def test_only_a_complete_release_of_the_same_question_is_made_finer(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        first = ledger.charge(asking())
+        other = ledger.charge(asking("other"))
+        ledger.store(other, 0, FIRST)
+        finer = replace(asking("other"), upon=other.number)
+        second = ledger.charge(finer)
+        ledger.store(second, 0, SECOND)
+        before = self.states(ledger, "ana")
+        for asked in (
+            replace(asking(), upon=first.number),  # not complete
+            replace(asking(), upon=other.number),  # another question
+            replace(asking("other"), upon=second.number),  # makes something finer itself
+            replace(asking(), upon=1),
+            replace(asking(), upon=99),
+        ):
+            with refused(InternalError):
+                ledger.charge(asked)
+        assert self.states(ledger, "ana") == before
+
+    # What is written down
+
+    def test_refusals_and_policies_are_written_down(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = ledger.head().number
+        ledger.adopt("d1", "{}")
+        ledger.adopt("d1", "{}")
+        ledger.refuse("ana", code="DP101", sql="SELECT * FROM people" * 1000)
+        ledger.adopt("d2", "{}")
+        assert ledger.head().number == before + 3
+        ledger.verify()
+
+    def test_the_head_moves_with_every_entry(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = ledger.head()
+        ledger.charge(asking())
+        after = ledger.head()
+        assert (after.number, after.spent.epsilon) == (before.number + 1, TENTH)
+        assert after.hash != before.hash
+        assert ledger.head() == after
+        assert str(after) == f"#{after.number}:{after.hash.hex()[:8]}"
