@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 SENTENCES ?= 20000
 SEED ?= 2
+CRASHES ?= 50
 
 .PHONY: demo test explore check format audit bench constraints fingerprints clean
 
@@ -26,10 +27,11 @@ format: $(READY)             ## rewrite the layout, fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-audit: $(READY)              ## golden vectors, TPC-H, and random statements: SENTENCES of them, from SEED
+audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTENCES of them, from SEED), CRASHES at each point
 	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
 	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
 	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
+	DPSQL_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n auto tests/system/test_crash.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "dpsql"
-OPEN = {"errors", "require", "enclosure"}
+OPEN = {"errors", "require", "enclosure", "points"}
 
 BELOW_SESSION = {
     "privacy",
@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "errors": set(),
     "require": set(),
     "enclosure": set(),
+    "points": set(),
     "__init__": BELOW_SESSION | {"local", "session"},
 }
 

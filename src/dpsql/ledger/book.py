@@ -26,6 +26,7 @@ from dpsql.ledger.ledger import (
 )
 from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.replay import replayed, totals_broken
+from dpsql.points import Point, reached
 from dpsql.privacy.events import PlannedBatch
 
 
@@ -148,9 +149,13 @@ class BookLedger(ABC):
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
         with self.writing() as page:
+            reached(Point.CHARGE_BEGUN)
             if under is not None:
                 owners.require_owned(page, under)
-            return laws.charge(page, charge)
+            receipt = laws.charge(page, charge)
+            reached(Point.CHARGE_WRITTEN)
+        reached(Point.CHARGED)
+        return receipt
 
     def charge_together(
         self, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
@@ -158,13 +163,21 @@ class BookLedger(ABC):
         for charge in charges:
             charge_to_json(charge)
         with self.writing() as page:
+            reached(Point.CHARGE_BEGUN)
             if under is not None:
                 owners.require_owned(page, under)
-            return batches.charge_together(page, charges, event=event, cost=cost)
+            receipts = batches.charge_together(page, charges, event=event, cost=cost)
+            reached(Point.CHARGE_WRITTEN)
+        reached(Point.CHARGED)
+        return receipts
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:
-            return laws.store(page, receipt=receipt.number, step=step, released=released)
+            reached(Point.STORE_BEGUN)
+            kept = laws.store(page, receipt=receipt.number, step=step, released=released)
+            reached(Point.STORE_WRITTEN)
+        reached(Point.STORED)
+        return kept
 
     def recall(self, question: Question) -> tuple[Release, ...]:
         with self.reading() as page:

@@ -23,6 +23,7 @@ from dpsql.ledger.ledger import Ledger
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
 from dpsql.plan.terms import Terms
+from dpsql.points import Point, reached
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
@@ -92,9 +93,11 @@ def plan_of(
 
     Of a statement with PRIVATE questions all are planned. Its price is the price of all of them, in even shares.
     """
+    reached(Point.ASKED)
     catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
+    reached(Point.PARSED)
     view = about_a_view(parsed)
     if view is not None:
         parsed, catalog, readable = view, views_under(catalog.policy), frozenset(VIEWS)
@@ -190,7 +193,9 @@ def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, ledger: 
     rewritten = with_released(draft, known)
     recalled = recall(rewritten, ledger)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
-    return seal(good_enough(plan, ask), rewritten.bounded.query.catalog)  # derived again, independently
+    sealed = seal(good_enough(plan, ask), rewritten.bounded.query.catalog)  # derived again, independently
+    reached(Point.SEALED)
+    return sealed
 
 
 def public_rows(sealed: Sealed, place: Place) -> PublicRows:
@@ -223,6 +228,7 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
             answers.append(answered(completed(part, known, place), place))
             rows = inquiry.known.get(number)
             known[number] = released_rows(part.outcome, plain_rows(answers[-1])) if rows is None else rows
+            reached(Point.NEXT_QUESTION)
         last = answered(completed(outer, known, place), place)
     return with_inner(last, answers, inquiry)
 
@@ -250,4 +256,5 @@ def answered(sealed: Sealed, place: Place) -> Answer:
     steps = perform(
         plan, receipt, engine=engine, ledger=ledger, source=place.source
     )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
+    reached(Point.TELLING)
     return told(sealed, receipt, steps, ledger=ledger.id)  # post-processing only

@@ -7,6 +7,7 @@ from dpsql.errors import InternalError
 from dpsql.ledger.ledger import Charge, Ledger, Receipt
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
+from dpsql.points import Point, reached
 from dpsql.session.declared import ownership_of
 from dpsql.session.recalling import question_of
 from dpsql.sql.emit import statement_text
@@ -18,6 +19,7 @@ def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str) -> R
     """A durable receipt, or BudgetExhausted and nothing spent."""
     require_few_keys(sealed, engine)
     asked = charge_of(sealed, analyst=analyst, dialect=engine.capabilities.dialect)
+    reached(Point.CHARGING)
     return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
 
 

@@ -14,6 +14,7 @@ from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation
 from dpsql.plan.seal import Sealed
+from dpsql.points import Point, reached
 from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, plan_of
 from dpsql.session.answer_value import Answer, Cost
@@ -99,6 +100,7 @@ class Query:
             except BudgetExhausted as error:
                 asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(error, asked, self.place.accounts, at_price=self._anew) from None
+        reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 
     @property

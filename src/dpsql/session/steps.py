@@ -10,6 +10,7 @@ from dpsql.engines.engine import Engine, Rows
 from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.table import NoisyTable, measured, selected
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.points import Point, reached
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import Source
 from dpsql.sql.emit import engine_text
@@ -23,12 +24,17 @@ def perform(
     """Every step of the plan that is not stored yet: run, draw, store."""
     done = list(receipt.stored)
     for number, step in enumerate(plan.steps[len(done) :], start=len(done)):
+        if number:
+            reached(Point.NEXT_STEP)
         statement = statement_of(step, done)
         noisy = NoisyTable(keys=(), values=())
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)
+            reached(Point.RUNNING)
             exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
+            reached(Point.READ)
             noisy = drawn(step, exact, source)
+            reached(Point.DRAWN)
         released = ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values)
         done.append(ledger.store(receipt, number, released))  # the other's, where a twin of this question was faster
     return tuple(done)
