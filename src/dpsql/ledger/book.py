@@ -185,15 +185,16 @@ class BookLedger(ABC):
 
     def charges(self) -> tuple[tuple[int, Charge], ...]:
         with self.reading() as page:
-            _require_verified(page)
+            require_verified(page)
             numbered = enumerate(page.facts(), start=1)
             return tuple((number, fact) for number, fact in numbered if isinstance(fact, Charge))
 
     def verify(self) -> None:
         with self.reading() as page:
-            _require_verified(page)
+            require_verified(page)
 
 
-def _require_verified(page: Page) -> None:
-    if replayed(page.facts()) != page.totals():
+def require_verified(page: Page) -> None:
+    """Live through all entries again; LedgerBroken where they do not come to what was added up."""
+    if replayed(page.facts(), page.times()) != page.totals():
         raise totals_broken()

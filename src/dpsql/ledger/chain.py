@@ -1,8 +1,12 @@
-"""Keyed hashes: of entries in a chain, of its head, of salts. Each use has a prefix no other use has."""
+"""Keyed hashes: of entries in a chain, of the rows added up from them, of its head, of salts.
+
+Each use has a prefix no other use has.
+"""
 
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 from typing import Final
 
 KEY_BYTES: Final = 32
@@ -10,26 +14,74 @@ START: Final = bytes(32)
 """What stands before the first entry."""
 
 _LARGEST_SALT: Final = 2**63 - 1
+_MODULUS: Final = 2**256
 
 
 def _mac(key: bytes, message: bytes) -> bytes:
     return hmac.digest(key, message, "sha256")
 
 
-def linked(key: bytes, *, number: int, kind: str, payload: bytes, previous: bytes) -> bytes:
-    """The hash of an entry: of its number, word and payload, and of the hash before it."""
-    head = b"entry:%d:%s:%d:" % (number, kind.encode(), len(payload))  # lengths, so that no two entries read the same
-    return _mac(key, head + payload + previous)
+def linked(key: bytes, *, number: int, time: int | None, kind: str, payload: bytes, previous: bytes) -> bytes:
+    """The hash of an entry: of its number, time, word and payload, and of the hash before it.
+
+    Entries of schema 1 have no time, and a hash without one.
+    """
+    head = b"entry:%d" % number if time is None else b"timed:%d:%d" % (number, time)
+    # lengths, so that no two entries read the same
+    return _mac(key, b"%s:%s:%d:" % (head, kind.encode(), len(payload)) + payload + previous)
 
 
-def sealed(key: bytes, *, number: int, last: bytes, totals: bytes) -> bytes:
-    """The seal of the head: an older entry cannot be passed off as the last one, nor older totals as the source's."""
+def covered(key: bytes, table: str, row: Iterable[int | str | bytes | None]) -> tuple[bytes, int]:
+    """What stands in a row to show that it was written, and its secret part in the sum over all rows that exist."""
+    parts = [b"row:" + table.encode()]
+    for value in row:
+        part = _bytes_of(value)
+        parts.append(b"%d:" % len(part) + part)
+    digest = hmac.digest(key, b"".join(parts), "sha512")
+    return digest[:32], int.from_bytes(digest[32:], "big")
+
+
+def _bytes_of(value: int | str | bytes | None) -> bytes:
+    """Each value its own bytes, of whatever type it is."""
+    if isinstance(value, str):
+        return b"s" + value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return b"b" + value
+    return b"n" if value is None else b"i%d" % value
+
+
+def summed(key: bytes, total: int, *, number: int) -> bytes:
+    """The sum over all rows, hidden: who knew its parts could look for other rows of the same sum."""
+    return ((total + _mask(key, number)) % _MODULUS).to_bytes(32, "big")
+
+
+def sum_of(key: bytes, hidden: bytes, *, number: int) -> int:
+    """What `summed` hid."""
+    return (int.from_bytes(hidden, "big") - _mask(key, number)) % _MODULUS
+
+
+def _mask(key: bytes, number: int) -> int:
+    return int.from_bytes(_mac(key, b"mask:%d" % number), "big")
+
+
+def sealed(key: bytes, *, number: int, last: bytes, rows: bytes, source: bytes) -> bytes:
+    """The seal of the head: an older entry cannot be passed off as the last one, nor older rows as those of now."""
+    return _mac(key, b"sealed:%d:" % number + last + rows + source)
+
+
+def sealed_1(key: bytes, *, number: int, last: bytes, totals: bytes) -> bytes:
+    """The seal of the head in schema 1: of the last entry and the account of the source."""
     return _mac(key, b"head:%d:" % number + last + totals)
 
 
 def key_check(key: bytes, *, ledger: str) -> bytes:
     """Stands in the ledger and tells whether a key is its key, without telling the key."""
     return _mac(key, b"check:" + ledger.encode())
+
+
+def anchored(key: bytes, content: bytes) -> bytes:
+    """Shows that an anchor was written by whoever has the key."""
+    return _mac(key, b"anchor:" + content)
 
 
 def salt_of(key: bytes, *, number: int) -> int:

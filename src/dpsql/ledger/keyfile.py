@@ -33,11 +33,11 @@ def create_private(path: Path, content: bytes = b"") -> bool:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return True
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The name of a new file is durable once its folder is."""
     if _POSIX:
         descriptor = open_descriptor(folder, os.O_RDONLY)
@@ -47,10 +47,10 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def create_key(ledger: Path) -> bytes:
+def create_key(path: Path) -> bytes:
     """A new random key for a new ledger; LedgerBroken where a key is left of a ledger that is gone."""
     key = secrets.token_bytes(KEY_BYTES)
-    if create_private(key_path(ledger), key):
+    if create_private(path, key):
         return key
     raise LedgerBroken(
         "there is a key and no ledger: the ledger file was removed or emptied",
@@ -59,20 +59,20 @@ def create_key(ledger: Path) -> bytes:
     )
 
 
-def read_key(ledger: Path) -> bytes:
+def read_key(path: Path) -> bytes:
     """The key of a ledger; LedgerBroken where it is missing, damaged or open to others."""
     try:
-        with open(key_path(ledger), "rb") as file:
+        with open(path, "rb") as file:
             mode, key = os.fstat(file.fileno()).st_mode, file.read(KEY_BYTES + 1)
     except OSError:
         raise LedgerBroken(
-            "the key of the ledger cannot be read", why=_WHY, fix="restore the file that ends in .key beside the ledger"
+            "the key of the ledger cannot be read", why=_WHY, fix="restore the key that was created with the ledger"
         ) from None
     if _POSIX and stat.S_IMODE(mode) & 0o077:
         raise LedgerBroken(
             "the key of the ledger can be read by others",
             why="whoever has the key can write a ledger that verifies",
-            fix="make the file that ends in .key readable by its owner only: chmod 600",
+            fix="make its file readable by its owner only: chmod 600",
         )
     if len(key) != KEY_BYTES:
         raise wrong_key()
@@ -82,5 +82,5 @@ def read_key(ledger: Path) -> bytes:
 def wrong_key() -> LedgerBroken:
     """What is raised where a key is not the key of its ledger."""
     return LedgerBroken(
-        "the key beside the ledger is not its key", why=_WHY, fix="restore the key that was created with the ledger"
+        "the key of the ledger is not its key", why=_WHY, fix="restore the key that was created with the ledger"
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from dpsql.ledger.book import BookLedger, closed
 from dpsql.ledger.chain import KEY_BYTES
+from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.facts import Opened
 from dpsql.ledger.memory_page import MemoryPage
 
@@ -16,10 +17,10 @@ from dpsql.ledger.memory_page import MemoryPage
 class MemoryLedger(BookLedger):
     """All laws, no file. The promise is forgotten with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, clock: Callable[[], int] = utc_seconds) -> None:
         self._id = secrets.token_hex(16)
         self._lock = threading.Lock()
-        self._page: MemoryPage | None = MemoryPage(key=secrets.token_bytes(KEY_BYTES))
+        self._page: MemoryPage | None = MemoryPage(key=secrets.token_bytes(KEY_BYTES), clock=clock)
         self._page.append(Opened(id=self._id))
 
     @property

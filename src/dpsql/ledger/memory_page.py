@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 from dpsql.accounting.account import Account
 from dpsql.ledger.chain import START, linked, salt_of
@@ -15,26 +14,40 @@ from dpsql.ledger.page import F, Payment, Totals
 class MemoryPage:
     """Dictionaries. The caller holds a lock."""
 
-    def __init__(self, *, key: bytes) -> None:
+    def __init__(self, *, key: bytes, clock: Callable[[], int]) -> None:
         self._key = key
+        self._clock = clock
         self._facts: list[Fact] = []
+        self._times: list[int] = []
         self._hash = START
         self._latest: dict[str, int] = {}
         self._accounts: dict[str, Account] = {}
         self._payments: dict[int, Payment] = {}
         self._same: dict[bytes, list[int]] = {}
         self._questions: dict[bytes, list[int]] = {}
+        self._analysts: dict[str, list[int]] = {}
 
     def append(self, fact: Fact) -> int:
         kind, payload = fact_to_entry(fact)  # refuses what a file would refuse
         number = self.keep_fact(fact)
-        self._hash = linked(self._key, number=number, kind=kind, payload=payload, previous=self._hash)
+        time = self._times[-1]
+        self._hash = linked(self._key, number=number, time=time, kind=kind, payload=payload, previous=self._hash)
         return number
 
     def keep_fact(self, fact: Fact) -> int:
         """Add an entry that is known to be writable; its number."""
+        self._times.append(self.now())
         self._facts.append(fact)
         return len(self._facts)
+
+    def now(self) -> int:
+        return max(self._clock(), self._times[-1] if self._times else 0)
+
+    def time_of(self, number: int) -> int | None:
+        return self._times[number - 1]
+
+    def times(self) -> Iterator[int | None]:
+        return iter(self._times)
 
     def fact(self, number: int) -> Fact:
         return self._facts[number - 1]
@@ -73,16 +86,21 @@ class MemoryPage:
         if payment.number not in self._payments:
             self._same.setdefault(payment.same, []).append(payment.number)
             self._questions.setdefault(payment.question, []).append(payment.number)
+            self._analysts.setdefault(payment.analyst, []).append(payment.number)
         self._payments[payment.number] = payment
 
     def keep_step(self, payment: Payment, entry: int) -> None:
-        self._payments[payment.number] = replace(payment, stored=(*payment.stored, entry))
+        self._payments[payment.number] = payment.with_step(entry)
 
     def payments_for(self, same: bytes) -> tuple[Payment, ...]:
         return tuple(self._payments[number] for number in self._same.get(same, ()))
 
     def payments_of(self, question: bytes) -> tuple[Payment, ...]:
         return tuple(self._payments[number] for number in self._questions.get(question, ()))
+
+    def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
+        numbers = self._analysts.get(analyst, [])
+        return tuple(self._payments[number] for number in (numbers if last is None else numbers[-last:]))
 
     def salt(self, number: int) -> int:
         return salt_of(self._key, number=number)

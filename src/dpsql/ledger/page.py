@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeVar
 
 from dpsql.accounting.account import Account
@@ -21,6 +21,7 @@ class Payment:
 
     number: int
     """Of the entry that charged it."""
+    analyst: str
     same: bytes
     """Digest of who asked what at which price: equal ones continue each other."""
     question: bytes
@@ -33,6 +34,10 @@ class Payment:
     @property
     def complete(self) -> bool:
         return len(self.stored) == self.steps
+
+    def with_step(self, entry: int) -> Payment:
+        """The payment once the entry holds its next step."""
+        return replace(self, stored=(*self.stored, entry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,19 @@ class Page(Protocol):
 
     def append(self, fact: Fact) -> int:
         """Add an entry; its number, counted from 1. What cannot be written as bytes is refused and nothing is added."""
+        ...
+
+    def now(self) -> int:
+        """The UTC time an entry has that is added now, in whole seconds since 1970. Never before that of the last
+        entry: a clock that is set back stands still."""
+        ...
+
+    def time_of(self, number: int) -> int | None:
+        """When an entry that exists was added; None for one from before times were kept."""
+        ...
+
+    def times(self) -> Iterator[int | None]:
+        """When each entry was added, in order."""
         ...
 
     def fact(self, number: int) -> Fact:
@@ -90,7 +108,7 @@ class Page(Protocol):
         ...
 
     def keep_step(self, payment: Payment, entry: int) -> None:
-        """The next step of the payment is what the entry says."""
+        """The next step of the payment, as this page tells it, is what the entry says."""
         ...
 
     def payments_for(self, same: bytes) -> tuple[Payment, ...]:
@@ -99,6 +117,10 @@ class Page(Protocol):
 
     def payments_of(self, question: bytes) -> tuple[Payment, ...]:
         """Payments by question, oldest first."""
+        ...
+
+    def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
+        """Payments by who asked, oldest first; only the last ones where a number is given."""
         ...
 
     def salt(self, number: int) -> int: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import repeat as always
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
@@ -52,13 +53,17 @@ def totals_broken() -> LedgerBroken:
 
 
 class _ReplayPage(MemoryPage):
-    """Remembers the last entry whole, and of older steps only that they were there."""
+    """Remembers the last entry whole, and of older steps only that they were there. It is as late as it is said."""
 
     written: tuple[int, Fact] | None = None
     batch: tuple[int, Batched] | None = None
     """The batch whose questions must come next."""
     joined: tuple[Charge, ...] = ()
     """Those that have come."""
+    time: int = 0
+
+    def __init__(self) -> None:
+        super().__init__(key=b"", clock=lambda: self.time)  # salts are told to no one here
 
     def append(self, fact: Fact) -> int:
         number = self.keep_fact(replace(fact, released=_NOTHING) if isinstance(fact, Stored) else fact)
@@ -69,14 +74,15 @@ class _ReplayPage(MemoryPage):
 _NOTHING: Final = ReleasedStep(keys=(), values=())
 
 
-def replayed(facts: Iterable[Fact]) -> Totals:
+def replayed(facts: Iterable[Fact], times: Iterable[int | None] = always(None)) -> Totals:
     """The totals that follow from the entries by the laws; LedgerBroken where a law forbids one of them.
 
-    Requires  entries in order, from the first.
+    Requires  entries in order, from the first, and when each was added; None: before times were kept.
     """
-    page = _ReplayPage(key=b"")  # salts are told to no one here
+    page = _ReplayPage()
     number = 0
-    for number, fact in enumerate(facts, start=1):
+    for number, (fact, time) in enumerate(zip(facts, times, strict=False), start=1):
+        page.time = time or 0
         repeat = _FIRST if number == 1 else _LATER
         try:
             if page.batch is not None and not isinstance(fact, Charge):

@@ -1,87 +1,162 @@
-"""The tables of a ledger in SQLite. `entries` is the ledger; the others are added up from it and can be checked."""
+"""The tables of a ledger in a database, in the words both SQLite and PostgreSQL read.
+
+`entries` is the ledger. The others are added up from it, and covered: every row shows that it was written, and the head
+seals the sum of all rows that exist.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-APPLICATION: Final = 0x64707371
-"""Marks the file as a ledger of dpsql: "dpsq"."""
+SCHEMA: Final = 2
+"""The version of the tables and of the hashes over them. A ledger with a higher one was written by a later dpsql."""
 
-TABLES: Final = (
-    f"PRAGMA application_id = {APPLICATION}",
-    """
-    CREATE TABLE about (
-        one INTEGER PRIMARY KEY CHECK (one = 1),
-        schema INTEGER NOT NULL,
-        id TEXT NOT NULL,
-        key_check BLOB NOT NULL
-    )
-    """,
-    """
-    CREATE TABLE entries (
-        number INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL,
-        payload BLOB NOT NULL,
-        hash BLOB NOT NULL
-    )
-    """,
-    """
-    CREATE TABLE head (
-        one INTEGER PRIMARY KEY CHECK (one = 1),
-        number INTEGER NOT NULL REFERENCES entries (number),
-        seal BLOB NOT NULL
-    )
-    """,
-    """
-    CREATE TABLE accounts (
-        holder TEXT PRIMARY KEY,
-        epsilon TEXT NOT NULL,
-        delta TEXT NOT NULL,
-        delta_prime TEXT NOT NULL,
-        rho TEXT NOT NULL,
-        granted_from TEXT,
-        spent_epsilon TEXT,
-        spent_delta TEXT NOT NULL,
-        spent_rho TEXT
-    )
-    """,
-    """
-    CREATE TABLE payments (
-        number INTEGER PRIMARY KEY REFERENCES entries (number),
-        same BLOB NOT NULL,
-        question BLOB NOT NULL,
-        steps INTEGER NOT NULL,
-        attempts INTEGER NOT NULL CHECK (attempts BETWEEN 1 AND 3)
-    )
-    """,
-    """
-    CREATE TABLE steps (
-        payment INTEGER NOT NULL REFERENCES payments (number),
-        step INTEGER NOT NULL,
-        entry INTEGER NOT NULL UNIQUE REFERENCES entries (number),
-        PRIMARY KEY (payment, step)
-    )
-    """,
-    """
-    CREATE TABLE latest (
-        what TEXT PRIMARY KEY,
-        entry INTEGER NOT NULL REFERENCES entries (number)
-    )
-    """,
-    "CREATE INDEX entries_kind ON entries (kind)",
-    "CREATE INDEX payments_same ON payments (same)",
-    "CREATE INDEX payments_question ON payments (question)",
-    """
-    CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries
-    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
-    """,
-    """
-    CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries
-    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
-    """,
-    """
-    CREATE TRIGGER entries_are_numbered BEFORE INSERT ON entries
-    WHEN NEW.number <> (SELECT COALESCE(MAX(number), 0) + 1 FROM entries)
-    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
-    """,
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideTable:
+    """A table added up from the entries, every row covered."""
+
+    name: str
+    keys: int
+    """How many of its columns, the first ones, tell its rows apart."""
+    columns: tuple[tuple[str, tuple[type, ...]], ...]
+    """Each with the types its values may have."""
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(name for name, _ in self.columns)
+
+    @property
+    def types(self) -> tuple[tuple[type, ...], ...]:
+        return tuple(types for _, types in self.columns)
+
+    @property
+    def matched(self) -> str:
+        """The condition that finds one row."""
+        return " AND ".join(f"{name} = ?" for name, _ in self.columns[: self.keys])
+
+    @property
+    def kept(self) -> str:
+        """Write a row, in place of the one of the same keys."""
+        names = [name for name, _ in self.columns]
+        new = ", ".join(f"{name} = excluded.{name}" for name in (*names[self.keys :], "mac"))
+        return (
+            f"INSERT INTO {self.name} ({self.listed}, mac) VALUES ({', '.join('?' * (len(names) + 1))})"
+            f" ON CONFLICT ({', '.join(names[: self.keys])}) DO UPDATE SET {new}"
+        )
+
+
+_TEXT: Final = (str,)
+_MAYBE: Final = (str, type(None))
+_WHOLE: Final = (int,)
+_BYTES: Final = (bytes,)
+
+ACCOUNTS: Final = SideTable(
+    name="accounts",
+    keys=1,
+    columns=(
+        ("holder", _TEXT),
+        ("epsilon", _TEXT),
+        ("delta", _TEXT),
+        ("delta_prime", _TEXT),
+        ("rho", _TEXT),
+        ("granted_from", _MAYBE),
+        ("spent_epsilon", _MAYBE),
+        ("spent_delta", _TEXT),
+        ("spent_rho", _MAYBE),
+    ),
 )
+PAYMENTS: Final = SideTable(
+    name="payments",
+    keys=1,
+    columns=(
+        ("number", _WHOLE),
+        ("analyst", _TEXT),
+        ("same", _BYTES),
+        ("question", _BYTES),
+        ("steps", _WHOLE),
+        ("attempts", _WHOLE),
+        ("stored", _WHOLE),
+    ),
+)
+STEPS: Final = SideTable(name="steps", keys=2, columns=(("payment", _WHOLE), ("step", _WHOLE), ("entry", _WHOLE)))
+LATEST: Final = SideTable(name="latest", keys=1, columns=(("what", _TEXT), ("entry", _WHOLE)))
+SIDE_TABLES: Final = (ACCOUNTS, PAYMENTS, STEPS, LATEST)
+
+
+def tables(*, whole: str, binary: str) -> tuple[str, ...]:
+    """The statements that make all tables of a new ledger."""
+    return (
+        f"""
+        CREATE TABLE about (
+            one {whole} PRIMARY KEY CHECK (one = 1),
+            schema {whole} NOT NULL,
+            id TEXT NOT NULL,
+            key_check {binary} NOT NULL
+        )
+        """,
+        f"""
+        CREATE TABLE entries (
+            number {whole} PRIMARY KEY,
+            kind TEXT NOT NULL,
+            payload {binary} NOT NULL,
+            hash {binary} NOT NULL,
+            time {whole}
+        )
+        """,
+        "CREATE INDEX entries_kind ON entries (kind, number)",
+        f"""
+        CREATE TABLE head (
+            one {whole} PRIMARY KEY CHECK (one = 1),
+            number {whole} NOT NULL REFERENCES entries (number),
+            total {binary} NOT NULL,
+            seal {binary} NOT NULL
+        )
+        """,
+        f"""
+        CREATE TABLE accounts (
+            holder TEXT PRIMARY KEY,
+            epsilon TEXT NOT NULL,
+            delta TEXT NOT NULL,
+            delta_prime TEXT NOT NULL,
+            rho TEXT NOT NULL,
+            granted_from TEXT,
+            spent_epsilon TEXT,
+            spent_delta TEXT NOT NULL,
+            spent_rho TEXT,
+            mac {binary} NOT NULL
+        )
+        """,
+        f"""
+        CREATE TABLE payments (
+            number {whole} PRIMARY KEY REFERENCES entries (number),
+            analyst TEXT NOT NULL,
+            same {binary} NOT NULL,
+            question {binary} NOT NULL,
+            steps {whole} NOT NULL,
+            attempts {whole} NOT NULL CHECK (attempts BETWEEN 1 AND 3),
+            stored {whole} NOT NULL,
+            mac {binary} NOT NULL
+        )
+        """,
+        f"""
+        CREATE TABLE steps (
+            payment {whole} NOT NULL REFERENCES payments (number),
+            step {whole} NOT NULL,
+            entry {whole} NOT NULL UNIQUE REFERENCES entries (number),
+            mac {binary} NOT NULL,
+            PRIMARY KEY (payment, step)
+        )
+        """,
+        f"""
+        CREATE TABLE latest (
+            what TEXT PRIMARY KEY,
+            entry {whole} NOT NULL REFERENCES entries (number),
+            mac {binary} NOT NULL
+        )
+        """,
+        "CREATE INDEX payments_same ON payments (same)",
+        "CREATE INDEX payments_question ON payments (question)",
+        "CREATE INDEX payments_analyst ON payments (analyst, number)",
+    )

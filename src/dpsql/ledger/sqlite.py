@@ -7,33 +7,45 @@ separated by another writer, and is on disk when it returns (WAL, synchronous FU
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import chain, keyfile
-from dpsql.ledger.book import BookLedger, closed
-from dpsql.ledger.encoding import account_from_json, account_to_json, json_bytes, unreadable
-from dpsql.ledger.entries import SCHEMA, fact_from_entry, fact_to_entry, word_of
-from dpsql.ledger.facts import Fact, Opened
-from dpsql.ledger.page import SOURCE, F, Payment, Totals
-from dpsql.ledger.replay import broken_at
-from dpsql.ledger.schema import APPLICATION, TABLES
+from dpsql.ledger import keyfile
+from dpsql.ledger.book import closed
+from dpsql.ledger.clock import utc_seconds
+from dpsql.ledger.migration import migrate
+from dpsql.ledger.schema import SCHEMA, tables
+from dpsql.ledger.sql_page import Database, Row, SqlPage
+from dpsql.ledger.stored import WHY_UNUSABLE, StoredLedger, Unusable, read_about, require_key, write_first_entry
 from dpsql.require import require_count
 
-_LIMITS: Final = ("epsilon", "delta", "delta_prime", "rho", "granted_from")
-_SPENT: Final = ("epsilon", "delta", "rho")
-_ACCOUNTS: Final = (
-    "SELECT holder, epsilon, delta, delta_prime, rho, granted_from, spent_epsilon, spent_delta, spent_rho FROM accounts"
+APPLICATION: Final = 0x64707371
+"""Marks the file as a ledger of dpsql: "dpsq"."""
+
+TABLES: Final = (
+    f"PRAGMA application_id = {APPLICATION}",
+    *tables(whole="INTEGER", binary="BLOB"),
+    """
+    CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
+    """,
+    """
+    CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
+    """,
+    """
+    CREATE TRIGGER entries_are_numbered BEFORE INSERT ON entries
+    WHEN NEW.number <> (SELECT COALESCE(MAX(number), 0) + 1 FROM entries)
+    BEGIN SELECT RAISE(ABORT, 'entries are append-only'); END
+    """,
 )
-_PAYMENTS: Final = "SELECT number, same, question, steps, attempts FROM payments"
+
+_LAYOUT: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
 _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
@@ -48,6 +60,13 @@ _ENDINGS: Final = {
     sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "look at the path and at the rights of its folder"),
 }
 _OTHERWISE: Final = ("the ledger cannot be read or written", "look at the disk; restore a backup that verifies")
+_DAMAGED: Final = (
+    sqlite3.SQLITE_ERROR,  # a table or a column is gone
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
 _LONGEST_WAIT_MS: Final = 3_600_000
 _FAMILY: Final = 0xFF  # SQLite says more in the higher bits
 
@@ -61,8 +80,9 @@ def _family(error: BaseException) -> int:
 
 def _unusable(error: BaseException) -> LedgerBroken:
     """One constant text for each way a file can fail. Nothing of the transaction was kept."""
-    what, fix = _ENDINGS.get(_family(error), _OTHERWISE)
-    return LedgerBroken(what, why="an answer that cannot be paid for and stored cannot be given", fix=fix)
+    family = _family(error)
+    what, fix = _ENDINGS.get(family, _OTHERWISE)
+    return (LedgerBroken if family in _DAMAGED else Unusable)(what, why=WHY_UNUSABLE, fix=fix)
 
 
 def _not_a_ledger() -> LedgerBroken:
@@ -73,193 +93,42 @@ def _not_a_ledger() -> LedgerBroken:
     )
 
 
-def _head_broken() -> LedgerBroken:
-    return LedgerBroken(
-        "the ledger does not verify: its last entry, or the total of the source, is not the one that was sealed",
-        why="what is missing at the end of a ledger was spent, and would be spent again",
-        fix="stop answering, restore a backup that verifies, and tell the owner of the data",
-    )
+class SqliteDatabase:
+    """A connection as the page knows it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, *values: object) -> None:
+        self._connection.execute(sql, values)
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        with closing(self._connection.execute(sql)) as rows:
+            yield from rows
 
 
-class SqlitePage:
-    """The tables, inside a transaction of the caller."""
-
-    def __init__(self, database: sqlite3.Connection, *, key: bytes) -> None:
-        self._database = database
-        self._key = key
-        self._head = (0, chain.START)
-        self._appended = False
-
-    def _run(self, sql: str, *values: object) -> None:
-        self._database.execute(sql, values)
-
-    def _rows(self, types: tuple[type, ...], sql: str, *values: object) -> list[Any]:
-        """The rows; SQLite lets anybody write text where a number was, so types are looked at."""
-        found = self._database.execute(sql, values).fetchall()
-        if any(type(value) is not kind for row in found for value, kind in zip(row, types, strict=True)):
-            raise unreadable()
-        return found
-
-    # The chain
-
-    def open_head(self) -> None:
-        """Find where the next entry goes; LedgerBroken where the end of the ledger is not what was sealed."""
-        found = self._rows(
-            (int, bytes, bytes),
-            "SELECT entries.number, entries.hash, head.seal FROM head JOIN entries ON entries.number = head.number"
-            " WHERE head.number = (SELECT MAX(number) FROM entries)",
-        )
-        if len(found) != 1 or not chain.equal(found[0][2], self._seal(*found[0][:2])):
-            raise _head_broken()
-        self._head = found[0][:2]
-
-    def _seal(self, number: int, last: bytes) -> bytes:
-        source = self.account(SOURCE)
-        totals = json_bytes(None if source is None else account_to_json(source))
-        return chain.sealed(self._key, number=number, last=last, totals=totals)
-
-    def close_head(self) -> None:
-        """Seal what was appended."""
-        if self._appended:
-            self._run("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", self._head[0], self._seal(*self._head))
-
-    def append(self, fact: Fact) -> int:
-        kind, payload = fact_to_entry(fact)
-        number = self._head[0] + 1
-        link = chain.linked(self._key, number=number, kind=kind, payload=payload, previous=self._head[1])
-        self._run("INSERT INTO entries VALUES (?, ?, ?, ?)", number, kind, payload, link)
-        self._head, self._appended = (number, link), True
-        return number
-
-    def fact(self, number: int) -> Fact:
-        entry, before = "SELECT kind, payload, hash FROM entries WHERE number = ?", number - 1
-        found = self._rows((str, bytes, bytes), entry, number)
-        previous = self._rows((bytes,), "SELECT hash FROM entries WHERE number = ?", before)
-        if not found or not previous:
-            raise broken_at(number)
-        return self._checked((number, *found[0]), number=number, previous=previous[0][0])
-
-    def facts(self) -> Iterator[Fact]:
-        previous = chain.START
-        with closing(self._database.execute("SELECT number, kind, payload, hash FROM entries ORDER BY number")) as rows:
-            for number, entry in enumerate(rows, start=1):
-                yield self._checked(entry, number=number, previous=previous)
-                previous = entry[3]
-
-    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
-        found = self._rows((int,), "SELECT number FROM entries WHERE kind = ? ORDER BY number", word_of(kind))
-        facts = [(number, self.fact(number)) for (number,) in found]
-        return tuple((number, fact) for number, fact in facts if isinstance(fact, kind))
-
-    def head(self) -> tuple[int, bytes]:
-        return self._head
-
-    def latest(self, what: str) -> int | None:
-        found = self._rows((int,), "SELECT entry FROM latest WHERE what = ?", what)
-        return found[0][0] if found else None
-
-    def keep_latest(self, what: str, entry: int) -> None:
-        self._run("INSERT OR REPLACE INTO latest VALUES (?, ?)", what, entry)
-
-    def _checked(self, entry: tuple[Any, ...], *, number: int, previous: bytes) -> Fact:
-        """The fact of an entry that stands where it was written, as it was written."""
-        found, kind, payload, link = entry
-        if [found, *map(type, entry)] != [number, int, str, bytes, bytes]:
-            raise broken_at(number)
-        expected = chain.linked(self._key, number=number, kind=kind, payload=payload, previous=previous)
-        if not chain.equal(link, expected):
-            raise broken_at(number)
-        return fact_from_entry(kind, payload)
-
-    # Accounts
-
-    def account(self, holder: str) -> Account | None:
-        found = self._accounts(f"{_ACCOUNTS} WHERE holder = ?", holder)
-        return found.get(holder)
-
-    def _accounts(self, sql: str, *values: object) -> dict[str, Account]:
-        return {
-            row[0]: account_from_json(
-                {**dict(zip(_LIMITS, row[1:6], strict=True)), "spent": dict(zip(_SPENT, row[6:], strict=True))}
-            )
-            for row in self._database.execute(sql, values).fetchall()
-        }
-
-    def keep_account(self, holder: str, account: Account) -> None:
-        value: dict[str, Any] = account_to_json(account)
-        limits, spent = [value[name] for name in _LIMITS], [value["spent"][name] for name in _SPENT]
-        self._run("INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", holder, *limits, *spent)
-
-    def accounts(self) -> dict[str, Account]:
-        return self._accounts(_ACCOUNTS)
-
-    def remove_accounts(self) -> None:
-        self._run("DELETE FROM accounts")
-
-    # Payments
-
-    def payment(self, number: int) -> Payment | None:
-        found = self._payments(f"{_PAYMENTS} WHERE number = ?", number)
-        return found[0] if found else None
-
-    def payments_for(self, same: bytes) -> tuple[Payment, ...]:
-        return self._payments(f"{_PAYMENTS} WHERE same = ? ORDER BY number", same)
-
-    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
-        return self._payments(f"{_PAYMENTS} WHERE question = ? ORDER BY number", question)
-
-    def _payments(self, sql: str, *values: object) -> tuple[Payment, ...]:
-        return tuple(
-            Payment(
-                number=number, same=same, question=question, steps=steps, attempts=attempts, stored=self._stored(number)
-            )
-            for number, same, question, steps, attempts in self._rows((int, bytes, bytes, int, int), sql, *values)
-        )
-
-    def _stored(self, payment: int) -> tuple[int, ...]:
-        found = self._rows((int, int), "SELECT step, entry FROM steps WHERE payment = ? ORDER BY step", payment)
-        if [step for step, _ in found] != list(range(len(found))):
-            raise unreadable()
-        return tuple(entry for _, entry in found)
-
-    def keep_payment(self, payment: Payment) -> None:
-        self._run(
-            "INSERT INTO payments VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (number) DO UPDATE SET attempts = excluded.attempts",
-            *(payment.number, payment.same, payment.question, payment.steps, payment.attempts),
-        )
-
-    def keep_step(self, payment: Payment, entry: int) -> None:
-        self._run("INSERT INTO steps VALUES (?, ?, ?)", payment.number, len(payment.stored), entry)
-
-    def salt(self, number: int) -> int:
-        return chain.salt_of(self._key, number=number)
-
-    def totals(self) -> Totals:
-        return Totals(
-            accounts=self.accounts(),
-            payments={payment.number: payment for payment in self._payments(_PAYMENTS)},
-            latest=dict(self._rows((str, int), "SELECT what, entry FROM latest")),
-        )
-
-
-class SqliteLedger(BookLedger):
+class SqliteLedger(StoredLedger):
     """The ledger in the file `path`, with its key in `<path>.key`. Both are created where neither exists.
 
-    `wait_ms` is how long a transaction waits for those of other processes. Threads may share the object; a process
-    made by fork opens its own.
+    `wait_ms` is how long a transaction waits for those of other processes, `clock` tells the seconds since 1970.
+    Threads may share the object; a process made by fork opens its own.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, wait_ms: int = 30_000) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, wait_ms: int = 30_000, clock: Callable[[], int] = utc_seconds
+    ) -> None:
         require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
+        super().__init__(clock=clock)
         self._path = Path(path).absolute()
         self._wait_ms = wait_ms
-        self._lock = threading.Lock()
-        self._process = os.getpid()
         self._database: sqlite3.Connection | None = None
         try:
             self._database = self._connected()
-            self._id, self._key = self._opened(self._database)
+            self._id, self._key = self._identified(self._database)
+            self._opened()
         except BaseException as error:
             self.close()
             if _family(error) == sqlite3.SQLITE_NOTADB:
@@ -267,10 +136,6 @@ class SqliteLedger(BookLedger):
             if isinstance(error, (sqlite3.Error, OSError, ValueError)):  # the last: no system has such a path
                 raise _unusable(error) from None
             raise
-
-    @property
-    def id(self) -> str:
-        return self._id
 
     def _connected(self) -> sqlite3.Connection:
         keyfile.create_private(self._path)  # SQLite would let others read a file it creates
@@ -282,22 +147,17 @@ class SqliteLedger(BookLedger):
             check_same_thread=False,  # the lock keeps threads apart
         )
 
-    def _opened(self, database: sqlite3.Connection) -> tuple[str, bytes]:
+    def _identified(self, database: sqlite3.Connection) -> tuple[str, bytes]:
         """The id and the key. Nothing is written to a file that is not a ledger."""
         if _is_new(database):
             self._create(database)
         if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger()
-        found = database.execute("SELECT schema, id, key_check FROM about").fetchall()
-        if len(found) != 1 or list(map(type, found[0])) != [int, str, bytes]:
-            raise unreadable()
-        ((schema, ledger, check),) = found
-        if schema != SCHEMA:
-            raise unreadable()
-        key = keyfile.read_key(self._path)
-        if not chain.equal(check, chain.key_check(key, ledger=ledger)):
-            raise keyfile.wrong_key()
+        schema, ledger, check = read_about(SqliteDatabase(database))
+        key = require_key(keyfile.read_key(keyfile.key_path(self._path)), ledger=ledger, check=check)
         self._configure(database)
+        if schema < SCHEMA:
+            self._migrate(database, key)
         return ledger, key
 
     def _create(self, database: sqlite3.Connection) -> None:
@@ -307,14 +167,28 @@ class SqliteLedger(BookLedger):
         try:
             if _is_new(database):  # nobody else was faster
                 os.chmod(self._path, keyfile.PRIVATE)
-                key = keyfile.create_key(self._path)
-                _write_first_entry(database, key)
+                key = keyfile.create_key(keyfile.key_path(self._path))
+                for statement in TABLES:
+                    database.execute(statement)
+                write_first_entry(SqliteDatabase(database), key=key, clock=self._clock)
             database.execute("COMMIT")
         except BaseException:
             _roll_back(database)
             if key is not None:
                 keyfile.key_path(self._path).unlink()
             raise
+
+    def _migrate(self, database: sqlite3.Connection, key: bytes) -> None:
+        """Bring the tables to this schema, all or nothing."""
+        database.execute("PRAGMA foreign_keys = OFF")  # rows move from old tables to new ones
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            migrate(SqliteDatabase(database), key=key, clock=self._clock, tables=TABLES)
+            database.execute("COMMIT")
+        except BaseException:
+            _roll_back(database)
+            raise
+        database.execute("PRAGMA foreign_keys = ON")
 
     def _configure(self, database: sqlite3.Connection) -> None:
         for pragma in _PRAGMAS:
@@ -335,60 +209,58 @@ class SqliteLedger(BookLedger):
                 fix="keep the ledger on a local disk",
             )
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SqlitePage]:
-        if os.getpid() != self._process:
+    def _check(self, page: SqlPage) -> None:
+        """Also the pages of the file, and the words that say what its tables, indexes and triggers do."""
+        super()._check(page)
+        if self._database is None:
+            raise closed()
+        whole = self._database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+        if not whole or self._database.execute(_LAYOUT).fetchall() != _layout():
             raise LedgerBroken(
-                "the ledger was opened by another process",
-                why="two processes on one connection can damage the file",
-                fix="open the ledger after the fork",
+                "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
+                why="a row that an index does not find would be spent, or said, as if it were not there",
+                fix="stop answering, restore a backup that verifies, and tell the owner of the data",
             )
-        with self._lock:
-            if self._database is None:
-                raise closed()
-            page = SqlitePage(self._database, key=self._key)
-            try:
-                self._database.execute(begin)
-                page.open_head()
-                yield page
-                page.close_head()
-                self._database.execute("COMMIT")
-            except BaseException as error:
-                _roll_back(self._database)
-                if isinstance(error, sqlite3.Error):
-                    raise _unusable(error) from None
-                raise
 
-    def writing(self) -> AbstractContextManager[SqlitePage]:
-        return self._transaction("BEGIN IMMEDIATE")
+    def _begin(self, *, write: bool) -> Database:
+        if self._database is None:
+            raise closed()
+        self._database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        return SqliteDatabase(self._database)
 
-    def reading(self) -> AbstractContextManager[SqlitePage]:
-        return self._transaction("BEGIN")
+    def _commit(self) -> None:
+        if self._database is not None:
+            self._database.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        if self._database is not None:
+            _roll_back(self._database)
+
+    def _told(self, error: BaseException) -> LedgerBroken | None:
+        return _unusable(error) if isinstance(error, sqlite3.Error) else None
 
     def close(self) -> None:
         if os.getpid() != self._process:
             return  # the connection is the parent's
         with self._lock:
+            self._is_open = False
             if self._database is not None:
                 self._database.close()
             self._database = None
+
+
+def _layout() -> list[Row]:
+    """What a ledger of this schema is made of."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        for statement in TABLES:
+            empty.execute(statement)
+        return empty.execute(_LAYOUT).fetchall()
 
 
 def _is_new(database: sqlite3.Connection) -> bool:
     """True for an empty file: no tables, and no mark of any program."""
     marked = database.execute("PRAGMA application_id").fetchone() != (0,)
     return not marked and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
-
-
-def _write_first_entry(database: sqlite3.Connection, key: bytes) -> None:
-    for statement in TABLES:
-        database.execute(statement)
-    ledger = secrets.token_hex(16)
-    check = chain.key_check(key, ledger=ledger)
-    database.execute("INSERT INTO about VALUES (1, ?, ?, ?)", (SCHEMA, ledger, check))
-    page = SqlitePage(database, key=key)
-    page.append(Opened(id=ledger))
-    page.close_head()
 
 
 def _roll_back(database: sqlite3.Connection) -> None:

@@ -41,10 +41,10 @@ def begun(open_):
     return begin
 
 
-@pytest.fixture
-def full(begun, path):
-    """The path of a closed ledger: opened, promise, grant, grant, charge, step, charge, retry, step, charge."""
-    ledger = begun()
+def fill(ledger):
+    """Opened, promise, grant, grant, charge, step, charge, retry, step, charge."""
+    ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    ledger.grant("ana", epsilon=Fraction(1))
     ledger.grant("bob", epsilon=TENTH)
     ledger.store(ledger.charge(asking("one")), 0, FIRST)
     ledger.charge(asking("two", steps=2))
@@ -52,21 +52,60 @@ def full(begun, path):
     ledger.charge(asking("three", analyst="bob"))
     ledger.verify()
     ledger.close()
+
+
+@pytest.fixture
+def full(open_, path):
+    """The path of a closed ledger with an entry of every kind of spending."""
+    fill(open_())
     return path
+
+
+def run_raw(path, *statements):
+    """Run statements on a file past the ledger; the rows of the last one."""
+    database = sqlite3.connect(path)
+    try:
+        for statement in statements:
+            rows = database.execute(*((statement,) if isinstance(statement, str) else statement)).fetchall()
+        database.commit()
+        return rows
+    finally:
+        database.close()
 
 
 @pytest.fixture
 def raw():
-    """Run statements on a file past the ledger; the rows of the last one."""
+    return run_raw
 
-    def run(path, *statements):
-        database = sqlite3.connect(path)
-        try:
-            for statement in statements:
-                rows = database.execute(*((statement,) if isinstance(statement, str) else statement)).fetchall()
-            database.commit()
-            return rows
-        finally:
-            database.close()
 
-    return run
+class SqliteStore:
+    """A ledger in a file, and the file past the ledger."""
+
+    errors = sqlite3.IntegrityError
+
+    def __init__(self, folder):
+        self._path = folder / "ledger.db"
+
+    def open(self, **options):
+        return SqliteLedger(self._path, **options)
+
+    def raw(self, *statements):
+        return run_raw(self._path, *statements)
+
+    def unlocked(self, *statements):
+        """As `raw`, by somebody who may also change what is append-only."""
+        found = self.raw("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        return self.raw(*(f"DROP TRIGGER {name}" for name, _ in found), *statements, *(sql for _, sql in found))
+
+
+@pytest.fixture(params=[SqliteStore])
+def store(request, tmp_path):
+    """A place for a ledger in each kind of database."""
+    return request.param(tmp_path)
+
+
+@pytest.fixture
+def filled(store):
+    """The place of a closed ledger with an entry of every kind of spending."""
+    fill(store.open())
+    return store

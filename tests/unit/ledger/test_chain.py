@@ -20,10 +20,14 @@ def test_the_salt_is_63_bits_of_the_hmac_of_the_number(key, number):
 
 
 def test_every_part_of_an_entry_changes_its_hash():
-    right = {"number": 12, "kind": "step", "payload": b"abc", "previous": bytes(32)}
+    right = {"number": 12, "time": 34, "kind": "step", "payload": b"abc", "previous": bytes(32)}
     changes = [
         {},
         {"number": 1},
+        {"time": 3},
+        {"time": None},
+        {"number": 1234, "time": None},
+        {"number": 1, "time": 234},
         {"kind": "steps"},
         {"payload": b"abd"},
         {"previous": b"\x01" + bytes(31)},
@@ -34,10 +38,34 @@ def test_every_part_of_an_entry_changes_its_hash():
     assert chain.linked(bytes(32), **right) != chain.linked(KEY, **right)
 
 
-def test_a_seal_covers_number_entry_and_totals():
-    right = {"number": 12, "last": bytes(32), "totals": b"{}"}
-    changes = [{}, {"number": 2}, {"last": b"\x01" * 32}, {"totals": b"[]"}]
+def test_a_seal_covers_number_entry_and_rows():
+    right = {"number": 12, "last": bytes(32), "rows": bytes(32), "source": bytes(32)}
+    changes = [{}, *({part: b"\x01" * 32} for part in ("last", "rows", "source")), {"number": 2}]
     assert len({chain.sealed(KEY, **{**right, **change}) for change in changes}) == len(changes)
+
+
+def test_every_part_of_a_row_changes_what_covers_it():
+    rows = [
+        ("steps", (1, 2, 3)),
+        ("steps", (1, 23)),
+        ("steps", (12, 3)),
+        ("steps", (1, 2, "3")),
+        ("steps", (1, 2, b"3")),
+        ("steps", (1, 2, None)),
+        ("steps", (1, 2, "n")),
+        ("steps", (1, 2, "")),
+        ("payments", (1, 2, 3)),
+    ]
+    covers = [chain.covered(KEY, *row) for row in rows]
+    assert len({mac for mac, _ in covers}) == len({part for _, part in covers}) == len(rows)
+    assert chain.covered(bytes(32), *rows[0])[0] != covers[0][0]
+
+
+@given(st.integers(0, 2**256 - 1), st.integers(1, 10**9))
+def test_a_hidden_sum_is_found_again(total, number):
+    hidden = chain.summed(KEY, total, number=number)
+    assert chain.sum_of(KEY, hidden, number=number) == total
+    assert hidden != chain.summed(KEY, total, number=number + 1)  # otherwise two heads would tell what was added
 
 
 def test_uses_of_the_key_do_not_meet():

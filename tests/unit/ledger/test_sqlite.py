@@ -182,13 +182,12 @@ def test_an_interrupted_transaction_is_undone(begun):
 
 def test_a_failure_says_nothing_of_the_statement(begun):
     ledger = begun()
-    ledger._database.execute("DROP TABLE steps")
-    ledger.charge(asking())
+    ledger._database.execute("DROP TABLE payments")
     with pytest.raises(LedgerBroken) as caught:
         ledger.charge(asking())
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
-    assert "steps" not in f"{caught.value} {caught.value.as_json()}"
+    assert "payments" not in f"{caught.value} {caught.value.as_json()}"
 
 
 def test_a_fork_does_not_share_the_connection(monkeypatch, begun):

@@ -89,12 +89,14 @@ def test_steps_that_the_plan_does_not_have_are_found(paid):
 
 
 def test_a_ledger_that_was_changed_is_not_audited(tmp_path):
-    asked(tmp_path / "ledger.db").close()
-    with sqlite3.connect(tmp_path / "ledger.db") as database:
-        database.execute("DROP TRIGGER entries_are_not_changed")
-        renamed = "UPDATE entries SET payload = CAST(replace(payload, 'bob', 'eve') AS BLOB) WHERE kind = 'charge'"
-        changed = database.execute(renamed)
-        assert changed.rowcount == 2
-    database.close()
-    with dpsql.open(tmp_path / "ledger.db") as owner, pytest.raises(LedgerBroken):
-        owner.audit()
+    with asked(tmp_path / "ledger.db") as owner:
+        with sqlite3.connect(tmp_path / "ledger.db") as database:
+            database.execute("DROP TRIGGER entries_are_not_changed")
+            renamed = "UPDATE entries SET payload = CAST(replace(payload, 'bob', 'eve') AS BLOB) WHERE kind = 'charge'"
+            changed = database.execute(renamed)
+            assert changed.rowcount == 2
+        database.close()
+        with pytest.raises(LedgerBroken):
+            owner.audit()
+    with pytest.raises(LedgerBroken):
+        dpsql.open(tmp_path / "ledger.db")

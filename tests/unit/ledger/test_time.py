@@ -1,0 +1,72 @@
+"""Every entry has a time, which never goes back."""
+
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.testing.ledger_cases import SMALL, asking
+
+NOON = 1_800_000_000
+YEARS = 20 * 365 * 86_400
+
+
+class Clock:
+    """Tells what it is set to."""
+
+    def __init__(self, now=NOON):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture(params=["memory", "database"])
+def timed(request, store):
+    """A ledger and its clock."""
+    clock = Clock()
+    with closing(MemoryLedger(clock=clock) if request.param == "memory" else store.open(clock=clock)) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger.grant("ana", epsilon=Fraction(1))
+        yield ledger, clock
+
+
+def times(ledger):
+    with ledger.reading() as page:
+        found = list(page.times())
+        assert found == [page.time_of(number) for number in range(1, page.head()[0] + 1)]
+        return found
+
+
+def test_an_entry_has_the_time_of_the_clock(timed):
+    ledger, clock = timed
+    clock.now += 60
+    ledger.charge(asking())
+    assert times(ledger) == [NOON, NOON, NOON, NOON + 60]
+    ledger.verify()
+
+
+def test_a_clock_that_is_set_back_stands_still(timed):
+    ledger, clock = timed
+    for now in (NOON + YEARS, NOON - YEARS, NOON, NOON + YEARS + 1):
+        clock.now = now
+        ledger.charge(asking(f"at {now}"))
+        with ledger.reading() as page:
+            assert page.now() == max(NOON + YEARS, now)
+    assert times(ledger)[3:] == [NOON + YEARS] * 3 + [NOON + YEARS + 1]
+    assert ledger.account().spent.epsilon == Fraction(4, 10)  # no clock gives any of it back
+    ledger.verify()
+
+
+def test_a_clock_that_goes_back_between_openings_stands_still(store):
+    with closing(store.open(clock=Clock(NOON))) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    with closing(store.open(clock=Clock(NOON - YEARS))) as ledger:
+        ledger.grant("ana", epsilon=Fraction(1))
+        assert times(ledger) == [NOON] * 3
+
+
+def test_the_clock_of_the_machine_is_asked_where_none_is_given(store):
+    with closing(store.open()) as ledger, closing(MemoryLedger()) as memory:
+        assert all(time > NOON - 10**8 for time in times(ledger) + times(memory))
