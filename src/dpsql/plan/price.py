@@ -238,7 +238,7 @@ def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
     Rounds    down.
     """
     if terms.pure or not terms.gaussian_rho:
-        return terms.cost * share
+        return (terms.cost if terms.epsilon is None else terms.epsilon) * share
     return Fraction(isqrt(floor(2 * parts * terms.gaussian_rho * share * 4**_BITS_OF_ROOT)), 2**_BITS_OF_ROOT)
 
 
@@ -326,7 +326,10 @@ def _gaussian(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...]
         _noise(placed, DiscreteGaussianLaw(sigma_squared=l2_squared * unit))
         for placed, _, l2_squared in _distances(bounded)
     )
-    return noises, _gaussian_event(bounded, unit=unit, l2_squared=slots)
+    if slots == 1 and not bounded.query.keys:  # one number: its own σ² and distance, as exact theorems read them
+        (_, _, l2_squared), *_ = _distances(bounded)
+        return noises, DiscreteGaussian(sigma_squared=l2_squared * unit, l2_squared=Fraction(l2_squared))
+    return noises, DiscreteGaussian(sigma_squared=unit, l2_squared=Fraction(slots), dimensions=2)
 
 
 def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:
@@ -351,17 +354,11 @@ def _scaled(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...], 
         )
         for placed, weight in zip(bounded.slots, inside.weights, strict=True)
     )
-    return noises, _gaussian_event(bounded, unit=unit, l2_squared=l2_squared)
+    return noises, DiscreteGaussian(sigma_squared=unit, l2_squared=Fraction(l2_squared), dimensions=2)
 
 
 def _noise(placed: PlacedSlot, law: Law) -> SlotNoise:
     return SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=placed.slot.size))
-
-
-def _gaussian_event(bounded: Bounded, *, unit: Fraction, l2_squared: int) -> Event:
-    """σ² and the squared distance in units; more than one number has more than one dimension."""
-    dimensions = 1 if len(bounded.slots) == 1 and not bounded.query.keys else 2
-    return DiscreteGaussian(sigma_squared=unit, l2_squared=Fraction(l2_squared), dimensions=dimensions)
 
 
 _BITS: Final = 24

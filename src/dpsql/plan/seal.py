@@ -16,6 +16,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.derive import Ball, Move, Moves, Reach, derive
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.privacy.events import DiscreteGaussian
 from dpsql.sql.relations import Relation, Scan, inputs
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
@@ -33,6 +34,7 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     for statement in _unpaid(plan.rewritten):
         _require_public(statement.relation, catalog)
     price = price_of_steps(plan.steps, catalog)
+    require_exact_numbers(plan.steps, catalog)
     return Sealed(plan=plan, price=FREE if plan.charged is None else price)
 
 
@@ -41,6 +43,21 @@ def price_of_steps(steps: tuple[Step, ...], catalog: Catalog) -> Triple:
     for step in steps:
         _require_covered(step, _reach(step, catalog))
     return sum((triple(step.event) for step in steps), FREE)
+
+
+def require_exact_numbers(steps: tuple[Step, ...], catalog: Catalog) -> None:
+    """Where an event speaks of Gaussian noise on one number, it is one number with at least this σ², and moves by at
+    most this distance: a loss distribution reads more of it than its ρ."""
+    for step in steps:
+        event = step.event
+        if isinstance(step, MeasurementStep) and isinstance(event, DiscreteGaussian) and event.dimensions == 1:
+            reach, laws = _reach(step, catalog), [noise.carried.law for noise in step.noises]
+            if step.statement.keys or isinstance(reach, Ball) or len(laws) != 1 or len(reach.columns) != 1:
+                raise _disagreement("several numbers are called one")
+            (law,), (move,) = laws, reach.columns
+            narrower = not isinstance(law, DiscreteGaussianLaw) or law.sigma_squared < event.sigma_squared
+            if narrower or move.l2_squared > event.l2_squared:
+                raise _disagreement("a number has less noise, or moves further, than its event says")
 
 
 def _unpaid(rewritten: Rewritten) -> list[Statement]:

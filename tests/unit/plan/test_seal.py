@@ -132,3 +132,26 @@ def test_a_free_statement_reads_public_tables_only(free):
         planted = replace(rewritten, key_count=statement)
     with pytest.raises(InternalError, match="read for nothing"):
         seal(replace(plan, recalled=replace(plan.recalled, rewritten=planted), steps=()), ana.place.catalog)
+
+
+def test_gaussian_noise_on_one_number_is_said_with_its_own_scale_and_distance():
+    """A loss distribution reads σ² and distance apart: the same ρ in other units is not the same number."""
+    ana = analyst()
+    plan = ana.query("SELECT SUM(ward) FROM visits", noise="gaussian").sealed.plan
+    (step,) = plan.steps
+    event = step.event
+    assert event.dimensions == 1
+    assert event.l2_squared == (4 * 7) ** 2
+    assert event.sigma_squared == law_of(plan).sigma_squared
+    half = DiscreteGaussian(sigma_squared=event.sigma_squared / 4, l2_squared=event.l2_squared / 4)
+    with pytest.raises(InternalError, match="moves further"):
+        seal(replace(plan, steps=(replace(step, event=half),)), ana.place.catalog)
+
+
+def test_several_numbers_are_not_called_one():
+    ana = analyst()
+    plan = ana.query(QUESTIONS["gaussian"]).sealed.plan
+    (step,) = plan.steps
+    one = replace(step.event, dimensions=1)
+    with pytest.raises(InternalError, match="called one"):
+        seal(replace(plan, steps=(replace(step, event=one),)), ana.place.catalog)
