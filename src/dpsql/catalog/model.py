@@ -104,6 +104,23 @@ class TablePolicy:
         return (self.rows_per_group if grouped else None) or self.rows_per_person
 
 
+class Window(Enum):
+    """How long a promise holds before the owner may renew it. No window opens by itself: a renewal is an entry the
+    owner writes into the ledger."""
+
+    FOREVER = "forever"
+    YEAR = "year"
+    QUARTER = "quarter"
+    MONTH = "month"
+    WEEK = "week"
+    DAY = "day"
+
+    @property
+    def renewals(self) -> int:
+        """How many of them a year has at most."""
+        return {"year": 1, "quarter": 4, "month": 12, "week": 53, "day": 366}.get(self.value, 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
     """What is promised to every person, over the life of the ledger."""
@@ -111,6 +128,7 @@ class Promise:
     epsilon: Fraction
     delta: Fraction
     delta_prime: Fraction
+    per: Window = Window.FOREVER
 
 
 class Mode(Enum):
@@ -142,14 +160,24 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A spending limit of one analyst under the promise."""
+    """A spending limit of one analyst, or of a group that shares it, under the promise."""
 
     to: str
+    """The analyst, or the name of the group."""
     budget: Fraction
     max_per_query: Fraction | None = None
     tables: tuple[str, ...] | None = None
     """None: every table."""
     expires: date | None = None
+    members: tuple[str, ...] = ()
+    """Of a group: the analysts who spend from it. Nobody: it is one analyst's own."""
+    sees_releases: bool = False
+    """What other analysts have asked is known to these too: it is told again for nothing, without a word of whose."""
+
+    @property
+    def analysts(self) -> tuple[str, ...]:
+        """Whoever may ask under it."""
+        return self.members or (self.to,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -264,13 +264,16 @@ def grant_mistakes(grant: Grant, policy: Policy) -> Iterator[Mistake]:
 
 
 def _twice_granted(grants: tuple[Grant, ...]) -> Iterator[Mistake]:
+    """A name stands for one analyst or one group, and whoever asks has one limit."""
     seen: set[str] = set()
     for index, grant in enumerate(grants):
-        if grant.to in seen:
-            yield Mistake(
-                f"a second grant to {grant.to}",
-                why="one analyst has one limit; two would have to be added up or chosen from",
-                fix="keep one of them",
-                key=("grant", index),
-            )
-        seen.add(grant.to)
+        for name in dict.fromkeys((grant.to, *grant.members)):
+            if name in seen or (grant.members and grant.to in grant.members):
+                yield Mistake(
+                    f"a second grant to {name}",
+                    why="one analyst has one limit; two would have to be added up or chosen from",
+                    fix="keep one of them",
+                    key=("grant", index),
+                )
+                break
+        seen.update((grant.to, *grant.members))

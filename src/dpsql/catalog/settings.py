@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from fractions import Fraction
+from typing import Final, TypeGuard, TypeVar
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.mistakes import Mistake
-from dpsql.catalog.model import Defaults, Grant, Mode, Noise, Person, Policy, Promise
+from dpsql.catalog.model import Defaults, Grant, Mode, Noise, Person, Policy, Promise, Window
 from dpsql.catalog.sections import Section
 from dpsql.privacy.unit import Neighbours
 
 T = TypeVar("T")
 
 PERSON_KEYS: Final = ("name", "label", "relation", "group_size")
-PROMISE_KEYS: Final = ("epsilon", "delta", "delta_prime", "per", "across")
+PROMISE_KEYS: Final = ("epsilon", "delta", "delta_prime", "per", "across", "accounting")
 DEFAULTS_KEYS: Final = (
     "cost_per_query",
     "confidence",
@@ -24,13 +25,16 @@ DEFAULTS_KEYS: Final = (
     "mode",
     "noise",
 )
-GRANT_KEYS: Final = ("to", "tables", "budget", "max_per_query", "expires")
+GRANT_KEYS: Final = ("to", "group", "members", "tables", "budget", "max_per_query", "expires", "sees_releases")
 
-_SAID_ANYWAY: Final[Mapping[str, tuple[str, str]]] = {
-    "per": ("forever", "what was told once is known for ever, so nothing of it is given back as time goes by"),
-    "across": ("all analysts", "analysts may pool what they learn, so they share one ceiling"),
-}
-"""Keys of a promise that say what holds anyway: for those who read and sign it."""
+BASIC: Final = "basic"
+_window: Final = values.member_of(
+    Window, why="it says when the owner may renew the promise; nothing is given back by itself"
+)
+_across: Final = values.one_of(("all analysts",), why="analysts may pool what they learn, so they share one ceiling")
+_accounting: Final = values.one_of(
+    ("full", BASIC), why='"basic" adds up ε alone; "full" also counts in ρ, and keeps a part of δ back for that'
+)
 _BY_OWNER: Final = "what is promised to people is decided by the owner of the data, never by default"
 
 
@@ -51,19 +55,23 @@ def person_of(section: Section, now: Person | None = None) -> Person:
 
 
 def promise_of(section: Section) -> Promise:
-    """[promise]; δ' is half of δ unless it is said."""
+    """[promise]; δ' is half of δ unless it is said, and none of it where only ε is added up."""
     section.only(PROMISE_KEYS)
     epsilon = section.required(
         "epsilon", values.share, why=_BY_OWNER, fix="write epsilon = 5.0, or what you can answer for"
     )
     delta = section.required("delta", values.share, why=_BY_OWNER, fix="write delta = 1e-6, or 0 for a pure promise")
-    for name, (word, why) in _SAID_ANYWAY.items():
-        section.optional(name, values.one_of((word,), why=why), word)
-    return Promise(
-        epsilon=epsilon,
-        delta=delta,
-        delta_prime=section.optional("delta_prime", values.share, delta / 2),
-    )
+    section.optional("across", _across, "all analysts")
+    basic = section.optional("accounting", _accounting, "full") == BASIC
+    kept = section.optional("delta_prime", values.share, Fraction(0) if basic else delta / 2)
+    if basic and kept:
+        raise Mistake(
+            'contradicts accounting = "basic"',
+            why="δ' is kept back to count in ρ, and a basic account does not",
+            fix="leave out delta_prime, or accounting",
+            key=(*section.key, "delta_prime"),
+        )
+    return Promise(epsilon=epsilon, delta=delta, delta_prime=kept, per=section.optional("per", _window, Window.FOREVER))
 
 
 def defaults_of(section: Section, now: Defaults | None = None) -> Defaults:
@@ -86,17 +94,51 @@ def defaults_of(section: Section, now: Defaults | None = None) -> Defaults:
 def grant_of(section: Section) -> Grant:
     """One [[grant]]."""
     section.only(GRANT_KEYS)
+    to, members = _granted_to(section)
     return Grant(
-        to=section.required(
-            "to", values.text, why="a grant is a limit of one analyst", fix='write to = "ana@example.org"'
-        ),
+        to=to,
+        members=members,
         budget=section.required(
             "budget", values.share, why=_BY_OWNER, fix="write budget = 1.0, at most promise.epsilon"
         ),
         max_per_query=section.optional("max_per_query", values.share, None),
         tables=section.optional("tables", values.names, None),
         expires=section.optional("expires", values.day, None),
+        sees_releases=section.optional("sees_releases", values.flag, False),
     )
+
+
+def _granted_to(section: Section) -> tuple[str, tuple[str, ...]]:
+    """An analyst; or a group and its members, who spend from one budget."""
+    if "group" not in section.data:
+        to = section.required(
+            "to",
+            values.text,
+            why="a grant is a limit of one analyst, or of a group",
+            fix='write to = "ana@example.org", or group = "students" and members = [...]',
+        )
+        if "members" in section.data:
+            raise Mistake(
+                "only a group has members",
+                why="a grant to one analyst is that analyst's own",
+                fix='write group = "…" in place of to, or leave out members',
+                key=(*section.key, "members"),
+            )
+        return to, ()
+    if "to" in section.data:
+        raise Mistake(
+            "to and group exclude each other",
+            why="a grant is a limit of one analyst, or of a group that shares it",
+            fix="keep one of them",
+            key=(*section.key, "group"),
+        )
+    members = section.required(
+        "members",
+        values.people,
+        why="a group without members could not ask anything",
+        fix='write members = ["ana@example.org", "bob@example.org"]',
+    )
+    return section.required("group", values.text, why="", fix=""), members
 
 
 def said(name: str, words: Mapping[str, object], read: Callable[[Section], T]) -> T:
@@ -108,11 +150,14 @@ def said(name: str, words: Mapping[str, object], read: Callable[[Section], T]) -
         raise mistake.as_error(None) from None
 
 
+def _is_several(said: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(said, Iterable) and not isinstance(said, str)
+
+
 def granted(words: Mapping[str, object], policy: Policy) -> Grant:
     """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong."""
-    tables = words.get("tables")
-    if isinstance(tables, Iterable) and not isinstance(tables, str):
-        words = {**words, "tables": list(tables)}
+    several = {word: list(said) for word in ("tables", "members") if _is_several(said := words.get(word))}
+    words = {**words, **several}
     grant = said("grant", words, grant_of)
     for mistake in rules.grant_mistakes(grant, policy):
         raise mistake.under("grant").as_error(None)

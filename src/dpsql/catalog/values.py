@@ -185,6 +185,18 @@ def names(value: object) -> tuple[str, ...]:
     return found
 
 
+def people(value: object) -> tuple[str, ...]:
+    """A list of analysts as they are called, none twice."""
+    found = tuple(text(entry) for entry in _list(value))
+    if not found or len(set(found)) != len(found):
+        raise Mistake(
+            f"{quoted(value)} is empty or names somebody twice",
+            why="each of them may ask under the grant",
+            fix="list each analyst once",
+        )
+    return found
+
+
 def _list(value: object) -> Sequence[object]:
     if not isinstance(value, (list, tuple)):
         raise Mistake(

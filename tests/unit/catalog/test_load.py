@@ -271,6 +271,19 @@ class TestPromise:
         ).promise
         assert promise == Promise(epsilon=Fraction(21, 2), delta=Fraction(0), delta_prime=Fraction(0))
 
+    def test_a_basic_account_keeps_no_delta_back(self):
+        promise = policy('[promise]\nepsilon = 1\ndelta = 1e-6\naccounting = "basic"').promise
+        assert (promise.delta, promise.delta_prime) == (Fraction(1, 10**6), 0)
+        both = '[promise]\nepsilon = 1\ndelta = 1e-6\ndelta_prime = 1e-7\naccounting = "basic"'
+        assert refusal(both).startswith('p.toml:6 promise.delta_prime: contradicts accounting = "basic"')
+
+    @pytest.mark.parametrize(
+        ("word", "renewals"), [("forever", 0), ("year", 1), ("quarter", 4), ("month", 12), ("week", 53), ("day", 366)]
+    )
+    def test_a_window_says_how_often_a_year_may_renew_it(self, word, renewals):
+        """53 weeks touch a year, and leap years have 366 days."""
+        assert policy(f'[promise]\nepsilon = 1\ndelta = 0\nper = "{word}"').promise.per.renewals == renewals
+
     def test_nothing_is_promised_by_default(self):
         assert refusal("[promise]\ndelta = 0") == "p.toml:3 promise.epsilon: is missing"
         assert refusal("[promise]\nepsilon = 1") == "p.toml:3 promise.delta: is missing"
@@ -295,8 +308,9 @@ class TestPromise:
             ],
             *[("delta", value) for value in ("-1e-9", "1", "1.5", "nan", '"0"')],
             *[("delta_prime", value) for value in ("-1e-9", "2e-6", "nan")],
-            *[("per", value) for value in ("1", '"ever"', '"month"')],
+            *[("per", value) for value in ("1", '"ever"', '"Month"', '"12"')],
             *[("across", value) for value in ('"each analyst"', "true")],
+            *[("accounting", value) for value in ('"advanced"', "1", '"Basic"', '""')],
         ],
     )
     def test_refused(self, key, value):
@@ -827,6 +841,38 @@ class TestGrants:
     def test_one_limit_each(self):
         what = refusal(f"{PROMISE}[[grant]]\nto='x'\nbudget=1\n[[grant]]\nto='x'\nbudget=2")
         assert what.startswith("p.toml:9 grant[2]: a second grant to x")
+
+    def test_a_group_shares_one_budget(self):
+        (grant,) = self.grants('[[grant]]\ngroup = "g"\nmembers = ["ana", "bob"]\nbudget = 1\nsees_releases = true')
+        assert grant == Grant(to="g", members=("ana", "bob"), budget=Fraction(1), sees_releases=True)
+        assert grant.analysts == ("ana", "bob")
+
+    @pytest.mark.parametrize(
+        ("lines", "place", "what"),
+        [
+            ("group = 'g'\nbudget = 1", "grant[1].members", "is missing"),
+            ("group = 'g'\nmembers = []\nbudget = 1", "grant[1].members", "is empty"),
+            ("group = 'g'\nmembers = 'ana'\nbudget = 1", "grant[1].members", "not a list"),
+            ("group = 'g'\nmembers = ['a', 'a']\nbudget = 1", "grant[1].members", "twice"),
+            ("group = 'g'\nmembers = ['']\nbudget = 1", "grant[1].members", "empty or unprintable"),
+            ("group = ''\nmembers = ['a']\nbudget = 1", "grant[1].group", "empty or unprintable"),
+            ("to = 'a'\nmembers = ['a']\nbudget = 1", "grant[1].members", "only a group has members"),
+            ("to = 'a'\ngroup = 'g'\nmembers = ['a']\nbudget = 1", "grant[1].group", "exclude each other"),
+            ("to = 'a'\nsees_releases = 'no'\nbudget = 1", "grant[1].sees_releases", "not true or false"),
+            ("group = 'a'\nmembers = ['a']\nbudget = 1", "grant[1]", "a second grant to a"),
+            ("budget = 1", "grant[1].to", "is missing"),
+        ],
+    )
+    def test_a_group_is_said_completely(self, lines, place, what):
+        told = refusal(f"{PROMISE}{self.TABLE}[[grant]]\n{lines}")
+        assert told.startswith("p.toml:")
+        assert f" {place}: " in told
+        assert what in told
+
+    def test_whoever_asks_has_one_grant(self):
+        group = "[[grant]]\ngroup = 'g'\nmembers = ['ana', 'bob']\nbudget = 1\n"
+        for other in ("[[grant]]\nto = 'bob'\nbudget = 1", "[[grant]]\ngroup = 'h'\nmembers = ['bob']\nbudget = 1"):
+            assert "a second grant to bob" in refusal(f"{PROMISE}{group}{other}")
 
     def test_a_grant_needs_a_promise(self):
         assert refusal("[[grant]]\nto='x'\nbudget=1").startswith("p.toml:3 grant[1]: a grant needs a [promise]")
