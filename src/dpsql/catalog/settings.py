@@ -156,7 +156,7 @@ def _is_several(said: object) -> TypeGuard[Iterable[object]]:
 
 def granted(words: Mapping[str, object], policy: Policy) -> Grant:
     """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong."""
-    several = {word: list(said) for word in ("tables", "members") if _is_several(said := words.get(word))}
+    several = {word: list(names) for word in ("tables", "members") if _is_several(names := words.get(word))}
     words = {**words, **several}
     grant = said("grant", words, grant_of)
     for mistake in rules.grant_mistakes(grant, policy):

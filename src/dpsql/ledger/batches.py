@@ -37,6 +37,26 @@ def charge_together(
     return tuple(join(page, batched, replace(charge, batch=number)) for charge in charges)
 
 
+def begun(page: Page, charges: Sequence[Charge]) -> tuple[int, ...]:
+    """The places of those charges that make up a batch which was paid for and has not told all of it yet, in its order;
+    none where there is no such batch. Questions that were stored when it was paid for are not among its own."""
+    asked = {charge_digest(charge): place for place, charge in enumerate(charges)}
+    payers = {(charge.analyst, charge.payer) for charge in charges}
+    for number, batched in reversed(page.facts_of(Batched)):
+        if (batched.analyst, batched.payer) not in payers or len(batched.event.events) > len(charges):
+            continue
+        own = range(number + 1, number + 1 + len(batched.event.events))
+        payments = [payment for payment in map(page.payment, own) if payment is not None and not payment.complete]
+        if not payments or any(payment.attempts >= laws.ATTEMPTS for payment in payments):
+            continue
+        members = [fact for fact in map(page.fact, own) if isinstance(fact, Charge)]
+        places = [asked.get(charge_digest(member)) for member in members]
+        found = tuple(place for place in places if place is not None)
+        if len(found) == len(places):
+            return found
+    return ()
+
+
 def _again(page: Page, payment: Payment) -> Receipt:
     return laws.told_receipt(page, payment) if payment.complete else laws.continued(page, payment)
 

@@ -12,12 +12,14 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json
+from dpsql.ledger.facts import Batched
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
     Conditions,
     Head,
     Ownership,
+    PaidBatch,
     Question,
     Receipt,
     Release,
@@ -171,6 +173,10 @@ class BookLedger(ABC):
         reached(Point.CHARGED)
         return receipts
 
+    def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
+        with self.reading() as page:
+            return batches.begun(page, charges)
+
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:
             reached(Point.STORE_BEGUN)
@@ -188,6 +194,13 @@ class BookLedger(ABC):
             require_verified(page)
             numbered = enumerate(page.facts(), start=1)
             return tuple((number, fact) for number, fact in numbered if isinstance(fact, Charge))
+
+    def batches(self) -> tuple[PaidBatch, ...]:
+        with self.reading() as page:
+            return tuple(
+                PaidBatch(number=number, analyst=fact.analyst, event=fact.event, cost=fact.cost)
+                for number, fact in page.facts_of(Batched)
+            )
 
     def verify(self) -> None:
         with self.reading() as page:

@@ -151,6 +151,16 @@ class Release:
     steps: tuple[ReleasedStep, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidBatch:
+    """Questions that were planned together, as they were paid for."""
+
+    number: int
+    analyst: str
+    event: PlannedBatch
+    cost: Fraction
+
+
 class Ledger(Protocol):
     """Append-only. Every method is one durable transaction."""
 
@@ -256,6 +266,11 @@ class Ledger(Protocol):
         events of the charges are those of the batch, in order. As with `charge`, the same batch is not paid again."""
         ...
 
+    def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
+        """Which of these charges, by place, are a batch that was paid for and can be continued for nothing; none where
+        there is no such batch."""
+        ...
+
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
         where another attempt was faster, that is what the other drew."""
@@ -267,6 +282,10 @@ class Ledger(Protocol):
 
     def charges(self) -> tuple[tuple[int, Charge], ...]:
         """Every payment under the number of its receipt, oldest first, from a ledger that verifies; LedgerBroken."""
+        ...
+
+    def batches(self) -> tuple[PaidBatch, ...]:
+        """Every batch that was paid for, oldest first. Its questions are charges that name it."""
         ...
 
     def verify(self) -> None:

@@ -9,7 +9,7 @@ from dpsql.catalog.model import Catalog, Defaults, Person, Policy, TablePolicy
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
 from dpsql.plan.record import noises_of, read_plan, stored_noises
-from dpsql.plan.seal import price_of_steps
+from dpsql.plan.seal import price_of_steps, require_exact_numbers
 from dpsql.plan.transcript import ReadTable
 from dpsql.privacy.unit import Neighbours
 
@@ -22,8 +22,10 @@ class Audited:
     price: Triple
 
 
-def audited(record: str) -> Audited:
+def audited(record: str, *, in_batch: bool = False) -> Audited:
     """The steps of a record, if what they release costs no more than their events say; LedgerBroken otherwise.
+
+    Of a question in a batch more is read than its price: Gaussian noise on one number must be just that.
 
     Nothing but the record is read: no policy, no engine, no data. Whoever keeps the ledger compares the price with
     the one that was charged.
@@ -34,7 +36,10 @@ def audited(record: str) -> Audited:
             "its margins are not those of its noise", why="answers that are told again would carry a wrong ±"
         )
     try:
-        price = price_of_steps(steps, _catalog(tables, neighbours))
+        catalog = _catalog(tables, neighbours)
+        price = price_of_steps(steps, catalog)
+        if in_batch:
+            require_exact_numbers(steps, catalog)
     except LedgerBroken:
         raise
     except DpsqlError as error:

@@ -14,7 +14,7 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.query import Query, query_of
 from dpsql.session.settings import Settings, obeyed
-from dpsql.session.terms import asked
+from dpsql.session.terms import Ask, asked
 from dpsql.sql.setting_text import SettingStatement, setting_statement
 
 
@@ -64,7 +64,7 @@ class Analyst:
     ) -> Query:
         """A question with its price: nothing is read, nothing is spent."""
         ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
-        return query_of(sql, ask, self.place, session=self.place.settings.now)
+        return self._query(sql, ask)
 
     def sql(
         self,
@@ -100,13 +100,21 @@ class Analyst:
         """How the answer would be protected."""
         return self.query(sql).explain()
 
-    def plan(self, *, total: Number) -> Batch:
-        """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`."""
-        return batch(lambda sql, epsilon: self.query(sql, epsilon=epsilon), total=total)
+    def plan(self, *, total: Number, delta: Number | None = None) -> Batch:
+        """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`.
 
-    def run(self, statements: Sequence[str], *, total: Number) -> list[Answer]:
+        All are planned before the first is answered, so that a theorem about planned releases may leave them less
+        noise for the same total. It spends δ: as much as `delta` says, up to delta_per_query of the policy for each
+        question; unless said, delta_per_query once. Where the policy has none, the shares are simply added up.
+        """
+        return batch(self._query, self.place, total=total, delta=delta)
+
+    def _query(self, sql: str, ask: Ask) -> Query:
+        return query_of(sql, ask, self.place, session=self.place.settings.now)
+
+    def run(self, statements: Sequence[str], *, total: Number, delta: Number | None = None) -> list[Answer]:
         """The same for a list: equal shares, answers in order."""
-        with self.plan(total=total) as together:
+        with self.plan(total=total, delta=delta) as together:
             planned = [together.sql(sql) for sql in statements]
         return [question.answer for question in planned]
 

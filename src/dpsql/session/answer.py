@@ -19,7 +19,7 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.errors import DpsqlError, InternalError
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
 from dpsql.plan.terms import Terms
@@ -252,9 +252,13 @@ def answered(sealed: Sealed, place: Place) -> Answer:
         return told_again(sealed, ledger, analyst=place.grant.to)
     if not plan.steps:
         return told_exactly(sealed, public_rows(sealed, place))
-    receipt = charge(sealed, ledger, engine, analyst=place.grant.to)  # effect 1: pay, durably
+    return delivered(sealed, charge(sealed, ledger, engine, analyst=place.grant.to), place)  # effect 1: pay, durably
+
+
+def delivered(sealed: Sealed, receipt: Receipt, place: Place) -> Answer:
+    """The answer to a plan that is paid for."""
     steps = perform(
-        plan, receipt, engine=engine, ledger=ledger, source=place.source
+        sealed.plan, receipt, engine=place.engine, ledger=place.ledger, source=place.source
     )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
     reached(Point.TELLING)
-    return told(sealed, receipt, steps, ledger=ledger.id)  # post-processing only
+    return told(sealed, receipt, steps, ledger=place.ledger.id)  # post-processing only

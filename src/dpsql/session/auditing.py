@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpsql.accounting.batch import proven
 from dpsql.accounting.triple import Triple, triple
 from dpsql.errors import DpsqlError
-from dpsql.ledger.ledger import Charge, Ledger
+from dpsql.ledger.ledger import Charge, Ledger, PaidBatch
 from dpsql.plan.audit import audited
 
 
@@ -25,6 +27,8 @@ class AuditedCharge:
     derived: Triple | None
     """The same, from the stored statements and noise alone; None where they do not hold what they promise."""
     problem: str = ""
+    batch: int | None = None
+    """The receipt of the batch that paid for it: then `charged` is what it would cost alone, and not added up."""
 
     @property
     def agrees(self) -> bool:
@@ -37,15 +41,45 @@ class AuditedCharge:
 
 
 def audit(ledger: Ledger) -> tuple[AuditedCharge, ...]:
-    """One row for each payment, oldest first; LedgerBroken where the ledger itself does not verify."""
-    return tuple(_row(number, charge) for number, charge in ledger.charges())
+    """One row for each payment, oldest first; LedgerBroken where the ledger itself does not verify.
+
+    A batch has a row of its own, before those of its questions.
+    """
+    charges = ledger.charges()
+    rows = [*(_row(*paid) for paid in charges), *(_batch_row(batch, charges) for batch in ledger.batches())]
+    return tuple(sorted(rows, key=lambda row: row.receipt))
+
+
+def _batch_row(batch: PaidBatch, charges: Sequence[tuple[int, Charge]]) -> AuditedCharge:
+    """The events of its questions, priced again: each event is compared with its own record in its own row."""
+    events = tuple(charge.event for _, charge in charges if charge.batch == batch.number)
+    derived, problem = None, ""
+    try:
+        proof = proven(events, delta=batch.event.delta)
+    except DpsqlError as error:
+        problem = error.what
+    else:
+        derived = triple(proof.batch)
+        if proof.batch.epsilon > batch.event.epsilon:
+            problem = f"{proof.by}, the best accountant at hand, proves more for this batch than was charged"
+        elif events != batch.event.events:
+            problem = "what was charged together is not what was released"
+    return AuditedCharge(
+        receipt=batch.number,
+        analyst=batch.analyst,
+        sql=f"{len(events)} questions planned together",
+        cost=batch.cost,
+        charged=triple(batch.event),
+        derived=derived,
+        problem=problem,
+    )
 
 
 def _row(number: int, charge: Charge) -> AuditedCharge:
     charged = triple(charge.event)
     derived, problem = None, ""
     try:
-        found = audited(charge.record)
+        found = audited(charge.record, in_batch=charge.batch is not None)
     except DpsqlError as error:
         problem = error.what
     else:
@@ -59,6 +93,7 @@ def _row(number: int, charge: Charge) -> AuditedCharge:
         analyst=charge.analyst,
         sql=charge.sql,
         cost=charge.cost,
+        batch=charge.batch,
         charged=charged,
         derived=derived,
         problem=problem,

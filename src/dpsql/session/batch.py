@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from dpsql.accounting.account import remaining
+from dpsql.accounting.batch import Proof
 from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.ledger.ledger import Charge
 from dpsql.plan.explanation.promise import account_name
-from dpsql.require import Number, require_epsilon, require_positive
-from dpsql.session.answer_value import Answer
+from dpsql.plan.seal import Sealed
+from dpsql.plan.terms import Scale
+from dpsql.require import Number, require_epsilon, require_open_unit, require_positive
+from dpsql.session.answer import Place
+from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.batch_ways import Way, best, ways
+from dpsql.session.charging import charge_of
+from dpsql.session.declared import ownership_of
 from dpsql.session.digits import shown_amount
-from dpsql.session.inquiry import charged, require_few_keys_each, together
+from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key
 from dpsql.session.query import Query
-from dpsql.session.terms import stated
+from dpsql.session.terms import Ask, stated
+
+_THEOREMS: Final = {
+    "optimal": "optimal composition",
+    "pld": "composition of privacy loss distributions",
+    "zcdp": "composition in ρ",
+}
 
 
 @dataclass(slots=True)
@@ -42,8 +56,10 @@ class Planned:
 class Batch:
     """`with analyst.plan(total=0.5) as p: a = p.sql("…"); b = p.sql("…")`: shares by weight, equal unless said."""
 
-    query: Callable[[str, Fraction], Query]
+    query: Callable[[str, Ask], Query]
+    place: Place
     total: Fraction
+    delta: Fraction | None
     questions: list[Planned] = field(default_factory=list)
 
     def sql(self, sql: str, *, weight: Number = 1) -> Planned:
@@ -61,13 +77,97 @@ class Batch:
     ) -> None:
         if kind is not None:
             return
-        whole = sum((question.weight for question in self.questions), Fraction(0))
-        queries = [self.query(question.sql, self.total * question.weight / whole) for question in self.questions]
+        queries = [self.query(question.sql, self._asked(question)) for question in self.questions]
         for query in queries:
             query.require_allowed(max_cost=None)
+        for question, answer in zip(self.questions, self._answers(queries), strict=True):
+            question._answer = answer
+
+    def _asked(self, question: Planned, scale: Scale | None = None) -> Ask:
+        whole = sum((each.weight for each in self.questions), Fraction(0))
+        return Ask(epsilon=self.total * question.weight / whole, scale=scale)
+
+    def _answers(self, queries: Sequence[Query]) -> list[Answer]:
+        way = self._way(queries)
+        if way is not None:
+            return _answered_together(way, self.place)
         _require_payable(queries)
-        for question, query in zip(self.questions, queries, strict=True):
-            question._answer = _answered(query)
+        return [_answered(query) for query in queries]
+
+    def _way(self, queries: Sequence[Query]) -> Way | None:
+        """By a theorem about planned batches, where somebody has said what it may spend of δ."""
+        slack = self._slack(len(queries))
+        if slack is None:
+            return None
+
+        def scaled(place: int, scale: Scale) -> Query:
+            question = self.questions[place]
+            return self.query(question.sql, self._asked(question, scale))
+
+        found = list(ways(queries, scaled, total=self.total, slack=slack))
+        return self._begun(found) or best(queries, found, self.place.accounts)
+
+    def _begun(self, found: Sequence[Way]) -> Way | None:
+        """One that was paid for and interrupted: it is continued for nothing, whatever the accounts would grant now."""
+        for way in found:
+            places = self.place.ledger.begun(_charges(way.members, self.place))
+            if places:
+                return way.of(places)
+        return None
+
+    def _slack(self, questions: int) -> Fraction | None:
+        """What the theorem may spend of δ: as the call says, within what the policy allows for so many questions; else
+        what it allows for one, for a batch is one charge."""
+        allowed = self.place.catalog.policy.defaults.delta_per_query
+        if self.delta is None:
+            return allowed
+        if allowed is None or self.delta > allowed * questions:
+            limit = "nothing" if allowed is None else shown_amount(allowed * questions)
+            raise BadParameter(
+                f"delta={shown_amount(self.delta)} is more than these questions may spend, which is {limit}",
+                why="δ is what was promised to people, and the owner says what one query may spend of it",
+                fix="leave delta out, ask for less, or have the owner set delta_per_query in [defaults]",
+            )
+        return self.delta
+
+
+def _charges(plans: Sequence[Sealed], place: Place) -> list[Charge]:
+    """What would be written down for each of these, as if none of them were stored."""
+    paying = [replace(sealed, plan=replace(sealed.plan, stored=None)) for sealed in plans]
+    return [charge_of(sealed, analyst=place.grant.to, dialect=place.dialect) for sealed in paying]
+
+
+def _answered_together(way: Way, place: Place) -> list[Answer]:
+    """One charge for all; then each question under its own receipt, as if it had been paid for alone."""
+    require_few_keys_each(way.paying, place.engine)
+    proof = way.proof
+    batch = proof.batch
+    receipts = place.ledger.charge_together(
+        _charges(way.paying, place), event=batch, cost=batch.epsilon, under=ownership_of(place.catalog)
+    )
+    waiting = {twin_key(sealed): receipt for sealed, receipt in zip(way.paying, receipts, strict=True)}
+    whole = sum((sealed.plan.terms.cost for sealed in way.paying), Fraction(0))
+    answers = []
+    for query in way.queries:
+        receipt = waiting.get(twin_key(query.sealed)) if query.is_charged else None
+        if receipt is None:
+            answers.append(query.answered(max_cost=None))
+            continue
+        share = query.sealed.plan.terms.cost / whole
+        answers.append(_priced_in(query.delivered(receipt), proof, share if receipt.paid else Fraction(0)))
+        waiting[twin_key(query.sealed)] = replace(receipt, paid=False)  # a twin is told what this one was
+    return answers
+
+
+def _priced_in(answer: Answer, proof: Proof, share: Fraction) -> Answer:
+    """The answer with its share of the price of the batch; 0 where it was paid for before."""
+    batch = proof.batch
+    note = (
+        f"one of {len(batch.events)} questions planned together: they cost {shown_amount(batch.epsilon)} and"
+        f" δ = {shown_amount(batch.delta)}, by {_THEOREMS[proof.by]}"
+    )
+    cost = Cost(epsilon=batch.epsilon * share, delta=batch.delta * share)
+    return replace(answer, cost=cost, notes=(*answer.notes, note))
 
 
 def _answered(query: Query) -> Answer:
@@ -94,7 +194,9 @@ def _require_payable(queries: Sequence[Query]) -> None:
         )
 
 
-def batch(query: Callable[[str, Fraction], Query], *, total: Number) -> Batch:
-    """A batch of this price."""
+def batch(query: Callable[[str, Ask], Query], place: Place, *, total: Number, delta: Number | None) -> Batch:
+    """A batch of this price, and of at most this δ for the theorem that prices it."""
     require_epsilon(total=total)
-    return Batch(query=query, total=stated(total))
+    if delta is not None:
+        require_open_unit(delta=delta)
+    return Batch(query=query, place=place, total=stated(total), delta=None if delta is None else stated(delta))

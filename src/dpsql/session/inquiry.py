@@ -96,18 +96,22 @@ def charged(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
 
 
 def different(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
-    """The plans without twins: the ledger knows the same question at the same price again.
+    """The plans without twins: the ledger knows the same question at the same price again."""
+    found: dict[object, Sealed] = {}
+    for sealed in plans:
+        found.setdefault(twin_key(sealed), sealed)
+    return tuple(found.values())
+
+
+def twin_key(sealed: Sealed) -> object:
+    """What twins have in common.
 
     What awaits an answer says which question of its own statement it awaits, so those of two statements may look alike
     and become different questions: they are twins where their statements read the same.
     """
-    found: dict[object, Sealed] = {}
-    for sealed in plans:
-        plan = sealed.plan
-        waiting = plan.bounded.query.text if awaits(plan.rewritten) else ""
-        key = (question_of(plan.recalled), plan.recalled.identity.slots, plan.event, plan.terms.cost, waiting)
-        found.setdefault(key, sealed)
-    return tuple(found.values())
+    plan = sealed.plan
+    waiting = plan.bounded.query.text if awaits(plan.rewritten) else ""
+    return (question_of(plan.recalled), plan.recalled.identity.slots, plan.event, plan.terms.cost, waiting)
 
 
 def together(plans: Iterable[Sealed]) -> Event | None:

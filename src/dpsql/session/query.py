@@ -11,12 +11,13 @@ from typing import Final
 
 from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+from dpsql.ledger.ledger import Receipt
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number, require_non_negative
-from dpsql.session.answer import Place, answer, plan_of
+from dpsql.session.answer import Place, answer, delivered, plan_of
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.describing import explained
@@ -100,6 +101,14 @@ class Query:
             except BudgetExhausted as error:
                 asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(error, asked, self.place.accounts, at_price=self._anew) from None
+        return self._noted(told)
+
+    def delivered(self, receipt: Receipt) -> Answer:
+        """The answer to this very plan, which is paid for."""
+        with speaking_of(self.sql):
+            return self._noted(delivered(self.sealed, receipt, self.place))
+
+    def _noted(self, told: Answer) -> Answer:
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 

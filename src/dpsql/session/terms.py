@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
-from dpsql.plan.terms import Terms, terms
+from dpsql.plan.terms import Scale, Terms, at_scale, terms
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.sql.bound import Wishes
 from dpsql.sql.syntax import At, Options, Said
@@ -40,6 +40,8 @@ class Ask:
     """At most so much of δ is spent to find groups; the policy may allow less."""
     priced_at: At = None
     """Where in the text the price, or the margin it follows from, stands."""
+    scale: Scale | None = None
+    """Of a question in a planned batch: how finely it is answered. Its price is its share of the batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,7 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         groups_per_person=_said(options.groups_per_person),
         delta=_said(options.delta),
         priced_at=None if priced is None else priced.at,
+        scale=call.scale,
     )
 
 
@@ -157,13 +160,14 @@ def terms_of(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Ter
         )
     if ask.delta is not None and defaults.delta_per_query is not None:
         defaults = replace(defaults, delta_per_query=min(ask.delta, defaults.delta_per_query))
-    return terms(
+    offered = terms(
         cost,
         confidence=ask.confidence if ask.confidence is not None else defaults.confidence,
         noise=ask.noise or defaults.noise,
         defaults=defaults,
         accounts=accounts,
     )
+    return offered if ask.scale is None else at_scale(offered, ask.scale)
 
 
 def wishes_of(ask: Ask, defaults: Defaults, offered: Terms) -> Wishes:

@@ -1,0 +1,231 @@
+"""A batch that a theorem prices: one charge, less noise, derived again by whoever reads the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.accounting.optimal import optimal_delta
+from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.plan.record import stored_noises
+from dpsql.session.auditing import audit
+
+SLACK = Fraction(1, 10**8)
+COUNTS = [f"SELECT COUNT(*) FROM people WHERE age > {age}" for age in range(30)]
+
+
+def opened(*, epsilon=1, delta_prime=0, noise="laplace", slack=SLACK, budget=None):
+    """A promise that adds up ε alone, unless said."""
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)], "town": ["x", "y"] * 50})
+    owner.register(
+        "people", people, person="id", unique=True, bounds={"age": (0, 100)}, keys={"town": ["x", "y", "z"]}
+    )
+    owner.register("towns", pd.DataFrame({"town": ["x", "y"]}), public=True)
+    owner.promise(epsilon=epsilon, delta=Fraction(1, 10**5), delta_prime=delta_prime)
+    owner.defaults(max_keys=10, delta_per_query=slack, noise=noise)
+    return owner, owner.grant("ana", budget=budget or epsilon)
+
+
+def laws(owner):
+    return [law.law for _, charge in owner._ledger.charges() for _, law in stored_noises(charge.record)]
+
+
+def test_equal_counts_are_finer_by_optimal_composition():
+    """Thirty counts for 1: by themselves a thirtieth each; the curve says how much more they may have together."""
+    owner, ana = opened()
+    answers = ana.run(COUNTS, total=1)
+    (law,) = set(laws(owner))
+    assert isinstance(law, DiscreteLaplaceLaw)
+    assert 15 < law.scale < 30
+    assert optimal_delta(k=30, epsilon=1 / law.scale, delta=0, epsilon_total=1) <= SLACK
+    assert optimal_delta(k=30, epsilon=Fraction(101, 100) / law.scale, delta=0, epsilon_total=1) > SLACK
+    assert [answer.cost.epsilon for answer in answers] == [Fraction(1, 30)] * 30
+    assert sum(answer.cost.delta for answer in answers) == SLACK
+    assert "one of 30 questions planned together: they cost 1" in answers[0].notes[-1]
+    account = owner._ledger.account()
+    assert (account.spent.epsilon, account.spent.delta) == (1, SLACK)
+    assert ana.budget.left == 0
+
+
+def test_gaussian_noise_is_paid_from_an_account_that_adds_up_epsilon_alone():
+    """A batch has a finite ε, although none of its Gaussian answers has."""
+    owner, ana = opened(noise=None)
+    ana.run(COUNTS, total=1)
+    assert all(isinstance(law, DiscreteGaussianLaw) for law in laws(owner))
+    assert owner._ledger.account().pure_branch_open
+    with pytest.raises(dpsql.DpsqlError):
+        ana.sql("SELECT COUNT(*) FROM people", noise="gaussian", epsilon=0.1)
+
+
+def test_the_plain_sum_stays_where_a_theorem_saves_nothing():
+    owner, ana = opened(epsilon=2)
+    two = ana.run(COUNTS[:2], total=1)
+    assert not owner._ledger.batches()
+    assert [answer.cost.delta for answer in two] == [0, 0]
+    assert ana.budget.spent == 1
+
+
+def test_a_large_account_counts_in_rho_instead():
+    """At ε = 5 Gaussian noise by its share of ρ* is finer than any batch of total 1."""
+    owner, ana = opened(epsilon=5, delta_prime=Fraction(1, 2 * 10**5), noise=None)
+    ana.run(COUNTS, total=1)
+    assert not owner._ledger.batches()
+
+
+def test_nobody_spends_delta_that_the_owner_has_not_allowed():
+    owner, ana = opened(slack=None)
+    ana.run(COUNTS, total=Fraction(1, 2))
+    assert not owner._ledger.batches()
+    assert owner._ledger.account().spent.delta == 0
+    with pytest.raises(BadParameter, match="which is nothing"):
+        ana.run(COUNTS, total=Fraction(1, 2), delta=1e-9)
+
+
+def test_delta_is_spent_as_it_is_said_and_up_to_that_of_each_question():
+    owner, ana = opened(epsilon=2)
+    ana.run(COUNTS, total=1, delta=30 * SLACK)
+    assert owner._ledger.account().spent.delta == 30 * SLACK
+    with pytest.raises(BadParameter, match="more than these questions may spend"):
+        ana.run(COUNTS, total=1, delta=31 * SLACK)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -1e-9, float("nan"), "1e-9", True])
+def test_a_delta_is_a_number_between_0_and_1(delta):
+    with pytest.raises(BadParameter):
+        opened()[1].plan(total=1, delta=delta)
+
+
+def test_stored_public_and_repeated_questions_are_free_in_a_batch():
+    owner, ana = opened(epsilon=2)
+    before = ana.sql(COUNTS[0], epsilon=1)
+    asked = [*COUNTS, COUNTS[3], "SELECT COUNT(*) FROM towns", f"EXPLAIN PRIVACY {COUNTS[4]}"]
+    answers = ana.run(asked, total=1)
+    assert answers[0].rows[0][0].value == before.rows[0][0].value
+    assert answers[30].rows[0][0].value == answers[3].rows[0][0].value
+    assert [answers[place].cost.epsilon for place in (0, 30, 31, 32)] == [0, 0, 0, 0]
+    (batch,) = owner._ledger.batches()
+    assert len(batch.event.events) == 29
+    assert sum(answer.cost.epsilon for answer in answers) == batch.cost <= 1
+    assert all(row.agrees for row in owner.audit())
+
+
+def test_grouped_and_weighted_questions_are_priced_together_too():
+    owner, ana = opened(noise=None)
+    with ana.plan(total=1) as p:
+        towns = [p.sql(f"SELECT town, COUNT(*) FROM people WHERE age > {age} GROUP BY town") for age in range(24)]
+        much = p.sql("SELECT SUM(age) FROM people", weight=2)
+    (batch,) = owner._ledger.batches()
+    assert batch.event.epsilon == 1
+    assert much.answer.cost.epsilon == 2 * towns[0].answer.cost.epsilon
+    assert all(row.agrees for row in owner.audit())
+
+
+def test_a_statement_with_private_questions_keeps_the_plain_sum():
+    owner, ana = opened(epsilon=4)
+    ana.run([*COUNTS, "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FROM people)"], total=2)
+    assert not owner._ledger.batches()
+    assert ana.budget.spent == 2
+
+
+def test_a_batch_that_no_account_can_pay_costs_nothing():
+    owner, ana = opened(epsilon=2, budget=1)
+    ana.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(1, 2))
+    with pytest.raises(BudgetExhausted):
+        ana.run(COUNTS, total=1)
+    assert ana.budget.spent == Fraction(1, 2)
+    assert owner._ledger.account().spent.delta == 0
+
+
+@pytest.mark.parametrize("stop", [0, 1, 17, 29])
+def test_a_batch_that_was_interrupted_goes_on_for_nothing(monkeypatch, stop):
+    """All of the budget is spent, and the answers that were stored before stand: nothing is paid again."""
+    owner, ana = opened()
+    real, told = owner._ledger.store, []
+
+    def stopping(receipt, step, released):
+        if len(told) == stop:
+            raise KeyboardInterrupt
+        told.append(released)
+        return real(receipt, step, released)
+
+    monkeypatch.setattr(owner._ledger, "store", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        ana.run(COUNTS, total=1)
+    monkeypatch.setattr(owner._ledger, "store", real)
+    spent = owner._ledger.account().spent
+    answers = ana.run(COUNTS, total=1)
+    assert [answer.cost.epsilon for answer in answers] == [0] * 30
+    assert owner._ledger.account().spent == spent
+    assert [answer.rows[0][0].value for answer in answers[:stop]] == [step.values[0][0] for step in told]
+    again = ana.run(COUNTS, total=1)
+    assert [a.rows[0][0].value for a in again] == [a.rows[0][0].value for a in answers]
+    owner._ledger.verify()
+
+
+def test_an_interrupted_batch_with_answers_stored_before_it_goes_on_too(monkeypatch):
+    owner, ana = opened(epsilon=2)
+    ana.sql(COUNTS[0], epsilon=1)
+    real = owner._ledger.store
+    monkeypatch.setattr(owner._ledger, "store", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        ana.run(COUNTS, total=1)
+    monkeypatch.setattr(owner._ledger, "store", real)
+    spent = owner._ledger.account().spent
+    assert {answer.cost.epsilon for answer in ana.run(COUNTS, total=1)} == {0}
+    assert owner._ledger.account().spent == spent
+
+
+def audited_again(owner, change):
+    """The same entries in another ledger, with one changed on the way: it verifies, whatever they say."""
+    charges = [replace(charge, batch=None) for _, charge in owner._ledger.charges()]
+    (batch,) = owner._ledger.batches()
+    ledger = MemoryLedger()
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**5), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(1))
+    charges, event = change(charges, batch.event)
+    ledger.charge_together(charges, event=event, cost=batch.cost)
+    return audit(ledger)
+
+
+def test_the_price_of_a_batch_is_derived_again():
+    owner, ana = opened()
+    ana.run(COUNTS, total=1)
+    batch, *rows = owner.audit()
+    assert (batch.sql, batch.cost, batch.charged.epsilon) == ("30 questions planned together", 1, 1)
+    assert Fraction(99, 100) < batch.derived.epsilon <= 1
+    assert [row.batch for row in rows] == [batch.receipt] * 30
+    assert all(row.agrees for row in (batch, *rows))
+    assert all(first.receipt < second.receipt for first, second in pairwise((batch, *rows)))
+
+
+def test_a_batch_that_was_charged_too_little_is_found():
+    owner, ana = opened()
+    ana.run(COUNTS, total=1)
+    batch, *rows = audited_again(owner, lambda charges, event: (charges, replace(event, epsilon=Fraction(9, 10))))
+    assert batch.verdict == "optimal, the best accountant at hand, proves more for this batch than was charged"
+    assert all(row.agrees for row in rows)
+
+
+def test_a_question_of_a_batch_with_other_noise_than_its_event_says_is_found():
+    """The events are those of the batch, and one record holds more than its event says."""
+    owner, ana = opened()
+    ana.run(COUNTS, total=1)
+
+    def change(charges, event):
+        first, second, *rest = charges
+        finer = second.record.replace(f'"{laws(owner)[0].scale}"', f'"{laws(owner)[0].scale / 2}"')
+        assert finer != second.record
+        return [first, replace(second, record=finer), *rest], event
+
+    batch, first, second, *rest = audited_again(owner, change)
+    assert not second.agrees
+    assert all(row.agrees for row in (batch, first, *rest))
