@@ -1,8 +1,13 @@
 """Settings shared by all tests."""
 
 import os
+import tempfile
 
 from hypothesis import settings
+
+# Anchors of the ledgers that tests make: not among those of the machine.
+STATE = tempfile.TemporaryDirectory(prefix="dpsql-state-", ignore_cleanup_errors=True)
+os.environ["DPSQL_STATE"] = STATE.name
 
 # No time limit per example: tests must not depend on how busy the machine is. `make test` tries the same examples
 # every time; `make explore` looks for new ones.

@@ -192,6 +192,12 @@ class SqlPage:
         facts = [(number, self.fact(number)) for (number,) in found]
         return tuple((number, fact) for number, fact in facts if isinstance(fact, kind))
 
+    def count_of(self, *kinds: type[Fact]) -> int:
+        """How many entries are of one of these kinds."""
+        words, places = map(word_of, kinds), ", ".join("?" * len(kinds))
+        ((count,),) = self._rows(((int,),), f"SELECT COUNT(*) FROM entries WHERE kind IN ({places})", *words)
+        return int(count)
+
     def latest(self, what: str) -> int | None:
         found = self._found(LATEST, LATEST.matched, what)
         return found[0][1] if found else None

@@ -16,12 +16,14 @@ from typing import Final
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import keyfile
+from dpsql.ledger.anchor import DEFAULT, anchors_folder
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.migration import migrate
 from dpsql.ledger.schema import SCHEMA, tables
 from dpsql.ledger.sql_page import Database, Row, SqlPage
-from dpsql.ledger.stored import WHY_UNUSABLE, StoredLedger, Unusable, read_about, require_key, write_first_entry
+from dpsql.ledger.stored import StoredLedger, read_about, require_key, write_first_entry
+from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
 from dpsql.require import require_count
 
 APPLICATION: Final = 0x64707371
@@ -67,6 +69,7 @@ _DAMAGED: Final = (
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
 )
+_AT_ONCE: Final = 256
 _LONGEST_WAIT_MS: Final = 3_600_000
 _FAMILY: Final = 0xFF  # SQLite says more in the higher bits
 
@@ -106,29 +109,35 @@ class SqliteDatabase:
         return self._connection.execute(sql, values).fetchall()
 
     def stream(self, sql: str) -> Iterator[Row]:
-        with closing(self._connection.execute(sql)) as rows:
-            yield from rows
+        rows = self._connection.execute(sql)
+        while part := rows.fetchmany(_AT_ONCE):
+            yield from part
 
 
 class SqliteLedger(StoredLedger):
     """The ledger in the file `path`, with its key in `<path>.key`. Both are created where neither exists.
 
-    `wait_ms` is how long a transaction waits for those of other processes, `clock` tells the seconds since 1970.
-    Threads may share the object; a process made by fork opens its own.
+    `wait_ms` is how long a transaction waits for those of other processes, `clock` tells the seconds since 1970,
+    `anchors` is the folder of this machine's anchors: $DPSQL_STATE/anchors, or that for states of programs, unless it
+    is said; None: no anchor is kept. Threads may share the object; a process made by fork opens its own.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, wait_ms: int = 30_000, clock: Callable[[], int] = utc_seconds
+        self,
+        path: str | os.PathLike[str],
+        *,
+        wait_ms: int = 30_000,
+        clock: Callable[[], int] = utc_seconds,
+        anchors: str | os.PathLike[str] | None = DEFAULT,
     ) -> None:
         require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
-        super().__init__(clock=clock)
+        super().__init__(clock=clock, anchors=anchors_folder(anchors))
         self._path = Path(path).absolute()
         self._wait_ms = wait_ms
         self._database: sqlite3.Connection | None = None
         try:
             self._database = self._connected()
-            self._id, self._key = self._identified(self._database)
-            self._opened()
+            self._opened(*self._identified(self._database))
         except BaseException as error:
             self.close()
             if _family(error) == sqlite3.SQLITE_NOTADB:

@@ -10,32 +10,35 @@ import secrets
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Final
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
 
+from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import chain, keyfile
+from dpsql.ledger import chain, keyfile, promises
+from dpsql.ledger.anchor import Anchor, Anchored
 from dpsql.ledger.book import BookLedger, closed, require_verified
 from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.facts import Opened
+from dpsql.ledger.facts import Closed, Opened, Renewed
+from dpsql.ledger.ledger import Head
+from dpsql.ledger.page import SOURCE
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import Database, SqlPage
-
-WHY_UNUSABLE: Final = "an answer that cannot be paid for and stored cannot be given"
-
-
-class Unusable(LedgerBroken):
-    """The ledger cannot be reached or written just now. Nothing of the transaction was kept, and it may be whole."""
+from dpsql.ledger.unusable import Unusable
 
 
 class StoredLedger(BookLedger):
-    """The ledger of a database. Once it has found itself broken, it refuses everything."""
+    """The ledger of a database. Once it has found itself broken, it refuses everything, here and in other processes."""
 
     _id: str
     _key: bytes
+    _anchor: Anchor | None = None
 
-    def __init__(self, *, clock: Callable[[], int]) -> None:
+    def __init__(self, *, clock: Callable[[], int], anchors: Path | None) -> None:
         self._clock = clock
+        self._anchors = anchors
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._broken: LedgerBroken | None = None
@@ -63,17 +66,20 @@ class StoredLedger(BookLedger):
     def id(self) -> str:
         return self._id
 
-    def _page(self, database: Database) -> SqlPage:
-        return SqlPage(database, key=self._key, clock=self._clock)
-
-    def _opened(self) -> None:
+    def _opened(self, ledger: str, key: bytes) -> None:
         """Check everything once. Afterwards each transaction checks what it reads."""
-        self._is_open = True
-        with self.reading() as page:
+        self._id, self._key, self._is_open = ledger, key, True
+        if self._anchors is not None:
+            self._anchor = Anchor(self._anchors, ledger=ledger, key=key)
+        with self._transaction(write=False, anchored=False) as page:
             self._check(page)
+            known = self._known()
+            if self._anchor is not None and not _missing(page, known):
+                self._anchor.advance(_anchored(page))
 
     @contextmanager
-    def _transaction(self, *, write: bool) -> Iterator[SqlPage]:
+    def _transaction(self, *, write: bool, anchored: bool = True) -> Iterator[SqlPage]:
+        """A page: durable and anchored once it is left. `anchored`: refused where the anchor knows of more."""
         if os.getpid() != self._process:
             raise LedgerBroken(
                 "the ledger was opened by another process",
@@ -86,19 +92,34 @@ class StoredLedger(BookLedger):
             if self._broken is not None:
                 raise LedgerBroken(self._broken.what, why=self._broken.why, fix=self._broken.fix)
             try:
-                page = self._page(self._begin(write=write))
+                known = self._known() if anchored else None  # before the look: an anchor never leads
+                page = SqlPage(self._begin(write=write), key=self._key, clock=self._clock)
                 page.open_head()
+                _require_none_missing(page, known)
                 yield page
                 page.close_head()
+                after = _anchored(page) if page.appended else None
                 self._commit()
+                if after is not None and self._anchor is not None:
+                    self._anchor.advance(after)
             except BaseException as error:
                 self._roll_back()
-                told = self._told(error) or error
-                if isinstance(told, LedgerBroken) and not isinstance(told, Unusable):
-                    self._broken = told
-                if told is error:
-                    raise
-                raise told from None
+                self._end_with(error)
+
+    def _known(self) -> Anchored | None:
+        return None if self._anchor is None else self._anchor.read()
+
+    def _end_with(self, error: BaseException) -> NoReturn:
+        """Raise the error in constant words. A ledger that does not verify is refused from then on."""
+        told = self._told(error) or (_no_anchor() if isinstance(error, OSError) else error)
+        if isinstance(told, LedgerBroken) and not isinstance(told, Unusable):
+            self._broken = told
+            if self._anchor is not None:
+                with suppress(OSError, LedgerBroken):
+                    self._anchor.mark()
+        if told is error:
+            raise error
+        raise told from None
 
     def writing(self) -> AbstractContextManager[SqlPage]:
         return self._transaction(write=True)
@@ -107,9 +128,27 @@ class StoredLedger(BookLedger):
         return self._transaction(write=False)
 
     def verify(self) -> None:
-        with self.reading() as page:
+        known = self._known()
+        with self._transaction(write=False, anchored=False) as page:
             self._check(page)
             require_verified(page)
+            _require_none_missing(page, None if known is None else replace(known, broken=False))
+            if self._anchor is not None:
+                self._anchor.settle(_anchored(page))
+
+    def write_off(self, lost: Head | None = None) -> None:
+        """Count as spent what the anchor knows of and the ledger has lost; questions are answered again afterwards."""
+        known = self._known()
+        with self._transaction(write=True, anchored=False) as page:
+            self._check(page)
+            require_verified(page)
+            if lost is None and known is not None and _missing(page, known):
+                lost = _lost(page, known)
+            if lost is not None:
+                promises.write_off(page, lost)
+            after = _anchored(page)
+        if self._anchor is not None:
+            self._anchor.settle(after)
 
 
 def write_first_entry(database: Database, *, key: bytes, clock: Callable[[], int]) -> None:
@@ -142,3 +181,66 @@ def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
     if not chain.equal(check, chain.key_check(key, ledger=ledger)):
         raise keyfile.wrong_key()
     return key
+
+
+# The anchor
+
+
+def _anchored(page: SqlPage) -> Anchored:
+    """What an anchor is told of a ledger as it stands."""
+    number, link = page.head()
+    source = page.account(SOURCE)
+    head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
+    return Anchored(head=head, period=page.count_of(Renewed, Closed))
+
+
+def _missing(page: SqlPage, known: Anchored | None) -> bool:
+    """Whether entries are gone, or are others, that this machine has seen."""
+    if known is None:
+        return False
+    number, link = page.head()
+    seen = known.head
+    found = link if number == seen.number else page.hash_of(seen.number) if number > seen.number else None
+    return found is None or not chain.equal(found, seen.hash)
+
+
+def _require_none_missing(page: SqlPage, known: Anchored | None) -> None:
+    if known is not None and known.broken:
+        raise Unusable(
+            "the ledger was found broken",
+            why="a ledger that did not verify is trusted again once it does",
+            fix="restore a backup if it is damaged, then verify the ledger",
+        )
+    if known is not None and _missing(page, known):
+        raise Unusable(
+            f"charges are missing: this machine has seen entry {known.head.number} of the ledger, and it is not there",
+            why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
+            fix="restore a later backup; or have the owner write off what is missing: ledger.write_off()",
+        )
+
+
+def _lost(page: SqlPage, known: Anchored) -> Head:
+    """What is to be counted as spent, at least.
+
+    An older state of the same ledger has spent what the anchor says. Where both went on from an earlier state, they
+    have spent at most the sum. Where the promise was renewed or closed in what is lost, nobody knows: all of it.
+    """
+    source = page.account(SOURCE)
+    if source is None:
+        raise Unusable(
+            "this state of the ledger is older than its promise",
+            why="what was spent can only be written off under the promise it was spent from",
+            fix="restore a later backup",
+        )
+    if page.count_of(Renewed, Closed) != known.period:
+        return replace(known.head, spent=Triple(epsilon=None, delta=source.delta, rho=None))
+    forked = page.head()[0] >= known.head.number
+    return replace(known.head, spent=source.spent + known.head.spent) if forked else known.head
+
+
+def _no_anchor() -> LedgerBroken:
+    return Unusable(
+        "the anchor of the ledger cannot be read or written",
+        why="without it nobody sees whether charges are missing at the end of the ledger",
+        fix="look at the folder it is kept in: anchors in $DPSQL_STATE, or in the folder for states of programs",
+    )

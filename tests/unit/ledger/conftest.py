@@ -9,6 +9,14 @@ from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, asking
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory, monkeypatch):
+    """Every test has a machine of its own: its folder of anchors."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("DPSQL_STATE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "ledger.db"
@@ -78,7 +86,25 @@ def raw():
     return run_raw
 
 
-class SqliteStore:
+TABLES = ("entries", "head", "accounts", "payments", "steps", "latest")
+
+
+class Store:
+    """A place for a ledger, past the ledger."""
+
+    def backup(self):
+        """All rows of the ledger."""
+        return {table: self.raw(f"SELECT * FROM {table}") for table in TABLES}
+
+    def restore(self, backup):
+        """Put all rows back."""
+        statements = [f"DELETE FROM {table}" for table in reversed(TABLES)]
+        for table, rows in backup.items():
+            statements += [(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row) for row in rows]
+        self.unlocked(*statements)
+
+
+class SqliteStore(Store):
     """A ledger in a file, and the file past the ledger."""
 
     errors = sqlite3.IntegrityError

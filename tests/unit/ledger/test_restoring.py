@@ -1,0 +1,205 @@
+"""A ledger that is older than this machine has seen is refused until the owner writes off what is missing."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import BudgetExhausted, LedgerBroken
+from dpsql.ledger.anchor import Anchor
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import FIRST, TENTH, asking
+
+
+def uses(ledger):
+    return (
+        ledger.account,
+        ledger.verify,
+        lambda: ledger.charge(asking("new")),
+        lambda: ledger.recall(asking("one").question),
+        lambda: ledger.grant("eve", epsilon=TENTH),
+    )
+
+
+def test_an_old_backup_is_refused_until_it_is_written_off(filled):
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("four"))
+        ledger.charge(asking("five"))
+    filled.restore(backup)
+    with closing(filled.open()) as ledger:
+        for use in uses(ledger):
+            with pytest.raises(LedgerBroken, match=r"seen entry 12 .* it is not there") as caught:
+                use()
+            assert "write_off" in caught.value.fix
+        ledger.write_off()
+        ledger.verify()
+        assert ledger.account().spent.epsilon == 5 * TENTH
+        assert ledger.account("ana").spent.epsilon == 2 * TENTH  # whose they were is lost with them
+        assert ledger.charge(asking("four")).paid
+    with closing(filled.open()) as ledger:
+        assert ledger.account().spent.epsilon == 6 * TENTH
+
+
+def test_a_ledger_put_back_while_it_is_open_is_refused(filled):
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("four"))
+        filled.restore(backup)
+        with pytest.raises(LedgerBroken, match="it is not there"):
+            ledger.charge(asking("five"))
+        filled.restore(backup)
+        ledger.write_off()
+        assert ledger.charge(asking("five")).paid
+
+
+def test_two_states_that_went_on_from_one_have_spent_the_sum(filled, tmp_path):
+    """Somebody put a backup back on a machine that had never seen the ledger, and asked there."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("here"))
+    filled.restore(backup)
+    with closing(filled.open(anchors=tmp_path / "another machine")) as ledger:
+        ledger.charge(asking("there"))
+        ledger.store(ledger.charge(asking("there")), 0, FIRST)
+    with closing(filled.open()) as ledger:
+        for use in uses(ledger):
+            with pytest.raises(LedgerBroken, match="it is not there"):
+                use()
+        ledger.write_off()
+        assert ledger.account().spent.epsilon == 8 * TENTH  # four here and four there; three of them are the same
+        ledger.verify()
+
+
+def test_a_period_that_is_lost_is_written_off_whole(filled):
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.renew()
+        ledger.charge(asking("four"))
+    filled.restore(backup)
+    with closing(filled.open()) as ledger:
+        ledger.write_off()
+        with pytest.raises(BudgetExhausted):
+            ledger.charge(asking("five", event=Pure(epsilon=Fraction(1, 10**9))))
+        ledger.renew()
+        ledger.charge(asking("five"))
+        ledger.verify()
+
+
+def test_nothing_is_written_off_where_nothing_is_missing(filled):
+    with closing(filled.open()) as ledger:
+        before = ledger.account(), ledger.head()
+        ledger.write_off()
+        assert (ledger.account(), ledger.head()) == before
+
+
+def test_a_state_older_than_the_promise_cannot_be_written_off(store):
+    with closing(store.open()) as ledger:
+        backup = store.backup()
+        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    store.restore(backup)
+    with closing(store.open()) as ledger, pytest.raises(LedgerBroken, match="older than its promise"):
+        ledger.write_off()
+
+
+def test_a_machine_that_never_saw_the_ledger_takes_it_as_it_is(filled, tmp_path):
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("four"))
+    filled.restore(backup)
+    for _ in range(2):
+        with closing(filled.open(anchors=tmp_path / "another machine")) as ledger:
+            ledger.verify()
+    assert [file.name for file in (tmp_path / "another machine").iterdir()] == [ledger.id]
+
+
+def test_no_anchor_is_kept_where_none_is_wanted(store, state):
+    with closing(store.open(anchors=None)) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.verify()
+        ledger.write_off()
+    assert list(state.iterdir()) == []
+
+
+def test_each_transaction_moves_the_anchor(filled, state):
+    with closing(filled.open()) as ledger:
+        anchor = Anchor(state / "anchors", ledger=ledger.id, key=ledger._key)
+        for name in ("four", "five"):
+            ledger.charge(asking(name))
+            assert anchor.read().head == ledger.head()
+
+
+def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
+    with closing(filled.open()) as one, closing(filled.open()) as other:
+        filled.unlocked("UPDATE payments SET attempts = 1 WHERE number = 7")
+        with pytest.raises(LedgerBroken, match="sealed"):
+            one.charge(asking("two", steps=2))
+        for use in (other.account, lambda: other.charge(asking("new"))):
+            with pytest.raises(LedgerBroken, match="was found broken"):
+                use()
+        filled.unlocked("UPDATE payments SET attempts = 2 WHERE number = 7")  # put right again
+        with closing(filled.open()) as third:
+            with pytest.raises(LedgerBroken, match="was found broken"):
+                third.account()
+            third.verify()
+            assert third.account().spent.epsilon == 3 * TENTH
+        assert other.charge(asking("new")).paid
+        with pytest.raises(LedgerBroken):
+            one.account()
+
+
+def test_a_damaged_ledger_is_marked_when_it_is_opened(filled):
+    with closing(filled.open()) as before:
+        filled.unlocked("DELETE FROM steps WHERE payment = 5")
+        with pytest.raises(LedgerBroken, match="sealed"):
+            filled.open()
+        with pytest.raises(LedgerBroken, match="was found broken"):
+            before.account()
+
+
+def test_a_damaged_anchor_is_refused(filled, state):
+    with closing(filled.open()) as ledger:
+        file = state / "anchors" / ledger.id
+        file.write_bytes(b"?" * file.stat().st_size)
+        with pytest.raises(LedgerBroken, match="anchor"):
+            ledger.charge(asking("four"))
+        file.unlink()  # as the message says
+        assert ledger.charge(asking("four")).paid
+
+
+def test_an_anchor_that_cannot_be_written_stops_the_answer(filled, monkeypatch):
+    def refuse(self, to):
+        raise OSError(28, "No space left on device")
+
+    with closing(filled.open()) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(Anchor, "advance", refuse)
+            with pytest.raises(LedgerBroken, match="anchor"):
+                ledger.charge(asking("four"))
+        assert ledger.account().spent.epsilon == 4 * TENTH  # what was charged stays charged
+        assert not ledger.charge(asking("four")).paid
+
+
+CRASH = """
+import os, signal, sys
+from dpsql.ledger.anchor import Anchor
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.testing.ledger_cases import asking
+ledger = SqliteLedger(sys.argv[1])
+Anchor.advance = lambda self, to: os.kill(os.getpid(), signal.SIGKILL)
+ledger.charge(asking("four"))
+"""
+
+
+def test_a_crash_between_commit_and_anchor_leaves_an_anchor_that_lags(full, state):
+    dead = subprocess.run([sys.executable, "-c", CRASH, full], capture_output=True, text=True, check=False)
+    assert (dead.returncode, dead.stderr) == (-signal.SIGKILL, "")
+    with closing(SqliteLedger(full)) as ledger:
+        ledger.verify()
+        assert not ledger.charge(asking("four")).paid
+    assert os.listdir(state / "anchors") == [ledger.id]
