@@ -45,7 +45,7 @@ def test_a_coarse_selection_does_not_stand_for_a_fine_one(owner):
 
 
 def test_another_analysts_release_is_known_but_not_numbered(owner):
-    ann, bob = owner.grant("ann", budget=20), owner.grant("bob", budget=20)
+    ann, bob = owner.grant("ann", budget=20), owner.grant("bob", budget=20, sees_releases=True)
     first = ann.sql("SELECT COUNT(*) FROM people")
     again = bob.sql("SELECT COUNT(*) FROM people")
     assert (again.cost.epsilon, again.release, first.release is None) == (0, None, False)

@@ -124,6 +124,12 @@ class BookLedger(ABC):
         with self.reading() as page:
             return promises.account(page, analyst)
 
+    def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
+        with self.reading() as page:
+            holder = analyst if payer is None else payer
+            promises.account(page, holder)
+            return grants.conditions_for(page, analyst, holder=holder)
+
     def frozen(self) -> str | None:
         with self.reading() as page:
             return grants.frozen(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Final
 
@@ -64,13 +65,30 @@ def revoke(page: Page, holder: str) -> None:
 
 def require_may_pay(page: Page, asked: Charge | Batched) -> None:
     """The owner lets this analyst pay from this account now."""
+    conditions_for(page, asked.analyst, holder=asked.holder)
+
+
+def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:
+    """What the owner says of this grant now. Raises where this analyst may not ask under it."""
     require_not_frozen(page)
-    conditions = _conditions(page, asked.holder)
-    if asked.analyst not in (conditions.members or (asked.holder,)):
+    conditions = _conditions(page, holder)
+    if analyst not in (conditions.members or (holder,)):
         raise NotPermitted(
-            f"{asked.analyst} does not pay from the budget of {asked.holder}",
+            f"{analyst} does not pay from the budget of {holder}",
             why="a budget is spent by those the owner gave it to",
             fix=_ASK,
+        )
+    _require_not_expired(page, holder, conditions.expires)
+    return conditions
+
+
+def _require_not_expired(page: Page, holder: str, expires: date | None) -> None:
+    """By the time of the ledger: that of the clock or of the last entry, whichever is later."""
+    if expires is not None and datetime.fromtimestamp(page.now(), UTC).date() >= expires:
+        raise NotPermitted(
+            f"the grant of {holder} ended on {expires.isoformat()}",
+            why="the owner gave access for a limited time",
+            fix="ask the owner for a new grant",
         )
 
 

@@ -252,6 +252,11 @@ class Ledger(Protocol):
         """The account of the source, or of an analyst, as it stands. NotPermitted without one."""
         ...
 
+    def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
+        """What the owner says now of the grant of this analyst, or of the group that pays for them. Raises where they
+        may not ask: nothing was granted, it was revoked, they are not of the group, or the source is frozen."""
+        ...
+
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is

@@ -46,11 +46,11 @@ class Analyst:
 
     @property
     def name(self) -> str:
-        return self.place.grant.to
+        return self.place.analyst
 
     @property
     def budget(self) -> Budget:
-        """What the analyst's own grant has left."""
+        """What the analyst's own grant, or that of their group, has left."""
         return Budget.of(self.place.accounts[-1])
 
     def query(

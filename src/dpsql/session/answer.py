@@ -70,6 +70,35 @@ class Place:
     source: Source
     settings: Settings = field(default_factory=Settings)
     """What was SET in this session."""
+    member: str | None = None
+    """Of a group: who of them asks. None: the grant is one analyst's own."""
+
+    @property
+    def analyst(self) -> str:
+        """Who asks."""
+        return self.grant.to if self.member is None else self.member
+
+    @property
+    def payer(self) -> str | None:
+        """The group that pays; None: the analyst does."""
+        return None if self.member is None else self.grant.to
+
+    @property
+    def sees(self) -> str | None:
+        """Whose releases are told again: the analyst's own; None: everybody's."""
+        return None if self.grant.sees_releases else self.analyst
+
+    def as_granted_now(self) -> Place:
+        """The same place under what the owner says by now; raises where nothing may be asked from it any more."""
+        said = self.ledger.conditions(self.analyst, payer=self.payer)
+        now = replace(
+            self.grant,
+            max_per_query=said.max_per_query,
+            tables=said.tables,
+            expires=said.expires,
+            sees_releases=said.sees_releases,
+        )
+        return replace(self, grant=now)
 
     @property
     def catalog(self) -> Catalog:
@@ -94,6 +123,7 @@ def plan_of(
     Of a statement with PRIVATE questions all are planned. Its price is the price of all of them, in even shares.
     """
     reached(Point.ASKED)
+    place = place.as_granted_now()
     catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only
@@ -140,7 +170,7 @@ def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inqu
         parts.append(part)
         outcomes[question.at] = part.outcome
         if part.sealed.plan.stored is not None:
-            again = told_again(part.sealed, asking.place.ledger, analyst=asking.place.grant.to)
+            again = told_again(part.sealed, asking.place.ledger, analyst=asking.place.analyst)
             known[number] = released_rows(part.outcome, plain_rows(again))
     outer = chosen(len(inner), last, ask, asking, outcomes, known)
     return Inquiry(inner=tuple(parts), outer=outer, known=MappingProxyType(known))
@@ -184,14 +214,14 @@ def planned(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known,
     permit(checked, terms, place.grant, ask=ask)
     bounded = bound(checked, wishes_of(ask, checked.query.catalog.policy.defaults, terms))  # contributions
     draft = rewrite(bounded)  # what the engine will run
-    sealed = sealed_with(draft, known, ask, terms, place.ledger)
+    sealed = sealed_with(draft, known, ask, terms, place)
     return Part(ask=ask, draft=draft, outcome=outcome(number, bounded), sealed=sealed)
 
 
-def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, ledger: Ledger) -> Sealed:
+def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: Place) -> Sealed:
     """The stages up to the charge, in their order, with what earlier questions of the statement have released."""
     rewritten = with_released(draft, known)
-    recalled = recall(rewritten, ledger)  # stored releases of the same question
+    recalled = recall(rewritten, place.ledger, seen_by=place.sees)  # stored releases of the same question
     plan = price(recalled, terms)  # mechanisms, scales, one event
     sealed = seal(good_enough(plan, ask), rewritten.bounded.query.catalog)  # derived again, independently
     reached(Point.SEALED)
@@ -207,6 +237,7 @@ def public_rows(sealed: Sealed, place: Place) -> PublicRows:
         catalog=catalog,
         readable=readable_tables(place.grant, catalog, today=current_day()),
         grant=place.grant,
+        analyst=place.analyst,
         accounts=place.accounts,
         ledger=place.ledger,
     )
@@ -235,7 +266,7 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
 
 def completed(part: Part, known: Known, place: Place) -> Sealed:
     """The plan of a question once everything it awaits is released. Nothing about it may have changed but values."""
-    sealed = sealed_with(part.draft, known, part.ask, part.sealed.plan.terms, place.ledger)
+    sealed = sealed_with(part.draft, known, part.ask, part.sealed.plan.terms, place)
     if sealed.plan.event != part.sealed.plan.event:
         raise InternalError(
             "the price of a question has changed with what was released before it",
@@ -249,10 +280,11 @@ def answered(sealed: Sealed, place: Place) -> Answer:
     """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
     plan, engine, ledger = sealed.plan, place.engine, place.ledger
     if plan.stored is not None:
-        return told_again(sealed, ledger, analyst=place.grant.to)
+        return told_again(sealed, ledger, analyst=place.analyst)
     if not plan.steps:
         return told_exactly(sealed, public_rows(sealed, place))
-    return delivered(sealed, charge(sealed, ledger, engine, analyst=place.grant.to), place)  # effect 1: pay, durably
+    receipt = charge(sealed, ledger, engine, analyst=place.analyst, payer=place.payer)  # effect 1: pay, durably
+    return delivered(sealed, receipt, place)
 
 
 def delivered(sealed: Sealed, receipt: Receipt, place: Place) -> Answer:

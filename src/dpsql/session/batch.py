@@ -134,7 +134,7 @@ class Batch:
 def _charges(plans: Sequence[Sealed], place: Place) -> list[Charge]:
     """What would be written down for each of these, as if none of them were stored."""
     paying = [replace(sealed, plan=replace(sealed.plan, stored=None)) for sealed in plans]
-    return [charge_of(sealed, analyst=place.grant.to, dialect=place.dialect) for sealed in paying]
+    return [charge_of(sealed, analyst=place.analyst, payer=place.payer, dialect=place.dialect) for sealed in paying]
 
 
 def _answered_together(way: Way, place: Place) -> list[Answer]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpsql.catalog.check import checked
 from dpsql.catalog.model import Catalog, Policy
 from dpsql.catalog.ownership import declared_ways
@@ -30,6 +32,12 @@ class Declared:
         """From here on the ledger keeps whom the promise is about: nothing can be asked before."""
         self._ledger.own(ownership_of(self.catalog))
         self._promised = True
+
+    def without_promise(self) -> None:
+        """The promise has ended: what is declared now binds nobody until there is another one."""
+        self.policy = replace(self.policy, promise=None)
+        self.catalog = replace(self.catalog, policy=replace(self.catalog.policy, promise=None))
+        self._promised = False
 
 
 def ownership_of(catalog: Catalog) -> Ownership:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
-from math import ceil, exp
 from types import TracebackType
-from typing import Literal, Self, Unpack
+from typing import Literal, Self, Unpack, overload
 
 from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
-from dpsql.catalog.model import Catalog, Grant, Policy, Promise
+from dpsql.catalog.model import Catalog, Grant, Policy, Promise, Window
 from dpsql.catalog.settings import defaults_of, granted, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
 from dpsql.errors import NotPermitted
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.ledger import Conditions, Ledger
 from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
 from dpsql.session.auditing import AuditedCharge, audit
 from dpsql.session.declared import Declared
+from dpsql.session.promising import closed_in_words, promised_in_words
 
 
 class Owner:
@@ -92,12 +92,27 @@ class Owner:
         person = said("person", words, lambda section: person_of(section, policy.person))
         self._declared.adopt(replace(policy, person=person))
 
-    def promise(self, *, epsilon: Number, delta: Number = 0, delta_prime: Number | None = None) -> str:
+    def promise(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        delta_prime: Number | None = None,
+        per: str | None = None,
+        accounting: Literal["full", "basic"] | None = None,
+    ) -> str:
         """What is promised to every person, over the life of the ledger. Returns it in words.
 
-        Without `delta_prime`, half of δ is kept back for Gaussian noise.
+        Without `delta_prime`, half of δ is kept back for Gaussian noise; with accounting="basic" nothing is, and ε
+        alone is added up. `per` is "forever" unless a window is named in which you mean to `renew` it.
         """
-        words = {"epsilon": epsilon, "delta": delta, "delta_prime": delta_prime}
+        words = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "delta_prime": delta_prime,
+            "per": per,
+            "accounting": accounting,
+        }
         promise = said("promise", words, promise_of)
         before = self._declared.policy
         self._declared.adopt(replace(before, promise=promise))
@@ -106,7 +121,35 @@ class Owner:
         except BaseException:
             self._declared.adopt(before)
             raise
-        return _odds(promise, before.person.name)
+        return promised_in_words(self._ledger.promises(), promise, before.person.name)
+
+    def renew(self) -> str:
+        """Begin a new period of the promise: every budget starts again from nothing. Returns what people are promised
+        from here on, in words: what was told before is not forgotten by anybody."""
+        promise = self._declared.policy.promise
+        if promise is None or promise.per is Window.FOREVER:
+            raise NotPermitted(
+                "this promise is for ever",
+                why="people were told that nothing of it is given back as time goes by",
+                fix='say per = "month" in [promise], or close_promise(reason) and make another promise',
+            )
+        self._ledger.renew()
+        return promised_in_words(self._ledger.promises(), promise, self._declared.policy.person.name)
+
+    def close_promise(self, reason: str) -> str:
+        """End the promise and every grant under it. What was promised stays promised: another promise, about people as
+        they are declared then, adds to it. Returns the promises so far in words."""
+        self._ledger.close_promise(reason)
+        self._declared.without_promise()
+        return closed_in_words(self._ledger.promises(), reason)
+
+    def freeze(self, reason: str) -> None:
+        """Nothing is answered from here on, stored answers neither; the reason is told to whoever asks."""
+        self._ledger.freeze(reason)
+
+    def unfreeze(self, reason: str) -> None:
+        """Questions are answered again."""
+        self._ledger.unfreeze(reason)
 
     def _keep(self, promise: Promise) -> None:
         """Write the promise into the ledger, and with it whom it is about."""
@@ -138,6 +181,7 @@ class Owner:
         defaults = said("defaults", words, lambda section: defaults_of(section, now.defaults))
         self._declared.adopt(replace(now, defaults=defaults))
 
+    @overload
     def grant(
         self,
         to: str,
@@ -146,33 +190,90 @@ class Owner:
         max_per_query: Number | None = None,
         tables: str | Iterable[str] | None = None,
         expires: date | str | None = None,
-    ) -> Analyst:
+        sees_releases: bool | None = None,
+    ) -> Analyst: ...
+
+    @overload
+    def grant(
+        self,
+        *,
+        group: str,
+        members: Iterable[str],
+        budget: Number,
+        max_per_query: Number | None = None,
+        tables: str | Iterable[str] | None = None,
+        expires: date | str | None = None,
+        sees_releases: bool | None = None,
+    ) -> dict[str, Analyst]: ...
+
+    def grant(
+        self,
+        to: str | None = None,
+        *,
+        group: str | None = None,
+        members: Iterable[str] | None = None,
+        budget: Number,
+        max_per_query: Number | None = None,
+        tables: str | Iterable[str] | None = None,
+        expires: date | str | None = None,
+        sees_releases: bool | None = None,
+    ) -> Analyst | dict[str, Analyst]:
         """A spending limit under the promise, and a place to ask from: all tables unless some are named, for ever
-        unless a day (UTC) is."""
+        unless a day (UTC) is. The members of a group spend from one budget, each under their own name.
+
+        With sees_releases=True what others have asked is told again for nothing, without a word of who asked.
+        """
         self._declared.under_promise()
         account = self._ledger.account()  # the promise may be of an earlier opening
         promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
-        words = {"to": to, "budget": budget, "max_per_query": max_per_query, "tables": tables, "expires": expires}
-        return self.admit(granted(words, replace(self._declared.policy, promise=promise)))
+        words = {
+            "to": to,
+            "group": group,
+            "members": members,
+            "budget": budget,
+            "max_per_query": max_per_query,
+            "tables": tables,
+            "expires": expires,
+            "sees_releases": sees_releases,
+        }
+        grant = granted(words, replace(self._declared.policy, promise=promise))
+        found = {name: self.admit(grant, name) for name in grant.analysts}
+        return found if grant.members else found[grant.to]
+
+    def revoke(self, name: str) -> None:
+        """Nothing is asked under the grant of this analyst, or of this group, any more. What was spent stays spent."""
+        self._ledger.revoke(name)
 
     def analyst(self, name: str) -> Analyst:
-        """The analyst of a grant in the policy file."""
+        """The analyst of a grant in the policy file, alone or of a group."""
         for grant in self._declared.policy.grants:
-            if grant.to == name:
-                return self.admit(grant)
+            if name in grant.analysts:
+                return self.admit(grant, name)
         raise NotPermitted(
             f"{name} has no grant in the policy",
             why="every spending has a limit the owner has set",
             fix="add a [[grant]] to the policy, or use grant(...)",
         )
 
-    def admit(self, grant: Grant) -> Analyst:
-        """The analyst of a grant."""
+    def admit(self, grant: Grant, name: str | None = None) -> Analyst:
+        """The analyst of a grant; of a group, the member of this name."""
         self._declared.under_promise()
-        self._ledger.grant(grant.to, epsilon=grant.budget)
+        conditions = Conditions(
+            max_per_query=grant.max_per_query,
+            tables=grant.tables,
+            expires=grant.expires,
+            members=grant.members,
+            sees_releases=grant.sees_releases,
+        )
+        self._ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions)
         return Analyst(
             place=Place(
-                declared=self._declared, engine=self._engine, ledger=self._ledger, grant=grant, source=self._source
+                declared=self._declared,
+                engine=self._engine,
+                ledger=self._ledger,
+                grant=grant,
+                source=self._source,
+                member=name if grant.members else None,
             )
         )
 
@@ -215,13 +316,3 @@ class Owner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _odds(promise: Promise, person: str) -> str:
-    """The promise in words: how far a fifty-fifty guess about one person can move."""
-    at_most = ceil(1000 / (1 + exp(-promise.epsilon))) / 1000  # rounded up: it is a limit
-    slack = ", apart from δ" if promise.delta else ""
-    return (
-        f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%}{slack} "
-        f"(ε = {float(promise.epsilon):g}, δ = {float(promise.delta):g})."
-    )

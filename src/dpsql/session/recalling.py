@@ -11,11 +11,12 @@ from dpsql.plan.record import stored_noises, stored_people
 from dpsql.sql.rewrite import Rewritten
 
 
-def recall(rewritten: Rewritten, ledger: Ledger) -> Recalled:
-    """What was asked, and the stored releases that hold every slot of it."""
+def recall(rewritten: Rewritten, ledger: Ledger, *, seen_by: str | None = None) -> Recalled:
+    """What was asked, and the stored releases that hold every slot of it: all, or those this analyst has paid for."""
     data_version = rewritten.bounded.query.catalog.policy.data_version or FIRST_VERSION
     asked = Recalled(rewritten=rewritten, identity=identity(rewritten), data_version=data_version)
-    found = (_stored(release, asked.identity.slots) for release in ledger.recall(question_of(asked)))
+    known = [release for release in ledger.recall(question_of(asked)) if seen_by in (None, release.analyst)]
+    found = (_stored(release, asked.identity.slots) for release in known)
     return replace(asked, stored=tuple(each for each in found if each is not None))
 
 

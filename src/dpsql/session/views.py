@@ -38,13 +38,14 @@ class Standing:
     catalog: Catalog
     readable: frozenset[str]
     grant: Grant
+    analyst: str
     accounts: tuple[Account, ...]
     ledger: Ledger
 
     @property
     def charges(self) -> list[tuple[int, Charge]]:
         """The analyst's own payments."""
-        return [(number, charge) for number, charge in self.ledger.charges() if charge.analyst == self.grant.to]
+        return [(number, charge) for number, charge in self.ledger.charges() if charge.analyst == self.analyst]
 
 
 def _budget(standing: Standing) -> list[Cells]:
@@ -54,7 +55,7 @@ def _budget(standing: Standing) -> list[Cells]:
     more = None if not usual else int(left / usual)
     like = "your last ten" if costs else "those the policy prices"
     note = None if more is None else f"about {more} more queries like {like}"
-    return [(standing.grant.to, own.epsilon, own.spent_epsilon, left, more, note)]
+    return [(standing.analyst, own.epsilon, own.spent_epsilon, left, more, note)]
 
 
 def _ledger(standing: Standing) -> list[Cells]:

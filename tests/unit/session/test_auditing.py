@@ -24,7 +24,7 @@ def asked(path=":memory:"):
     owner.register("people", rows, person="who", unique=True, keys={"town": "private"}, bounds={"age": (0, 99)})
     owner.promise(epsilon=10, delta=1e-3)
     owner.defaults(max_keys=10, selection_share=0.25, delta_per_query=1e-6)
-    ana, bob = owner.grant("ana", budget=5), owner.grant("bob", budget=5)
+    ana, bob = owner.grant("ana", budget=5), owner.grant("bob", budget=5, sees_releases=True)
     ana.sql(COUNT, epsilon=2, noise="laplace")
     bob.sql(TOWNS, epsilon=1, noise="laplace")
     bob.sql(COUNT, epsilon=2, noise="laplace")  # stored: no payment

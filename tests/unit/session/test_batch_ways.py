@@ -26,9 +26,7 @@ def opened(*, epsilon=1, delta_prime=0, noise="laplace", slack=SLACK, budget=Non
     """A promise that adds up ε alone, unless said."""
     owner = dpsql.open(":memory:")
     people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)], "town": ["x", "y"] * 50})
-    owner.register(
-        "people", people, person="id", unique=True, bounds={"age": (0, 100)}, keys={"town": ["x", "y", "z"]}
-    )
+    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)}, keys={"town": ["x", "y", "z"]})
     owner.register("towns", pd.DataFrame({"town": ["x", "y"]}), public=True)
     owner.promise(epsilon=epsilon, delta=Fraction(1, 10**5), delta_prime=delta_prime)
     owner.defaults(max_keys=10, delta_per_query=slack, noise=noise)

@@ -1,0 +1,284 @@
+"""Who may spend, from which account and until when: groups, revocations, freezes, renewals, closed promises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.catalog.model import Defaults, Person, Policy
+from dpsql.engines.registry import open_source
+from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger, NotPermitted
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.randomness import SYSTEM
+from dpsql.session.owner import Owner
+
+COUNT = "SELECT COUNT(*) FROM people"
+OLD = "SELECT COUNT(*) FROM people WHERE age > 60"
+PEOPLE = pd.DataFrame({"id": range(50), "age": [n % 90 for n in range(50)]})
+
+
+class Clock:
+    """Seconds since 1970, moved by hand."""
+
+    def __init__(self, day: str) -> None:
+        self.set(day)
+
+    def set(self, day: str) -> None:
+        self.seconds = int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp())
+
+    def __call__(self) -> int:
+        return self.seconds
+
+
+def declared(owner: Owner) -> Owner:
+    owner.register("people", PEOPLE, person="id", unique=True, bounds={"age": (0, 100)})
+    owner.defaults(cost_per_query=Fraction(1, 4))
+    return owner
+
+
+def opened(**promise) -> Owner:
+    owner = declared(dpsql.open(":memory:"))
+    owner.promise(**{"epsilon": 2, **promise})
+    return owner
+
+
+def with_clock(clock: Clock, **promise) -> Owner:
+    policy = Policy(
+        source="memory:",
+        ledger=None,
+        data_version=None,
+        person=Person(),
+        promise=None,
+        defaults=Defaults(),
+        tables={},
+    )
+    owner = Owner(policy=policy, engine=open_source("memory:"), ledger=MemoryLedger(clock=clock), source=SYSTEM)
+    declared(owner).promise(**{"epsilon": 2, **promise})
+    return owner
+
+
+class TestGroups:
+    def test_members_spend_from_one_budget(self):
+        owner = opened()
+        group = owner.grant(group="students", members=["ann", "bob"], budget=Fraction(1, 2))
+        assert [analyst.name for analyst in group.values()] == ["ann", "bob"]
+        group["ann"].sql(COUNT)
+        assert group["bob"].budget.left == Fraction(1, 4)
+        group["bob"].sql(OLD)
+        for name, sql in (("ann", "SELECT SUM(age) FROM people"), ("bob", COUNT)):
+            with pytest.raises(BudgetExhausted):
+                group[name].sql(sql)
+        assert group["ann"].sql(COUNT).cost.epsilon == 0  # her own
+        charges = [charge for _, charge in owner._ledger.charges()]
+        assert [(charge.analyst, charge.payer) for charge in charges] == [("ann", "students"), ("bob", "students")]
+        owner._ledger.verify()
+
+    def test_a_batch_is_paid_by_the_group(self):
+        owner = opened()
+        group = owner.grant(group="students", members=["ann", "bob"], budget=1)
+        group["bob"].run([COUNT, OLD], total=Fraction(1, 2))
+        assert group["ann"].budget.spent == Fraction(1, 2)
+
+    def test_views_tell_members_their_own_questions_only(self):
+        group = opened().grant(group="students", members=["ann", "bob"], budget=1)
+        group["ann"].sql(COUNT)
+        assert len(group["ann"].sql("SELECT * FROM dp.ledger")) == 1
+        assert len(group["bob"].sql("SELECT * FROM dp.ledger")) == 0
+        ((name, *_),) = group["bob"].sql("SELECT * FROM dp.budget").rows
+        assert name == "bob"
+
+    def test_a_member_who_left_asks_nothing(self):
+        owner = opened()
+        before = owner.grant(group="students", members=["ann", "bob"], budget=1)
+        owner.grant(group="students", members=["ann"], budget=1)
+        with pytest.raises(NotPermitted, match="bob does not pay"):
+            before["bob"].sql(COUNT)
+        before["ann"].sql(COUNT)
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            {},
+            {"group": "g"},
+            {"members": ["a"]},
+            {"group": "g", "members": []},
+            {"group": "g", "members": "ann"},
+            {"group": "g", "members": ["a", "a"]},
+            {"group": "g", "members": [1]},
+            {"to": "a", "group": "g", "members": ["a"]},
+            {"to": "a", "members": ["a"]},
+            {"to": "a", "sees_releases": "yes"},
+        ],
+    )
+    def test_a_grant_is_said_completely(self, words):
+        with pytest.raises(BadPolicy):
+            opened().grant(budget=1, **words)
+
+
+class TestReleasesOfOthers:
+    def test_are_known_to_those_who_were_granted_it(self):
+        owner = opened()
+        ann = owner.grant("ann", budget=1)
+        bob = owner.grant("bob", budget=1, sees_releases=True)
+        first = ann.sql(COUNT)
+        again = bob.sql(COUNT)
+        assert (again.cost.epsilon, again.release) == (0, None)
+        assert again.rows[0][0].value == first.rows[0][0].value
+
+    def test_are_paid_for_by_everybody_else(self):
+        owner = opened()
+        owner.grant("ann", budget=1).sql(COUNT)
+        eve = owner.grant("eve", budget=1)
+        assert eve.cost(COUNT) == Fraction(1, 4)
+        assert eve.sql(COUNT).cost.epsilon == Fraction(1, 4)
+        with pytest.raises(dpsql.DpsqlError):
+            owner.grant("mia", budget=1).sql(f"{COUNT} COST 0")
+
+
+class TestRevoking:
+    def test_nothing_is_told_any_more(self):
+        owner = opened()
+        ann = owner.grant("ann", budget=1)
+        ann.sql(COUNT)
+        owner.revoke("ann")
+        for sql in (COUNT, OLD, f"EXPLAIN PRIVACY {COUNT}", "SELECT * FROM dp.budget"):
+            with pytest.raises(NotPermitted, match="revoked"):
+                ann.sql(sql)
+
+    def test_a_new_grant_goes_on_where_the_old_one_was(self):
+        owner = opened()
+        owner.grant("ann", budget=1).sql(COUNT)
+        owner.revoke("ann")
+        assert owner.grant("ann", budget=1).budget.spent == Fraction(1, 4)
+
+    def test_somebody_without_a_grant_has_none_to_lose(self):
+        with pytest.raises(NotPermitted):
+            opened().revoke("ann")
+
+
+class TestConditionsOfNow:
+    def test_a_changed_grant_holds_for_those_who_ask_already(self):
+        owner = opened()
+        owner.register("wards", pd.DataFrame({"ward": [1]}), public=True)
+        ann = owner.grant("ann", budget=1)
+        owner.grant("ann", budget=1, tables=["wards"], max_per_query=Fraction(1, 10))
+        with pytest.raises(dpsql.DpsqlError, match="no table people"):
+            ann.sql(COUNT)
+        owner.grant("ann", budget=1, max_per_query=Fraction(1, 10))
+        with pytest.raises(NotPermitted, match=r"limit of 0\.1"):
+            ann.sql(COUNT)
+
+
+class TestFreezing:
+    def test_nothing_is_told_until_it_is_lifted(self):
+        owner = opened()
+        ann = owner.grant("ann", budget=1)
+        first = ann.sql(COUNT)
+        owner.freeze("DPIA review")
+        for sql in (COUNT, OLD, f"{COUNT} COST 0", f"DRY RUN {COUNT}", "SELECT * FROM dp.budget"):
+            with pytest.raises(FrozenLedger, match="DPIA review"):
+                ann.sql(sql)
+        with pytest.raises(FrozenLedger), ann.plan(total=Fraction(1, 10)) as p:
+            p.sql(OLD)
+        owner.unfreeze("reviewed")
+        assert ann.sql(COUNT).rows[0][0].value == first.rows[0][0].value
+        assert ann.budget.spent == Fraction(1, 4)
+
+    @pytest.mark.parametrize("reason", ["", "\n", None, 5, "x" * 10_000])
+    def test_a_reason_is_text(self, reason):
+        owner = opened()
+        for say in (owner.freeze, owner.unfreeze, owner.close_promise):
+            with pytest.raises(BadParameter):
+                say(reason)
+
+
+class TestRenewing:
+    def test_says_what_it_means(self):
+        owner = declared(dpsql.open(":memory:"))
+        told = owner.promise(epsilon=5, delta=1e-6, per="month")
+        assert "12 × 5 = 60 a year" in told
+        ann = owner.grant("ann", budget=1)
+        ann.sql(COUNT)
+        assert "2 × (ε = 5, δ = 1e-06), which is ε = 10, δ = 2e-06 in all" in owner.renew()
+        assert ann.budget.spent == 0
+        assert ann.sql(COUNT).cost.epsilon == 0  # what was told is known
+        assert "3 × (ε = 5" in owner.renew()
+        owner._ledger.verify()
+
+    def test_a_promise_for_ever_is_not_renewed(self):
+        owner = opened()
+        with pytest.raises(NotPermitted, match="for ever"):
+            owner.renew()
+
+    @pytest.mark.parametrize("per", ["forever", "month", "day"])
+    def test_no_clock_renews_anything(self, per):
+        clock = Clock("2026-01-01")
+        owner = with_clock(clock, per=per)
+        ann = owner.grant("ann", budget=1)
+        ann.sql(COUNT)
+        for day in ("2036-05-05", "1999-01-01", "2026-01-01"):
+            clock.set(day)
+            assert ann.budget.spent == Fraction(1, 4)
+            assert owner.budget.spent == Fraction(1, 4)
+
+
+class TestClosing:
+    def test_another_promise_is_the_sum_of_both(self):
+        owner = opened(epsilon=2, delta=1e-6)
+        ann = owner.grant("ann", budget=1)
+        ann.sql(COUNT)
+        assert "ε = 2, δ = 1e-06 in all" in owner.close_promise("people are now households")
+        with pytest.raises(NotPermitted):
+            ann.sql(COUNT)
+        told = owner.promise(epsilon=1)
+        assert "(ε = 2, δ = 1e-06) + (ε = 1, δ = 0), which is ε = 3, δ = 1e-06 in all" in told
+        assert owner.budget.spent == 0
+        with pytest.raises(NotPermitted):  # the grant has ended with its promise
+            ann.sql(OLD)
+        assert owner.grant("ann", budget=1).budget.spent == 0
+        owner._ledger.verify()
+
+    def test_nothing_is_asked_between_two_promises(self):
+        owner = opened()
+        owner.close_promise("done")
+        with pytest.raises((NotPermitted, BadParameter)):
+            owner.grant("ann", budget=1)
+
+    def test_the_person_may_be_another_one_then(self):
+        owner = opened()
+        owner.grant("ann", budget=1).sql(COUNT)
+        with pytest.raises(BadPolicy, match="other people"):
+            owner.person(relation="change_one")
+        owner.close_promise("another relation")
+        owner.person(relation="change_one")
+        owner.promise(epsilon=1)
+        assert owner.grant("ann", budget=1).sql(OLD).cost.epsilon == Fraction(1, 4)
+
+
+class TestExpiry:
+    def test_a_clock_that_is_set_back_gives_nothing(self):
+        clock = Clock("2026-12-31")
+        owner = with_clock(clock)
+        ann = owner.grant("ann", budget=1, expires="2127-01-01")
+        eve = owner.grant("eve", budget=1)
+        ann.sql(COUNT)
+        clock.set("2127-01-01")
+        for sql in (OLD, COUNT):
+            with pytest.raises(NotPermitted, match="ended on 2127-01-01"):
+                ann.sql(sql)
+        eve.sql(OLD)  # an entry of that day
+        clock.set("2026-06-01")
+        with pytest.raises(NotPermitted, match="ended on 2127-01-01"):
+            ann.sql(OLD)
+        owner._ledger.verify()
+
+    def test_basic_accounting_grants_no_gaussian_noise(self):
+        owner = opened(epsilon=1, delta=1e-6, accounting="basic")
+        assert owner._ledger.account().delta_prime == 0
+        ann = owner.grant("ann", budget=1)
+        with pytest.raises(dpsql.DpsqlError, match="no Gaussian noise"):
+            ann.sql(COUNT, noise="gaussian")
