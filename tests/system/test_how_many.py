@@ -1,0 +1,32 @@
+"""How many counts fit under a promise: really asked, through the analyst, until the ledger says no."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BudgetExhausted
+
+
+@pytest.mark.parametrize(("epsilon", "least", "by_epsilon"), [(1, 20, 20), (5, 353, 100)])
+def test_counts_of_a_twentieth(epsilon, least, by_epsilon):
+    """At ε = 5 adding up ε alone would end after 100; ρ counts on: 353 · 0.05²/2 is the last sum below ρ*."""
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(400), "age": range(400)})
+    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 400)})
+    owner.promise(epsilon=epsilon, delta=1e-6)
+    ana = owner.grant("ana", budget=epsilon)
+    asked = 0
+    with pytest.raises(BudgetExhausted):
+        for age in range(2 * least):
+            answer = ana.sql(f"SELECT COUNT(*) FROM people WHERE age > {age}", epsilon=0.05, noise="laplace")
+            assert answer.cost.epsilon == Fraction(1, 20)
+            asked += 1
+    assert asked >= least >= by_epsilon
+    spent = owner._ledger.account().spent
+    assert spent.epsilon == asked * Fraction(1, 20)
+    assert spent.rho == asked * Fraction(1, 800)
+    assert ana.budget.left < Fraction(1, 20)
