@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
-from dpsql.ledger.encoding import charge_to_json
+from dpsql.ledger.encoding import charge_to_json, question_digest
 from dpsql.ledger.facts import Batched
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
@@ -28,6 +29,7 @@ from dpsql.ledger.ledger import (
 )
 from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.replay import replayed, totals_broken
+from dpsql.ledger.turns import Turns
 from dpsql.points import Point, reached
 from dpsql.privacy.events import PlannedBatch
 
@@ -44,6 +46,9 @@ def closed() -> LedgerBroken:
 class BookLedger(ABC):
     """The methods of a ledger. A store says what a transaction is."""
 
+    def __init__(self) -> None:
+        self._turns = Turns()
+
     @property
     @abstractmethod
     def id(self) -> str: ...
@@ -55,6 +60,10 @@ class BookLedger(ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[Page]:
         """One look at one state."""
+
+    def process_turn(self, same: bytes) -> AbstractContextManager[None]:
+        """One process at a time for each `same`, where processes share the store. Threads have their turns already."""
+        return nullcontext()
 
     @abstractmethod
     def close(self) -> None: ...
@@ -182,6 +191,12 @@ class BookLedger(ABC):
     def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
         with self.reading() as page:
             return batches.begun(page, charges)
+
+    @contextmanager
+    def turn(self, analyst: str, question: Question) -> Iterator[None]:
+        same = hashlib.sha256(question_digest(question) + analyst.encode()).digest()
+        with self._turns.of(same), self.process_turn(same):
+            yield
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -274,6 +275,11 @@ class Ledger(Protocol):
     def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
         """Which of these charges, by place, are a batch that was paid for and can be continued for nothing; none where
         there is no such batch."""
+        ...
+
+    def turn(self, analyst: str, question: Question) -> AbstractContextManager[None]:
+        """From the charge to the answer: whoever asks the same at the same time waits, and is told the first one's
+        answer. Without it every payment is right all the same, but twins use up each other's attempts."""
         ...
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:

@@ -18,6 +18,7 @@ class MemoryLedger(BookLedger):
     """All laws, no file. The promise is forgotten with it."""
 
     def __init__(self, *, clock: Callable[[], int] = utc_seconds) -> None:
+        super().__init__()
         self._id = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._page: MemoryPage | None = MemoryPage(key=secrets.token_bytes(KEY_BYTES), clock=clock)

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from dpsql.ledger.migration import migrate
 from dpsql.ledger.schema import SCHEMA, tables
 from dpsql.ledger.sql_page import Database, Row, SqlPage
 from dpsql.ledger.stored import StoredLedger, read_about, require_key, write_first_entry
+from dpsql.ledger.turns import FileTurns
 from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
 from dpsql.require import require_count
 
@@ -134,6 +135,7 @@ class SqliteLedger(StoredLedger):
         super().__init__(clock=clock, anchors=anchors_folder(anchors))
         self._path = Path(path).absolute()
         self._wait_ms = wait_ms
+        self._queue = FileTurns(self._path)
         self._database: sqlite3.Connection | None = None
         try:
             self._database = self._connected()
@@ -248,6 +250,9 @@ class SqliteLedger(StoredLedger):
     def _told(self, error: BaseException) -> LedgerBroken | None:
         return _unusable(error) if isinstance(error, sqlite3.Error) else None
 
+    def process_turn(self, same: bytes) -> AbstractContextManager[None]:
+        return self._queue.of(same)
+
     def close(self) -> None:
         if os.getpid() != self._process:
             return  # the connection is the parent's
@@ -256,6 +261,7 @@ class SqliteLedger(StoredLedger):
             if self._database is not None:
                 self._database.close()
             self._database = None
+            self._queue.close()
 
 
 def _layout() -> list[Row]:

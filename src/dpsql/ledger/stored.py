@@ -37,6 +37,7 @@ class StoredLedger(BookLedger):
     _anchor: Anchor | None = None
 
     def __init__(self, *, clock: Callable[[], int], anchors: Path | None) -> None:
+        super().__init__()
         self._clock = clock
         self._anchors = anchors
         self._lock = threading.Lock()

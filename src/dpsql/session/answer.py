@@ -42,7 +42,7 @@ from dpsql.session.private_parts import (
     saying_what_is_paid,
     with_inner,
 )
-from dpsql.session.recalling import recall
+from dpsql.session.recalling import question_of, recall
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
 from dpsql.session.telling import PublicRows, told, told_again, told_exactly
@@ -250,17 +250,17 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
     if outer.sealed.plan.bounded.query.purpose is not Purpose.ANSWER:
         return described(inquiry, accounts=place.accounts, dialect=place.dialect)
     if not inquiry.inner:
-        return answered(outer.sealed, place)
+        return answered_in_turn(outer.sealed, place)
     require_payable(inquiry, place.accounts, place.engine)
     known: dict[int, Rows] = {}
     answers: list[Answer] = []
     with saying_what_is_paid(answers):
         for number, part in enumerate(inquiry.inner):
-            answers.append(answered(completed(part, known, place), place))
+            answers.append(answered_in_turn(completed(part, known, place), place))
             rows = inquiry.known.get(number)
             known[number] = released_rows(part.outcome, plain_rows(answers[-1])) if rows is None else rows
             reached(Point.NEXT_QUESTION)
-        last = answered(completed(outer, known, place), place)
+        last = answered_in_turn(completed(outer, known, place), place)
     return with_inner(last, answers, inquiry)
 
 
@@ -274,6 +274,14 @@ def completed(part: Part, known: Known, place: Place) -> Sealed:
             fix="report the query; this question was not asked and not charged",
         )
     return sealed
+
+
+def answered_in_turn(sealed: Sealed, place: Place) -> Answer:
+    """The answer; whoever asks the same at the same time is told the same one, and pays nothing."""
+    if sealed.plan.charged is None:
+        return answered(sealed, place)
+    with place.ledger.turn(place.grant.to, question_of(sealed.plan.recalled)):
+        return answered(sealed, place)
 
 
 def answered(sealed: Sealed, place: Place) -> Answer:

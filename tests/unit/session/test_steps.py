@@ -1,6 +1,7 @@
 """run, draw, store: each step once, and what is stored is what is told."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, datetime
 from threading import Barrier
@@ -11,6 +12,7 @@ import pytest
 import dpsql
 from dpsql.catalog.types import SqlType
 from dpsql.errors import EngineFailed
+from dpsql.ledger.facts import Retried
 from dpsql.ledger.ledger import ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session import answer as answering
@@ -63,7 +65,9 @@ def with_a_ledger_of_its_own(analyst):
 @pytest.mark.parametrize("sql", QUESTIONS)
 @pytest.mark.parametrize("meet_at", ["charge", "perform"])
 def test_twins_that_ask_at_once_get_one_answer_for_one_price(analyst, sql, meet_at, monkeypatch):
-    """Both have planned before either pays; or both have paid, by one receipt, before either runs."""
+    """Both have planned before either pays; or both have paid, by one receipt, before either runs. That they wait for
+    each other saves attempts; here they do not, and it is right all the same."""
+    monkeypatch.setattr(MemoryLedger, "turn", lambda *_: nullcontext())
     barrier, effect = Barrier(2), getattr(answering, meet_at)
 
     def meeting(*given, **named):
@@ -79,6 +83,22 @@ def test_twins_that_ask_at_once_get_one_answer_for_one_price(analyst, sql, meet_
     assert analyst.budget.spent == expected
     assert sorted([one.cost.epsilon, other.cost.epsilon]) == [0, 1]
     assert min(one.cost.delta, other.cost.delta) == 0
+
+
+def test_eight_twins_wait_for_the_first_and_use_up_no_attempt(analyst, monkeypatch):
+    barrier, turn = Barrier(8), MemoryLedger.turn
+
+    def meeting(*given):
+        barrier.wait(timeout=20)
+        return turn(*given)
+
+    monkeypatch.setattr(MemoryLedger, "turn", meeting)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(analyst.sql, [QUESTIONS[0]] * 8))
+    assert all(values(one) == values(answers[0]) for one in answers)
+    assert sorted(one.cost.epsilon for one in answers) == [0] * 7 + [1]
+    with analyst.place.ledger.reading() as page:
+        assert page.facts_of(Retried) == ()
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
