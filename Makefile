@@ -31,7 +31,8 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
 	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
 	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
-	DPSQL_CRASHES=$(CRASHES) $(BIN)/python -m pytest -n auto tests/system/test_crash.py
+	DPSQL_CRASHES=$(CRASHES) DPSQL_RACERS=64 DPSQL_RACER_CHARGES=174 \
+	  $(BIN)/python -m pytest -n auto tests/system/test_crash.py tests/system/test_race.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

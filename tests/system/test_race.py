@@ -1,0 +1,69 @@
+"""One budget, many processes: spent exactly to its limit, and not a digit more.
+
+`make test` races 16 clients of 500 charges each; `make audit` 64 clients with more than 10 000 granted in all, by
+DPSQL_RACERS and DPSQL_RACER_CHARGES.
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import BudgetExhausted
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import asking
+
+from crashing import STATEMENTS, looked, written
+from racing import STORES, ask_all, at_once, spend
+
+RACERS = int(os.environ.get("DPSQL_RACERS", "16"))
+CHARGES = int(os.environ.get("DPSQL_RACER_CHARGES", "500"))
+GRANTED = RACERS * CHARGES * 9 // 10
+"""The rest must be refused."""
+
+
+@pytest.fixture
+def addresses(tmp_path):
+    """Where a fresh ledger of each store lies."""
+    return {"sqlite": str(tmp_path / "ledger.db")}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_clients_spend_exactly_to_the_limit(addresses, store):
+    ledger = STORES[store](addresses[store])
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(1))
+    price = Fraction(1, GRANTED)
+    got = at_once(spend, [(store, addresses[store], name, CHARGES, price) for name in range(RACERS)])
+    numbers = [number for one in got for number in one]
+    assert len(numbers) == len(set(numbers)) == GRANTED
+    assert all(one == sorted(one) for one in got)
+    assert {number for number, _ in ledger.charges()} == set(numbers)  # from a ledger that verifies
+    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
+    with pytest.raises(BudgetExhausted):
+        ledger.charge(asking("one more", event=Pure(epsilon=Fraction(1, 10**30))))
+    ledger.close()
+
+
+def test_clients_that_ask_the_same_pay_once_and_are_told_the_same(tmp_path):
+    """Eight processes ask three statements at once, each beginning with another one, and one question of its own."""
+    folder, same = written(tmp_path / "0"), [statement.sql for statement in STATEMENTS.values()]
+    clients = []
+    for name in range(8):
+        own = f"SELECT COUNT(*) FROM people WHERE age > {30 + name}"
+        clients.append((folder, [*same[name % 3 :], own, *same[: name % 3]]))
+    told = at_once(ask_all, clients)
+    by_question: dict[str, list] = {}
+    for (_, statements), answers in zip(clients, told, strict=True):
+        for sql, answer in zip(statements, answers, strict=True):
+            by_question.setdefault(sql, []).append(answer)
+    assert len(by_question) == 8 + 3
+    for sql, answers in by_question.items():
+        assert len({str(rows) for _, rows in answers}) == 1, sql
+        assert sum(cost for cost, _ in answers) == 1, sql
+    payments, spent, _ = looked(folder)
+    assert spent == 8 + 3
+    assert len(payments) == 8 + 4  # one statement is two questions
+    assert all(paid.attempts == 1 for paid in payments)
