@@ -23,6 +23,7 @@ class Point(Enum):
     CHARGING = "a sealed plan is about to be charged"
     CHARGE_BEGUN = "inside the transaction of the charge: nothing is written yet"
     CHARGE_WRITTEN = "inside the transaction of the charge: all is written, nothing is kept yet"
+    COMMITTED = "a transaction is kept, of a charge or of a step; nobody is told so yet"
     CHARGED = "the charge is kept; the engine knows nothing of it"
     RUNNING = "the engine is about to be asked"
     READ = "exact rows are there, no noise is drawn yet"

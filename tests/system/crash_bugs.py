@@ -1,6 +1,6 @@
 """Bugs in the order of payment, engine, store and answer, planted in a process of their own: the crash tests see each.
 
-All of them pass the points as if nothing were wrong, so that it is the ledger, the engine or the answer that tells.
+They tell the points as if nothing were wrong, so that it is the ledger or the answer that gives them away.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.points import Point, reached
 from dpsql.session import answer
 
-PAYING = (Point.CHARGE_BEGUN, Point.CHARGE_WRITTEN, Point.CHARGED)
-KEEPING = (Point.STORE_BEGUN, Point.STORE_WRITTEN, Point.STORED)
+PAYING = (Point.CHARGE_BEGUN, Point.CHARGE_WRITTEN, Point.COMMITTED, Point.CHARGED)
+KEEPING = (Point.STORE_BEGUN, Point.STORE_WRITTEN, Point.COMMITTED, Point.STORED)
 
 
 def charge_after_run() -> None:

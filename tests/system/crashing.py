@@ -233,13 +233,13 @@ class Book:
             if not self._told(number):
                 yield from ("CHARGING", "CHARGE_BEGUN", "CHARGE_WRITTEN")
                 paid = self._attempted(number)
-                yield "CHARGED"
+                yield from ("COMMITTED", "CHARGED")
                 for step in range(paid.steps, steps):
                     if step:
                         yield "NEXT_STEP"
                     yield from ("RUNNING", ENGINE, "READ", "DRAWN", "STORE_BEGUN", "STORE_WRITTEN")
                     paid.steps += 1
-                    yield "STORED"
+                    yield from ("COMMITTED", "STORED")
                 yield "TELLING"
             if number + 1 < len(self.statement.steps):
                 yield "NEXT_QUESTION"

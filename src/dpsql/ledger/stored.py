@@ -27,6 +27,7 @@ from dpsql.ledger.page import SOURCE
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import Database, SqlPage
 from dpsql.ledger.unusable import Unusable
+from dpsql.points import Point, reached
 
 
 class StoredLedger(BookLedger):
@@ -101,6 +102,8 @@ class StoredLedger(BookLedger):
                 page.close_head()
                 after = _anchored(page) if page.appended else None
                 self._commit()
+                if write:
+                    reached(Point.COMMITTED)
                 if after is not None and self._anchor is not None:
                     self._anchor.advance(after)
             except BaseException as error:
