@@ -1,0 +1,127 @@
+"""Somebody with the file and without the key changes the ledger: it is seen, and nothing is answered from then on."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from dpsql.errors import LedgerBroken
+from dpsql.ledger.sqlite import SqliteLedger
+
+from crashing import STATEMENTS, found, opened, written
+
+STORED, OTHER = STATEMENTS["one step"].sql, STATEMENTS["two steps"].sql
+NEW = "SELECT COUNT(*) FROM people WHERE age > 50"
+
+LAST = "(SELECT MAX(number) FROM entries)"
+
+CHANGES = {
+    "a flipped byte": ["UPDATE entries SET payload = CAST('[' || substr(payload, 2) AS BLOB) WHERE kind = 'step'"],
+    "a flipped byte of what was asked": [
+        "UPDATE entries SET payload = CAST(replace(payload, 'COUNT', 'C0UNT') AS BLOB) WHERE kind = 'charge'"
+    ],
+    "a removed entry": [
+        "DELETE FROM entries WHERE number = 5",
+        "UPDATE entries SET number = number - 1 WHERE number > 5",
+    ],
+    "a reordered entry": [
+        "UPDATE entries SET number = -1 WHERE number = 5",
+        "UPDATE entries SET number = 5 WHERE number = 6",
+        "UPDATE entries SET number = 6 WHERE number = -1",
+    ],
+    "a truncated tail": [
+        f"DELETE FROM steps WHERE entry = {LAST}",
+        f"DELETE FROM entries WHERE number = {LAST}",
+        f"DELETE FROM payments WHERE number = {LAST}",
+        f"DELETE FROM entries WHERE number = {LAST}",
+        f"UPDATE head SET number = {LAST}",
+    ],
+    "a total set back": ["UPDATE accounts SET spent_epsilon = '0/1', spent_rho = '0/1'"],
+    "attempts set back": ["UPDATE payments SET attempts = 1, stored = 0", "DELETE FROM steps"],
+}
+"""What is done to the tables. The triggers that keep entries as they are have been taken away, and are put back."""
+
+SEEN_LATER = {"a flipped byte of what was asked", "a removed entry", "a reordered entry", "attempts set back"}
+"""Old entries are read again by an audit, and when the ledger is opened: a session that is open need not look."""
+
+
+def change(folder: Path, statements: list[str]) -> None:
+    with closing(sqlite3.connect(folder / "people.duckdb.ledger")) as database:
+        triggers = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            database.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            database.execute(statement)
+        for _, sql in triggers:
+            database.execute(sql)
+        database.commit()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A source whose ledger holds two answers."""
+    folder = written(tmp_path / "source")
+    with opened(folder) as owner:
+        analyst = owner.analyst("ana")
+        analyst.sql(STORED)
+        analyst.sql(OTHER)
+    return folder
+
+
+def require_refused(*asking) -> None:
+    """Each of them is refused, and the code says why."""
+    for ask in asking:
+        with pytest.raises(LedgerBroken) as refusal:
+            ask()
+        assert refusal.value.code == "DP901"
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_ledger_is_not_opened(folder, name):
+    change(folder, [])
+    opened(folder).close()  # the change itself is what is seen
+    change(folder, CHANGES[name])
+    require_refused(lambda: opened(folder), lambda: opened(folder))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_open_session_answers_nothing_more(folder, name):
+    with opened(folder) as owner:
+        analyst = owner.analyst("ana")
+        change(folder, CHANGES[name])
+        if name in SEEN_LATER:
+            require_refused(owner.audit)
+        require_refused(
+            lambda: analyst.sql(STORED),
+            lambda: analyst.sql(NEW),
+            lambda: analyst.sql(f"EXPLAIN PRIVACY {NEW}"),
+            lambda: analyst.sql("SELECT * FROM dp.budget"),
+            lambda: analyst.budget,
+            owner.audit,
+        )
+
+
+def test_one_flipped_byte_anywhere_in_the_file_tells_nothing_else(folder):
+    """Bytes nobody reads may change: whoever can still open the ledger finds every payment and answer as before."""
+    path, chance = folder / "people.duckdb.ledger", random.Random(5)
+    with closing(SqliteLedger(path)) as ledger:
+        before = found(ledger)
+    whole, refused = path.read_bytes(), 0
+    for _ in range(60):
+        place = chance.randrange(len(whole))
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << chance.randrange(8)]) + whole[place + 1 :])
+        for beside in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                Path(f"{path}{beside}").unlink()
+        try:
+            ledger = SqliteLedger(path)
+        except LedgerBroken:
+            refused += 1
+            continue
+        with closing(ledger):
+            assert found(ledger) == before
+    assert refused > 20
