@@ -17,18 +17,34 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsql.mechanisms.averages import Average, averaged
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.noise_sum import Law, Noises, gaussian_weights, sum_margin
 from dpsql.mechanisms.normal import standard_tail, standard_tail_quantile
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_flag, require_open_unit, require_positive
 
-__all__ = ["DRAWS", "Band", "Interval", "Law", "NoisySlotLaw", "Spread", "band", "draws", "linear_margin", "spread_of"]
+__all__ = [
+    "DRAWS",
+    "AveragedSlotLaw",
+    "Band",
+    "Interval",
+    "Law",
+    "NoisySlotLaw",
+    "SlotLaw",
+    "Spread",
+    "averaged_slot",
+    "band",
+    "draws",
+    "linear_margin",
+    "spread_of",
+]
 
 DRAWS: Final = 997
 """How many plausible values an interval of a non-linear expression rests on: a prime, so that d ↦ a·d + b shuffles."""
 
 _FEWEST_OUTSIDE: Final = 4  # per side: with fewer, the end of an interval would be the whim of one draw
+_FINER: Final = 65  # parts of an average into which each of its equally likely parts is divided again: an odd number
 _WIDE: Final = 1000.0  # from this σ on the rounded normal law is the discrete one, for all a margin can show
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -48,8 +64,44 @@ class NoisySlotLaw:
         require_flag(rounded=self.rounded)
         object.__setattr__(self, "grain", exact(self.grain))
 
+    @property
+    def parts(self) -> tuple[tuple[int, Law], ...]:
+        """The one noise it is, in its own grains."""
+        return ((1, self.law),)
 
-def linear_margin(terms: Sequence[tuple[Fraction, NoisySlotLaw]], *, confidence: Number) -> Fraction:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragedSlotLaw:
+    """The noise on the average of several releases of one slot: whole steps of the average, times the grain."""
+
+    law: Average
+    grain: Fraction
+    """What one step stands for."""
+    rounded: bool
+
+    @property
+    def parts(self) -> tuple[tuple[int, Law], ...]:
+        """The independent noises it is the sum of, each so many steps for one grain of its own."""
+        return self.law.parts
+
+
+SlotLaw: TypeAlias = NoisySlotLaw | AveragedSlotLaw
+"""The noise of a number that is told."""
+
+
+def averaged_slot(measured: Sequence[NoisySlotLaw]) -> AveragedSlotLaw:
+    """The noise on the average of several measurements of one slot; of whole numbers it is shown as a whole number.
+
+    Theorem   docs/theorems/top_up.md.
+    Requires  noises of one grain.
+    Rounds    nothing.
+    """
+    average = averaged([slot.law for slot in measured])
+    whole = any(slot.rounded or slot.grain == 1 for slot in measured)
+    return AveragedSlotLaw(law=average, grain=measured[0].grain / average.steps, rounded=whole)
+
+
+def linear_margin(terms: Sequence[tuple[Fraction, SlotLaw]], *, confidence: Number) -> Fraction:
     """An m with |Σ weight · noise| <= m with at least this probability, for independent noises.
 
     Theorem   one noise: |weight|·grain times the exact margin of its law, the smallest possible. Several: the law
@@ -60,7 +112,7 @@ def linear_margin(terms: Sequence[tuple[Fraction, NoisySlotLaw]], *, confidence:
     require_open_unit(confidence=confidence)
     noisy = [(abs(exact(weight)), slot) for weight, slot in terms if weight]
     half = sum((weight / 2 for weight, slot in noisy if slot.rounded), Fraction(0))
-    alike = Counter((weight * slot.grain, slot.law) for weight, slot in noisy)
+    alike = Counter((weight * slot.grain * share, law) for weight, slot in noisy for share, law in slot.parts)
     return half + _margin_of(frozenset(alike.items()), exact(confidence))
 
 
@@ -105,7 +157,7 @@ def band(*, count: int, confidence: Number) -> Band:
     return Band(count=count, confidence=wanted, shown=shown, outside=outside)
 
 
-def draws(slot: NoisySlotLaw, count: int, *, seed: bytes, rule: Band | None = None) -> list[float]:
+def draws(slot: SlotLaw, count: int, *, seed: bytes, rule: Band | None = None) -> list[float]:
     """`count` plausible noises of a slot: the quantiles of its law in an order that `seed` decides.
 
     They are computed from the published law and a public seed, so everybody can compute them: they are no private
@@ -118,14 +170,31 @@ def draws(slot: NoisySlotLaw, count: int, *, seed: bytes, rule: Band | None = No
     Rounds    to nearest.
     """
     require_count(count=count)
+    order = np.argsort(np.random.PCG64(int.from_bytes(seed, "big")).random_raw(count), kind="stable")
+    listed: list[float] = (_sizes(slot, count, rule) * float(slot.grain))[order].tolist()
+    return listed
+
+
+def _sizes(slot: SlotLaw, count: int, rule: Band | None) -> _Floats:
+    """The middles of `count` equally likely parts of the law, in order."""
+    if isinstance(slot, NoisySlotLaw):
+        return _middles(slot.law, count, rule)
+    fine = count * _FINER
+    sums = np.zeros(fine)
+    for place, (share, law) in enumerate(slot.parts):
+        order = np.argsort(np.random.PCG64(place).random_raw(fine), kind="stable")  # parts vary independently
+        sums = sums + float(share) * _middles(law, fine, rule)[order]
+    middles: _Floats = np.sort(sums)[_FINER // 2 :: _FINER]
+    return (middles - middles[::-1]) / 2  # as symmetric as the law
+
+
+def _middles(law: Law, count: int, rule: Band | None) -> _Floats:
     level = (np.arange(count) + 0.5) / count
     tail = np.minimum(level, 1 - level)
-    stretched = _stretched(slot.law, tail, rule) if rule is not None and rule.shown < rule.confidence else tail
-    sizes = _quantiles(slot.law, stretched) * float(slot.grain)
-    values = np.where(level < 0.5, -sizes, sizes) + 0.0
-    order = np.argsort(np.random.PCG64(int.from_bytes(seed, "big")).random_raw(count), kind="stable")
-    listed: list[float] = values[order].tolist()
-    return listed
+    stretched = _stretched(law, tail, rule) if rule is not None and rule.shown < rule.confidence else tail
+    sizes = _quantiles(law, stretched)
+    middles: _Floats = np.where(level < 0.5, -sizes, sizes) + 0.0
+    return middles
 
 
 def _stretched(law: Law, tail: _Floats, rule: Band) -> _Floats:
