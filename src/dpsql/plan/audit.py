@@ -8,7 +8,7 @@ from dpsql.accounting.triple import Triple
 from dpsql.catalog.model import Catalog, Defaults, Person, Policy, TablePolicy
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
-from dpsql.plan.record import noises_of, read_plan, stored_noises
+from dpsql.plan.record import kept, noises_of, read_plan
 from dpsql.plan.seal import price_of_steps, require_exact_numbers
 from dpsql.plan.transcript import ReadTable
 from dpsql.privacy.unit import Neighbours
@@ -31,7 +31,7 @@ def audited(record: str, *, in_batch: bool = False) -> Audited:
     the one that was charged.
     """
     steps, tables, neighbours = read_plan(record)
-    if tuple(law for _, law in stored_noises(record)) != noises_of(steps):
+    if tuple(law for _, law in kept(record).noises) != noises_of(steps):
         raise _disagreement(
             "its margins are not those of its noise", why="answers that are told again would carry a wrong ±"
         )

@@ -22,6 +22,8 @@ from dpsql.sql.relations import Group, Relation, Window, inputs
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, walk
 from dpsql.sql.slots import Slot, SlotKind
 
+_FOUND: Final = "the groups are those that were found before; they were not looked for again"
+
 
 def caveats(plan: Plan) -> tuple[str, ...]:
     """One sentence for each bound that may change an answer, in the order of the query."""
@@ -38,6 +40,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
         for note in _of_key(key, domain, bounded)
     ]
     found += [hidden_groups(step, plan) for step in plan.steps if isinstance(step, SelectionStep)]
+    found += [_FOUND] if plan.finer is not None and plan.finer.people is not None else []
     return tuple(dict.fromkeys(found))
 
 

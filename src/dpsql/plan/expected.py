@@ -9,10 +9,12 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.catalog.types import NUMERIC
-from dpsql.mechanisms.margins import linear_margin
-from dpsql.plan.price import Plan, SlotNoise
+from dpsql.mechanisms.margins import SlotLaw, linear_margin
+from dpsql.plan.price import Plan
+from dpsql.plan.recall import Measured, averaged_noises
 from dpsql.plan.slot_words import subject, unit_name
 from dpsql.plan.wording import amount, counted, margin_text
+from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
 from dpsql.sql.slots import SlotKind
@@ -107,15 +109,28 @@ def expected(plan: Plan) -> tuple[Expectation, ...]:
     )
 
 
-def told_noises(plan: Plan) -> tuple[SlotNoise, ...]:
-    """The noise of what will be told: of the stored release where one is good enough, else of the steps."""
-    if plan.stored is None:
-        return plan.noises
-    pairs = zip(plan.bounded.slots, plan.stored.noises, strict=True)
-    return tuple(SlotNoise(placed=placed, carried=carried) for placed, carried in pairs)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldNoise:
+    """The noise of one slot as it will be told."""
+
+    placed: PlacedSlot
+    carried: SlotLaw
 
 
-_Noises = Mapping[int, SlotNoise]
+def told_noises(plan: Plan) -> tuple[ToldNoise, ...]:
+    """The noise of what will be told: of the stored release where one is good enough, else of the steps, averaged with
+    that of a stored release which they make finer."""
+    own = tuple(noise.carried for noise in plan.noises)
+    told: tuple[SlotLaw, ...] = own
+    if plan.stored is not None:
+        told = plan.stored.noises
+    elif plan.finer is not None:
+        told = averaged_noises((*plan.finer.upon.measured, Measured(receipt=0, noises=own, places=())))
+    slots = plan.bounded.slots if told else ()
+    return tuple(ToldNoise(placed=placed, carried=carried) for placed, carried in zip(slots, told, strict=True))
+
+
+_Noises = Mapping[int, ToldNoise]
 
 
 def _of_column(name: str, scalar: Scalar, noises: _Noises, plan: Plan) -> Expectation:

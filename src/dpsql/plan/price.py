@@ -19,6 +19,7 @@ from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
+from dpsql.plan.finer import Finer
 from dpsql.plan.recall import Recalled, Stored, precise_enough
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
@@ -79,6 +80,10 @@ class Plan:
     steps: tuple[Step, ...]
     stored: Stored | None = None
     """A stored release that is at least as precise as what the steps would buy: then none of them is taken."""
+    others: tuple[Stored, ...] = ()
+    """Other stored releases that are precise enough, the most precise first."""
+    finer: Finer | None = None
+    """A stored release that the steps make finer, instead of buying everything anew."""
 
     @property
     def rewritten(self) -> Rewritten:
@@ -101,7 +106,20 @@ class Plan:
     @property
     def cost(self) -> Fraction:
         """In ε of the account."""
-        return Fraction(0) if self.charged is None else self.terms.cost
+        if self.charged is None:
+            return Fraction(0)
+        return self.terms.cost if self.finer is None else self.finer.cost
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The ρ that the numbers are bought for, as asked for and before σ² is rounded up; None where it is not ρ."""
+        if self.finer is not None:
+            return self.finer.rho
+        last = self.steps[-1] if self.steps else None
+        if not isinstance(last, MeasurementStep) or not isinstance(last.event, DiscreteGaussian):
+            return None
+        first = isinstance(self.steps[0], SelectionStep)
+        return self.terms.gaussian_rho * (1 - (self.terms.selection_share or 0) if first else 1)
 
     @property
     def people(self) -> int | None:
@@ -126,8 +144,8 @@ def price(recalled: Recalled, terms: Terms) -> Plan:
     """The plan this cost buys; the stored release it need not buy again."""
     plan = Plan(recalled=recalled, terms=terms, steps=_steps(recalled.rewritten, terms))
     wanted = tuple(noise.carried for noise in plan.noises)
-    stored = precise_enough(recalled.stored, wanted, people=plan.people, confidence=terms.confidence)
-    return replace(plan, stored=stored)
+    found = precise_enough(recalled.stored, wanted, people=plan.people, confidence=terms.confidence)
+    return replace(plan, stored=found[0], others=found[1:]) if found else plan
 
 
 def _steps(rewritten: Rewritten, terms: Terms) -> tuple[Step, ...]:
@@ -254,12 +272,15 @@ def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionS
 
 def _measured(statement: Statement, bounded: Bounded, terms: Terms, *, share: Fraction) -> MeasurementStep:
     """One joint mechanism for all slots: each gets the same share of the price."""
-    if bounded.mode is Mode.SCALE:
-        noises, event = _scaled(bounded, rho=terms.gaussian_rho * share)
-    elif _gaussian_is_better(bounded, terms, share):
-        noises, event = _gaussian(bounded, rho=terms.gaussian_rho * share)
-    else:
-        noises, event = _laplace(bounded, epsilon=epsilon_for(terms, share=share))
+    if bounded.mode is Mode.SCALE or _gaussian_is_better(bounded, terms, share):
+        return gaussian_step(statement, bounded, rho=terms.gaussian_rho * share)
+    noises, event = _laplace(bounded, epsilon=epsilon_for(terms, share=share))
+    return MeasurementStep(statement=statement, noises=noises, event=event)
+
+
+def gaussian_step(statement: Statement, bounded: Bounded, *, rho: Fraction) -> MeasurementStep:
+    """All slots with the Gaussian noise that ρ buys."""
+    noises, event = (_scaled if bounded.mode is Mode.SCALE else _gaussian)(bounded, rho=rho)
     return MeasurementStep(statement=statement, noises=noises, event=event)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
+from dpsql.plan.finer import Finer, Way
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step, released_noises
 from dpsql.plan.transcript import ReadTable, read, unreadable, written
 from dpsql.privacy.unit import Neighbours
@@ -21,13 +23,15 @@ VERSION: Final = 2
 def plan_record(plan: Plan, *, dialect: str) -> str:
     """The plan as JSON: what will be run, how noisy, for which events, over which declarations.
 
-    `noises` and `people` say again what an answer that is told again needs of the steps; `sql` is for people.
+    `noises` and `people` say again what an answer that is told again needs of the steps; `sql` is for people. `rho` is
+    what the numbers were bought for in all, `upon` the release that they make finer, and `fresh` says beside how many
+    releases new noise was asked for: the same request again is no new one before it is answered.
     """
     bounded = plan.bounded
     return json.dumps(
         {
             "version": VERSION,
-            "cost": str(plan.terms.cost),
+            "cost": str(plan.cost),
             "sql": [statement_text(step.statement, dialect=dialect) for step in plan.steps],
             "noises": [
                 {"question": question, **_noise(noise.carried)}
@@ -35,10 +39,24 @@ def plan_record(plan: Plan, *, dialect: str) -> str:
             ],
             "people": plan.people,
             "plan": written((plan.steps, _tables(plan), bounded.neighbours)),
+            **({} if plan.recalled.fresh is None else {"fresh": plan.recalled.fresh}),
+            **({} if plan.rho is None else {"rho": str(plan.rho)}),
+            **({} if plan.finer is None else {"upon": _upon(plan.finer)}),
         },
         sort_keys=True,
         separators=(",", ":"),
     )
+
+
+def _upon(finer: Finer) -> dict[str, object]:
+    """What is made finer, what was paid for it, and what comes out is as good as."""
+    return {
+        "receipt": finer.upon.receipt,
+        "way": finer.way.value,
+        "paid": str(finer.upon.paid),
+        "people": finer.people,
+        "answers": [_noise(noise) for noise in finer.answers],
+    }
 
 
 def _tables(plan: Plan) -> tuple[ReadTable, ...]:
@@ -89,33 +107,70 @@ def _noise(carried: NoisySlotLaw) -> dict[str, object]:
     }
 
 
-def stored_noises(record: str) -> tuple[tuple[str, NoisySlotLaw], ...]:
-    """What each slot of a record answers, and the noise it carries."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptUpon:
+    """Of a release that makes another one finer."""
+
+    receipt: int
+    way: Way
+    paid: Fraction
+    people: int | None
+    answers: tuple[NoisySlotLaw, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a record says to those who tell its answer again."""
+
+    noises: tuple[tuple[str, NoisySlotLaw], ...]
+    """What each slot answers, and the noise it carries."""
+    people: int | None
+    """How finely keys were selected; None where they were public."""
+    cost: Fraction
+    rho: Fraction | None
+    upon: KeptUpon | None
+
+
+def kept(record: str) -> Kept:
+    """What a record says about the numbers that were released by it."""
+    told = _read(record)
     try:
-        return tuple(
-            (
-                noise["question"],
-                NoisySlotLaw(
-                    law=_law(noise["law"], Fraction(noise["scale"])),
-                    grain=Fraction(noise["size"]),
-                    rounded=noise["rounded"],
-                ),
-            )
-            for noise in _read(record)["noises"]
+        rho, upon = told.get("rho"), told.get("upon")
+        return Kept(
+            noises=tuple((noise["question"], _carried(noise)) for noise in told["noises"]),
+            people=_people(told),
+            cost=Fraction(told["cost"]),
+            rho=None if rho is None else Fraction(rho),
+            upon=None
+            if upon is None
+            else KeptUpon(
+                receipt=upon["receipt"],
+                way=Way(upon["way"]),
+                paid=Fraction(upon["paid"]),
+                people=_people(upon),
+                answers=tuple(map(_carried, upon["answers"])),
+            ),
         )
     except (ValueError, KeyError, TypeError):
         raise unreadable() from None
 
 
+def _carried(noise: dict[str, Any]) -> NoisySlotLaw:
+    return NoisySlotLaw(
+        law=_law(noise["law"], Fraction(noise["scale"])),
+        grain=Fraction(noise["size"]),
+        rounded=noise["rounded"],
+    )
+
+
+def _people(told: dict[str, Any]) -> int | None:
+    people = told.get("people")
+    return people if isinstance(people, int) else None
+
+
 def noises_of(steps: Sequence[Step]) -> tuple[NoisySlotLaw, ...]:
     """The noise of each slot that some steps release."""
     return tuple(noise.carried for noise in released_noises(steps))
-
-
-def stored_people(record: str) -> int | None:
-    """How finely the keys of a record were selected; None where they were public."""
-    people = _read(record).get("people")
-    return people if isinstance(people, int) else None
 
 
 def _read(record: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpsql.catalog.model import Defaults, Noise
 from dpsql.errors import BudgetExhausted, DpsqlError, NotPermitted, NotSupported
 from dpsql.plan.expected import Certainty, expected
 from dpsql.plan.price import Plan
-from dpsql.plan.terms import Terms
+from dpsql.plan.terms import Terms, as_if_unspent
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Part
 from dpsql.session.terms import Ask, terms_of
@@ -61,6 +61,8 @@ class _Search:
     ask: Ask
     defaults: Defaults
     accounts: tuple[Account, ...]
+    left: Fraction
+    """What the accounts can still pay; a stored answer is made finer by this much more than was paid for it."""
     cap: Fraction
     planned: Callable[[Ask, Terms], Part]
 
@@ -76,7 +78,8 @@ class _Search:
 
     def terms(self, number: int, noise: Noise) -> tuple[Ask, Terms]:
         ask = replace(self.ask, epsilon=self.price(number), noise=noise, within=None)
-        return ask, terms_of(ask, self.defaults, self.accounts)
+        terms = terms_of(ask, self.defaults, self.accounts)
+        return ask, terms if terms.cost <= self.left else as_if_unspent(terms, self.accounts)
 
     def margin(self, number: int, noise: Noise) -> Fraction | None:
         """± at this price; None where there is no such plan."""
@@ -84,7 +87,9 @@ class _Search:
             part = self.planned(*self.terms(number, noise))
         except DpsqlError:  # too little for any plan of this kind
             return None
-        return largest_margin(replace(part.sealed.plan, stored=None), at=self.ask.priced_at)
+        if self.price(number) > self.left and not (part.is_stored or part.is_finer(self.accounts)):
+            return None
+        return largest_margin(part.sealed.plan, at=self.ask.priced_at)
 
     def reaches(self, number: int, noise: Noise, margin: Fraction) -> bool:
         found = self.margin(number, noise)
@@ -127,10 +132,13 @@ def cheapest(
     accounts: tuple[Account, ...],
     limit: Fraction | None,
     planned: Callable[[Ask, Terms], Part],
+    *,
+    paid: Fraction = Fraction(0),
 ) -> Ask:
-    """What is asked, with the price and the noise that give its margin; refused where no price does."""
+    """What is asked, with the price and the noise that give its margin; refused where no price does. What was `paid`
+    for the same question before need not be paid again."""
     left = remaining(accounts)
-    cap = left if limit is None else min(left, limit)
+    cap = left + paid if limit is None else min(left + paid, limit)
     wanted = ask.within or Fraction(0)
     fixed = ask.noise or defaults.noise
     noises = (Noise.LAPLACE, Noise.GAUSSIAN) if fixed is None else (fixed,)
@@ -141,7 +149,7 @@ def cheapest(
             fix="ask something that is stored, or have the owner of the data grant more",
             at=ask.priced_at,
         )
-    search = _Search(ask=ask, defaults=defaults, accounts=accounts, cap=cap, planned=planned)
+    search = _Search(ask=ask, defaults=defaults, accounts=accounts, left=left, cap=cap, planned=planned)
     tops = [(top, noise) for noise in noises for top in search.tops(noise)]
     found = [
         (_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise)
@@ -160,7 +168,7 @@ def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, 
     reached = _rounded_up(min(margins)) if margins else None
     at, cap = search.ask.priced_at, shown_amount(search.cap)
     kind: type[DpsqlError] = NotPermitted if by_owner else BudgetExhausted
-    limit = f"your limit of {cap} per query" if by_owner else f"the {cap} that is left"
+    limit = f"your limit of {cap} per query" if by_owner else f"the {shown_amount(search.left)} that is left"
     best = "no margin at all" if reached is None else f"± {shown_amount(reached)} at best"
     return kind(
         f"{limit} buys {best}, not ± {shown_amount(search.ask.within or Fraction(0))}",

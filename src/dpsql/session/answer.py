@@ -9,6 +9,7 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -23,6 +24,7 @@ from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
 from dpsql.plan.terms import Terms
+from dpsql.plan.top_up import topped_up
 from dpsql.points import Point, reached
 from dpsql.randomness import Source
 from dpsql.session.answer_value import Answer
@@ -45,7 +47,16 @@ from dpsql.session.private_parts import (
 from dpsql.session.recalling import question_of, recall
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
-from dpsql.session.telling import PublicRows, told, told_again, told_exactly
+from dpsql.session.telling import (
+    NOTHING,
+    PublicRows,
+    Steps,
+    found_keys,
+    told,
+    told_again,
+    told_before,
+    told_exactly,
+)
 from dpsql.session.terms import UNSET, Ask, Session, settled, terms_of, wishes_of
 from dpsql.session.views import VIEWS, Standing, ViewDesk, about_a_view, is_of_views, views_under
 from dpsql.sql.apart import Question, apart, unsaid
@@ -82,11 +93,6 @@ class Place:
     def payer(self) -> str | None:
         """The group that pays; None: the analyst does."""
         return None if self.member is None else self.grant.to
-
-    @property
-    def sees(self) -> str | None:
-        """Whose releases are told again: the analyst's own; None: everybody's."""
-        return None if self.grant.sees_releases else self.analyst
 
     def as_granted_now(self) -> Place:
         """The same place under what the owner says by now; raises where nothing may be asked from it any more."""
@@ -170,7 +176,7 @@ def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inqu
         parts.append(part)
         outcomes[question.at] = part.outcome
         if part.sealed.plan.stored is not None:
-            again = told_again(part.sealed, asking.place.ledger, analyst=asking.place.analyst)
+            again = told_again(part.sealed, asking.place.ledger)
             known[number] = released_rows(part.outcome, plain_rows(again))
     outer = chosen(len(inner), last, ask, asking, outcomes, known)
     return Inquiry(inner=tuple(parts), outer=outer, known=MappingProxyType(known))
@@ -218,12 +224,15 @@ def planned(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known,
     return Part(ask=ask, draft=draft, outcome=outcome(number, bounded), sealed=sealed)
 
 
-def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: Place) -> Sealed:
+def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: Place, *, finer: bool = True) -> Sealed:
     """The stages up to the charge, in their order, with what earlier questions of the statement have released."""
     rewritten = with_released(draft, known)
-    recalled = recall(rewritten, place.ledger, seen_by=place.sees)  # stored releases of the same question
-    plan = price(recalled, terms)  # mechanisms, scales, one event
-    sealed = seal(good_enough(plan, ask), rewritten.bounded.query.catalog)  # derived again, independently
+    recalled = recall(
+        rewritten, place.ledger, analyst=place.analyst, sees_others=place.grant.sees_releases, fresh=ask.fresh
+    )  # stored releases of the same question
+    plan = good_enough(price(recalled, terms), ask)  # mechanisms, scales, one event
+    finest = topped_up(plan) if finer and ask.scale is None else plan  # or only what is missing in a stored release
+    sealed = seal(finest, rewritten.bounded.query.catalog)  # derived again, independently
     reached(Point.SEALED)
     return sealed
 
@@ -266,8 +275,11 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
 
 def completed(part: Part, known: Known, place: Place) -> Sealed:
     """The plan of a question once everything it awaits is released. Nothing about it may have changed but values."""
-    sealed = sealed_with(part.draft, known, part.ask, part.sealed.plan.terms, place)
-    if sealed.plan.event != part.sealed.plan.event:
+    planned = part.sealed.plan
+    sealed = sealed_with(part.draft, known, part.ask, planned.terms, place, finer=planned.finer is not None)
+    again = replace(sealed.plan.recalled, fresh=planned.recalled.fresh)  # a twin before it is no release beside it
+    sealed = replace(sealed, plan=replace(sealed.plan, recalled=again))
+    if sealed.plan.stored is None and sealed.plan.event != planned.event:
         raise InternalError(
             "the price of a question has changed with what was released before it",
             why="a price is told before anything is released",
@@ -280,7 +292,7 @@ def answered_in_turn(sealed: Sealed, place: Place) -> Answer:
     """The answer; whoever asks the same at the same time is told the same one, and pays nothing."""
     if sealed.plan.charged is None:
         return answered(sealed, place)
-    with place.ledger.turn(place.grant.to, question_of(sealed.plan.recalled)):
+    with place.ledger.turn(place.analyst, question_of(sealed.plan.recalled)):
         return answered(sealed, place)
 
 
@@ -288,17 +300,19 @@ def answered(sealed: Sealed, place: Place) -> Answer:
     """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
     plan, engine, ledger = sealed.plan, place.engine, place.ledger
     if plan.stored is not None:
-        return told_again(sealed, ledger, analyst=place.analyst)
+        return told_again(sealed, ledger)
     if not plan.steps:
         return told_exactly(sealed, public_rows(sealed, place))
+    before = told_before(plan, ledger)  # what is made finer: released and stored
     receipt = charge(sealed, ledger, engine, analyst=place.analyst, payer=place.payer)  # effect 1: pay, durably
-    return delivered(sealed, receipt, place)
+    return delivered(sealed, receipt, place, before=before)
 
 
-def delivered(sealed: Sealed, receipt: Receipt, place: Place) -> Answer:
-    """The answer to a plan that is paid for."""
+def delivered(sealed: Sealed, receipt: Receipt, place: Place, *, before: Mapping[int, Steps] = NOTHING) -> Answer:
+    """The answer to a plan that is paid for. `before`: what it makes finer."""
+    plan, ledger = sealed.plan, place.ledger
     steps = perform(
-        sealed.plan, receipt, engine=place.engine, ledger=place.ledger, source=place.source
+        plan, receipt, engine=place.engine, ledger=ledger, source=place.source, found=found_keys(plan, before)
     )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
     reached(Point.TELLING)
-    return told(sealed, receipt, steps, ledger=place.ledger.id)  # post-processing only
+    return told(sealed, receipt, steps, ledger=ledger.id, before=before)  # post-processing only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ from dpsql.accounting.triple import Triple, triple
 from dpsql.errors import DpsqlError
 from dpsql.ledger.ledger import Charge, Ledger, PaidBatch
 from dpsql.plan.audit import audited
+from dpsql.plan.audit_upon import audited_upon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,8 @@ def audit(ledger: Ledger) -> tuple[AuditedCharge, ...]:
     A batch has a row of its own, before those of its questions.
     """
     charges = ledger.charges()
-    rows = [*(_row(*paid) for paid in charges), *(_batch_row(batch, charges) for batch in ledger.batches())]
+    records = {number: charge.record for number, charge in charges}
+    rows = [*(_row(*paid, records) for paid in charges), *(_batch_row(batch, charges) for batch in ledger.batches())]
     return tuple(sorted(rows, key=lambda row: row.receipt))
 
 
@@ -75,11 +77,12 @@ def _batch_row(batch: PaidBatch, charges: Sequence[tuple[int, Charge]]) -> Audit
     )
 
 
-def _row(number: int, charge: Charge) -> AuditedCharge:
+def _row(number: int, charge: Charge, records: Mapping[int, str]) -> AuditedCharge:
     charged = triple(charge.event)
     derived, problem = None, ""
     try:
         found = audited(charge.record, in_batch=charge.batch is not None)
+        audited_upon(charge.record, upon=charge.upon, records=records)
     except DpsqlError as error:
         problem = error.what
     else:

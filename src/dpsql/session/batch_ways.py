@@ -67,6 +67,8 @@ def ways(plain: Sequence[Query], scaled: Scaled, *, total: Fraction, slack: Frac
     """
     if any(query.inquiry.inner for query in plain) or len(_members(plain)) < 2:
         return
+    if any(query.sealed.plan.finer is not None for query in plain):  # what is missing is bought by itself
+        return
     for noise in Noise:
         try:
             found = _way(noise, plain, scaled, total=total, slack=slack)

@@ -33,10 +33,11 @@ def charge_of(sealed: Sealed, *, analyst: str, dialect: str, payer: str | None =
         payer=payer,
         question=question_of(plan.recalled),
         event=plan.charged,
-        cost=plan.terms.cost,
+        cost=plan.cost,
         steps=len(plan.steps),
         sql=plan.bounded.query.text,
         record=plan_record(plan, dialect=dialect),
+        upon=None if plan.finer is None else plan.finer.upon.first or plan.finer.upon.receipt,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode
@@ -43,18 +43,41 @@ def chosen_plan(
             fix="leave COST 0 out, or say what it may cost: COST 0.1",
             at=ask.priced_at,
         )
-    found = cheapest(checked.query.text, ask, defaults, accounts, limit, planned)
+    paid = _paid(planned(ask, _terms_to_plan_with(ask, defaults, accounts)))
+    found = cheapest(checked.query.text, ask, defaults, accounts, limit, planned, paid=paid)
     return _bought(found, defaults, accounts, planned)
 
 
 def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Part:
-    """Where the account grants no Gaussian noise any more, a release that was bought with it may still be stored."""
+    """Where the accounts do not grant Gaussian noise at the whole price, a release that was bought with it may still be
+    stored, or be made finer for what they do grant."""
     terms = terms_of(ask, defaults, accounts)
-    part = planned(ask, terms)
-    if not part.is_stored and not terms.gaussian_rho:
-        before = planned(ask, as_if_unspent(terms, accounts))
-        return before if before.is_stored else part
-    return part
+    try:
+        part = planned(ask, terms)
+    except DpsqlError as error:
+        if terms.gaussian_rho:
+            raise
+        return _as_if_unspent(ask, terms, accounts, planned) or _raised(error)
+    if part.is_stored or terms.gaussian_rho:
+        return part
+    return _as_if_unspent(ask, terms, accounts, planned) or part
+
+
+def _as_if_unspent(ask: Ask, terms: Terms, accounts: tuple[Account, ...], planned: Planned) -> Part | None:
+    with suppress(DpsqlError):
+        part = planned(ask, as_if_unspent(terms, accounts))
+        if part.is_stored or part.is_finer(accounts):
+            return part
+    return None
+
+
+def _raised(error: DpsqlError) -> NoReturn:
+    raise error
+
+
+def _paid(part: Part) -> Fraction:
+    """What was paid for the stored answer that can be made finer."""
+    return max((stored.paid for stored in part.sealed.plan.recalled.stored if stored.alone), default=Fraction(0))
 
 
 def _terms_to_plan_with(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Terms:

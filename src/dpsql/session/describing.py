@@ -11,6 +11,7 @@ from dpsql.plan.expected import expected
 from dpsql.plan.explain import Before, Explanation, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.averaging import made_finer
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell
@@ -56,6 +57,9 @@ def _dry_run(inquiry: Inquiry, accounts: Sequence[Account]) -> Iterator[tuple[Ce
     yield "delta", shown_amount(inquiry.delta)
     yield "allowed", "yes" if allowed else "no: the budget does not suffice"
     yield "already stored", "yes" if known else "no"
+    for part in inquiry.parts:
+        if part.sealed.plan.finer is not None:
+            yield "makes finer", made_finer(part.sealed.plan.finer)
     for number, part in enumerate(inquiry.inner, start=1):
         yield from _margins(part.sealed.plan, f" of PRIVATE question {number}")
     yield from _margins(inquiry.outer.sealed.plan)

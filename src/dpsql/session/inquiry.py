@@ -6,11 +6,12 @@ earlier ones will release left open, so that no verdict and no price depends on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
+from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.events import Composed, Event
@@ -39,6 +40,14 @@ class Part:
     @property
     def is_stored(self) -> bool:
         return self.sealed.plan.stored is not None
+
+    def is_finer(self, accounts: Sequence[Account]) -> bool:
+        """It makes a stored answer finer, and what is missing can be paid."""
+        plan = self.sealed.plan
+        if plan.finer is None or plan.charged is None:
+            return False
+        event = plan.charged
+        return all(account.admits(event) for account in accounts)
 
     @property
     def is_priced(self) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
-from dpsql.mechanisms.margins import DRAWS, Band, NoisySlotLaw, draws
+from dpsql.mechanisms.margins import DRAWS, Band, SlotLaw, draws
 
 Plausible: TypeAlias = list[float | None]
 """What the truth may be, draw by draw; None where the expression has no value."""
@@ -25,7 +25,7 @@ class SlotCell:
     """In released order."""
     slot: int
     """Its place among the slots of the release."""
-    law: NoisySlotLaw = field(compare=False)
+    law: SlotLaw = field(compare=False)
     rounding: Fraction = field(default=Fraction(0), compare=False)
     """What rounding to a whole number has added: known, because the number of grains was released."""
 
@@ -59,7 +59,7 @@ def shuffle(*, release: str, row: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def pool(*, release: str, slot: int, law: NoisySlotLaw, rule: Band) -> tuple[float, ...]:
+def pool(*, release: str, slot: int, law: SlotLaw, rule: Band) -> tuple[float, ...]:
     """The noises that the rows of one slot take their draws from."""
     seed = blake2b(f"slot {slot} {release}".encode(), digest_size=16).digest()
     return tuple(draws(law, DRAWS, seed=seed, rule=rule))

@@ -2,36 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dpsql.ledger.ledger import FIRST_VERSION, Ledger, Question, Release
 from dpsql.plan.question import identity
-from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.record import stored_noises, stored_people
+from dpsql.plan.recall import Measured, Recalled, Stored, averaged_noises
+from dpsql.plan.record import KeptUpon, kept
 from dpsql.sql.rewrite import Rewritten
 
 
-def recall(rewritten: Rewritten, ledger: Ledger, *, seen_by: str | None = None) -> Recalled:
-    """What was asked, and the stored releases that hold every slot of it: all, or those this analyst has paid for."""
+def recall(
+    rewritten: Rewritten, ledger: Ledger, *, analyst: str, sees_others: bool = False, fresh: bool = False
+) -> Recalled:
+    """What was asked, and the stored releases that hold every slot of it: the analyst's own, and those of others where
+    the grant lets them be seen. None where `fresh` noise is asked for."""
     data_version = rewritten.bounded.query.catalog.policy.data_version or FIRST_VERSION
     asked = Recalled(rewritten=rewritten, identity=identity(rewritten), data_version=data_version)
-    known = [release for release in ledger.recall(question_of(asked)) if seen_by in (None, release.analyst)]
-    found = (_stored(release, asked.identity.slots) for release in known)
-    return replace(asked, stored=tuple(each for each in found if each is not None))
+    found = ledger.recall(question_of(asked))
+    if fresh:
+        return replace(asked, fresh=sum(release.analyst == analyst for release in found))
+    seen = [release for release in found if sees_others or release.analyst == analyst]
+    return replace(asked, stored=_answers(seen, asked.identity.slots, analyst))
 
 
-def _stored(release: Release, slots: tuple[str, ...]) -> Stored | None:
-    """Where a release has these slots; None where it lacks one of them."""
-    noises = stored_noises(release.record)
-    there = {slot: place for place, (slot, _) in enumerate(noises)}
-    if not there.keys() >= set(slots):
+def _answers(releases: Sequence[Release], slots: tuple[str, ...], analyst: str) -> tuple[Stored, ...]:
+    """The answers that releases of one question give: each by itself, or averaged with those it makes finer."""
+    found: dict[int, Stored] = {}
+    for release in releases:  # oldest first: what is made finer comes before what makes it finer
+        stored = _stored(release, slots, found)
+        if stored is not None:
+            found[release.receipt] = replace(stored, own=stored.own and release.analyst == analyst)
+    return tuple(found.values())
+
+
+def _stored(release: Release, slots: tuple[str, ...], before: Mapping[int, Stored]) -> Stored | None:
+    """Where a release has these slots; None where it lacks one of them, or rests on a release that is not seen."""
+    told = kept(release.record)
+    there = {slot: place for place, (slot, _) in enumerate(told.noises)}
+    if not there.keys() >= set(slots) or (told.upon is not None and told.upon.receipt not in before):
         return None
     places = tuple(there[slot] for slot in slots)
-    return Stored(
+    own = Measured(receipt=release.receipt, noises=tuple(told.noises[place][1] for place in places), places=places)
+    stored = Stored(
         receipt=release.receipt,
-        noises=tuple(noises[place][1] for place in places),
+        noises=own.noises,
         places=places,
-        people=stored_people(release.record),
+        people=told.people,
+        alone=len(there) == len(slots) and bool(slots),
+        rho=told.rho,
+        paid=told.cost,
+    )
+    return stored if told.upon is None else _finer(stored, own, before[told.upon.receipt], told.upon)
+
+
+def _finer(stored: Stored, own: Measured, upon: Stored, told: KeptUpon) -> Stored:
+    releases = (*upon.measured, own)
+    return replace(
+        stored,
+        noises=averaged_noises(releases),
+        releases=releases,
+        people=told.people,
+        answers=told.answers,
+        paid=stored.paid + told.paid,
+        own=upon.own,
+        first=upon.first or upon.receipt,
     )
 
 

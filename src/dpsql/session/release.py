@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
+from dpsql.catalog.model import Value
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
-from dpsql.mechanisms.margins import Spread, linear_margin
+from dpsql.mechanisms.margins import SlotLaw, Spread, linear_margin
 from dpsql.session.desk_text import ROW, Layers, directed, listed
 from dpsql.session.noisy import Noisy, linear_cell, simulated_cell
 from dpsql.session.plausible import SlotCell
-from dpsql.session.released_rows import ReleasedTable
+from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
 from dpsql.sql.finish import Finish, Part
 from dpsql.sql.linear import LinearForm, linear_form
@@ -46,7 +48,7 @@ def released(
     simulation = Simulation(
         desk=desk,
         table=table,
-        release=_identity(table, receipt=receipt, ledger=ledger),
+        release=release_identity(table.values, receipt=receipt, ledger=ledger),
         expressions=others,
         possible=tuple(possible[scalar] for scalar in others),
         kept=tuple(row for (row,) in desk.query(_kept(table, finish), on_desk)) if has_windows(others) else tuple(rows),
@@ -76,9 +78,9 @@ def _part(cell: Cell, part: Part) -> Cell:
     return {Part.LOW: cell.low, Part.HIGH: cell.high, Part.MARGIN: cell.margin}[part]
 
 
-def _identity(table: ReleasedTable, *, receipt: int, ledger: str) -> str:
+def release_identity(values: tuple[tuple[Value, ...], ...], *, receipt: int, ledger: str) -> str:
     """The same for the same release and for no other: receipts of two ledgers have equal numbers, but other noise."""
-    return blake2b(f"{ledger} {receipt} {table.values[:_TOLD]}".encode(), digest_size=16).hexdigest()
+    return blake2b(f"{ledger} {receipt} {values[:_TOLD]}".encode(), digest_size=16).hexdigest()
 
 
 def _on_desk(table: ReleasedTable) -> DeskTable:
@@ -140,18 +142,19 @@ def _linear(values: Sequence[Any], rows: Sequence[int], form: LinearForm, about:
     margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=confidence)
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
-        weights = {
-            SlotCell(
-                release=about.release,
-                row=row,
-                slot=slot.place,
-                law=law,
-                rounding=slot.rounding(table.values[row][slot.place]),
-            ): weight
-            for slot, law, weight in slots
-        }
+        weights = {cell: weight * share for slot, law, weight in slots for cell, share in _cells(slot, law, row, about)}
         cells.append(None if value is None else linear_cell(value, weights, margin=margin, confidence=confidence))
     return cells
+
+
+def _cells(slot: ReleasedSlot, law: SlotLaw, row: int, about: Simulation) -> Iterator[tuple[SlotCell, Fraction]]:
+    """Whose noise a number carries, and how much of it: an average shares it with the releases it was made of."""
+    rounding = slot.rounding(about.table.values[row][slot.place])
+    if not slot.parts:
+        yield SlotCell(release=about.release, row=row, slot=slot.place, law=law, rounding=rounding), Fraction(1)
+    for part in slot.parts:
+        own = replace(part.law, rounded=law.rounded)
+        yield SlotCell(release=part.release, row=row, slot=part.place, law=own, rounding=rounding), part.share
 
 
 def _simulated(

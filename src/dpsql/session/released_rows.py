@@ -11,12 +11,25 @@ from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import DeskType
 from dpsql.errors import InternalError
-from dpsql.mechanisms.margins import NoisySlotLaw
+from dpsql.mechanisms.margins import NoisySlotLaw, SlotLaw
 from dpsql.sql.intervals import INT64
 from dpsql.sql.relations import Column
 
 _ROOM: Final = 2**62  # so that a number less its noise still fits into 64 bits
 _MORE_ROOM: Final = 2**126
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragedPart:
+    """One of the releases that a number is the average of."""
+
+    release: str
+    """Which release, among all of all ledgers."""
+    place: int
+    """Where the number stands in its rows."""
+    law: NoisySlotLaw
+    share: Fraction
+    """All shares together are 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +39,10 @@ class ReleasedSlot:
     column: Column
     place: int
     """Where it stands in the rows of its release, which may hold more than was asked for."""
-    law: NoisySlotLaw | None
+    law: SlotLaw | None
     """None: exact, because nobody private is in it."""
+    parts: tuple[AveragedPart, ...] = ()
+    """Of an average: whose noise it carries."""
 
     def shown(self, released: Value) -> Value:
         """The number that a released number of grains stands for, as it is shown."""

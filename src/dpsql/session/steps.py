@@ -19,14 +19,20 @@ from dpsql.sql.rewrite import Statement, filled
 
 
 def perform(
-    plan: Plan, receipt: Receipt, *, engine: Engine, ledger: Ledger, source: Source
+    plan: Plan,
+    receipt: Receipt,
+    *,
+    engine: Engine,
+    ledger: Ledger,
+    source: Source,
+    found: tuple[ReleasedStep, ...] = (),
 ) -> tuple[ReleasedStep, ...]:
-    """Every step of the plan that is not stored yet: run, draw, store."""
+    """Every step of the plan that is not stored yet: run, draw, store. `found`: keys that were released before."""
     done = list(receipt.stored)
     for number, step in enumerate(plan.steps[len(done) :], start=len(done)):
         if number:
             reached(Point.NEXT_STEP)
-        statement = statement_of(step, done)
+        statement = statement_of(step, [*found, *done])
         noisy = NoisyTable(keys=(), values=())
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)

@@ -2,58 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final, Protocol
+from types import MappingProxyType
+from typing import Final, Protocol, TypeAlias
 
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.engines.desk import Desk
 from dpsql.engines.engine import Rows
-from dpsql.errors import LedgerBroken
+from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
-from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.plan.caveats import caveats
 from dpsql.plan.price import Plan
+from dpsql.plan.recall import Measured
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.averaging import averaged_table, made_finer
 from dpsql.session.recalling import question_of
 from dpsql.session.release import released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.steps import key_values
 from dpsql.sql.emit import statement_text
 from dpsql.sql.relations import Column
-from dpsql.sql.rewrite import Statement, Unprotected
+from dpsql.sql.rewrite import Selecting, Statement, Unprotected
+
+Steps: TypeAlias = tuple[ReleasedStep, ...]
 
 
-def told(sealed: Sealed, receipt: Receipt, steps: tuple[ReleasedStep, ...], *, ledger: str) -> Answer:
-    """The answer to a plan that has just been performed; free where the receipt was paid for before."""
+NOTHING: Final[Mapping[int, Steps]] = MappingProxyType({})
+
+
+def told(
+    sealed: Sealed, receipt: Receipt, steps: Steps, *, ledger: str, before: Mapping[int, Steps] = NOTHING
+) -> Answer:
+    """The answer to a plan that has just been performed; free where the receipt was paid for before. `before`: what
+    the releases told that it makes finer."""
     plan = sealed.plan
-    carried = tuple(noise.carried for noise in plan.noises)
-    cost = Cost(epsilon=plan.terms.cost, delta=sealed.price.delta) if receipt.paid else Cost(epsilon=Fraction(0))
-    return _answer(
-        plan, _table(plan, carried, range(len(carried)), steps), cost=cost, receipt=receipt.number, ledger=ledger
-    )
+    own = tuple(noise.carried for noise in plan.noises)
+    measured = Measured(receipt=receipt.number, noises=own, places=tuple(range(len(own))))
+    upon = () if plan.finer is None else plan.finer.upon.measured
+    parts = [*((each, before[each.receipt]) for each in upon), (measured, steps)]
+    cost = Cost(epsilon=plan.cost, delta=sealed.price.delta) if receipt.paid else Cost(epsilon=Fraction(0))
+    answer = _answer(plan, _table(plan, parts, ledger=ledger), cost=cost, receipt=receipt.number, ledger=ledger)
+    if plan.finer is None or not receipt.paid:
+        return answer
+    return replace(answer, notes=(*answer.notes, made_finer(plan.finer)))
+
+
+def told_before(plan: Plan, ledger: Ledger) -> dict[int, Steps]:
+    """What the releases told that a plan makes finer, by their receipts."""
+    upon = () if plan.finer is None else plan.finer.upon.measured
+    return _steps_of({each.receipt for each in upon}, plan, ledger) if upon else {}
+
+
+def found_keys(plan: Plan, before: Mapping[int, Steps]) -> Steps:
+    """The private keys of the release that is made finer: they are not looked for again."""
+    if plan.finer is None or not isinstance(plan.rewritten, Selecting):
+        return ()
+    return before[plan.finer.upon.measured[0].receipt][:1]
 
 
 _KNOWN: Final = "already known: it was released before"
 
 
-def told_again(sealed: Sealed, ledger: Ledger, *, analyst: str) -> Answer:
+def told_again(sealed: Sealed, ledger: Ledger) -> Answer:
     """The answer from a stored release: free. Whose release it was, and which, only its own analyst is told."""
     plan = sealed.plan
-    for release in ledger.recall(question_of(plan.recalled)):
-        if plan.stored is not None and release.receipt == plan.stored.receipt:
-            table = _table(plan, plan.stored.noises, plan.stored.places, release.steps)
-            again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=release.receipt, ledger=ledger.id)
-            own = release.analyst == analyst
-            return again if own else replace(again, release=None, notes=(*again.notes, _KNOWN))
-    raise LedgerBroken(
-        "a stored release is gone",
-        why="the ledger is append-only: what was stored once can always be told again",
-        fix="verify the ledger",
-    )
+    stored = plan.stored
+    if stored is None:
+        raise InternalError("nothing stored would be told", why="a bug in dpsql", fix="report the query")
+    steps = _steps_of({each.receipt for each in stored.measured}, plan, ledger)
+    table = _table(plan, [(each, steps[each.receipt]) for each in stored.measured], ledger=ledger.id)
+    again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=stored.receipt, ledger=ledger.id)
+    return again if stored.own else replace(again, release=None, notes=(*again.notes, _KNOWN))
+
+
+def _steps_of(receipts: Set[int], plan: Plan, ledger: Ledger) -> dict[int, Steps]:
+    found = {each.receipt: each.steps for each in ledger.recall(question_of(plan.recalled)) if each.receipt in receipts}
+    if found.keys() != receipts:
+        raise LedgerBroken(
+            "a stored release is gone",
+            why="the ledger is append-only: what was stored once can always be told again",
+            fix="verify the ledger",
+        )
+    return found
 
 
 class PublicRows(Protocol):
@@ -79,17 +113,19 @@ def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
     return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
 
 
-def _table(
-    plan: Plan, carried: Sequence[NoisySlotLaw], places: Sequence[int], steps: tuple[ReleasedStep, ...]
-) -> ReleasedTable:
-    """What the last step released, and the law of each of its numbers."""
+def _table(plan: Plan, parts: Sequence[tuple[Measured, Steps]], *, ledger: str) -> ReleasedTable:
+    """What the last step released, and the law of each of its numbers; of several releases their average."""
     columns = _key_columns(plan)
+    measured, steps = parts[-1]
     last = steps[-1]
     slots = tuple(
         ReleasedSlot(column=placed.column, place=place, law=noise)
-        for placed, place, noise in zip(plan.bounded.slots, places, carried, strict=True)
+        for placed, place, noise in zip(plan.bounded.slots, measured.places, measured.noises, strict=True)
     )
-    return ReleasedTable(keys=columns, slots=slots, key_rows=key_values(last, columns), values=last.values)
+    table = ReleasedTable(keys=columns, slots=slots, key_rows=key_values(last, columns), values=last.values)
+    if len(parts) == 1:
+        return table
+    return averaged_table(table, [(each, told[-1]) for each, told in parts], ledger=ledger)
 
 
 def _key_columns(plan: Plan) -> tuple[Column, ...]:

@@ -38,6 +38,8 @@ class Ask:
     """The same for groups."""
     delta: Fraction | None = None
     """At most so much of δ is spent to find groups; the policy may allow less."""
+    fresh: bool = False
+    """New noise is bought, whatever is stored."""
     priced_at: At = None
     """Where in the text the price, or the margin it follows from, stands."""
     scale: Scale | None = None
@@ -62,6 +64,13 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
     """The one wish of a query, out of everything that was said about it."""
     _require_agreement(options, call)
     epsilon, within = options.epsilon, options.within
+    if options.fresh is not None and epsilon is not None and not epsilon.value:
+        raise BadParameter(
+            "fresh buys new noise, and COST 0 buys nothing",
+            why="only one of them could count",
+            fix="leave one of them out",
+            at=options.fresh.at,
+        )
     priced = epsilon or within
     return Ask(
         epsilon=call.epsilon
@@ -74,6 +83,7 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         rows_per_person=min(filter(None, map(_said, (options.rows_per_person, options.rows_in_all))), default=None),
         groups_per_person=_said(options.groups_per_person),
         delta=_said(options.delta),
+        fresh=options.fresh is not None,
         priced_at=None if priced is None else priced.at,
         scale=call.scale,
     )

@@ -276,6 +276,8 @@ class Options:
     """At most so many rows of one person count in all groups together."""
     privacy_unit: Said[str] | None = None
     """The column that holds the person, as the analyst believes."""
+    fresh: Said[bool] | None = None
+    """New noise is bought, whatever is stored."""
 
     def over(self, other: Options) -> Options:
         """These options, and of the other ones those that are not said here. A price and a margin exclude each other:
@@ -294,6 +296,7 @@ class Options:
             groups_per_person=self.groups_per_person or other.groups_per_person,
             rows_in_all=self.rows_in_all or other.rows_in_all,
             privacy_unit=self.privacy_unit or other.privacy_unit,
+            fresh=self.fresh or other.fresh,
         )
 
 

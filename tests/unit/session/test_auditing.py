@@ -27,7 +27,7 @@ def asked(path=":memory:"):
     ana, bob = owner.grant("ana", budget=5), owner.grant("bob", budget=5, sees_releases=True)
     ana.sql(COUNT, epsilon=2, noise="laplace")
     bob.sql(TOWNS, epsilon=1, noise="laplace")
-    bob.sql(COUNT, epsilon=2, noise="laplace")  # stored: no payment
+    ana.sql(COUNT, epsilon=2, noise="laplace")  # stored: no payment
     return owner
 
 

@@ -20,6 +20,7 @@ from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
 from dpsql.plan.explanation.rules import RULES
 from dpsql.plan.explanation.tree import Node, derivation
+from dpsql.plan.finer import Finer
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
@@ -45,6 +46,7 @@ def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> 
         "query": plan.bounded.query.text,
         "spent": "0",
         "known": plan.stored is not None,
+        "finer": None if plan.finer is None else _finer(plan.finer),
         "promise": _promise(plan, accounts),
         "terms": _terms(plan),
         "bounding": _bounding(plan.bounded),
@@ -59,6 +61,16 @@ def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> 
         "not_covered": list(not_covered(plan)),
         "derivation": _node(tree),
         "rules": _rules(tree),
+    }
+
+
+def _finer(finer: Finer) -> Json:
+    """What was paid before is told to whoever paid it."""
+    return {
+        "way": finer.way.value,
+        "paid": str(finer.upon.paid) if finer.upon.own else None,
+        "cost": str(finer.cost),
+        "rule": "T10",
     }
 
 

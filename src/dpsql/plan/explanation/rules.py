@@ -28,6 +28,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "T7": Rule(title="the account rule: a limit for every conversation", page="account_rule"),
     "T8": Rule(title="the price of an event in (ε, δ, ρ)", page="event_triples"),
     "T9": Rule(title="groups of several units", page="group_privacy"),
+    "T10": Rule(title="top-up: a stored answer is made finer for what is missing", page="top_up"),
     "M1": Rule(title="discrete Laplace noise", page="discrete_laplace"),
     "M2": Rule(title="discrete Gaussian noise", page="discrete_gaussian"),
     "M3": Rule(title="optimal selection of private groups", page="partition_selection"),

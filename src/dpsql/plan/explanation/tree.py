@@ -15,6 +15,7 @@ from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
+from dpsql.plan.finer import Finer, Way
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
@@ -68,6 +69,8 @@ def derivation(plan: Plan) -> Node:
         return Node(text="tell what is public already: exact and free, no row of anybody is read")
     if plan.stored is not None:
         return Node(text="tell the stored answer again: it was paid for when it was released", rules=("T6",))
+    if plan.finer is not None:
+        return _made_finer(plan, plan.finer, below)
     if len(plan.steps) == 1:
         (step,) = plan.steps
         return _step(step, plan, below=(below,))
@@ -78,6 +81,24 @@ def derivation(plan: Plan) -> Node:
         rules=("T4",) if _total(plan).epsilon is not None else ("T5", "T8"),
         children=(*steps, below),
     )
+
+
+def _made_finer(plan: Plan, finer: Finer, below: Node) -> Node:
+    """What is missing in a stored answer is bought, and put together with it."""
+    paid = f"{amount(finer.upon.paid)} was paid before" if finer.upon.own else "it is already known"
+    before = f"{paid}, {amount(finer.cost)} now"
+    found = " over the groups that were found before" if finer.people is not None else ""
+    return Node(
+        text=f"make the stored answer finer: {before}; {_WAYS[finer.way]}{found}",
+        rules=("T10", "T6"),
+        children=tuple(_step(step, plan, below=(below,)) for step in plan.steps),
+    )
+
+
+_WAYS: Final[Mapping[Way, str]] = {
+    Way.MEASURED: "it is measured once more for the difference in ρ, with the same salt, and both are averaged",
+    Way.AVERAGED: "it is bought whole, with the same salt, and averaged with what was told before",
+}
 
 
 def _total(plan: Plan) -> Triple:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from dpsql.errors import NotUnderstood
-from dpsql.sql.parsing.option_values import HINTED, unknown_option, with_option
+from dpsql.sql.parsing.option_values import FLAGS, HINTED, unknown_option, with_option
 from dpsql.sql.parsing.refusals import excerpt
 from dpsql.sql.syntax import NO_OPTIONS, At, Options
 
@@ -76,11 +76,18 @@ def _balanced(pieces: list[_Piece]) -> bool:
 
 
 def _arguments(text: str, at: At, pieces: list[_Piece], options: Options) -> Options:
-    """name = value, name = value."""
+    """name = value, name = value; some names stand by themselves."""
     if not pieces:
         raise _malformed(text, at)
     place = 0
     while True:
+        flag = _flag(pieces, place)
+        if flag is not None:
+            options = with_option(options, flag.text.lower(), True, flag.at)
+            if place + 1 == len(pieces):
+                return options
+            place += 2
+            continue
         if place + 2 >= len(pieces) or pieces[place].kind != "word" or pieces[place + 1].text != "=":
             raise _malformed(text, pieces[min(place, len(pieces) - 1)].at)
         name, first = pieces[place], place + 2
@@ -90,11 +97,19 @@ def _arguments(text: str, at: At, pieces: list[_Piece], options: Options) -> Opt
         written, where = _written(text, pieces[first:last], pieces[first].at)
         known = name.text.lower()
         if known not in HINTED:
-            raise unknown_option(name.text, HINTED, name.at)
+            raise unknown_option(name.text, {**HINTED, **dict.fromkeys(FLAGS)}, name.at)
         options = with_option(options, known, HINTED[known](known, written, where), where)
         if last == len(pieces):
             return options
         place = last + 1
+
+
+def _flag(pieces: list[_Piece], place: int) -> _Piece | None:
+    """An option without a value, up to a comma or the end."""
+    last = place + 1 >= len(pieces) or pieces[place + 1].text == ","
+    if place < len(pieces) and last and pieces[place].text.lower() in FLAGS:
+        return pieces[place]
+    return None
 
 
 def _written(text: str, pieces: list[_Piece], at: tuple[int, int]) -> tuple[str, tuple[int, int]]:

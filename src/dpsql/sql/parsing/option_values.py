@@ -100,6 +100,8 @@ HINTED: Final[Mapping[str, Callable[[str, str, At], object]]] = {
     "mode": mode,
 }
 """What a hint may say, and how its value is read."""
+FLAGS: Final = ("fresh",)
+"""What a hint says by a word alone."""
 
 
 def with_option(options: Options, name: str, value: object, at: At) -> Options:
