@@ -111,8 +111,12 @@ class SqliteDatabase:
 
     def stream(self, sql: str) -> Iterator[Row]:
         rows = self._connection.execute(sql)
-        while part := rows.fetchmany(_AT_ONCE):
-            yield from part
+        try:
+            while part := rows.fetchmany(_AT_ONCE):
+                yield from part
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # who stops in the middle may have closed the ledger since
+                rows.close()
 
 
 class SqliteLedger(StoredLedger):

@@ -1,0 +1,155 @@
+"""A copy is one state of the ledger; putting it back needs its key, a free place, and nobody at work."""
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import BadParameter, LedgerBroken, NotPermitted
+from dpsql.ledger.backup import back_up, restore
+from dpsql.ledger.sqlite import SqliteLedger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """A ledger with a promise and one grant."""
+    path = tmp_path / "books" / "ledger.db"
+    path.parent.mkdir()
+    with closing(SqliteLedger(path)) as opened:
+        opened.promise(epsilon=Fraction(3), delta=Fraction(0), delta_prime=Fraction(0))
+        opened.grant("ana", epsilon=Fraction(1))
+    return path
+
+
+def key_of(path):
+    return path.with_name(path.name + ".key")
+
+
+def test_a_copy_is_taken_while_the_ledger_is_open_and_holds_what_was_written(ledger, tmp_path):
+    copy = tmp_path / "copy.db"
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.grant("bob", epsilon=Fraction(2))
+        back_up(ledger, copy, with_key=True)
+        opened.grant("eve", epsilon=Fraction(1))
+    with closing(SqliteLedger(copy)) as restored:
+        restored.verify()
+        assert restored.account("bob").epsilon == 2
+        with pytest.raises(NotPermitted):
+            restored.account("eve")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (copy, key_of(copy))} == {0o600}
+
+
+def test_the_key_stays_behind_unless_it_is_asked_for(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["books", "copy.db"]
+    assert key_of(ledger).read_bytes() not in (tmp_path / "copy.db").read_bytes()
+
+
+def test_nothing_is_overwritten_by_a_copy(ledger, tmp_path):
+    (tmp_path / "copy.db").write_text("mine")
+    with pytest.raises(NotPermitted, match="exists already"):
+        back_up(ledger, tmp_path / "copy.db", with_key=False)
+    assert (tmp_path / "copy.db").read_text() == "mine"
+    with pytest.raises(BadParameter, match="cannot be written"):
+        back_up(ledger, tmp_path / "nowhere" / "copy.db", with_key=False)
+
+
+def test_a_ledger_that_does_not_verify_is_not_copied(ledger, tmp_path):
+    with closing(sqlite3.connect(ledger)) as database:
+        database.execute("UPDATE accounts SET spent_epsilon = '1/7' WHERE holder = 'ana'")
+        database.commit()
+    with pytest.raises(LedgerBroken):
+        back_up(ledger, tmp_path / "copy.db", with_key=False)
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_copy_is_put_back_where_the_ledger_is_gone(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    ledger.unlink()
+    assert restore(tmp_path / "copy.db", ledger, replace=False) is None
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.verify()
+        assert opened.account("ana").epsilon == 1
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+
+
+def test_the_key_of_the_copy_is_taken_where_the_other_is_gone(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=True)
+    key = key_of(ledger).read_bytes()
+    for path in (ledger, key_of(ledger)):
+        path.unlink()
+    restore(tmp_path / "copy.db", ledger, replace=False)
+    assert key_of(ledger).read_bytes() == key
+    assert stat.S_IMODE(key_of(ledger).stat().st_mode) == 0o600
+    SqliteLedger(ledger).close()
+
+
+def test_without_any_key_nothing_is_put_back(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    for path in (ledger, key_of(ledger)):
+        path.unlink()
+    with pytest.raises(LedgerBroken, match="key"):
+        restore(tmp_path / "copy.db", ledger, replace=False)
+    assert list(ledger.parent.iterdir()) == []
+
+
+def test_a_ledger_that_is_there_is_not_replaced_silently(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.grant("late", epsilon=Fraction(1))
+    before = ledger.read_bytes()
+    with pytest.raises(NotPermitted, match="there is a ledger"):
+        restore(tmp_path / "copy.db", ledger, replace=False)
+    assert ledger.read_bytes() == before
+    kept = restore(tmp_path / "copy.db", ledger, replace=True)
+    with closing(SqliteLedger(ledger)) as opened, pytest.raises(NotPermitted):
+        opened.account("late")
+    assert b"late" in kept.read_bytes()  # what was replaced can be looked at
+
+
+def test_a_ledger_in_use_is_not_replaced(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    with closing(SqliteLedger(ledger)) as opened:
+        with pytest.raises(NotPermitted, match="in use"):
+            restore(tmp_path / "copy.db", ledger, replace=True)
+        opened.grant("late", epsilon=Fraction(1))
+    with closing(SqliteLedger(ledger)) as opened:
+        assert opened.account("late").epsilon == 1
+    assert not ledger.with_name("ledger.db.restoring").exists()
+
+
+@pytest.mark.parametrize("damage", ["entry", "other ledger", "no ledger"])
+def test_what_does_not_verify_is_not_put_back(ledger, tmp_path, damage):
+    copy = tmp_path / "copy.db"
+    if damage == "entry":
+        back_up(ledger, copy, with_key=False)
+        with closing(sqlite3.connect(copy)) as database:
+            database.execute("DROP TRIGGER entries_are_not_changed")
+            database.execute("UPDATE entries SET payload = CAST(replace(payload, 'ana', 'eve') AS BLOB)")
+            database.commit()
+    elif damage == "other ledger":
+        SqliteLedger(copy).close()
+    else:
+        copy.write_text("not a database, but longer than the header of one" * 10)
+    before = ledger.read_bytes()
+    with pytest.raises(LedgerBroken):
+        restore(copy, ledger, replace=True)
+    assert ledger.read_bytes() == before
+    assert sorted(os.listdir(ledger.parent)) == ["ledger.db", "ledger.db.key"]
+
+
+def test_a_damaged_ledger_is_put_aside(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    ledger.write_bytes(b"\0" * 5000)
+    kept = restore(tmp_path / "copy.db", ledger, replace=True)
+    assert kept.read_bytes() == b"\0" * 5000
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.verify()
+
+
+def test_a_copy_that_is_not_there(ledger, tmp_path):
+    with pytest.raises(BadParameter, match="no file"):
+        restore(tmp_path / "none.db", ledger, replace=True)
