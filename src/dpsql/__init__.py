@@ -18,8 +18,10 @@ from dpsql.privacy.unit import Neighbours
 if TYPE_CHECKING:
     from dpsql.session.analyst import Analyst, Budget
     from dpsql.session.answer_value import Answer, Cost
-    from dpsql.session.auditing import AuditedCharge
+    from dpsql.session.auditing import Audit, AuditedCharge
+    from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
+    from dpsql.session.opening import open_ledger, restore_ledger
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
     from dpsql.session.planning import Planner, Verdict
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Analyst",
     "Answer",
+    "Audit",
     "AuditedCharge",
     "BadParameter",
     "Budget",
@@ -37,6 +40,7 @@ __all__ = [
     "Cost",
     "DpSum",
     "DpsqlError",
+    "Keeper",
     "Neighbours",
     "Noisy",
     "Owner",
@@ -48,20 +52,26 @@ __all__ = [
     "__version__",
     "dp_sum",
     "open",
+    "open_ledger",
+    "restore_ledger",
 ]
 
 _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
     "Analyst": "session.analyst",
     "Answer": "session.answer_value",
+    "Audit": "session.auditing",
     "AuditedCharge": "session.auditing",
     "Budget": "session.analyst",
     "Cost": "session.answer_value",
+    "Keeper": "session.keeper",
     "Noisy": "session.noisy",
     "Owner": "session.owner",
     "Planner": "session.planning",
     "Query": "session.query",
     "Verdict": "session.planning",
     "open": "session.opening",
+    "open_ledger": "session.opening",
+    "restore_ledger": "session.opening",
 }
 
 

@@ -6,16 +6,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dpsql.cli import plan
+from dpsql import DpsqlError
+from dpsql.cli import audit, budget, freeze, grant, ledger, plan, user
+from dpsql.cli.ending import exit_code
+
+_COMMANDS = (plan, audit, ledger, freeze, grant, user, budget)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code."""
     parser = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    plan.add_to(commands)
+    for command in _COMMANDS:
+        command.add_to(commands)
     chosen = parser.parse_args(arguments)
-    return int(chosen.run(chosen))
+    try:
+        return int(chosen.run(chosen))
+    except DpsqlError as error:
+        print(error, file=sys.stderr)
+        return exit_code(error)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
-from dpsql.ledger.facts import Batched
+from dpsql.ledger.facts import Batched, Entry
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
@@ -222,6 +222,12 @@ class BookLedger(ABC):
                 PaidBatch(number=number, analyst=fact.analyst, event=fact.event, cost=fact.cost)
                 for number, fact in page.facts_of(Batched)
             )
+
+    def entries(self) -> tuple[Entry, ...]:
+        with self.reading() as page:
+            require_verified(page)
+            timed = enumerate(zip(page.facts(), page.times(), strict=True), start=1)
+            return tuple(Entry(number=number, fact=fact, time=time) for number, (fact, time) in timed)
 
     def verify(self) -> None:
         with self.reading() as page:

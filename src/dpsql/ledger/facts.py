@@ -172,3 +172,13 @@ Fact: TypeAlias = (
     | Retried
     | Stored
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A fact at its place."""
+
+    number: int
+    fact: Fact
+    time: int | None = None
+    """When it was written, in seconds since 1970; None: no time was kept."""

@@ -134,8 +134,13 @@ def require_not_frozen(page: Page) -> None:
     """Questions are answered now."""
     reason = frozen(page)
     if reason is not None:
-        raise FrozenLedger(
-            f"the owner has frozen this source: {reason}",
-            why="while something is being looked into, nothing more is told about anybody",
-            fix=f"{_ASK}; nothing was spent",
-        )
+        raise frozen_now(reason)
+
+
+def frozen_now(reason: str) -> FrozenLedger:
+    """What is raised while nothing is told."""
+    return FrozenLedger(
+        f"the owner has frozen this source: {reason}",
+        why="while something is being looked into, nothing more is told about anybody",
+        fix=f"{_ASK}; nothing was spent",
+    )

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from fractions import Fraction
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.privacy.events import Event, PlannedBatch
+
+if TYPE_CHECKING:
+    from dpsql.ledger.facts import Entry
 
 KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
@@ -297,6 +300,9 @@ class Ledger(Protocol):
 
     def batches(self) -> tuple[PaidBatch, ...]:
         """Every batch that was paid for, oldest first. Its questions are charges that name it."""
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry in order, from a ledger that verifies; LedgerBroken."""
         ...
 
     def verify(self) -> None:

@@ -95,10 +95,10 @@ def write_off(page: Page, lost: Head) -> None:
     """The source has spent at least what an anchor knows of, though the charges themselves are lost."""
     source = promised(page)
     page.append(WrittenOff(number=lost.number, spent=lost.spent))
-    page.keep_account(SOURCE, replace(source, spent=_at_least(source.spent, lost.spent)))
+    page.keep_account(SOURCE, replace(source, spent=at_least(source.spent, lost.spent)))
 
 
-def _at_least(known: Triple, other: Triple) -> Triple:
+def at_least(known: Triple, other: Triple) -> Triple:
     """The larger of both in every part; None is infinite."""
     pairs = ((known.epsilon, other.epsilon), (known.rho, other.rho))
     epsilon, rho = (None if first is None or second is None else max(first, second) for first, second in pairs)

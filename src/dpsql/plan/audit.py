@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpsql.accounting.triple import Triple
 from dpsql.catalog.model import Catalog, Defaults, Person, Policy, TablePolicy
+from dpsql.catalog.ownership import declared_ways
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
 from dpsql.plan.record import kept, noises_of, read_plan
@@ -20,6 +21,8 @@ class Audited:
 
     steps: tuple[Step, ...]
     price: Triple
+    owners: tuple[tuple[str, str], ...] = ()
+    """Whom it protects: (table, way to its person) in the words of a ledger, and under the empty name the relation."""
 
 
 def audited(record: str, *, in_batch: bool = False) -> Audited:
@@ -35,8 +38,8 @@ def audited(record: str, *, in_batch: bool = False) -> Audited:
         raise _disagreement(
             "its margins are not those of its noise", why="answers that are told again would carry a wrong ±"
         )
+    catalog = _catalog(tables, neighbours)
     try:
-        catalog = _catalog(tables, neighbours)
         price = price_of_steps(steps, catalog)
         if in_batch:
             require_exact_numbers(steps, catalog)
@@ -46,7 +49,8 @@ def audited(record: str, *, in_batch: bool = False) -> Audited:
         raise _disagreement(
             error.what, why="its price, derived again from the record, is more than the record says"
         ) from None
-    return Audited(steps=steps, price=price)
+    owners = (("", neighbours.value), *declared_ways(catalog.policy.tables))
+    return Audited(steps=steps, price=price, owners=owners)
 
 
 def _disagreement(what: str, *, why: str) -> LedgerBroken:

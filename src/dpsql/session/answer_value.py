@@ -95,7 +95,7 @@ class Answer:
         texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
         """
         table = self._table(intervals)
-        guard = _guarded if spreadsheet_safe else lambda cell: cell
+        guard = unlike_a_formula if spreadsheet_safe else lambda cell: cell
         out = io.StringIO()
         writer = csv.writer(out)  # lines end as RFC 4180 says; then also a lone \r inside a text is quoted
         writer.writerow(map(guard, table))
@@ -148,5 +148,6 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return taken
 
 
-def _guarded(cell: object) -> object:
+def unlike_a_formula(cell: object) -> object:
+    """A cell that no spreadsheet runs."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -12,12 +12,14 @@ from dpsql.catalog.load import load
 from dpsql.catalog.model import Defaults, Person, Policy
 from dpsql.engines.engine import Limits, OnFailure
 from dpsql.engines.registry import file_of, located, open_source
-from dpsql.errors import BadParameter
+from dpsql.errors import BadParameter, NoSource
+from dpsql.ledger.backup import restore
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.randomness import SYSTEM
 from dpsql.require import require_positive
 from dpsql.session.binding import bound_ledger, ledger_beside
+from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
 
 _NOTHING_SAID: Final = Policy(
@@ -84,15 +86,58 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
     with ExitStack() as opened:
         engine = opened.enter_context(closing(open_source(address, limits=limits, on_failure=on_failure)))
         source = None if data is None else data.resolve()
-        place = ledger or _ledger_place(policy, path, source)
+        place = ledger or ledger_place(policy, path, source)
         kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))
         owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
 
 
-def _ledger_place(policy: Policy, path: Path, source: Path | None) -> Path:
+def ledger_place(policy: Policy, path: Path, source: Path | None) -> Path:
     """Beside the data unless the policy says where: a copy of the policy finds the same ledger."""
     if policy.ledger_file is not None:
         return path.parent / policy.ledger_file
     return path.with_suffix(".ledger") if source is None else ledger_beside(source)
+
+
+def open_ledger(policy: str | PathLike[str] | None = None, *, ledger: str | PathLike[str] | None = None) -> Keeper:
+    """The ledger of a policy file, or the one in the file `ledger`, without the data: the source is not opened, and
+    need not be in reach. Nothing is created."""
+    read, place = _named(policy, ledger)
+    if not place.exists():
+        raise NoSource(
+            f"there is no ledger in {place}",
+            why="it is made when the data are opened first, or when it is restored",
+            fix="name the file of the ledger, or restore a backup: dpsql ledger restore FILE",
+        )
+    if read is None:
+        return Keeper(SqliteLedger(place), policy=None, place=place)
+    return Keeper(bound_ledger(place, named=read.ledger, source=None), policy=read, place=place)
+
+
+def restore_ledger(
+    copy: str | PathLike[str],
+    policy: str | PathLike[str] | None = None,
+    *,
+    ledger: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> Path | None:
+    """Put a backup where the ledger of a policy was, or where `ledger` says; see `Keeper.backup`. What stood there is
+    kept under another name, which is returned; without `replace` nothing is replaced."""
+    _, place = _named(policy, ledger)
+    return restore(Path(fspath(copy)), place, replace=replace)
+
+
+def _named(policy: str | PathLike[str] | None, ledger: str | PathLike[str] | None) -> tuple[Policy | None, Path]:
+    """The policy, where one is named, and where its ledger is."""
+    given = None if ledger is None else Path(fspath(ledger))
+    if policy is None:
+        if given is None:
+            raise BadParameter(
+                "neither a policy nor a ledger is named", why="one of them says which ledger it is", fix="name one"
+            )
+        return None, given
+    path = Path(fspath(policy))
+    read = load(path)
+    data = file_of(located(read.source, folder=path.parent))
+    return read, given or ledger_place(read, path, None if data is None else data.resolve())

@@ -19,8 +19,9 @@ from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
-from dpsql.session.auditing import AuditedCharge, audit
+from dpsql.session.auditing import Audit
 from dpsql.session.declared import Declared
+from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 
 
@@ -287,10 +288,15 @@ class Owner:
         """What the promise to everybody has left."""
         return Budget.of(self._ledger.account())
 
-    def audit(self) -> tuple[AuditedCharge, ...]:
-        """Every payment in the ledger, its price derived again from the stored plan alone: look for rows that do not
-        `agree`. LedgerBroken where the ledger itself does not verify. Reads no data; question texts are in it."""
-        return audit(self._ledger)
+    @property
+    def keeper(self) -> Keeper:
+        """The ledger without the data: freeze, tokens, export, verify."""
+        return Keeper(self._ledger, policy=self._declared.policy, place=None)
+
+    def audit(self) -> Audit:
+        """Whether the promise was kept: print it, or look through its payments for rows that do not `agree`.
+        LedgerBroken where the ledger itself does not verify. Reads no data; question texts are in it."""
+        return self.keeper.audit(texts=True)
 
     def new_data_version(self, label: str) -> None:
         """Say that the data have changed: stored answers are of the old version. The budget is the same one.

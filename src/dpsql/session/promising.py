@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, exp
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Promise
 from dpsql.session.digits import shown_amount
+from dpsql.session.odds import odds
 
 
 def promised_in_words(made: Sequence[tuple[Account, int]], promise: Promise, person: str) -> str:
     """What holds now; with every promise and period before it, which people have not forgotten."""
-    told = [_odds(promise.epsilon, promise.delta, person)]
+    told = [f"Whatever is asked, for ever: {odds(epsilon=promise.epsilon, delta=promise.delta, person=person)}"]
     if promise.per.renewals:
         times, window = promise.per.renewals, promise.per.value
         told.append(
@@ -45,13 +45,3 @@ def _times(periods: int) -> str:
 
 def _shown(value: Fraction) -> str:
     return f"{float(value):g}"
-
-
-def _odds(epsilon: Fraction, delta: Fraction, person: str) -> str:
-    """How far a fifty-fifty guess about one person can move."""
-    at_most = ceil(1000 / (1 + exp(-epsilon))) / 1000  # rounded up: it is a limit
-    slack = ", apart from δ" if delta else ""
-    return (
-        f"Whatever is asked, for ever: a 50–50 guess about any one {person} becomes at most {at_most:.1%}{slack} "
-        f"(ε = {_shown(epsilon)}, δ = {_shown(delta)})."
-    )

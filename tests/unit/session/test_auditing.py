@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 import dpsql
+from dpsql.accounting.batch import planned_batch
+from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
+from dpsql.ledger.ledger import Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
 from dpsql.session.auditing import audit
@@ -100,3 +103,132 @@ def test_a_ledger_that_was_changed_is_not_audited(tmp_path):
             owner.audit()
     with pytest.raises(LedgerBroken):
         dpsql.open(tmp_path / "ledger.db")
+
+
+def owned(*charges):
+    """A ledger that says whose rows are whose before it is charged."""
+    ledger = MemoryLedger()
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    ledger.own(Ownership(relation="add_remove", tables=(("people", 'person = "who"'),)))
+    ledger.grant("ana", epsilon=Fraction(5))
+    for charge in charges:
+        ledger.charge(charge)
+    return ledger
+
+
+def test_a_plan_that_protected_others_than_the_ledger_says_is_found(paid):
+    """The record alone would be believed about whom it protects; the chain has said so before."""
+    (row,) = audit(owned(paid))
+    assert row.agrees
+    other = json.dumps(json.loads(paid.record)).replace('"who"', '"age"')
+    assert other != json.dumps(json.loads(paid.record))
+    (row,) = audit(owned(replace(paid, record=other)))
+    assert row.derived == row.charged  # the price is right, for other people
+    assert row.verdict == "its plan protects others than the ledger says the promise is about"
+    change_one = paid.record.replace("ADD_REMOVE", "CHANGE_ONE").replace("add_remove", "change_one")
+    assert change_one != paid.record
+    (row,) = audit(owned(replace(paid, record=change_one)))
+    assert not row.agrees
+
+
+def test_a_batch_is_priced_by_a_theorem_and_its_questions_are_its_own(paid):
+    events = (paid.event, Composed((Pure(epsilon=Fraction(2)),)))
+    other = replace(paid, sql="the other", question=replace(paid.question, plan="other"), event=events[1])
+    fair = planned_batch(events, delta=0, by="basic")
+    for batch, problems in (
+        (fair, ["", "", ""]),
+        (
+            replace(fair, epsilon=Fraction(3)),
+            ["optimal, the best accountant at hand, proves more for this batch than was charged", "", ""],
+        ),
+    ):
+        ledger = kept()
+        ledger.charge_together([paid, other], event=batch, cost=Fraction(4))
+        found = audit(ledger)
+        assert [row.problem for row in found] == problems
+        assert found.promises[0].spent == batch.epsilon  # once, for both of them
+
+
+def test_every_promise_is_added_up_anew(paid):
+    ledger = owned(paid)
+    ledger.renew()
+    ledger.charge(replace(paid, question=replace(paid.question, data_version="2")))
+    ledger.close_promise("new people")
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    found = audit(ledger, person="patient")
+    told = [(each.account.epsilon, each.period, each.spent, each.ended, each.kept) for each in found.promises]
+    assert told == [(10, 1, 2, None, True), (10, 2, 2, "new people", True), (1, 1, 0, None, True)]
+    assert found.holds
+    assert (found.renewals, len(found), found[0].cost) == (1, 2, 2)
+    assert "any one patient" in str(found)
+    assert "ε = 21" in str(found)  # what people are promised in all: 10 + 10 + 1
+
+
+def test_what_was_lost_counts_as_spent(paid):
+    ledger = owned(paid)
+    ledger.write_off(Head(number=99, hash=b"", spent=Triple(epsilon=Fraction(7), delta=Fraction(0), rho=Fraction(9))))
+    found = audit(ledger)
+    assert (found.promises[0].spent, found.written_off) == (7, 1)
+    assert "written off 1×" in str(found)
+
+
+def test_it_reads_as_a_statement():
+    with asked() as owner:
+        found = owner.audit()
+        text = str(found)
+        owner.keeper.freeze("DPIA review")
+        frozen = str(owner.audit())
+    assert "chain intact" in text
+    assert "kept: 3 spent" in text
+    assert "2/2 prices derived again from the stored plans, 0 differ" in text
+    # 1 / (1 + e^-10) is 0.99995…, rounded up to a tenth of a percent
+    assert "a 50–50 guess about any one person becomes at most 100.0%, apart from δ" in text
+    assert "ana: 1 payment, 2 in all, 0 refused" in text
+    assert repr(found) == text
+    assert "Frozen" not in text
+    assert "every question is refused: DPIA review" in frozen
+    assert "freezes 1" in frozen
+
+
+def test_a_price_that_differs_is_said_and_named(paid):
+    found = audit(kept(paid, replace(paid, event=Composed((Pure(epsilon=Fraction(1, 100)),)))))
+    assert not found.holds
+    assert "1/2 prices derived again from the stored plans, 1 differ" in str(found)
+    assert f"#{found[1].receipt}: what was charged is not the price of what was released" in str(found)
+
+
+NASTY = "<script>alert(1)</script>|`x`[y](javascript:z)*"
+
+
+def test_reports_have_no_marks_but_their_own():
+    with asked() as owner:
+        owner.grant(NASTY, budget=1).sql(COUNT + " WHERE age < 33 AND town <> '<b>|'", epsilon=1, noise="laplace")
+        owner.keeper.freeze(NASTY)
+        found = owner.audit()
+        html, markdown = found.html(), found.markdown()
+    assert "<script" not in html
+    assert "<b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert "<script" not in markdown
+    assert "[y]" not in markdown
+    cells = [line.replace(r"\|", "").count("|") for line in markdown.splitlines() if "alert" in line and line[0] == "|"]
+    assert set(cells) == {4, 5, 7}  # what the owner did, analysts, payments: no cell ends early
+
+
+def test_reports_hold_no_texts_unless_asked():
+    with asked() as owner:
+        without, with_texts = owner.keeper.audit(), owner.keeper.audit(texts=True)
+    for report in (str(without), without.markdown(), without.html()):
+        assert "SELECT" not in report
+        assert "people" not in report
+    assert "SELECT town" in with_texts.html()
+
+
+def test_reports_never_hold_a_released_value(paid):
+    ledger = kept()
+    receipt = ledger.charge(paid)
+    ledger.store(receipt, 0, ReleasedStep(keys=(("canary",),), values=((987654321,),)))
+    found = audit(ledger)
+    for report in (str(found), found.markdown(), found.html()):
+        assert "987654321" not in report
+        assert "canary" not in report

@@ -1,0 +1,44 @@
+"""`dpsql audit`: what was promised, what was kept, and every price derived again. No data are read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
+from dpsql.cli.place import Commands, command, moment, opened
+
+_WRITERS = {".md": lambda audit: audit.markdown(), ".html": lambda audit: audit.html()}
+
+
+def add_to(commands: Commands) -> None:
+    """The command and its options."""
+    parser = command(
+        commands, "audit", "say in plain language whether the promise was kept, and check every price again"
+    )
+    parser.add_argument("--since", type=moment, metavar="DATE", help="tell of what happened from this day on (UTC)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write it to FILE.md or FILE.html")
+    parser.add_argument(
+        "--texts", action="store_true", help="with the texts of questions, which analysts may keep secret"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """The report on standard output; 9 where something does not hold."""
+    write = None if chosen.report is None else _WRITERS.get(chosen.report.suffix)
+    if chosen.report is not None and write is None:
+        print(f"{chosen.report}: a report ends in {' or '.join(_WRITERS)}", file=sys.stderr)
+        return BAD_USE
+    with opened(chosen) as keeper:
+        audit = keeper.audit(since=chosen.since, texts=chosen.texts)
+    print(audit)
+    if write is not None:
+        try:
+            chosen.report.write_text(write(audit), encoding="utf-8")
+        except OSError as error:
+            print(f"{chosen.report} cannot be written: {error.strerror}", file=sys.stderr)
+            return BAD_USE
+        print(f"written to {chosen.report}", file=sys.stderr)
+    return 0 if audit.holds else BROKEN_LEDGER

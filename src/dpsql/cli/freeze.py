@@ -1,0 +1,33 @@
+"""`dpsql freeze` and `dpsql unfreeze`: stop every answer, and go on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dpsql.cli.place import Commands, command, opened
+
+
+def add_to(commands: Commands) -> None:
+    """Both commands."""
+    for name, about, run in (
+        ("freeze", "refuse every question until `dpsql unfreeze`, stored answers too", _freeze),
+        ("unfreeze", "answer questions again after `dpsql freeze`", _unfreeze),
+    ):
+        parser = command(commands, name, about)
+        parser.add_argument("--reason", required=True, help="why; it stands in the ledger and in the audit")
+        parser.set_defaults(run=run)
+
+
+def _freeze(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.freeze(chosen.reason)
+    print("frozen: every question is refused until `dpsql unfreeze`", file=sys.stderr)
+    return 0
+
+
+def _unfreeze(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.unfreeze(chosen.reason)
+    print("questions are answered again", file=sys.stderr)
+    return 0

@@ -1,0 +1,51 @@
+"""`dpsql grant` and `dpsql revoke`: who may spend how much of the promise."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from decimal import Decimal, InvalidOperation
+
+from dpsql.cli.place import Commands, command, opened
+
+
+def add_to(commands: Commands) -> None:
+    """Both commands."""
+    given = command(commands, "grant", "let an analyst spend at most so much of the promise")
+    given.add_argument("name", metavar="NAME")
+    given.add_argument("--budget", required=True, type=_amount, metavar="EPSILON", help="in ε of the promise")
+    given.add_argument("--max-per-query", type=_amount, metavar="EPSILON", help="what one answer may cost")
+    given.add_argument("--tables", type=lambda text: text.split(","), metavar="A,B", help="these tables only")
+    given.add_argument("--expires", metavar="DATE", help="the first day (UTC) without the grant")
+    given.set_defaults(run=_grant)
+    taken = command(commands, "revoke", "take a grant back; what was spent stays spent")
+    taken.add_argument("name", metavar="NAME")
+    taken.set_defaults(run=_revoke)
+
+
+def _amount(text: str) -> Decimal:
+    """A price as it is written: 0.1 is a tenth."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def _grant(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.grant(
+            chosen.name,
+            budget=chosen.budget,
+            max_per_query=chosen.max_per_query,
+            tables=chosen.tables,
+            expires=chosen.expires,
+        )
+    print(f"{chosen.name} may spend {chosen.budget} in all", file=sys.stderr)
+    return 0
+
+
+def _revoke(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.revoke(chosen.name)
+    print(f"{chosen.name} may spend nothing more", file=sys.stderr)
+    return 0

@@ -1,0 +1,70 @@
+"""`dpsql ledger verify|show|export|backup|restore`: the ledger itself, without the data it is about."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dpsql import restore_ledger
+from dpsql.cli.place import Commands, command, moment, opened, policy_of
+
+
+def add_to(commands: Commands) -> None:
+    """The command and what it can do."""
+    parser = commands.add_parser("ledger", help="verify, show, export, back up or restore the ledger")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
+    command(parts, "verify", "check every entry, the head and all totals").set_defaults(run=_verify)
+    for name, about, run in (
+        ("show", "print the entries, a line each", _show),
+        ("export", "write the entries as JSON lines or CSV to standard output", _export),
+    ):
+        listed = command(parts, name, about)
+        listed.add_argument("--since", type=moment, metavar="DATE", help="entries from this day on (UTC)")
+        listed.add_argument("--texts", action="store_true", help="with the texts of questions: for the owner")
+        listed.set_defaults(run=run)
+        if name == "export":
+            listed.add_argument("--format", default="jsonl", choices=["jsonl", "csv"])
+    saved = command(parts, "backup", "copy the ledger to a file, also while it is in use")
+    saved.add_argument("file", type=Path, metavar="FILE")
+    saved.add_argument("--with-key", action="store_true", help="copy the key too, to FILE.key; keep it elsewhere")
+    saved.set_defaults(run=_backup)
+    back = command(parts, "restore", "put a copy where the ledger was")
+    back.add_argument("file", type=Path, metavar="FILE")
+    back.add_argument("--replace", action="store_true", help="although there is one; it is kept under another name")
+    back.set_defaults(run=_restore)
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        number = keeper.verify()
+    print(f"{number} entries, chain intact, totals are the sum of the entries")
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        for line in keeper.rows(since=chosen.since, texts=chosen.texts):
+            print(line)
+    return 0
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        sys.stdout.writelines(keeper.export(chosen.format, since=chosen.since, texts=chosen.texts))
+    return 0
+
+
+def _backup(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.backup(chosen.file, with_key=chosen.with_key)
+    print(f"copied to {chosen.file}", file=sys.stderr)
+    return 0
+
+
+def _restore(chosen: argparse.Namespace) -> int:
+    kept = restore_ledger(chosen.file, policy_of(chosen), ledger=chosen.ledger, replace=chosen.replace)
+    print("restored; run `dpsql ledger verify`", file=sys.stderr)
+    if kept is not None:
+        print(f"what it replaced is kept in {kept}", file=sys.stderr)
+    return 0

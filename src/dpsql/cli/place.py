@@ -1,0 +1,40 @@
+"""Which ledger a command is about: that of a policy, or one that is named. No data source is opened for it."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from dpsql import Keeper, open_ledger
+from dpsql.cli.ending import MEANINGS
+
+_POLICY = "dpsql.toml"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def command(commands: Commands, name: str, about: str) -> argparse.ArgumentParser:
+    """A command on a ledger, with the words that say which."""
+    parser = commands.add_parser(name, help=about, description=about[:1].upper() + about[1:] + ".", epilog=MEANINGS)
+    parser.add_argument("--policy", help="the policy file (default: dpsql.toml, unless --ledger is said)")
+    parser.add_argument("--ledger", metavar="FILE", help="the ledger itself, where there is no policy at hand")
+    return parser
+
+
+def opened(chosen: argparse.Namespace) -> Keeper:
+    """The ledger the arguments name."""
+    return open_ledger(policy_of(chosen), ledger=chosen.ledger)
+
+
+def policy_of(chosen: argparse.Namespace) -> str | None:
+    """The policy file; None where a ledger alone is named."""
+    return chosen.policy or (None if chosen.ledger else _POLICY)
+
+
+def moment(text: str) -> datetime:
+    """A day or a time of UTC, as in 2026-10-01 or 2026-10-01T18:00."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date: write it as 2026-10-01") from None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)

@@ -1,0 +1,56 @@
+"""`dpsql user add|list|token|remove`: who may connect to `dpsql serve`, and as what."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dpsql.cli.place import Commands, command, opened
+
+_ROLES = ["analyst", "auditor", "owner"]
+
+
+def add_to(commands: Commands) -> None:
+    """The command and what it can do."""
+    parser = commands.add_parser("user", help="add, list or remove those who may connect, and make their tokens")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
+    added = command(parts, "add", "let somebody connect; prints their token, once")
+    added.add_argument("name", metavar="NAME")
+    added.add_argument("--role", required=True, choices=_ROLES)
+    added.set_defaults(run=_add)
+    command(parts, "list", "who may connect, and as what").set_defaults(run=_list)
+    for name, about, run in (
+        ("token", "make a new token; the one before it counts no longer", _token),
+        ("remove", "let somebody connect no more", _remove),
+    ):
+        named = command(parts, name, about)
+        named.add_argument("name", metavar="NAME")
+        named.set_defaults(run=run)
+
+
+def _add(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        print(keeper.admit(chosen.name, role=chosen.role))
+    print("this token is shown once; only a hash of it is kept", file=sys.stderr)
+    return 0
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        for user in keeper.users():
+            print(f"{user.name}\t{user.role.value}")
+    return 0
+
+
+def _token(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        print(keeper.new_token(chosen.name))
+    print("this token is shown once; the one before it counts no longer", file=sys.stderr)
+    return 0
+
+
+def _remove(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        keeper.dismiss(chosen.name)
+    print(f"{chosen.name} can connect no more; what was granted stays until `dpsql revoke`", file=sys.stderr)
+    return 0

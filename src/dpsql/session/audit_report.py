@@ -1,0 +1,202 @@
+"""An audit in plain language: for a terminal, as Markdown and as a page of HTML. No released value is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from dpsql.session.digits import shown_amount
+from dpsql.session.odds import odds
+from dpsql.session.render import printable
+
+if TYPE_CHECKING:
+    from dpsql.session.auditing import Audit, AuditedPromise
+
+_YES, _NO = "✓", "✗"
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
+_ANALYSTS: Final = "Analysts"
+_CHECK: Final = "dpsql ledger verify && dpsql audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows under names."""
+
+    title: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def in_text(audit: Audit) -> str:
+    """A line or a few for each finding."""
+    lines = [
+        f"{title if place == 0 else '':<10} {printable(line)}"
+        for title, told in statements(audit)
+        for place, line in enumerate(told)
+    ]
+    return "\n".join(lines)
+
+
+def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
+    """What was found, in sentences, each under a word."""
+    written = "" if audit.last_written is None else f", last written {_time(audit.last_written)}"
+    yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}"]
+    yield "Promise", list(_promise(audit))
+    if audit.since is not None:
+        yield "Since", [f"{_time(audit.since)}; the promise above is about everything before, too"]
+    yield "Policy", [_policy(audit)]
+    wrong, whole = len(audit.problems), len(audit.charges)
+    told = f"{whole - wrong}/{whole} prices derived again from the stored plans, {wrong} differ"
+    yield (
+        "Recompute",
+        [f"{told}  {_NO if wrong else _YES}", *(f"#{each.receipt}: {each.problem}" for each in audit.problems)],
+    )
+    yield "Also", [_also(audit)]
+    if audit.frozen is not None:
+        yield "Frozen", [f"every question is refused: {audit.frozen}"]
+    if audit.analysts:
+        yield (
+            _ANALYSTS,
+            [
+                f"{each.name}: {_number(each.payments, 'payment')}, {shown_amount(each.cost)} in all, "
+                f"{each.refused} refused"
+                for each in audit.analysts
+            ],
+        )
+
+
+def _promise(audit: Audit) -> Iterator[str]:
+    if not audit.promises:
+        yield "none was made, and nothing was answered"
+        return
+    for promise in audit.promises:
+        yield f"{_stated(promise, audit.person)}  {_YES if promise.kept else _NO}"
+    epsilon = sum((promise.account.epsilon for promise in audit.promises), Fraction(0))
+    delta = sum((promise.account.delta for promise in audit.promises), Fraction(0))
+    together = " all of this together" if len(audit.promises) > 1 else ""
+    yield f"Whatever is asked{together}, for ever: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
+
+
+def _stated(promise: AuditedPromise, person: str) -> str:
+    account = promise.account
+    period = f", period {promise.period}" if promise.period > 1 else ""
+    ended = "" if promise.ended is None else f", closed: {promise.ended}"
+    verdict = "kept" if promise.kept else "NOT KEPT"
+    return (
+        f"one {person}, all rows · ε ≤ {shown_amount(account.epsilon)}, δ ≤ {float(account.delta):g}{period}{ended} · "
+        f"{verdict}: {shown_amount(promise.spent)} spent"
+    )
+
+
+def _policy(audit: Audit) -> str:
+    if not audit.policies:
+        return "no version was written down"
+    times = ", ".join(each.what[:12] if each.at is None else _time(each.at) for each in audit.policies)
+    return f"{_number(len(audit.policies), 'version')} written down ({times})"
+
+
+def _also(audit: Audit) -> str:
+    lost = f" · lost charges written off {audit.written_off}×" if audit.written_off else ""
+    return (
+        f"refused {audit.refused} · top-ups {audit.top_ups} · renewals {audit.renewals} · "
+        f"freezes {sum(each.what.startswith('frozen') for each in audit.freezes)}{lost}"
+    )
+
+
+def tables(audit: Audit) -> Iterator[Table]:
+    """What is told in rows, for a file."""
+    yield Table(
+        title=_ANALYSTS,
+        names=("analyst", "payments", "cost in ε", "refused"),
+        rows=tuple(
+            (each.name, str(each.payments), shown_amount(each.cost), str(each.refused)) for each in audit.analysts
+        ),
+    )
+    done = [("policy", each) for each in audit.policies] + [("freeze", each) for each in audit.freezes]
+    yield Table(
+        title="What the owner did",
+        names=("when", "kind", "what"),
+        rows=tuple((_when(each.at), kind, each.what) for kind, each in done),
+    )
+    texts = any(charge.sql for charge in audit.charges)
+    yield Table(
+        title="Payments",
+        names=("receipt", "when", "analyst", "cost in ε", "derived again", *(("question",) if texts else ())),
+        rows=tuple(
+            (
+                str(each.receipt),
+                _when(each.at),
+                each.analyst,
+                shown_amount(each.cost),
+                each.verdict,
+                *((each.sql,) if texts else ()),
+            )
+            for each in audit.charges
+        ),
+    )
+
+
+def _without_tables(audit: Audit) -> Iterator[tuple[str, list[str]]]:
+    """What no table tells in a file."""
+    return ((title, told) for title, told in statements(audit) if title != _ANALYSTS)
+
+
+def in_markdown(audit: Audit) -> str:
+    """A file of Markdown. Marks that somebody wrote into a name or a reason are shown as they are."""
+    lines = [f"# Audit of the ledger {_mark(audit.ledger)}", ""]
+    for title, told in _without_tables(audit):
+        lines += [f"**{title}**", "", *(f"- {_mark(line)}" for line in told), ""]
+    for table in tables(audit):
+        if table.rows:
+            lines += [f"## {table.title}", "", _row(table.names), _row(["---"] * len(table.names), plain=True)]
+            lines += [*(_row(row) for row in table.rows), ""]
+    lines += ["Verify this yourself, with the ledger and its key:", "", f"    {_CHECK}", ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str], *, plain: bool = False) -> str:
+    return "| " + " | ".join(cell if plain else _mark(cell) for cell in cells) + " |"
+
+
+def _mark(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
+
+
+def in_html(audit: Audit) -> str:
+    """One page without scripts and without anything from elsewhere."""
+    body = [f"<h1>Audit of the ledger {_safe(audit.ledger)}</h1>"]
+    for title, told in _without_tables(audit):
+        body.append(f"<h3>{_safe(title)}</h3><ul>{''.join(f'<li>{_safe(line)}</li>' for line in told)}</ul>")
+    for table in tables(audit):
+        if table.rows:
+            head = "".join(f"<th>{_safe(name)}</th>" for name in table.names)
+            rows = "".join("<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+            body.append(f"<h2>{_safe(table.title)}</h2><table><tr>{head}</tr>{rows}</table>")
+    body.append(f"<p>Verify this yourself, with the ledger and its key:</p><pre>{_safe(_CHECK)}</pre>")
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Audit</title>'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        "<style>body{font:16px sans-serif;margin:2em}td,th{border:1px solid #999;padding:.3em;text-align:left}"
+        f"table{{border-collapse:collapse}}</style></head><body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))
+
+
+def _number(count: int, one: str, several: str | None = None) -> str:
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _when(moment: datetime | None) -> str:
+    return "" if moment is None else _time(moment)

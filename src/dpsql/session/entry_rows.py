@@ -1,0 +1,167 @@
+"""Entries of a ledger as people and other programs read them: who did what, when. No released value is in them, no
+hash of a token, and no text of a question unless the reader may see texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from dpsql.accounting.triple import Triple, triple
+from dpsql.ledger import facts
+from dpsql.ledger.entries import word_of
+from dpsql.ledger.facts import Entry
+from dpsql.ledger.ledger import Charge, Ownership
+from dpsql.session.answer_value import unlike_a_formula
+from dpsql.session.digits import shown_amount
+from dpsql.session.render import printable
+
+_TEXTS: Final = frozenset({"sql", "policy"})
+"""What only authors and the owner see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryRow:
+    """One entry in plain words."""
+
+    number: int
+    at: datetime | None
+    """UTC; None: from before times were kept."""
+    kind: str
+    who: str
+    """The analyst, group or user it is about; empty where it is about the source."""
+    details: Mapping[str, object]
+
+    def as_json(self) -> dict[str, object]:
+        """Exact: fractions are texts such as 1/20."""
+        at = None if self.at is None else self.at.isoformat()
+        said = {name: _exact(value) for name, value in self.details.items()}
+        return {"number": self.number, "at": at, "kind": self.kind, "who": self.who, **said}
+
+    def __str__(self) -> str:
+        at = "-" if self.at is None else f"{self.at:%Y-%m-%d %H:%M:%S}"
+        said = " ".join(f"{name}={printable(_shown(value))}" for name, value in self.details.items())
+        return f"{self.number:>6}  {at:<19}  {self.kind:<9}  {printable(self.who):<12}  {said}".rstrip()
+
+
+def entry_rows(entries: Iterable[Entry], *, texts: bool) -> Iterator[EntryRow]:
+    """The entries in order."""
+    for entry in entries:
+        who, details = _WORDS[type(entry.fact)](entry.fact)
+        yield EntryRow(
+            number=entry.number,
+            at=moment_of(entry),
+            kind=word_of(type(entry.fact)),
+            who=who,
+            details={
+                name: value for name, value in details.items() if value is not None and (texts or name not in _TEXTS)
+            },
+        )
+
+
+def moment_of(entry: Entry) -> datetime | None:
+    """When it was written."""
+    return None if entry.time is None else datetime.fromtimestamp(entry.time, tz=UTC)
+
+
+def as_json_lines(rows: Iterable[EntryRow]) -> Iterator[str]:
+    """One object a line."""
+    for row in rows:
+        yield json.dumps(row.as_json(), ensure_ascii=False) + "\n"
+
+
+def as_csv(rows: Iterable[EntryRow]) -> Iterator[str]:
+    """One line per entry under a line of names. No cell is taken for a formula by a spreadsheet."""
+    yield _csv_line(("number", "at", "kind", "who", *_COLUMNS, "more"))
+    for row in rows:
+        at = "" if row.at is None else row.at.isoformat()
+        known = [_shown(row.details[name]) if name in row.details else "" for name in _COLUMNS]
+        more = "; ".join(f"{name}={_shown(value)}" for name, value in row.details.items() if name not in _COLUMNS)
+        yield _csv_line((row.number, at, row.kind, row.who, *known, more))
+
+
+_COLUMNS: Final = ("cost", "epsilon", "delta", "rho", "receipt", "code", "reason", "sql")
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow([unlike_a_formula(cell) for cell in cells])
+    return out.getvalue()
+
+
+def _exact(value: object) -> object:
+    if isinstance(value, Fraction):
+        return str(value)
+    return [_exact(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Fraction):
+        return shown_amount(value)
+    return ",".join(map(_shown, value)) if isinstance(value, tuple) else str(value)
+
+
+Words = tuple[str, dict[str, object]]
+
+
+def _price(spent: Triple) -> dict[str, object]:
+    """None is infinite: Gaussian noise has no ε by itself."""
+    parts = (("epsilon", spent.epsilon), ("delta", spent.delta), ("rho", spent.rho))
+    return {name: "infinite" if value is None else value for name, value in parts}
+
+
+def _charge(fact: Charge) -> Words:
+    version = fact.question.data_version
+    paid = _price(triple(fact.event)) if fact.batch is None else {"batch": fact.batch}
+    more = {"payer": fact.payer, "upon": fact.upon, "steps": fact.steps, "data_version": version, "sql": fact.sql}
+    return fact.analyst, {"cost": fact.cost, **paid, **more}
+
+
+def _granted(fact: facts.Granted) -> Words:
+    said = fact.conditions
+    return fact.analyst, {
+        "epsilon": fact.epsilon,
+        "max_per_query": said.max_per_query,
+        "tables": said.tables,
+        "expires": None if said.expires is None else said.expires.isoformat(),
+        "members": said.members or None,
+        "sees_releases": said.sees_releases or None,
+    }
+
+
+def _promised(fact: facts.Promised) -> Words:
+    account = fact.account
+    return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime}
+
+
+def _owned(fact: Ownership) -> Words:
+    return "", {"relation": fact.relation, "tables": tuple(f"{table}: {way}" for table, way in fact.tables)}
+
+
+_WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
+    facts.Opened: lambda fact: ("", {"ledger": fact.id}),
+    facts.Promised: _promised,
+    Ownership: _owned,
+    facts.Versioned: lambda fact: ("", {"data_version": fact.label}),
+    facts.Granted: _granted,
+    facts.Revoked: lambda fact: (fact.analyst, {}),
+    facts.Renewed: lambda fact: ("", {"period": fact.period}),
+    facts.Closed: lambda fact: ("", {"reason": fact.reason}),
+    facts.Frozen: lambda fact: ("", {"reason": fact.reason}),
+    facts.Unfrozen: lambda fact: ("", {"reason": fact.reason}),
+    facts.Adopted: lambda fact: ("", {"digest": fact.digest, "policy": fact.text}),
+    facts.Refused: lambda fact: (fact.analyst, {"code": fact.code, "sql": fact.sql}),
+    facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value}),
+    facts.Withdrawn: lambda fact: (fact.name, {}),
+    facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, **_price(fact.spent)}),
+    facts.Batched: lambda fact: (fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), "payer": fact.payer}),
+    Charge: _charge,
+    facts.Retried: lambda fact: ("", {"receipt": fact.receipt}),
+    facts.Stored: lambda fact: ("", {"receipt": fact.receipt, "step": fact.step}),
+}
+"""Whom an entry is about, and what it says, for every kind there is."""

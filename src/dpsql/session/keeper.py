@@ -1,0 +1,208 @@
+"""The ledger without the data: for owners who decide about it, and for auditors who have nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from dpsql.accounting.account import remaining
+from dpsql.catalog.model import Policy, Promise
+from dpsql.catalog.settings import granted
+from dpsql.errors import BadParameter, NotPermitted
+from dpsql.ledger.backup import back_up
+from dpsql.ledger.facts import Entry, Granted
+from dpsql.ledger.ledger import Conditions, Ledger, Role, User
+from dpsql.require import Number
+from dpsql.session.auditing import Audit, audit
+from dpsql.session.digits import shown_amount
+from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
+from dpsql.session.render import printable
+from dpsql.session.tokens import new_token, token_digest
+
+_FORMATS: Final[Mapping[str, Callable[[Iterable[EntryRow]], Iterator[str]]]] = {"jsonl": as_json_lines, "csv": as_csv}
+_PAYMENTS: Final = ("charge", "batch")
+
+
+class Keeper:
+    """A ledger and what may be done with it. Nothing here reads data, and nothing tells a released value."""
+
+    def __init__(self, ledger: Ledger, *, policy: Policy | None, place: Path | None) -> None:
+        """Use `dpsql.open_ledger`, or `owner.keeper`."""
+        self._ledger, self._policy, self._place = ledger, policy, place
+
+    @property
+    def id(self) -> str:
+        return self._ledger.id
+
+    # Looking
+
+    def verify(self) -> int:
+        """The number of entries of a ledger that is what was written; LedgerBroken otherwise."""
+        self._ledger.verify()
+        return self._ledger.head().number
+
+    def audit(self, *, since: datetime | None = None, texts: bool = False) -> Audit:
+        """What was promised and kept, with every price derived again; question texts only where they are asked for."""
+        person = "person" if self._policy is None else self._policy.person.name
+        return audit(self._ledger, since=since, texts=texts, person=person)
+
+    def rows(self, *, since: datetime | None = None, texts: bool = False) -> tuple[EntryRow, ...]:
+        """The entries in plain words, from a ledger that verifies."""
+        return tuple(entry_rows(self._entries(since), texts=texts))
+
+    def export(self, form: str, *, since: datetime | None = None, texts: bool = False) -> Iterator[str]:
+        """The entries as lines: "jsonl" or "csv"."""
+        if form not in _FORMATS:
+            raise BadParameter(
+                f"{form!r} is no form of an export", why="two are known", fix=f"use {' or '.join(_FORMATS)}"
+            )
+        return _FORMATS[form](self.rows(since=since, texts=texts))
+
+    def budget_lines(self) -> Iterator[str]:
+        """What the promise and each grant have left, a line each."""
+        source = self._ledger.account()
+        yield _left("promise", source.epsilon, source.spent_epsilon, remaining([source]))
+        for name in sorted({entry.fact.analyst for entry in self._entries(None) if isinstance(entry.fact, Granted)}):
+            try:
+                own = self._ledger.account(name)
+            except NotPermitted:  # of a promise that was closed
+                continue
+            yield _left(printable(name), own.epsilon, own.spent_epsilon, remaining([source, own]))
+
+    def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
+        """Every payment, of all or of one analyst."""
+        return (row for row in self.rows(since=since) if row.kind in _PAYMENTS and of in (None, row.who))
+
+    def _entries(self, since: datetime | None) -> tuple[Entry, ...]:
+        found = self._ledger.entries()
+        if since is None:
+            return found
+        return tuple(entry for entry in found if (at := moment_of(entry)) is not None and at >= since)
+
+    # Deciding
+
+    def freeze(self, reason: str) -> None:
+        """Every question is refused from here on, stored answers too."""
+        self._ledger.freeze(reason)
+
+    def unfreeze(self, reason: str) -> None:
+        """Questions are answered again."""
+        self._ledger.unfreeze(reason)
+
+    @property
+    def frozen(self) -> str | None:
+        """Why nothing is answered; None: questions are answered."""
+        return self._ledger.frozen()
+
+    def grant(
+        self,
+        to: str,
+        *,
+        budget: Number,
+        max_per_query: Number | None = None,
+        tables: str | Iterable[str] | None = None,
+        expires: date | str | None = None,
+    ) -> None:
+        """A spending limit under the promise. Tables are those of the policy."""
+        account = self._ledger.account()
+        promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+        words = {"to": to, "budget": budget, "max_per_query": max_per_query, "tables": tables, "expires": expires}
+        grant = granted(words, replace(self._under_a_policy(), promise=promise))
+        conditions = Conditions(max_per_query=grant.max_per_query, tables=grant.tables, expires=grant.expires)
+        self._ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions)
+
+    def _under_a_policy(self) -> Policy:
+        if self._policy is None:
+            raise NotPermitted(
+                "a grant needs the policy it is under",
+                why="which tables there are to be granted stands in it",
+                fix="name the policy file: --policy dpsql.toml",
+            )
+        return self._policy
+
+    def revoke(self, name: str) -> None:
+        """Nothing is paid from this grant any more; what was spent stays spent."""
+        self._ledger.revoke(name)
+
+    # Who may connect
+
+    def admit(self, name: str, *, role: str) -> str:
+        """A token for somebody who has none: shown once, kept as a hash."""
+        if any(user.name == name for user in self._ledger.users()):
+            raise NotPermitted(
+                f"{name} has a token already",
+                why="a second one would end the first without a word",
+                fix=f"make a new one on purpose: dpsql user token {name}",
+            )
+        return self._issued(User(name=name, role=_role(role)))
+
+    def new_token(self, name: str) -> str:
+        """Another token for somebody; the one before it counts no longer."""
+        for user in self._ledger.users():
+            if user.name == name:
+                return self._issued(user)
+        raise NotPermitted(
+            f"{name} has no token", why="there is no role to go on with", fix=f"dpsql user add {name} --role analyst"
+        )
+
+    def _issued(self, user: User) -> str:
+        token = new_token()
+        self._ledger.issue(user, token_digest(token))
+        return token
+
+    def dismiss(self, name: str) -> None:
+        """Nobody connects by this name any more."""
+        if all(user.name != name for user in self._ledger.users()):
+            raise NotPermitted(f"{name} has no token", why="there is nothing to take back", fix="see dpsql user list")
+        self._ledger.withdraw(name)
+
+    def users(self) -> tuple[User, ...]:
+        """Everybody who has a token, by name."""
+        return self._ledger.users()
+
+    def user_of(self, token: str) -> User | None:
+        """Whose token it is; None: nobody's, or nobody's any more."""
+        return self._ledger.holder_of(token_digest(token))
+
+    # Files
+
+    def backup(self, copy: Path, *, with_key: bool) -> None:
+        """A copy of the ledger as it is now; the key only where it is asked for."""
+        if self._place is None:
+            raise NotPermitted(
+                "this ledger is not open as a file",
+                why="a copy is made of the file a ledger is kept in",
+                fix="name its policy or its file: dpsql.open_ledger(…).backup(…)",
+            )
+        back_up(self._place, copy, with_key=with_key)
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _role(word: str) -> Role:
+    for role in Role:
+        if role.value == word:
+            return role
+    raise BadParameter(
+        f"{word!r} is no role",
+        why="a role says what somebody may do",
+        fix=f"use one of {', '.join(role.value for role in Role)}",
+    )
+
+
+def _left(name: str, total: Fraction, spent: Fraction, left: Fraction) -> str:
+    return f"{name:<12}  {shown_amount(left)} of {shown_amount(total)} left, {shown_amount(spent)} spent"

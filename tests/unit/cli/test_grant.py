@@ -1,0 +1,33 @@
+"""`dpsql grant` and `dpsql revoke`: held to the rules of the policy, kept in the ledger."""
+
+import pytest
+
+from dpsql.cli.main import main
+
+
+def test_a_grant_is_given_and_taken(run):
+    code, out, err = run("grant", "bob", "--budget", "0.1", "--tables", "people", "--expires", "2027-01-01")
+    assert (code, out, "bob" in err) == (0, "", True)
+    assert "bob           0.1 of 0.1 left, 0 spent" in run("budget", "show")[1].splitlines()
+    assert run("revoke", "bob")[0] == 0
+    assert "revoke     bob" in run("ledger", "show")[1]
+    assert run("revoke", "nobody")[0] == 6
+
+
+@pytest.mark.parametrize("words", [["--budget", "99"], ["--budget", "1", "--tables", "none"], ["--budget", "0"]])
+def test_a_grant_that_the_policy_forbids_is_code_8(run, words):
+    code, _, err = run("grant", "bob", *words)
+    assert code == 8
+    assert "DP501" in err
+
+
+@pytest.mark.parametrize("budget", ["much", "", "0,1"])
+def test_a_budget_is_a_number(clinic, budget):
+    with pytest.raises(SystemExit) as ended:
+        main(["grant", "bob", "--budget", budget, "--policy", str(clinic)])
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("budget", ["nan", "inf", "-1", "1e999999"])
+def test_a_number_that_is_no_budget(run, budget):
+    assert run("grant", "bob", f"--budget={budget}")[0] in (2, 8)

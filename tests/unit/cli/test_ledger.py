@@ -1,0 +1,94 @@
+"""`dpsql ledger …`: results on standard output, everything else beside it, and a code for scripts."""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from dpsql.cli.main import main
+
+
+def test_verify(run):
+    code, out, err = run("ledger", "verify")
+    assert (code, err) == (0, "")
+    assert "chain intact" in out
+
+
+def test_a_ledger_that_does_not_verify_is_code_9(run, broken):
+    for words in (("verify",), ("show",), ("export",), ("backup", "copy.db")):
+        code, out, err = run("ledger", *words)
+        assert (code, out) == (9, "")
+        assert "DP901" in err
+
+
+def test_show_has_a_line_for_each_entry_and_texts_only_where_they_are_asked_for(run):
+    code, out, _ = run("ledger", "show")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == [str(n) for n in range(1, len(out.splitlines()) + 1)]
+    assert "SELECT" not in out
+    assert "SELECT COUNT" in run("ledger", "show", "--texts")[1]
+    assert run("ledger", "show", "--since", "2020-01-01") == (0, out, "")
+    assert run("ledger", "show", "--since", "9000-01-01T00:00") == (0, "", "")
+
+
+def test_export_is_json_lines_or_csv(run):
+    _, lines, _ = run("ledger", "export")
+    found = [json.loads(line) for line in lines.splitlines()]
+    _, table, _ = run("ledger", "export", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(table, newline="")))
+    assert [row["kind"] for row in rows] == [each["kind"] for each in found]
+    assert "charge" in {each["kind"] for each in found}
+    assert "SELECT" not in lines + table
+
+
+def test_backup_and_restore(run, clinic, tmp_path):
+    copy = tmp_path / "copy.db"
+    code, out, err = run("ledger", "backup", copy)
+    assert (code, out, str(copy) in err) == (0, "", True)
+    assert run("ledger", "backup", copy)[0] == 6
+    assert run("ledger", "restore", copy)[0] == 6
+    code, out, err = run("ledger", "restore", copy, "--replace")
+    assert (code, out) == (0, "")
+    assert "replaced-1" in err
+    (clinic.parent / "clinic.duckdb.ledger").unlink()
+    assert run("ledger", "verify")[0] == 7
+    assert run("ledger", "restore", copy)[0] == 0
+    assert run("ledger", "verify")[0] == 0
+
+
+def test_a_backup_has_the_key_only_where_it_is_asked_for(run, tmp_path):
+    run("ledger", "backup", tmp_path / "a.db")
+    run("ledger", "backup", tmp_path / "b.db", "--with-key")
+    assert not (tmp_path / "a.db.key").exists()
+    assert (tmp_path / "b.db.key").exists()
+
+
+def test_the_ledger_alone_is_enough(clinic, capsys):
+    assert main(["ledger", "verify", "--ledger", str(clinic.parent / "clinic.duckdb.ledger")]) == 0
+    assert "chain intact" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["ledger", "verify"], ["audit"], ["user", "list"], ["budget", "show"]])
+def test_a_policy_that_cannot_be_read_is_code_8(tmp_path, capsys, command):
+    assert main([*command, "--policy", str(tmp_path / "none.toml")]) == 8
+    assert "DP501" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["ledger"], ["ledger", "burn"], ["audit", "--since", "yesterday"], ["freeze"]])
+def test_bad_words_are_code_2(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+
+
+def test_a_flipped_byte_is_found(run, clinic):
+    with closing(sqlite3.connect(clinic.parent / "clinic.duckdb.ledger")) as database:
+        database.execute("DROP TRIGGER entries_are_not_changed")
+        database.execute("UPDATE entries SET payload = CAST(replace(payload, 'ana', 'eve') AS BLOB) WHERE number = 4")
+        database.commit()
+    code, _, err = run("ledger", "verify")
+    assert code == 9
+    assert "entry 4" in err

@@ -1,0 +1,174 @@
+"""The ledger without the data: what an owner decides and an auditor sees, where the source is out of reach."""
+
+import re
+import sqlite3
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.errors import BadParameter, BadPolicy, LedgerBroken, NoSource, NotPermitted
+from dpsql.ledger.facts import Granted
+from dpsql.session.tokens import new_token, token_digest
+
+POLICY = """
+version = 1
+[source]
+url = "duckdb://clinic.duckdb"
+[person]
+name = "patient"
+[promise]
+epsilon = 4
+delta = 0
+[defaults]
+cost_per_query = 1
+noise = "laplace"
+[table.people]
+person = "id"
+unique = true
+[[grant]]
+to = "ana"
+budget = 3
+"""
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """A policy whose data have been asked once, and are gone."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
+        database.execute("CREATE TABLE people AS SELECT range AS id FROM range(50)")
+    (tmp_path / "dpsql.toml").write_text(POLICY)
+    with dpsql.open(tmp_path / "dpsql.toml") as owner:
+        owner.analyst("ana").sql(COUNT)
+    (tmp_path / "clinic.duckdb").rename(tmp_path / "elsewhere")
+    return tmp_path / "dpsql.toml"
+
+
+def test_everything_but_answers_works_without_the_data(policy, tmp_path):
+    with dpsql.open_ledger(policy) as keeper:
+        assert keeper.verify() == len(keeper.rows())
+        assert len(keeper.rows(since=datetime.now(tz=UTC) - timedelta(days=1))) == len(keeper.rows())
+        late = datetime.now(tz=UTC) + timedelta(days=1)
+        assert (keeper.rows(since=late), len(keeper.audit(since=late))) == ((), 0)
+        assert keeper.audit(since=late).promises[0].spent == 1  # a promise is about everything
+        found = keeper.audit()
+        assert (found.holds, len(found), found.person) == (True, 1, "patient")
+        assert list(keeper.budget_lines()) == [
+            "promise       3 of 4 left, 1 spent",
+            "ana           2 of 3 left, 1 spent",
+        ]
+        (paid,) = keeper.history(of="ana")
+        assert (paid.who, paid.details["cost"], "sql" in paid.details) == ("ana", 1, False)
+        assert list(keeper.history(of="bob")) == []
+        keeper.freeze("a look")
+        assert keeper.frozen == "a look"
+        keeper.unfreeze("seen")
+        assert keeper.frozen is None
+        keeper.backup(tmp_path / "copy.db", with_key=False)
+    with pytest.raises(NoSource):
+        dpsql.open(policy)
+
+
+def test_the_ledger_alone_is_enough_for_an_auditor(policy):
+    place = policy.parent / "clinic.duckdb.ledger"
+    with dpsql.open_ledger(ledger=place) as keeper:
+        assert keeper.audit().holds
+        with pytest.raises(NotPermitted, match="policy"):
+            keeper.grant("bob", budget=1)
+    with pytest.raises(NoSource, match="no ledger"):
+        dpsql.open_ledger(ledger=policy.parent / "none.ledger")
+    assert not (policy.parent / "none.ledger").exists()
+    with pytest.raises(BadParameter, match="neither"):
+        dpsql.open_ledger()
+
+
+def test_a_policy_that_names_another_ledger_is_refused(policy):
+    policy.write_text(POLICY.replace("[person]", 'ledger = "0000"\n[person]', 1))
+    with pytest.raises(NotPermitted, match="names the ledger"):
+        dpsql.open_ledger(policy)
+
+
+def test_grants_are_held_to_the_rules_of_the_policy(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.grant("bob", budget=Fraction(1, 2), max_per_query=0.1, tables=["people"], expires="2027-01-01")
+        facts = [entry.fact for entry in keeper._ledger.entries()]
+        said = [fact for fact in facts if isinstance(fact, Granted) and fact.analyst == "bob"]
+        (granted,) = said
+        assert granted.epsilon == Fraction(1, 2)
+        assert (granted.conditions.max_per_query, granted.conditions.tables) == (Fraction(1, 10), ("people",))
+        assert granted.conditions.expires == date(2027, 1, 1)
+        for words in ({"budget": 5}, {"budget": 0}, {"budget": 1, "tables": ["nowhere"]}, {"budget": float("nan")}):
+            with pytest.raises((BadPolicy, BadParameter)):
+                keeper.grant("eve", **words)
+        keeper.revoke("bob")
+        with pytest.raises(NotPermitted):
+            keeper.revoke("eve")
+
+
+def test_a_token_is_shown_once_and_kept_as_a_hash(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        token = keeper.admit("ana", role="analyst")
+        assert keeper.user_of(token).name == "ana"
+        with pytest.raises(NotPermitted, match="already"):
+            keeper.admit("ana", role="owner")
+        other = keeper.new_token("ana")
+        assert keeper.user_of(token) is None
+        assert keeper.user_of(other).role.value == "analyst"
+        assert [user.name for user in keeper.users()] == ["ana"]
+        keeper.dismiss("ana")
+        assert keeper.user_of(other) is None
+        for wrong in (keeper.dismiss, keeper.new_token):
+            with pytest.raises(NotPermitted, match="no token"):
+                wrong("ana")
+        with pytest.raises(BadParameter, match="no role"):
+            keeper.admit("bob", role="king")
+        for nobody in ("", "dpsql_", token[:-1], token + "x", "\ud800"):
+            assert keeper.user_of(nobody) is None
+    for path in policy.parent.iterdir():
+        if path.is_file():
+            assert token.encode() not in path.read_bytes()
+            assert token.removeprefix("dpsql_").encode() not in path.read_bytes()
+
+
+def test_tokens_have_256_bits():
+    tokens = {new_token() for _ in range(100)}
+    assert len(tokens) == 100
+    # 43 letters of 6 bits hold 32 bytes
+    assert all(re.fullmatch(r"dpsql_[A-Za-z0-9_-]{43}", token) for token in tokens)
+    assert len({token_digest(token) for token in tokens}) == 100
+
+
+def test_a_backup_is_put_back_by_the_name_of_its_policy(policy, tmp_path):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.backup(tmp_path / "copy.db", with_key=False)
+        with pytest.raises(BadParameter, match="no form"):
+            keeper.export("xml")
+    with pytest.raises(NotPermitted, match="there is a ledger"):
+        dpsql.restore_ledger(tmp_path / "copy.db", policy)
+    kept = dpsql.restore_ledger(tmp_path / "copy.db", policy, replace=True)
+    assert kept.name == "clinic.duckdb.ledger.replaced-1"
+    with dpsql.open_ledger(policy) as keeper:
+        assert keeper.audit().holds
+
+
+def test_only_files_are_copied(tmp_path):
+    with dpsql.open(":memory:") as owner, pytest.raises(NotPermitted, match="not open as a file"):
+        owner.keeper.backup(tmp_path / "copy.db", with_key=False)
+
+
+def test_a_ledger_that_was_changed_is_not_exported(policy):
+    place = policy.parent / "clinic.duckdb.ledger"
+    with dpsql.open_ledger(policy) as keeper:
+        with closing(sqlite3.connect(place)) as database:
+            database.execute("DROP TRIGGER entries_are_not_changed")
+            database.execute("UPDATE entries SET payload = CAST(replace(payload, 'ana', 'eve') AS BLOB)")
+            database.commit()
+        for look in (keeper.rows, keeper.audit, keeper.verify, lambda: keeper.export("jsonl")):
+            with pytest.raises(LedgerBroken):
+                look()
+    with pytest.raises(LedgerBroken):
+        dpsql.open_ledger(policy)
