@@ -13,6 +13,7 @@ from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.query import Query, query_of
+from dpsql.session.refusing import refusals_written
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
 from dpsql.sql.setting_text import SettingStatement, setting_statement
@@ -80,8 +81,9 @@ class Analyst:
         statement = setting_statement(sql) if isinstance(sql, str) else None
         if statement is not None:
             return self._obeyed(statement)
-        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
-        return query.answered(max_cost=max_cost)
+        with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
+            query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
+            return query.answered(max_cost=max_cost)
 
     def _obeyed(self, statement: SettingStatement) -> Answer:
         place = self.place

@@ -24,6 +24,7 @@ from dpsql.session.declared import ownership_of
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key
 from dpsql.session.query import Query
+from dpsql.session.refusing import refusals_written
 from dpsql.session.terms import Ask, stated
 
 _THEOREMS: Final = {
@@ -77,6 +78,11 @@ class Batch:
     ) -> None:
         if kind is not None:
             return
+        whole = ";\n".join(question.sql for question in self.questions if isinstance(question.sql, str))
+        with refusals_written(self.place.ledger, analyst=self.place.grant.to, sql=whole):
+            self._run()
+
+    def _run(self) -> None:
         queries = [self.query(question.sql, self._asked(question)) for question in self.questions]
         for query in queries:
             query.require_allowed(max_cost=None)
@@ -172,7 +178,7 @@ def _priced_in(answer: Answer, proof: Proof, share: Fraction) -> Answer:
 
 def _answered(query: Query) -> Answer:
     """Planned again where it has PRIVATE questions: what those before it have asked is stored by now, and free."""
-    return query.run() if query.inquiry.inner else query.answered(max_cost=None)
+    return (query.anew(query.ask) if query.inquiry.inner else query).answered(max_cost=None)
 
 
 def _require_payable(queries: Sequence[Query]) -> None:

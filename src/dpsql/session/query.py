@@ -25,6 +25,7 @@ from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
+from dpsql.session.refusing import refusals_written, require_not_frozen
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 
@@ -69,8 +70,13 @@ class Query:
 
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
-        ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-        return query_of(self.sql, ask, self.place, session=self.session).answered(max_cost=max_cost)
+        with refusals_written(self.place.ledger, analyst=self.place.grant.to, sql=self.sql):
+            ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
+            return self.anew(ask).answered(max_cost=max_cost)
+
+    def anew(self, ask: Ask) -> Query:
+        """Planned again, with what is stored by now."""
+        return query_of(self.sql, ask, self.place, session=self.session)
 
     def require_allowed(self, *, max_cost: Number | None) -> None:
         """Raises where it costs more than the call or the session allows; the smaller of the two counts."""
@@ -134,6 +140,7 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
             fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
         )
     with speaking_of(sql):
+        require_not_frozen(place.ledger)
         try:
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:

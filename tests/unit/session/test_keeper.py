@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.errors import BadParameter, BadPolicy, LedgerBroken, NoSource, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.facts import Granted
 from dpsql.session.tokens import new_token, token_digest
 
@@ -46,6 +46,11 @@ def policy(tmp_path):
         owner.analyst("ana").sql(COUNT)
     (tmp_path / "clinic.duckdb").rename(tmp_path / "elsewhere")
     return tmp_path / "dpsql.toml"
+
+
+def back(policy):
+    """The data are in reach again."""
+    (policy.parent / "elsewhere").rename(policy.parent / "clinic.duckdb")
 
 
 def test_everything_but_answers_works_without_the_data(policy, tmp_path):
@@ -90,6 +95,19 @@ def test_a_policy_that_names_another_ledger_is_refused(policy):
     policy.write_text(POLICY.replace("[person]", 'ledger = "0000"\n[person]', 1))
     with pytest.raises(NotPermitted, match="names the ledger"):
         dpsql.open_ledger(policy)
+
+
+def test_a_frozen_source_answers_nobody(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.freeze("a look")
+    back(policy)
+    with dpsql.open(policy) as owner:
+        ana = owner.analyst("ana")
+        for ask in (ana.sql, ana.cost, ana.explain):
+            with pytest.raises(FrozenLedger, match="a look"):
+                ask(COUNT)  # stored, and free otherwise
+        owner.keeper.unfreeze("seen")
+        assert ana.sql(COUNT).cost.epsilon == 0
 
 
 def test_grants_are_held_to_the_rules_of_the_policy(policy):

@@ -1,0 +1,66 @@
+"""What was refused is written down: every question that wanted an answer and did not get one. A frozen source refuses
+all of them.
+
+Whether a question is refused, and by which code, depends on its text, the policy and the ledger. A failure of the
+engine is no refusal: it may depend on rows, and nobody writes those down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from dpsql.errors import (
+    DpsqlError,
+    EngineFailed,
+    InternalError,
+    LedgerBroken,
+    MissingExtra,
+    NoSource,
+    NotSupported,
+    NotUnderstood,
+    TestsOnly,
+)
+from dpsql.ledger.grants import frozen_now
+from dpsql.ledger.ledger import Ledger
+from dpsql.sql.parsing.text import prepared
+from dpsql.sql.syntax import Purpose
+
+_NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, TestsOnly)
+
+
+def require_not_frozen(ledger: Ledger) -> None:
+    """Questions are answered now; asked before anything is planned."""
+    reason = ledger.frozen()
+    if reason is not None:
+        raise frozen_now(reason)
+
+
+@contextmanager
+def refusals_written(ledger: Ledger, *, analyst: str, sql: str) -> Iterator[None]:
+    """A refusal in this block is written down before it is told."""
+    try:
+        yield
+    except _NO_REFUSALS:
+        raise
+    except DpsqlError as error:
+        about = sql if error.sql is None else error.sql  # of several questions, the one it speaks of
+        if wants_an_answer(about):
+            ledger.refuse(analyst, code=error.code, sql=_writable(about))
+        raise
+
+
+def wants_an_answer(sql: object) -> bool:
+    """Whether it is a question for an answer; an explanation or a price that is refused tells nobody anything."""
+    if not isinstance(sql, str):
+        return False
+    try:
+        return prepared(sql).purpose is Purpose.ANSWER
+    except (NotUnderstood, NotSupported):
+        return True
+
+
+def _writable(sql: str) -> str:
+    """Characters that are of no language have no bytes."""
+    return sql.encode("utf-8", "replace").decode("utf-8")
