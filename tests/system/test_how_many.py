@@ -11,6 +11,17 @@ import dpsql
 from dpsql.errors import BudgetExhausted
 
 
+def answered(ana, *, at_most):
+    """How many different counts of ε = 0.05 are answered before one is refused."""
+    for asked in range(at_most):
+        try:
+            answer = ana.sql(f"SELECT COUNT(*) FROM people WHERE age > {asked}", epsilon=0.05, noise="laplace")
+        except BudgetExhausted:
+            return asked
+        assert answer.cost.epsilon == Fraction(1, 20)
+    raise AssertionError("nothing was ever refused")
+
+
 @pytest.mark.parametrize(("epsilon", "least", "by_epsilon"), [(1, 20, 20), (5, 353, 100)])
 def test_counts_of_a_twentieth(epsilon, least, by_epsilon):
     """At ε = 5 adding up ε alone would end after 100; ρ counts on: 353 · 0.05²/2 is the last sum below ρ*."""
@@ -19,12 +30,7 @@ def test_counts_of_a_twentieth(epsilon, least, by_epsilon):
     owner.register("people", people, person="id", unique=True, bounds={"age": (0, 400)})
     owner.promise(epsilon=epsilon, delta=1e-6)
     ana = owner.grant("ana", budget=epsilon)
-    asked = 0
-    with pytest.raises(BudgetExhausted):
-        for age in range(2 * least):
-            answer = ana.sql(f"SELECT COUNT(*) FROM people WHERE age > {age}", epsilon=0.05, noise="laplace")
-            assert answer.cost.epsilon == Fraction(1, 20)
-            asked += 1
+    asked = answered(ana, at_most=2 * least)
     assert asked >= least >= by_epsilon
     spent = owner._ledger.account().spent
     assert spent.epsilon == asked * Fraction(1, 20)

@@ -13,7 +13,7 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
-from dpsql.ledger.facts import Batched, Entry
+from dpsql.ledger.facts import Batched, Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
@@ -138,6 +138,10 @@ class BookLedger(ABC):
             holder = analyst if payer is None else payer
             promises.account(page, holder)
             return grants.conditions_for(page, analyst, holder=holder)
+
+    def granted(self, analyst: str) -> Granted | Revoked | None:
+        with self.reading() as page:
+            return grants.granted(page, analyst)
 
     def frozen(self) -> str | None:
         with self.reading() as page:

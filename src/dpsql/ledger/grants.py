@@ -63,6 +63,13 @@ def revoke(page: Page, holder: str) -> None:
         page.keep_latest(_about(holder), page.append(Revoked(analyst=holder)))
 
 
+def granted(page: Page, holder: str) -> Granted | Revoked | None:
+    """What was said last about a grant of this promise; None: nothing was."""
+    if page.account(holder) is None:
+        return None
+    return latest_fact(page, _about(holder), Granted) or latest_fact(page, _about(holder), Revoked)
+
+
 def require_may_pay(page: Page, asked: Charge | Batched) -> None:
     """The owner lets this analyst pay from this account now."""
     conditions_for(page, asked.analyst, holder=asked.holder)

@@ -15,7 +15,7 @@ from dpsql.accounting.triple import Triple
 from dpsql.privacy.events import Event, PlannedBatch
 
 if TYPE_CHECKING:
-    from dpsql.ledger.facts import Entry
+    from dpsql.ledger.facts import Entry, Granted, Revoked
 
 KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
@@ -208,6 +208,10 @@ class Ledger(Protocol):
 
     def revoke(self, analyst: str) -> None:
         """Nothing is paid from this grant any more. Its spending is remembered, should there be a new one."""
+        ...
+
+    def granted(self, analyst: str) -> Granted | Revoked | None:
+        """The grant of an analyst or a group as it was said last, or that it was revoked; None: there is none."""
         ...
 
     def freeze(self, reason: str) -> None:

@@ -250,9 +250,9 @@ def _changed_keys(bounded: Bounded) -> int:
 def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
     """The ε, all together, that `share` of the cost buys for `parts` independent decisions of equal ε.
 
-    Theorem   docs/theorems/event_triples.md: on the first branch, and where Laplace noise is asked for by name, the cost
-              itself; on the second, where such decisions cost ρ = ε²/(2·parts) together, the ε whose ρ is the same share
-              of ρ*.
+    Theorem   docs/theorems/event_triples.md: on the first branch, and where Laplace noise is asked for by name, the
+              cost itself; on the second, where such decisions cost ρ = ε²/(2·parts) together, the ε whose ρ is the
+              same share of ρ*.
     Requires  0 < share <= 1, parts >= 1.
     Rounds    down.
     """

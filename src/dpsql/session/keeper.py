@@ -15,12 +15,13 @@ from dpsql.catalog.model import Policy, Promise
 from dpsql.catalog.settings import granted
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
-from dpsql.ledger.facts import Entry, Granted
-from dpsql.ledger.ledger import Conditions, Ledger, Role, User
+from dpsql.ledger.facts import Entry, Granted, Revoked
+from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.require import Number
 from dpsql.session.auditing import Audit, audit
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
+from dpsql.session.granting import keep_grant
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 
@@ -108,13 +109,22 @@ class Keeper:
         tables: str | Iterable[str] | None = None,
         expires: date | str | None = None,
     ) -> None:
-        """A spending limit under the promise. Tables are those of the policy."""
+        """A spending limit under the promise, of somebody whom the policy file does not name. Tables are those of the
+        policy. After `revoke`, it lets them ask again."""
         account = self._ledger.account()
         promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
         words = {"to": to, "budget": budget, "max_per_query": max_per_query, "tables": tables, "expires": expires}
         grant = granted(words, replace(self._under_a_policy(), promise=promise))
-        conditions = Conditions(max_per_query=grant.max_per_query, tables=grant.tables, expires=grant.expires)
-        self._ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions)
+        if any(each.to == grant.to for each in self._under_a_policy().grants) and not self._is_revoked(grant.to):
+            raise NotPermitted(
+                f"the policy file has the grant of {grant.to}",
+                why="said here as well, it would be the other one again when the file is opened the next time",
+                fix="change it there",
+            )
+        keep_grant(self._ledger, grant)
+
+    def _is_revoked(self, name: str) -> bool:
+        return isinstance(self._ledger.granted(name), Revoked)
 
     def _under_a_policy(self) -> Policy:
         if self._policy is None:

@@ -14,13 +14,14 @@ from dpsql.catalog.settings import defaults_of, granted, person_of, promise_of, 
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
 from dpsql.errors import NotPermitted
-from dpsql.ledger.ledger import Conditions, Ledger
+from dpsql.ledger.ledger import Ledger
 from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst, Budget
 from dpsql.session.answer import Place
 from dpsql.session.auditing import Audit
 from dpsql.session.declared import Declared
+from dpsql.session.granting import grant_of, keep_grant
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 
@@ -246,27 +247,13 @@ class Owner:
         self._ledger.revoke(name)
 
     def analyst(self, name: str) -> Analyst:
-        """The analyst of a grant in the policy file, alone or of a group."""
-        for grant in self._declared.policy.grants:
-            if name in grant.analysts:
-                return self.admit(grant, name)
-        raise NotPermitted(
-            f"{name} has no grant in the policy",
-            why="every spending has a limit the owner has set",
-            fix="add a [[grant]] to the policy, or use grant(...)",
-        )
+        """The analyst of a grant in the policy file, alone or of a group, or of one the ledger keeps."""
+        return self.admit(grant_of(name, written=self._declared.policy.grants, ledger=self._ledger), name)
 
     def admit(self, grant: Grant, name: str | None = None) -> Analyst:
         """The analyst of a grant; of a group, the member of this name."""
         self._declared.under_promise()
-        conditions = Conditions(
-            max_per_query=grant.max_per_query,
-            tables=grant.tables,
-            expires=grant.expires,
-            members=grant.members,
-            sees_releases=grant.sees_releases,
-        )
-        self._ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions)
+        keep_grant(self._ledger, grant)
         return Analyst(
             place=Place(
                 declared=self._declared,

@@ -22,6 +22,7 @@ from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
+from dpsql.session.granting import require_not_revoked
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
@@ -141,6 +142,7 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
         )
     with speaking_of(sql):
         require_not_frozen(place.ledger)
+        require_not_revoked(place.ledger, place.grant.to)
         try:
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:

@@ -125,6 +125,33 @@ def test_grants_are_held_to_the_rules_of_the_policy(policy):
         keeper.revoke("bob")
         with pytest.raises(NotPermitted):
             keeper.revoke("eve")
+        with pytest.raises(NotPermitted, match="policy file"):
+            keeper.grant("ana", budget=1)
+
+
+def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.grant("bob", budget=2, max_per_query=Fraction(1, 2))
+    back(policy)
+    with dpsql.open(policy) as owner:
+        bob, ana = owner.analyst("bob"), owner.analyst("ana")
+        assert (bob.budget.total, bob.place.grant.max_per_query) == (2, Fraction(1, 2))
+        assert bob.sql(COUNT, epsilon=0.5).cost.epsilon in (0, Fraction(1, 2))
+        owner.analyst("bob")  # nothing that was granted is lost by asking for it
+        assert owner._ledger.granted("bob").conditions.max_per_query == Fraction(1, 2)
+        for name in ("bob", "ana"):
+            owner.keeper.revoke(name)
+        for asking in (bob, ana):
+            with pytest.raises(NotPermitted, match="revoked"):
+                asking.sql(COUNT)  # stored, and free otherwise
+    with dpsql.open(policy) as owner:
+        for name in ("bob", "ana"):  # the policy still names ana
+            with pytest.raises(NotPermitted, match="revoked"):
+                owner.analyst(name)
+        owner.keeper.grant("ana", budget=1)
+        assert owner.analyst("ana").budget.total == 3
+        with pytest.raises(NotPermitted, match="no grant"):
+            owner.analyst("eve")
 
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(policy):
