@@ -15,7 +15,7 @@ from dpsql.errors import BadParameter, BudgetExhausted
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.plan.record import stored_noises
+from dpsql.plan.record import kept
 from dpsql.session.auditing import audit
 
 SLACK = Fraction(1, 10**8)
@@ -34,7 +34,7 @@ def opened(*, epsilon=1, delta_prime=0, noise="laplace", slack=SLACK, budget=Non
 
 
 def laws(owner):
-    return [law.law for _, charge in owner._ledger.charges() for _, law in stored_noises(charge.record)]
+    return [law.law for _, charge in owner._ledger.charges() for _, law in kept(charge.record).noises]
 
 
 def test_equal_counts_are_finer_by_optimal_composition():
