@@ -1,9 +1,14 @@
 """Settings shared by all tests."""
 
 import os
+import sys
 import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # postgres_server.py is shared by unit and system tests
 
 # Anchors of the ledgers that tests make: not among those of the machine.
 STATE = tempfile.TemporaryDirectory(prefix="dpsql-state-", ignore_cleanup_errors=True)
@@ -14,3 +19,13 @@ os.environ["DPSQL_STATE"] = STATE.name
 settings.register_profile("steady", deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server; `room()` is the address of a place for one ledger."""
+    from postgres_server import Server
+
+    server = Server()
+    yield server
+    server.remove()

@@ -71,6 +71,7 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
     },
     "duckdb": {f"engines/{name}.py" for name in ("duckdb", "duckdb_schema", "duckdb_sources", "hardening", "desk")},
     "sqlite3": {"ledger/sqlite.py", "ledger/backup.py"},
+    "psycopg": {"ledger/postgres.py"},
     "pandas": {"session/tables.py"},
     "polars": {"session/tables.py"},
     "pyarrow": {"session/tables.py"},

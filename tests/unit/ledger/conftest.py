@@ -3,8 +3,10 @@
 import sqlite3
 from fractions import Fraction
 
+import psycopg
 import pytest
 
+from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, asking
 
@@ -124,10 +126,36 @@ class SqliteStore(Store):
         return self.raw(*(f"DROP TRIGGER {name}" for name, _ in found), *statements, *(sql for _, sql in found))
 
 
-@pytest.fixture(params=[SqliteStore])
+class PostgresStore(Store):
+    """A ledger in a schema of a server, and its tables past the ledger."""
+
+    errors = psycopg.errors.RaiseException
+
+    def __init__(self, server, folder):
+        self.url = server.room()
+        self.key = folder / "ledger.key"
+
+    def open(self, **options):
+        return PostgresLedger(self.url, key=self.key, **options)
+
+    def raw(self, *statements):
+        with psycopg.connect(self.url) as connection:
+            for statement in statements:
+                sql, values = (statement, ()) if isinstance(statement, str) else statement
+                found = connection.execute(sql.replace("?", "%s"), values)
+            return found.fetchall() if found.description else []
+
+    def unlocked(self, *statements):
+        """As `raw`, by somebody who may also change what is append-only."""
+        return self.raw("SET session_replication_role = replica", *statements)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def store(request, tmp_path):
     """A place for a ledger in each kind of database."""
-    return request.param(tmp_path)
+    if request.param == "sqlite":
+        return SqliteStore(tmp_path)
+    return PostgresStore(request.getfixturevalue("postgres"), tmp_path)
 
 
 @pytest.fixture

@@ -1,0 +1,267 @@
+"""A ledger in a PostgreSQL database: several machines share it, each with the key in a file of its own.
+
+The tables and what is done with them are those of the SQLite file. One writer at a time: a write locks the row of the
+head before it looks. A commit is on the server's disk when it returns; where the connection is lost before that is
+known, nothing is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dpsql.errors import LedgerBroken, MissingExtra
+from dpsql.ledger import keyfile
+from dpsql.ledger.anchor import DEFAULT, anchors_folder
+from dpsql.ledger.book import closed
+from dpsql.ledger.clock import utc_seconds
+from dpsql.ledger.encoding import unreadable
+from dpsql.ledger.schema import SCHEMA, tables
+from dpsql.ledger.sql_page import Database, Row, SqlPage
+from dpsql.ledger.stored import StoredLedger, read_about, require_key, write_first_entry
+from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
+from dpsql.require import require_count
+
+if TYPE_CHECKING:
+    import psycopg
+
+_CREATING: Final = 0x64707371
+"""The advisory lock under which tables are made."""
+_LONGEST_WAIT_MS: Final = 3_600_000
+_AT_ONCE: Final = 256
+
+_TRIGGERS: Final = ("entries_are_not_changed", "entries_are_numbered", "entries_are_not_emptied")
+_TABLES: Final = (
+    *tables(whole="BIGINT", binary="BYTEA"),
+    """
+    CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'entries are append-only'; END $$
+    """,
+    """
+    CREATE FUNCTION refuse_gap() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN
+        IF NEW.number <> (SELECT COALESCE(MAX(number), 0) + 1 FROM entries) THEN
+            RAISE EXCEPTION 'entries are append-only';
+        END IF;
+        RETURN NEW;
+    END $$
+    """,
+    """
+    CREATE TRIGGER entries_are_not_changed BEFORE UPDATE OR DELETE ON entries
+    FOR EACH ROW EXECUTE FUNCTION refuse_change()
+    """,
+    """
+    CREATE TRIGGER entries_are_numbered BEFORE INSERT ON entries
+    FOR EACH ROW EXECUTE FUNCTION refuse_gap()
+    """,
+    """
+    CREATE TRIGGER entries_are_not_emptied BEFORE TRUNCATE ON entries
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
+    """,
+)
+_ENDINGS: Final = {
+    "55P03": ("the ledger is in use for too long", "try again; look for a process that does not end"),
+    "53100": ("the disk of the ledger is full", "make room, then ask again"),
+    "25006": ("the ledger cannot be written: this server only reads", "connect to the server that is written"),
+    "42501": ("the ledger cannot be written", "give the role of the connection the right to read and write its tables"),
+}
+_LOST: Final = ("the database of the ledger cannot be reached", "look at the server and the network, then ask again")
+_DAMAGED: Final = ("22", "23", "42P", "427", "P0", "XX")
+"""Classes of failures that a whole ledger does not have: rows that do not fit, tables that are not there."""
+_OTHERWISE: Final = ("the ledger cannot be read or written", "look at the server; restore a backup that verifies")
+
+
+class PostgresDatabase:
+    """A connection as the page knows it."""
+
+    _names = count()
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, *values: object) -> None:
+        self._connection.execute(_written(sql), values)
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        return self._connection.execute(_written(sql), values).fetchall()
+
+    def stream(self, sql: str) -> Iterator[Row]:
+        name = f"dpsql_{next(self._names)}"  # it ends with its transaction
+        self.run(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}")
+        while part := self.rows(f"FETCH {_AT_ONCE} FROM {name}"):
+            yield from part
+
+
+@lru_cache(maxsize=256)
+def _written(sql: str) -> bytes:
+    """With the mark for a value that the driver knows."""
+    return sql.replace("?", "%s").encode()
+
+
+class PostgresLedger(StoredLedger):
+    """The ledger in the first schema of the search path at `url`, created where there is none.
+
+    `key` is the path of its key on this machine: created with the ledger, copied to other machines by hand. `wait_ms`,
+    `clock` and `anchors` are as in a SQLite file. Threads may share the object; a process made by fork opens its own.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | os.PathLike[str],
+        wait_ms: int = 30_000,
+        clock: Callable[[], int] = utc_seconds,
+        anchors: str | os.PathLike[str] | None = DEFAULT,
+    ) -> None:
+        require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
+        super().__init__(clock=clock, anchors=anchors_folder(anchors))
+        self._url = url
+        self._key_path = Path(key).absolute()
+        self._wait_ms = wait_ms
+        self._connection: psycopg.Connection[Row] | None = None
+        try:
+            self._connection = self._connected()
+            self._opened(*self._identified(self._connection))
+        except BaseException as error:
+            self.close()
+            told = self._told(error)
+            if told is None:
+                raise
+            raise told from None
+
+    def _connected(self) -> psycopg.Connection[Row]:
+        """A connection that loses nothing it has committed."""
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra(
+                "a ledger in PostgreSQL needs the driver psycopg",
+                why="it is imported only where such a ledger is opened",
+                fix='pip install "dpsql[postgres]"',
+            ) from None
+        connection: psycopg.Connection[Row] = psycopg.connect(self._url, autocommit=True)
+        try:
+            connection.execute("SET synchronous_commit = on")
+            connection.execute(f"SET lock_timeout = {self._wait_ms}".encode())
+            if connection.execute("SHOW fsync").fetchall() != [("on",)]:
+                raise Unusable(
+                    "the server of the ledger does not write to its disk what it has committed",
+                    why="a crash could lose what was spent",
+                    fix="set fsync = on in its configuration",
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _identified(self, connection: psycopg.Connection[Row]) -> tuple[str, bytes]:
+        """The id and the key."""
+        if _is_new(connection):
+            self._create(connection)
+        schema, ledger, check = read_about(PostgresDatabase(connection))
+        if schema != SCHEMA:  # no ledger in PostgreSQL was ever written in an older one
+            raise unreadable()
+        return ledger, require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
+
+    def _create(self, connection: psycopg.Connection[Row]) -> None:
+        connection.execute("BEGIN")
+        key: bytes | None = None
+        try:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+            if _is_new(connection):  # nobody else was faster
+                key = keyfile.create_key(self._key_path)
+                for statement in _TABLES:
+                    connection.execute(statement.encode())
+                write_first_entry(PostgresDatabase(connection), key=key, clock=self._clock)
+        except BaseException:
+            _roll_back(connection)
+            if key is not None:
+                self._key_path.unlink()
+            raise
+        _commit(connection)  # where it is not known whether this succeeded, the key is kept
+
+    def _check(self, page: SqlPage) -> None:
+        """Also that what keeps entries append-only is there and switched on. Its files are the server's matter."""
+        super()._check(page)
+        found = PostgresDatabase(self._open_connection()).rows(
+            "SELECT tgname FROM pg_trigger WHERE tgrelid = 'entries'::regclass AND NOT tgisinternal AND tgenabled = 'O'"
+        )
+        if {name for (name,) in found} != set(_TRIGGERS):
+            raise LedgerBroken(
+                "the ledger does not verify: what keeps its entries from being changed is gone",
+                why="nobody removes it who means well",
+                fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+            )
+
+    def _open_connection(self) -> psycopg.Connection[Row]:
+        if self._connection is None:
+            raise closed()
+        return self._connection
+
+    def _begin(self, *, write: bool) -> Database:
+        if self._open_connection().closed:  # lost by an earlier transaction
+            self._connection = self._connected()
+        connection = self._open_connection()
+        if write:
+            connection.execute("BEGIN")
+            connection.execute("SELECT one FROM head FOR UPDATE")
+        else:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return PostgresDatabase(connection)
+
+    def _commit(self) -> None:
+        _commit(self._open_connection())
+
+    def _roll_back(self) -> None:
+        if self._connection is not None:
+            _roll_back(self._connection)
+
+    def _told(self, error: BaseException) -> LedgerBroken | None:
+        """One constant text for each way a server can fail: its own words may hold values."""
+        if not _is_of_the_driver(error):
+            return None
+        code = getattr(error, "sqlstate", None)
+        if code is None:
+            return Unusable(_LOST[0], why=WHY_UNUSABLE, fix=_LOST[1])
+        what, fix = _ENDINGS.get(code, _OTHERWISE)
+        damaged = code not in _ENDINGS and code.startswith(_DAMAGED)
+        return (LedgerBroken if damaged else Unusable)(what, why=WHY_UNUSABLE, fix=fix)
+
+    def close(self) -> None:
+        if os.getpid() != self._process:
+            return  # the connection is the parent's
+        with self._lock:
+            self._is_open = False
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+
+def _is_of_the_driver(error: BaseException) -> bool:
+    """Whether the driver raised it; without importing the driver."""
+    return type(error).__module__.partition(".")[0] == "psycopg"
+
+
+def _is_new(connection: psycopg.Connection[Row]) -> bool:
+    """True where the schema holds no ledger, as the last commit left it."""
+    found = connection.execute(
+        "SELECT COUNT(*) FROM pg_class WHERE relname = 'about' AND relnamespace = current_schema()::regnamespace"
+    )
+    return found.fetchall() == [(0,)]
+
+
+def _commit(connection: psycopg.Connection[Row]) -> None:
+    if connection.execute("COMMIT").statusmessage != "COMMIT":  # a server rolls back what has failed, and says so here
+        raise Unusable(_OTHERWISE[0], why=WHY_UNUSABLE, fix=_OTHERWISE[1])
+
+
+def _roll_back(connection: psycopg.Connection[Row]) -> None:
+    if not connection.closed:
+        with suppress(Exception):  # a lost connection has rolled back by itself
+            connection.execute("ROLLBACK")

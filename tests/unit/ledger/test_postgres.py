@@ -1,0 +1,263 @@
+"""The ledger in PostgreSQL: its laws, restarts, races, and a server that goes away."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing, suppress
+from fractions import Fraction
+
+import psycopg
+import pytest
+
+from dpsql.errors import BadParameter, BudgetExhausted, LedgerBroken, MissingExtra
+from dpsql.ledger.postgres import PostgresLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once
+from dpsql.testing.ledger_kit import LedgerKit
+
+
+class TestPostgresLedger(LedgerKit):
+    threads = 8
+    charges_per_thread = 25
+
+    @pytest.fixture(autouse=True)
+    def server(self, postgres):
+        self.postgres = postgres
+
+    def make(self, tmp_path):
+        return PostgresLedger(self.postgres.room(), key=tmp_path / "ledger.key")
+
+
+@pytest.fixture
+def url(postgres):
+    return postgres.room()
+
+
+@pytest.fixture
+def key(tmp_path):
+    return tmp_path / "ledger.key"
+
+
+@pytest.fixture
+def begun(url, key):
+    with closing(PostgresLedger(url, key=key)) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger.grant("ana", epsilon=Fraction(1))
+        yield ledger
+
+
+def test_another_machine_continues_where_this_one_ended(begun, url, tmp_path):
+    key, anchors = tmp_path / "copied.key", tmp_path / "anchors of the other"
+    key.write_bytes((tmp_path / "ledger.key").read_bytes())
+    key.chmod(0o600)
+    receipt = begun.charge(asking())
+    with closing(PostgresLedger(url, key=key, anchors=anchors)) as other:
+        assert (other.id, other.account().spent.epsilon) == (begun.id, TENTH)
+        resumed = other.charge(asking())
+        assert (resumed.number, resumed.salt, resumed.paid) == (receipt.number, receipt.salt, False)
+        other.store(resumed, 0, TOLD)
+    assert begun.recall(asking().question)[0].steps == (TOLD,)
+    begun.verify()
+
+
+@pytest.mark.parametrize("damage", ["missing", "another", "readable by others"])
+def test_a_ledger_without_its_key_is_refused(begun, url, key, damage):
+    if damage == "missing":
+        key.unlink()
+    elif damage == "another":
+        key.write_bytes(bytes(32))
+    else:
+        key.chmod(0o644)
+    with pytest.raises(LedgerBroken, match="key"):
+        PostgresLedger(url, key=key)
+
+
+def test_a_key_without_its_ledger_opens_no_new_budget(begun, postgres, key):
+    with pytest.raises(LedgerBroken, match="there is a key and no ledger"):
+        PostgresLedger(postgres.room(), key=key)
+
+
+def test_threads_that_open_at_once_open_one_ledger(url, key):
+    ids = []
+
+    def open_and_close():
+        with closing(PostgresLedger(url, key=key)) as ledger:
+            ids.append(ledger.id)
+
+    at_once([open_and_close] * 8)
+    assert len(ids) == 8
+    assert len(set(ids)) == 1
+
+
+def test_a_failed_creation_leaves_neither_key_nor_tables(url, key, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("dpsql.ledger.postgres.write_first_entry", lambda *values, **named: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            PostgresLedger(url, key=key)
+    assert not key.exists()
+    PostgresLedger(url, key=key).close()
+
+
+def test_a_commit_is_on_disk_when_it_returns(begun):
+    settings = [begun._connection.execute(f"SHOW {name}").fetchall() for name in ("synchronous_commit", "fsync")]
+    assert settings == [[("on",)], [("on",)]]
+
+
+PROGRAM = """
+import sys
+from fractions import Fraction
+from dpsql.errors import BudgetExhausted
+from dpsql.ledger.postgres import PostgresLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import asking
+ledger = PostgresLedger(sys.argv[1], key=sys.argv[2])
+admitted = []
+for number in range(30):
+    try:
+        charge = asking(f"{sys.argv[3]} {number}", event=Pure(epsilon=Fraction(1, 60)))
+        admitted.append(ledger.charge(charge).number)
+    except BudgetExhausted:
+        pass
+print(*admitted)
+"""
+
+
+def test_three_processes_spend_exactly_to_the_limit(url, key):
+    """90 charges of 1/60 on a pure promise of 1: exactly 60 are admitted."""
+    with closing(PostgresLedger(url, key=key)) as ledger:
+        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.grant("ana", epsilon=Fraction(1))
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, url, key, str(number)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(3)
+        ]
+        told = [one.communicate() for one in running]
+        assert [error for _, error in told] == [""] * 3
+        numbers = [number for out, _ in told for number in out.split()]
+        assert len(numbers) == len(set(numbers)) == 60
+        assert ledger.account().spent.epsilon == 1
+        with pytest.raises(BudgetExhausted):
+            ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9))))
+        ledger.verify()
+
+
+def test_a_ledger_that_is_in_use_for_too_long_says_so(begun, url, key):
+    with closing(PostgresLedger(url, key=key, wait_ms=50)) as hasty, psycopg.connect(url) as other:
+        other.execute("SELECT * FROM head FOR UPDATE")
+        with pytest.raises(LedgerBroken, match="in use for too long"):
+            hasty.charge(asking())
+        assert hasty.account().spent.epsilon == 0  # reading does not wait
+        other.rollback()
+        assert hasty.charge(asking()).paid
+
+
+def end_connections(postgres, of):
+    with psycopg.connect(postgres.url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (of._connection.info.backend_pid,))
+
+
+def test_a_lost_connection_tells_nothing_and_the_next_call_connects_again(begun, postgres):
+    end_connections(postgres, begun)
+    with pytest.raises(LedgerBroken, match="cannot be") as caught:
+        begun.charge(asking())
+    assert caught.value.__suppress_context__
+    assert begun.charge(asking()).paid
+    begun.verify()
+
+
+def test_a_connection_lost_inside_a_transaction_keeps_nothing(begun, postgres):
+    def interrupted():
+        with begun.writing() as page:
+            page.append(asking())
+            end_connections(postgres, begun)
+
+    with pytest.raises(LedgerBroken):
+        interrupted()
+    assert begun.account().spent.epsilon == 0
+    assert begun.head().number == 3
+    begun.verify()
+
+
+def test_a_server_that_crashes_keeps_what_was_charged(postgres, begun):
+    receipt = begun.charge(asking())
+    begun.store(receipt, 0, FIRST)
+    postgres.stop(signal.SIGQUIT)
+    try:
+        with pytest.raises(LedgerBroken):
+            begun.charge(asking("another"))
+    finally:
+        postgres.start()
+    with suppress(LedgerBroken):  # the lost connection may be seen only now
+        begun.account()
+    assert begun.account().spent.epsilon == TENTH
+    assert begun.recall(asking().question)[0].steps == (FIRST,)
+    begun.verify()
+
+
+def test_a_server_that_does_not_write_to_its_disk_is_refused(url, key, monkeypatch):
+    connect = psycopg.connect
+
+    class Careless:
+        def __init__(self, *values, **named):
+            self._real = connect(*values, **named)
+
+        def execute(self, sql, *values):
+            return self._real.execute("SELECT 'off'" if sql == "SHOW fsync" else sql, *values)
+
+        def close(self):
+            self._real.close()
+
+    monkeypatch.setattr(psycopg, "connect", Careless)
+    with pytest.raises(LedgerBroken, match="does not write to its disk"):
+        PostgresLedger(url, key=key)
+    assert not key.exists()
+
+
+def test_switched_off_triggers_are_seen(begun, url, key):
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("ALTER TABLE entries DISABLE TRIGGER entries_are_not_changed")
+    with pytest.raises(LedgerBroken, match="keeps its entries from being changed"):
+        PostgresLedger(url, key=key)
+    with pytest.raises(LedgerBroken):
+        begun.account()  # the anchor tells
+
+
+def test_entries_cannot_be_emptied(begun, url):
+    with psycopg.connect(url) as other, pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+        other.execute("TRUNCATE entries CASCADE")
+
+
+@pytest.mark.parametrize("address", ["postgresql://nobody@/none?host=/nowhere", "not an address"])
+def test_a_server_that_is_not_there_says_so_without_the_address(key, address):
+    with pytest.raises(LedgerBroken) as caught:
+        PostgresLedger(address, key=key)
+    assert address not in str(caught.value)
+    assert not key.exists()
+
+
+def test_the_driver_is_asked_for_where_it_is_missing(monkeypatch, key):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtra, match="psycopg"):
+        PostgresLedger("postgresql://", key=key)
+
+
+def test_a_fork_does_not_share_the_connection(monkeypatch, begun):
+    process = os.getpid()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: process + 1)
+        with pytest.raises(LedgerBroken, match="another process"):
+            begun.charge(asking())
+        begun.close()
+    assert begun.charge(asking()).paid
+
+
+@pytest.mark.parametrize("wait", [-1, 0.5, True, 10**9])
+def test_a_wait_is_a_number_of_milliseconds(key, wait):
+    with pytest.raises(BadParameter):
+        PostgresLedger("postgresql://", key=key, wait_ms=wait)
