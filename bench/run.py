@@ -30,7 +30,7 @@ def main() -> int:
     )
     codes = [
         subprocess.run([sys.executable, BENCH / f"{name}.py"], check=False).returncode
-        for name in ("samplers", "smooth_median", "pipeline")
+        for name in ("samplers", "smooth_median", "pipeline", "ledger")
     ]
     return int(any(codes) or not lean)
 

@@ -62,6 +62,8 @@ class Anchor:
     def __init__(self, folder: Path, *, ledger: str, key: bytes) -> None:
         self._path = folder / ledger
         self._key = key
+        self._read: dict[bytes, tuple[int, Anchored]] = {}
+        """What the places say that were read or written last."""
 
     def read(self) -> Anchored | None:
         """What is known; None where this machine has not seen the ledger. LedgerBroken where the file is damaged."""
@@ -97,8 +99,9 @@ class Anchor:
         self._write(lambda known: None if known == to else to)
 
     def _write(self, change: Callable[[Anchored | None], Anchored | None]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        keyfile.create_private(self._path)
+        if not self._path.exists():
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            keyfile.create_private(self._path)
         with self._locked() as file:
             content = file.read(_BYTES)
             newest = self._newest(content)
@@ -127,7 +130,9 @@ class Anchor:
         return content + chain.anchored(self._key, content)
 
     def _newest(self, places: bytes) -> tuple[int, Anchored] | None:
-        found = [self._read_place(places[start : start + PLACE_BYTES]) for start in (0, PLACE_BYTES)]
+        both = [places[start : start + PLACE_BYTES] for start in (0, PLACE_BYTES)]
+        found = [self._read.get(place) or self._read_place(place) for place in both]
+        self._read = {place: each for place, each in zip(both, found, strict=True) if each is not None}
         return max((each for each in found if each is not None), key=lambda each: each[0], default=None)
 
     def _read_place(self, place: bytes) -> tuple[int, Anchored] | None:

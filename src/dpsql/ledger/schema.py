@@ -6,6 +6,7 @@ seals the sum of all rows that exist.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,33 +19,32 @@ class SideTable:
     """A table added up from the entries, every row covered."""
 
     name: str
-    keys: int
-    """How many of its columns, the first ones, tell its rows apart."""
-    columns: tuple[tuple[str, tuple[type, ...]], ...]
-    """Each with the types its values may have."""
+    types: tuple[tuple[type, ...], ...]
+    """Those the values of its columns may have, the proof included."""
+    listed: str
+    """Its columns."""
+    read: str
+    """Reads its rows, with their proofs."""
+    matched: str
+    """The condition that finds one row."""
+    kept: str
+    """Writes a row, in place of the one of the same keys."""
 
-    @property
-    def listed(self) -> str:
-        return ", ".join(name for name, _ in self.columns)
 
-    @property
-    def types(self) -> tuple[tuple[type, ...], ...]:
-        return tuple(types for _, types in self.columns)
-
-    @property
-    def matched(self) -> str:
-        """The condition that finds one row."""
-        return " AND ".join(f"{name} = ?" for name, _ in self.columns[: self.keys])
-
-    @property
-    def kept(self) -> str:
-        """Write a row, in place of the one of the same keys."""
-        names = [name for name, _ in self.columns]
-        new = ", ".join(f"{name} = excluded.{name}" for name in (*names[self.keys :], "mac"))
-        return (
-            f"INSERT INTO {self.name} ({self.listed}, mac) VALUES ({', '.join('?' * (len(names) + 1))})"
-            f" ON CONFLICT ({', '.join(names[: self.keys])}) DO UPDATE SET {new}"
-        )
+def _side_table(name: str, *, keys: int, columns: Mapping[str, tuple[type, ...]]) -> SideTable:
+    """`keys` of the columns, the first ones, tell the rows apart."""
+    names = list(columns)
+    listed = ", ".join(names)
+    new = ", ".join(f"{column} = excluded.{column}" for column in (*names[keys:], "mac"))
+    return SideTable(
+        name=name,
+        types=(*columns.values(), (bytes,)),
+        listed=listed,
+        read=f"SELECT {listed}, mac FROM {name}",
+        matched=" AND ".join(f"{column} = ?" for column in names[:keys]),
+        kept=f"INSERT INTO {name} ({listed}, mac) VALUES ({', '.join('?' * (len(names) + 1))})"
+        f" ON CONFLICT ({', '.join(names[:keys])}) DO UPDATE SET {new}",
+    )
 
 
 _TEXT: Final = (str,)
@@ -52,36 +52,36 @@ _MAYBE: Final = (str, type(None))
 _WHOLE: Final = (int,)
 _BYTES: Final = (bytes,)
 
-ACCOUNTS: Final = SideTable(
-    name="accounts",
+ACCOUNTS: Final = _side_table(
+    "accounts",
     keys=1,
-    columns=(
-        ("holder", _TEXT),
-        ("epsilon", _TEXT),
-        ("delta", _TEXT),
-        ("delta_prime", _TEXT),
-        ("rho", _TEXT),
-        ("granted_from", _MAYBE),
-        ("spent_epsilon", _MAYBE),
-        ("spent_delta", _TEXT),
-        ("spent_rho", _MAYBE),
-    ),
+    columns={
+        "holder": _TEXT,
+        "epsilon": _TEXT,
+        "delta": _TEXT,
+        "delta_prime": _TEXT,
+        "rho": _TEXT,
+        "granted_from": _MAYBE,
+        "spent_epsilon": _MAYBE,
+        "spent_delta": _TEXT,
+        "spent_rho": _MAYBE,
+    },
 )
-PAYMENTS: Final = SideTable(
-    name="payments",
+PAYMENTS: Final = _side_table(
+    "payments",
     keys=1,
-    columns=(
-        ("number", _WHOLE),
-        ("analyst", _TEXT),
-        ("same", _BYTES),
-        ("question", _BYTES),
-        ("steps", _WHOLE),
-        ("attempts", _WHOLE),
-        ("stored", _WHOLE),
-    ),
+    columns={
+        "number": _WHOLE,
+        "analyst": _TEXT,
+        "same": _BYTES,
+        "question": _BYTES,
+        "steps": _WHOLE,
+        "attempts": _WHOLE,
+        "stored": _WHOLE,
+    },
 )
-STEPS: Final = SideTable(name="steps", keys=2, columns=(("payment", _WHOLE), ("step", _WHOLE), ("entry", _WHOLE)))
-LATEST: Final = SideTable(name="latest", keys=1, columns=(("what", _TEXT), ("entry", _WHOLE)))
+STEPS: Final = _side_table("steps", keys=2, columns={"payment": _WHOLE, "step": _WHOLE, "entry": _WHOLE})
+LATEST: Final = _side_table("latest", keys=1, columns={"what": _TEXT, "entry": _WHOLE})
 SIDE_TABLES: Final = (ACCOUNTS, PAYMENTS, STEPS, LATEST)
 
 

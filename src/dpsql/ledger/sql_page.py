@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
@@ -21,8 +22,11 @@ _SPENT: Final = ("epsilon", "delta", "rho")
 _ENTRY: Final = "SELECT number, time, kind, payload, hash FROM entries"
 
 _ALL: Final = "1 = 1"
+_SMALL: Final = 4096
 
 Row = tuple[Any, ...]
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Database(Protocol):
@@ -46,17 +50,41 @@ def head_broken() -> LedgerBroken:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What rows and entries say that were read before. A row is still read and checked each time, then not decoded."""
+
+    accounts: dict[Row, Account] = field(default_factory=dict)
+    facts: dict[bytes, Fact] = field(default_factory=dict)
+    """By the hash of the entry."""
+
+
+_REMEMBERED: Final = 256
+
+
+def _remember(known: dict[K, V], key: K, value: V) -> V:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[key] = value
+    return value
+
+
 class SqlPage:
     """Every row is checked when it is read, and every change goes into the sum that the head seals."""
 
-    def __init__(self, database: Database, *, key: bytes, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, database: Database, *, key: bytes, clock: Callable[[], int], memory: Memory | None = None
+    ) -> None:
         self._database = database
+        self._memory = Memory() if memory is None else memory
         self._key = key
         self._clock = clock
         self._last = (0, chain.START)
         self._time = 0
         self._total = 0
         self._known: dict[str, tuple[Account, Row]] = {}
+        self._said: dict[str, int | None] = {}
+        self._read: dict[int, Fact] = {}
         self.appended = False
 
     def _rows(self, types: tuple[tuple[type, ...], ...], sql: str, *values: object) -> list[Row]:
@@ -118,7 +146,7 @@ class SqlPage:
             raise head_broken()
         total = 0
         for table in SIDE_TABLES:
-            for row in self._database.stream(f"SELECT {table.listed}, mac FROM {table.name}"):
+            for row in self._database.stream(table.read):
                 total += self._part(table, row)
         if (total - self._total) % 2**256:
             raise head_broken()
@@ -162,15 +190,22 @@ class SqlPage:
         return number
 
     def fact(self, number: int) -> Fact:
-        _, kind, payload = self._entry(number)
-        return fact_from_entry(kind, payload)
+        if number not in self._read:
+            _, kind, payload, link = self._entry(number)
+            known = self._memory.facts.get(link)
+            if known is None:
+                known = fact_from_entry(kind, payload)
+                if len(payload) <= _SMALL:
+                    _remember(self._memory.facts, link, known)
+            self._read[number] = known
+        return self._read[number]
 
-    def _entry(self, number: int) -> tuple[int | None, str, bytes]:
+    def _entry(self, number: int) -> tuple[int | None, str, bytes, bytes]:
         found = self._database.rows(f"{_ENTRY} WHERE number = ?", number)
         previous = chain.START if number == 1 else self.hash_of(number - 1)
         if not found or previous is None:
             raise broken_at(number)
-        return self._checked(found[0], number=number, previous=previous)[:3]
+        return self._checked(found[0], number=number, previous=previous)
 
     def facts(self) -> Iterator[Fact]:
         for _, kind, payload, _ in self._chained():
@@ -199,12 +234,15 @@ class SqlPage:
         return int(count)
 
     def latest(self, what: str) -> int | None:
-        found = self._found(LATEST, LATEST.matched, what)
-        return found[0][1] if found else None
+        if what not in self._said:
+            found = self._found(LATEST, LATEST.matched, what)
+            self._said[what] = found[0][1] if found else None
+        return self._said[what]
 
     def keep_latest(self, what: str, entry: int) -> None:
         before = self.latest(what)
         self._keep(LATEST, (what, entry), before=None if before is None else (what, before))
+        self._said[what] = entry
 
     def _checked(self, entry: Row, *, number: int, previous: bytes) -> tuple[int | None, str, bytes, bytes]:
         """An entry that stands where it was written, as it was written."""
@@ -223,8 +261,7 @@ class SqlPage:
     def _part(self, table: SideTable, row: Row) -> int:
         """The part of a row in the sum; LedgerBroken where nobody with the key wrote it."""
         *values, mac = row
-        types = (*table.types, (bytes,))
-        if any(type(value) not in kinds for value, kinds in zip(row, types, strict=True)):
+        if any(type(value) not in kinds for value, kinds in zip(row, table.types, strict=True)):
             raise unreadable()
         expected, part = chain.covered(self._key, table.name, values)
         if not chain.equal(mac, expected):
@@ -232,7 +269,7 @@ class SqlPage:
         return part
 
     def _found(self, table: SideTable, where: str, *values: object) -> list[Row]:
-        found = self._database.rows(f"SELECT {table.listed}, mac FROM {table.name} WHERE {where}", *values)
+        found = self._database.rows(f"{table.read} WHERE {where}", *values)
         for row in found:
             self._part(table, row)
         return [row[:-1] for row in found]
@@ -250,7 +287,10 @@ class SqlPage:
             found = self._found(ACCOUNTS, ACCOUNTS.matched, holder)
             if not found:
                 return None
-            self._known[holder] = account_of(found[0]), found[0]
+            known = self._memory.accounts.get(found[0])
+            if known is None:
+                known = _remember(self._memory.accounts, found[0], account_of(found[0]))
+            self._known[holder] = known, found[0]
         return self._known[holder][0]
 
     def keep_account(self, holder: str, account: Account) -> None:
@@ -259,7 +299,7 @@ class SqlPage:
         limits, spent = [value[name] for name in _LIMITS], [value["spent"][name] for name in _SPENT]
         row = (holder, *limits, *spent)
         self._keep(ACCOUNTS, row, before=before)
-        self._known[holder] = account, row
+        self._known[holder] = _remember(self._memory.accounts, row, account), row
 
     def accounts(self) -> dict[str, Account]:
         return {row[0]: account_of(row) for row in self._found(ACCOUNTS, _ALL)}

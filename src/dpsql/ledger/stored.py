@@ -25,7 +25,7 @@ from dpsql.ledger.facts import Closed, Opened, Renewed
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.schema import SCHEMA
-from dpsql.ledger.sql_page import Database, SqlPage
+from dpsql.ledger.sql_page import Database, Memory, SqlPage
 from dpsql.ledger.unusable import Unusable
 from dpsql.points import Point, reached
 
@@ -44,6 +44,7 @@ class StoredLedger(BookLedger):
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._broken: LedgerBroken | None = None
+        self._memory = Memory()
         self._is_open = False
 
     @abstractmethod
@@ -95,7 +96,7 @@ class StoredLedger(BookLedger):
                 raise LedgerBroken(self._broken.what, why=self._broken.why, fix=self._broken.fix)
             try:
                 known = self._known() if anchored else None  # before the look: an anchor never leads
-                page = SqlPage(self._begin(write=write), key=self._key, clock=self._clock)
+                page = SqlPage(self._begin(write=write), key=self._key, clock=self._clock, memory=self._memory)
                 page.open_head()
                 _require_none_missing(page, known)
                 yield page

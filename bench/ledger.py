@@ -1,0 +1,172 @@
+"""A charge beside a bare durable SQLite transaction of the same size, and beside itself in a long ledger.
+
+Usage: ledger.py [entries …]    (default 100 10000 1000000)
+
+Times are medians of alternating runs in one process, so that a busy disk disturbs all sides alike. Targets: a charge at
+most 3 × the bare transaction, 5 × with the anchor, and within 1.3 × of that from 10² to 10⁶ entries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from dpsql.accounting.triple import triple
+from dpsql.ledger import chain
+from dpsql.ledger.encoding import charge_digest, question_digest
+from dpsql.ledger.entries import fact_to_entry
+from dpsql.ledger.ledger import Charge, Ownership, Question
+from dpsql.ledger.page import SOURCE
+from dpsql.ledger.schema import PAYMENTS
+from dpsql.ledger.sql_page import SqlPage
+from dpsql.ledger.sqlite import SqliteDatabase, SqliteLedger
+from dpsql.privacy.events import Pure
+
+RUNS = 300
+COST = Fraction(1, 10**7)
+OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
+RECORD = '{"steps":[' + '"a plan of usual length",' * 20 + '""]}'
+
+
+def asking(name: str) -> Charge:
+    """A small question; another name is another one."""
+    return Charge(
+        analyst="ana",
+        question=Question(plan=hashlib.sha256(name.encode()).hexdigest(), policy="policy", data_version="1"),
+        event=Pure(epsilon=COST),
+        cost=COST,
+        steps=1,
+        sql=f"SELECT COUNT(*) FROM people WHERE town = '{name}'",
+        record=RECORD,
+    )
+
+
+def begun(path: Path) -> None:
+    """A ledger with a promise, owners and a grant."""
+    ledger = SqliteLedger(path, anchors=None)
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**6), delta_prime=Fraction(1, 2 * 10**6))
+    ledger.own(OWNED)
+    ledger.grant("ana", epsilon=Fraction(1))
+    ledger.close()
+
+
+class Loading(SqlPage):
+    """A page that many charges are written to at once, as the laws would have written them one by one."""
+
+    def load(self, database: sqlite3.Connection, charges: Sequence[Charge]) -> None:
+        entries, payments = [], []
+        number, link = self.head()
+        when = self.now()
+        for charge in charges:
+            kind, payload = fact_to_entry(charge)
+            number += 1
+            link = chain.linked(self._key, number=number, time=when, kind=kind, payload=payload, previous=link)
+            entries.append((number, kind, payload, link, when))
+            row = (number, charge.analyst, charge_digest(charge), question_digest(charge.question), 1, 1, 0)
+            mac, part = chain.covered(self._key, PAYMENTS.name, row)
+            self._total += part
+            payments.append((*row, mac))
+        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entries)
+        database.executemany(PAYMENTS.kept, payments)
+        self._last, self._time, self.appended = (number, link), when, True
+        price = triple(Pure(epsilon=COST))
+        for holder in (SOURCE, "ana"):
+            account = self.account(holder)
+            if account is not None:
+                spent = sum([price] * len(charges), account.spent)
+                self.keep_account(holder, replace(account, spent=spent))
+
+
+def loaded(path: Path, entries: int) -> None:
+    """Charges up to this number of entries, a hundred thousand in a transaction."""
+    begun(path)
+    ledger = SqliteLedger(path, anchors=None)
+    key = ledger._key
+    ledger.close()
+    database = sqlite3.connect(path, isolation_level=None)
+    done = 4
+    while done < entries:
+        now = min(100_000, entries - done)
+        database.execute("BEGIN IMMEDIATE")
+        page = Loading(SqliteDatabase(database), key=key, clock=lambda: int(time.time()))
+        page.open_head()
+        page.load(database, [asking(f"old {done + each}") for each in range(now)])
+        page.close_head()
+        database.execute("COMMIT")
+        done += now
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+
+
+def bare(path: Path) -> Callable[[str], None]:
+    """One row of as many bytes as a charge writes, durable when it returns."""
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("CREATE TABLE rows (number INTEGER PRIMARY KEY, bytes BLOB)")
+    size = len(fact_to_entry(asking("size"))[1]) + 700  # its hash, the payment, two accounts, the head
+
+    def write(name: str) -> None:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("INSERT INTO rows (bytes) VALUES (?)", (bytes(size),))
+        database.execute("COMMIT")
+
+    return write
+
+
+def timed(work: Callable[[str], object], name: str) -> float:
+    before = time.perf_counter_ns()
+    work(name)
+    return (time.perf_counter_ns() - before) / 1000
+
+
+def measured(folder: Path, entries: int) -> tuple[float, float, float]:
+    """Microseconds of a bare transaction, of a charge, and of a charge with its anchor."""
+    path = folder / f"{entries}.ledger"
+    loaded(path, entries)
+    begin = time.perf_counter()
+    ledger = SqliteLedger(path, anchors=None)
+    opened = time.perf_counter() - begin
+    if entries <= 1000:
+        ledger.verify()
+    anchored = SqliteLedger(path, anchors=folder / "anchors")
+    ways = {
+        "bare": bare(folder / f"{entries}.bare"),
+        "plain": lambda name: ledger.charge(asking(f"plain {name}"), under=OWNED),
+        "anchored": lambda name: anchored.charge(asking(f"anchored {name}"), under=OWNED),
+    }
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    for run in range(RUNS):
+        for way, work in ways.items():
+            found[way].append(timed(work, str(run)))
+    ledger.close()
+    anchored.close()
+    medians = [statistics.median(times) for times in found.values()]
+    print(f"{entries:>9,} entries   opened in {opened:6.2f} s   bare {medians[0]:7.0f} µs", end="")
+    print(f"   charge {medians[1] / medians[0]:4.2f} ×   with anchor {medians[2] / medians[0]:4.2f} ×")
+    return medians[0], medians[1], medians[2]
+
+
+def main() -> int:
+    sizes = [int(word) for word in sys.argv[1:]] or [100, 10_000, 1_000_000]
+    with tempfile.TemporaryDirectory(prefix="dpsql-bench-", dir=os.environ.get("DPSQL_BENCH")) as folder:
+        results = [measured(Path(folder), size) for size in sizes]
+    first, last = results[0], results[-1]
+    grown = (last[2] / last[0]) / (first[2] / first[0])
+    print(f"from {sizes[0]:,} to {sizes[-1]:,} entries: {grown:.2f} × as much against the bare transaction")
+    kept = all(plain / floor <= 3 and anchored / floor <= 5 for floor, plain, anchored in results) and grown <= 1.3
+    print(f"wanted: at most 3 ×, 5 × and 1.3 ×  {'ok' if kept else 'SHORT'}")
+    return int(not kept)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
