@@ -34,7 +34,9 @@ def test_a_copy_is_taken_while_the_ledger_is_open_and_holds_what_was_written(led
         opened.grant("bob", epsilon=Fraction(2))
         back_up(ledger, copy, with_key=True)
         opened.grant("eve", epsilon=Fraction(1))
-    with closing(SqliteLedger(copy)) as restored:
+    with closing(SqliteLedger(copy)) as older, pytest.raises(LedgerBroken, match="charges are missing"):
+        older.account()  # on this machine, which has seen more
+    with closing(SqliteLedger(copy, anchors=tmp_path / "another machine")) as restored:
         restored.verify()
         assert restored.account("bob").epsilon == 2
         with pytest.raises(NotPermitted):
@@ -105,8 +107,12 @@ def test_a_ledger_that_is_there_is_not_replaced_silently(ledger, tmp_path):
         restore(tmp_path / "copy.db", ledger, replace=False)
     assert ledger.read_bytes() == before
     kept = restore(tmp_path / "copy.db", ledger, replace=True)
-    with closing(SqliteLedger(ledger)) as opened, pytest.raises(NotPermitted):
-        opened.account("late")
+    with closing(SqliteLedger(ledger)) as opened:
+        with pytest.raises(LedgerBroken, match="charges are missing"):
+            opened.account("late")
+        opened.write_off()
+        with pytest.raises(NotPermitted):
+            opened.account("late")
     assert b"late" in kept.read_bytes()  # what was replaced can be looked at
 
 
