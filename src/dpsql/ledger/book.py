@@ -20,6 +20,7 @@ from dpsql.ledger.ledger import (
     Conditions,
     Head,
     Ownership,
+    Paid,
     PaidBatch,
     Question,
     Receipt,
@@ -213,6 +214,10 @@ class BookLedger(ABC):
     def recall(self, question: Question) -> tuple[Release, ...]:
         with self.reading() as page:
             return laws.recall(page, question)
+
+    def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
+        with self.reading() as page:
+            return laws.paid_by(page, analyst, last=last)
 
     def charges(self) -> tuple[tuple[int, Charge], ...]:
         with self.reading() as page:

@@ -14,7 +14,7 @@ from dpsql.errors import InternalError
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Retried, Stored
 from dpsql.ledger.grants import require_below_cap, require_may_pay
-from dpsql.ledger.ledger import Charge, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import Charge, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.ledger.promises import account
 from dpsql.ledger.words import require_name
@@ -133,6 +133,14 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
 def recall(page: Page, question: Question) -> tuple[Release, ...]:
     """Complete releases that answer the question, oldest first."""
     return tuple(_release(page, payment) for payment in page.payments_of(question_digest(question)) if payment.complete)
+
+
+def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
+    """What the analyst has paid for, oldest first."""
+    return tuple(
+        Paid(receipt=payment.number, charge=_paid(page, payment), complete=payment.complete)
+        for payment in page.payments_by(require_name(analyst), last=last)
+    )
 
 
 def _paid(page: Page, payment: Payment) -> Charge:

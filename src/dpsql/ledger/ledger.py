@@ -165,6 +165,16 @@ class PaidBatch:
     cost: Fraction
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid:
+    """A question that was paid for."""
+
+    receipt: int
+    charge: Charge
+    complete: bool
+    """Its answer is stored, and told again for nothing."""
+
+
 class Ledger(Protocol):
     """Append-only. Every method is one durable transaction."""
 
@@ -296,6 +306,11 @@ class Ledger(Protocol):
 
     def recall(self, question: Question) -> tuple[Release, ...]:
         """Complete releases that answer this question, oldest first."""
+        ...
+
+    def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
+        """What this analyst has paid for, oldest first; only the last ones where a number is given. In a ledger of any
+        length this reads no more than that."""
         ...
 
     def charges(self) -> tuple[tuple[int, Charge], ...]:

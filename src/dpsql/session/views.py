@@ -19,7 +19,7 @@ from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
 from dpsql.engines.engine import Rows
-from dpsql.ledger.ledger import Charge, Ledger
+from dpsql.ledger.ledger import Ledger
 from dpsql.session.digits import shown_amount
 from dpsql.sql.scope import unknown_name
 from dpsql.sql.syntax import Parsed, Select, TableName
@@ -42,14 +42,9 @@ class Standing:
     accounts: tuple[Account, ...]
     ledger: Ledger
 
-    @property
-    def charges(self) -> list[tuple[int, Charge]]:
-        """The analyst's own payments."""
-        return [(number, charge) for number, charge in self.ledger.charges() if charge.analyst == self.analyst]
-
 
 def _budget(standing: Standing) -> list[Cells]:
-    own, costs = standing.accounts[-1], [charge.cost for _, charge in standing.charges[-_LAST:]]
+    own, costs = standing.accounts[-1], _last_costs(standing)
     left = remaining(standing.accounts)
     usual = sum(costs, Fraction(0)) / len(costs) if costs else standing.catalog.policy.defaults.cost_per_query
     more = None if not usual else int(left / usual)
@@ -58,19 +53,19 @@ def _budget(standing: Standing) -> list[Cells]:
     return [(standing.analyst, own.epsilon, own.spent_epsilon, left, more, note)]
 
 
+def _last_costs(standing: Standing) -> list[Fraction]:
+    return [paid.charge.cost for paid in standing.ledger.paid_by(standing.analyst, last=_LAST)]
+
+
 def _ledger(standing: Standing) -> list[Cells]:
     return [
-        (number, charge.cost, _is_stored(standing.ledger, number, charge), charge.question.data_version, charge.sql)
-        for number, charge in standing.charges
+        (paid.receipt, paid.charge.cost, paid.complete, paid.charge.question.data_version, paid.charge.sql)
+        for paid in standing.ledger.paid_by(standing.analyst)
     ]
 
 
 def _releases(standing: Standing) -> list[Cells]:
     return [(number, cost, version, sql) for number, cost, stored, version, sql in _ledger(standing) if stored]
-
-
-def _is_stored(ledger: Ledger, number: int, charge: Charge) -> bool:
-    return any(release.receipt == number for release in ledger.recall(charge.question))
 
 
 def _policy(standing: Standing) -> list[Cells]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
-from dpsql.ledger.ledger import Charge, Conditions, Head, Ledger, Receipt, Role, User
+from dpsql.ledger.ledger import Charge, Conditions, Head, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, refused
 
@@ -284,3 +284,21 @@ class StandingLaws(LedgerCase):
         assert after.hash != before.hash
         assert ledger.head() == after
         assert str(after) == f"#{after.number}:{after.hash.hex()[:8]}"
+
+    def test_everybody_is_told_what_they_have_paid_for_themselves(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("bob", epsilon=_HALF)
+        first = ledger.charge(asking("a"))
+        ledger.charge(asking("b", analyst="bob"))
+        second = ledger.charge(asking("c", steps=2))
+        ledger.store(first, 0, FIRST)
+        ledger.store(second, 0, FIRST)
+        expected = (
+            Paid(receipt=first.number, charge=asking("a"), complete=True),
+            Paid(receipt=second.number, charge=asking("c", steps=2), complete=False),
+        )
+        assert ledger.paid_by("ana") == expected
+        assert ledger.paid_by("ana", last=5) == expected
+        assert ledger.paid_by("ana", last=1) == expected[1:]
+        assert [paid.charge.analyst for paid in ledger.paid_by("bob")] == ["bob"]
+        assert ledger.paid_by("eve") == ()

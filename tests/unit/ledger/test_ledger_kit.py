@@ -170,6 +170,20 @@ def new_salt_each_time(monkeypatch):
     monkeypatch.setattr(MemoryPage, "salt", lambda self, number: time.monotonic_ns())
 
 
+def payments_of_everybody(monkeypatch):
+    def everybody(self, analyst, *, last=None):
+        return tuple(self._payments.values())
+
+    monkeypatch.setattr(MemoryPage, "payments_by", everybody)
+
+
+def first_payments(monkeypatch):
+    found = MemoryPage.payments_by
+    monkeypatch.setattr(
+        MemoryPage, "payments_by", lambda self, analyst, *, last=None: found(self, analyst, last=None)[:last]
+    )
+
+
 def newest_first(monkeypatch):
     found = MemoryPage.payments_of
     monkeypatch.setattr(MemoryPage, "payments_of", lambda self, question: found(self, question)[::-1])
@@ -322,6 +336,8 @@ def upon_anything(monkeypatch):
         (one_salt, "receipts_are_told_apart"),
         (negative_salt, "receipts_are_told_apart"),
         (new_salt_each_time, "what_was_paid_may_be_run_three_times"),
+        (payments_of_everybody, "everybody_is_told_what_they_have_paid_for_themselves"),
+        (first_payments, "everybody_is_told_what_they_have_paid_for_themselves"),
         (newest_first, "releases_of_everybody_are_recalled_oldest_first"),
         (subclasses_priced_as_parents, "an_unknown_or_unpriced_event_is_refused"),
         (anybody, "an_analyst_without_a_grant_is_refused"),
