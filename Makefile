@@ -33,6 +33,8 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
 	DPSQL_CRASHES=$(CRASHES) DPSQL_RACERS=64 DPSQL_RACER_CHARGES=174 \
 	  $(BIN)/python -m pytest -n auto tests/system/test_crash.py tests/system/test_race.py
+	DPSQL_NUMBERS=100000 DPSQL_CHARGES=10000000 \
+	  $(BIN)/python -m pytest -n auto tests/system/test_numbers_that_enter.py tests/system/test_exact_sums.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

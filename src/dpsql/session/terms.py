@@ -8,6 +8,7 @@ An argument of a call stands beside the text: both may say the same, and never s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -58,6 +59,7 @@ class Session:
 
 
 UNSET: Final = Session()
+_LARGEST_EXPONENT: Final = 400
 
 
 def settled(options: Options, call: Ask, session: Session) -> Ask:
@@ -122,6 +124,12 @@ def _disagreement(name: str, what: str, at: At) -> BadParameter:
 
 def stated(value: Number) -> Fraction:
     """A number as a person wrote it: 0.1 is a tenth, not the float beside it."""
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+        raise BadParameter(
+            f"{value} is of no sensible size",
+            why="no double holds it, and exact arithmetic with it would not end",
+            fix="write a plain number, for example 0.05",
+        )
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 
