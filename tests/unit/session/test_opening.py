@@ -76,6 +76,7 @@ class TestOneLedger:
             "clinic.duckdb.ledger",
             "clinic.duckdb.ledger-id",
             "clinic.duckdb.ledger.key",
+            "clinic.duckdb.ledger.turns",
         ]
         assert asked(clinic).cost.epsilon == 0
 
