@@ -51,6 +51,8 @@ class Answer:
     confidence: Fraction
     notes: tuple[str, ...] = ()
     """What a reader should know about these numbers; the same whatever the data hold."""
+    head: str | None = None
+    """Where the ledger ended when this was told: the number of its last entry, and the beginning of its hash."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
 
@@ -122,6 +124,7 @@ class Answer:
 
     def _footer(self) -> list[str]:
         paid = [f"cost {self.cost}"] + ([] if self.release is None else [f"release #{self.release}"])
+        paid += [] if self.head is None else [f"ledger {self.head}"]
         remark = remarks(self.rows, percent=shown_percent(self.confidence))
         return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes)]
 

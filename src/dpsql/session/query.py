@@ -116,6 +116,8 @@ class Query:
             return self._noted(delivered(self.sealed, receipt, self.place))
 
     def _noted(self, told: Answer) -> Answer:
+        if not told.is_text:
+            told = replace(told, head=str(self.place.ledger.head()))
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 

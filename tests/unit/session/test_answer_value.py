@@ -22,7 +22,7 @@ ROWS = (
 )
 
 
-def answer(columns=("city", "day", "n", "age"), rows=ROWS, release=42, notes=(), cost=Fraction(1, 20)):
+def answer(columns=("city", "day", "n", "age"), rows=ROWS, release=42, notes=(), cost=Fraction(1, 20), head=None):
     return Answer(
         columns=columns,
         rows=rows,
@@ -30,6 +30,7 @@ def answer(columns=("city", "day", "n", "age"), rows=ROWS, release=42, notes=(),
         release=release,
         confidence=Fraction(19, 20),
         notes=notes,
+        head=head,
     )
 
 
@@ -129,6 +130,12 @@ def test_text():
         "note: values above 110 count as 110",
     ]
     assert repr(answer()) == str(answer())
+
+
+def test_text_with_the_head_of_the_ledger():
+    told = answer(head="#43:0123abcd")
+    assert str(told).splitlines()[-1] == "cost 0.05 · release #42 · ledger #43:0123abcd"
+    assert "ledger #43:0123abcd" in told._repr_html_()
 
 
 def test_text_without_a_release():

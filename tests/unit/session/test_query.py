@@ -108,3 +108,15 @@ def test_a_limit_is_quoted_as_it_was_written():
             analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000002)
         with pytest.raises(OverLimit, match=r"stopped by max_cost 1: it would cost 1\.0000001"):
             analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000001, max_cost=1)
+
+
+def test_an_answer_shows_where_the_ledger_ends(analyst):
+    """Whoever keeps the last one sees later whether the ledger still holds it."""
+    first = analyst.sql("SELECT COUNT(*) FROM people")
+    head = analyst.place.ledger.head()
+    assert head.number == first.release + 1  # the charge, then the answer
+    assert first.head == f"#{head.number}:{head.hash.hex()[:8]}"
+    assert analyst.sql("SELECT COUNT(*) FROM people").head == first.head
+    assert analyst.sql("SELECT COUNT(*) FROM days").head == first.head
+    assert analyst.sql("SELECT SUM(age) FROM people").head.startswith(f"#{head.number + 2}:")
+    assert analyst.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people").head is None
