@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -103,6 +104,27 @@ def test_an_open_session_answers_nothing_more(folder, name):
             lambda: analyst.budget,
             owner.audit,
         )
+
+
+def test_an_old_copy_of_the_ledger_is_not_opened(folder, tmp_path):
+    """All of its files are put back as they were, key included: only the anchor of this machine knows of more."""
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in folder.glob("people.duckdb.ledger*"):
+        shutil.copy2(file, copy)
+    with opened(folder) as owner:
+        owner.analyst("ana").sql(NEW)
+    for file in list(folder.glob("people.duckdb.ledger*")):
+        file.unlink()
+    for file in copy.iterdir():
+        shutil.copy2(file, folder)
+    require_refused(lambda: opened(folder), lambda: opened(folder))
+    with closing(SqliteLedger(folder / "people.duckdb.ledger")) as restored:
+        require_refused(restored.account)
+        restored.write_off()
+        assert restored.account().spent.epsilon == 3
+    with opened(folder) as owner:
+        assert owner.analyst("ana").sql(STORED).cost.epsilon == 0
 
 
 def test_one_flipped_byte_anywhere_in_the_file_tells_nothing_else(folder):
