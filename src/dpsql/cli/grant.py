@@ -13,14 +13,20 @@ def add_to(commands: Commands) -> None:
     """Both commands."""
     given = command(commands, "grant", "let an analyst spend at most so much of the promise")
     given.add_argument("name", metavar="NAME")
+    given.add_argument("--members", type=_names, metavar="A,B", help="NAME is a group; these share its budget")
     given.add_argument("--budget", required=True, type=_amount, metavar="EPSILON", help="in ε of the promise")
     given.add_argument("--max-per-query", type=_amount, metavar="EPSILON", help="what one answer may cost")
-    given.add_argument("--tables", type=lambda text: text.split(","), metavar="A,B", help="these tables only")
+    given.add_argument("--tables", type=_names, metavar="A,B", help="these tables only")
     given.add_argument("--expires", metavar="DATE", help="the first day (UTC) without the grant")
+    given.add_argument("--sees-releases", action="store_true", help="answers to others are told again, for nothing")
     given.set_defaults(run=_grant)
     taken = command(commands, "revoke", "take a grant back; what was spent stays spent")
     taken.add_argument("name", metavar="NAME")
     taken.set_defaults(run=_revoke)
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def _amount(text: str) -> Decimal:
@@ -35,10 +41,12 @@ def _grant(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.grant(
             chosen.name,
+            members=chosen.members,
             budget=chosen.budget,
             max_per_query=chosen.max_per_query,
             tables=chosen.tables,
             expires=chosen.expires,
+            sees_releases=chosen.sees_releases or None,
         )
     print(f"{chosen.name} may spend {chosen.budget} in all", file=sys.stderr)
     return 0

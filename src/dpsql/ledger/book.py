@@ -140,9 +140,9 @@ class BookLedger(ABC):
             promises.account(page, holder)
             return grants.conditions_for(page, analyst, holder=holder)
 
-    def granted(self, analyst: str) -> Granted | Revoked | None:
+    def grants(self) -> dict[str, Granted | Revoked]:
         with self.reading() as page:
-            return grants.granted(page, analyst)
+            return grants.said(page)
 
     def frozen(self) -> str | None:
         with self.reading() as page:

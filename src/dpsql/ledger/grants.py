@@ -63,11 +63,11 @@ def revoke(page: Page, holder: str) -> None:
         page.keep_latest(_about(holder), page.append(Revoked(analyst=holder)))
 
 
-def granted(page: Page, holder: str) -> Granted | Revoked | None:
-    """What was said last about a grant of this promise; None: nothing was."""
-    if page.account(holder) is None:
-        return None
-    return latest_fact(page, _about(holder), Granted) or latest_fact(page, _about(holder), Revoked)
+def said(page: Page) -> dict[str, Granted | Revoked]:
+    """What was said last about each grant under this promise."""
+    words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
+    latest = {fact.analyst: fact for number, fact in words if page.latest(_about(fact.analyst)) == number}
+    return {holder: fact for holder, fact in latest.items() if page.account(holder) is not None}
 
 
 def require_may_pay(page: Page, asked: Charge | Batched) -> None:
@@ -141,13 +141,8 @@ def require_not_frozen(page: Page) -> None:
     """Questions are answered now."""
     reason = frozen(page)
     if reason is not None:
-        raise frozen_now(reason)
-
-
-def frozen_now(reason: str) -> FrozenLedger:
-    """What is raised while nothing is told."""
-    return FrozenLedger(
-        f"the owner has frozen this source: {reason}",
-        why="while something is being looked into, nothing more is told about anybody",
-        fix=f"{_ASK}; nothing was spent",
-    )
+        raise FrozenLedger(
+            f"the owner has frozen this source: {reason}",
+            why="while something is being looked into, nothing more is told about anybody",
+            fix=f"{_ASK}; nothing was spent",
+        )

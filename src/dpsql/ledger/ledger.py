@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -220,8 +220,8 @@ class Ledger(Protocol):
         """Nothing is paid from this grant any more. Its spending is remembered, should there be a new one."""
         ...
 
-    def granted(self, analyst: str) -> Granted | Revoked | None:
-        """The grant of an analyst or a group as it was said last, or that it was revoked; None: there is none."""
+    def grants(self) -> Mapping[str, Granted | Revoked]:
+        """What was said last about each grant under the promise, by its analyst or group."""
         ...
 
     def freeze(self, reason: str) -> None:

@@ -79,7 +79,7 @@ class Batch:
         if kind is not None:
             return
         whole = ";\n".join(question.sql for question in self.questions if isinstance(question.sql, str))
-        with refusals_written(self.place.ledger, analyst=self.place.grant.to, sql=whole):
+        with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=whole):
             self._run()
 
     def _run(self) -> None:

@@ -23,16 +23,16 @@ def keep_grant(ledger: Ledger, grant: Grant) -> None:
 
 
 def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
-    """The grant of an analyst: as the policy says, else as the ledger does. What was revoked there stays revoked, also
-    where the policy still names it."""
-    for grant in written:
+    """The grant of an analyst, alone or of a group: as the policy says, else as the ledger does. What was revoked there
+    stays revoked, also where the policy still names it."""
+    said = ledger.grants()
+    for grant in (*written, *(_as_granted(fact) for fact in said.values() if isinstance(fact, Granted))):
         if name in grant.analysts:
-            require_not_revoked(ledger, grant.to)
+            if isinstance(said.get(grant.to), Revoked):
+                raise _revoked(grant.to)
             return grant
-    require_not_revoked(ledger, name)
-    said = ledger.granted(name)
-    if isinstance(said, Granted):
-        return _as_granted(said)
+    if isinstance(said.get(name), Revoked):
+        raise _revoked(name)
     raise NotPermitted(
         f"{name} has no grant",
         why="every spending has a limit the owner has set",
@@ -53,11 +53,9 @@ def _as_granted(said: Granted) -> Grant:
     )
 
 
-def require_not_revoked(ledger: Ledger, name: str) -> None:
-    """The owner has not taken the grant back."""
-    if isinstance(ledger.granted(name), Revoked):
-        raise NotPermitted(
-            f"the grant of {name} was revoked",
-            why="the owner decides who may ask",
-            fix="ask the owner of the data for a new one",
-        )
+def _revoked(holder: str) -> NotPermitted:
+    return NotPermitted(
+        f"the grant of {holder} was revoked",
+        why="the owner decides who may ask",
+        fix="ask the owner of the data for a new one",
+    )

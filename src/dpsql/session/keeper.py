@@ -17,6 +17,7 @@ from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
 from dpsql.ledger.facts import Entry, Granted, Revoked
 from dpsql.ledger.ledger import Ledger, Role, User
+from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
 from dpsql.session.auditing import Audit, audit
 from dpsql.session.digits import shown_amount
@@ -104,16 +105,26 @@ class Keeper:
         self,
         to: str,
         *,
+        members: Iterable[str] | None = None,
         budget: Number,
         max_per_query: Number | None = None,
         tables: str | Iterable[str] | None = None,
         expires: date | str | None = None,
+        sees_releases: bool | None = None,
     ) -> None:
-        """A spending limit under the promise, of somebody whom the policy file does not name. Tables are those of the
-        policy. After `revoke`, it lets them ask again."""
+        """A spending limit under the promise, of somebody whom the policy file does not name; with `members`, of a
+        group. Tables are those of the policy. After `revoke`, it lets them ask again."""
         account = self._ledger.account()
         promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
-        words = {"to": to, "budget": budget, "max_per_query": max_per_query, "tables": tables, "expires": expires}
+        words = {
+            "to" if members is None else "group": to,
+            "members": members,
+            "budget": budget,
+            "max_per_query": max_per_query,
+            "tables": tables,
+            "expires": expires,
+            "sees_releases": sees_releases,
+        }
         grant = granted(words, replace(self._under_a_policy(), promise=promise))
         if any(each.to == grant.to for each in self._under_a_policy().grants) and not self._is_revoked(grant.to):
             raise NotPermitted(
@@ -124,7 +135,7 @@ class Keeper:
         keep_grant(self._ledger, grant)
 
     def _is_revoked(self, name: str) -> bool:
-        return isinstance(self._ledger.granted(name), Revoked)
+        return isinstance(self._ledger.grants().get(name), Revoked)
 
     def _under_a_policy(self) -> Policy:
         if self._policy is None:
@@ -180,6 +191,19 @@ class Keeper:
         return self._ledger.holder_of(token_digest(token))
 
     # Files
+
+    def write_off(self) -> int:
+        """Count as spent what this machine has seen charged and the ledger has lost, after a backup was restored;
+        questions are answered again afterwards. Returns the number of entries there are now."""
+        ledger = self._ledger
+        if not isinstance(ledger, StoredLedger):
+            raise NotPermitted(
+                "nothing is lost from a ledger in memory",
+                why="it has no backups, and no anchor knows it",
+                fix="write off what a stored ledger has lost",
+            )
+        ledger.write_off()
+        return ledger.head().number
 
     def backup(self, copy: Path, *, with_key: bool) -> None:
         """A copy of the ledger as it is now; the key only where it is asked for."""

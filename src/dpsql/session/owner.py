@@ -247,7 +247,7 @@ class Owner:
         self._ledger.revoke(name)
 
     def analyst(self, name: str) -> Analyst:
-        """The analyst of a grant in the policy file, alone or of a group, or of one the ledger keeps."""
+        """The analyst of a grant in the policy file, or of one that only the ledger keeps; alone or of a group."""
         return self.admit(grant_of(name, written=self._declared.policy.grants, ledger=self._ledger), name)
 
     def admit(self, grant: Grant, name: str | None = None) -> Analyst:

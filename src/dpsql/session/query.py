@@ -22,11 +22,10 @@ from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.clock import today
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
-from dpsql.session.granting import require_not_revoked
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
-from dpsql.session.refusing import refusals_written, require_not_frozen
+from dpsql.session.refusing import refusals_written
 from dpsql.session.shortfall import said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 
@@ -71,7 +70,7 @@ class Query:
 
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""
-        with refusals_written(self.place.ledger, analyst=self.place.grant.to, sql=self.sql):
+        with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=self.sql):
             ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
             return self.anew(ask).answered(max_cost=max_cost)
 
@@ -143,8 +142,6 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
             fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
         )
     with speaking_of(sql):
-        require_not_frozen(place.ledger)
-        require_not_revoked(place.ledger, place.grant.to)
         try:
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:

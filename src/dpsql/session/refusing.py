@@ -1,5 +1,4 @@
-"""What was refused is written down: every question that wanted an answer and did not get one. A frozen source refuses
-all of them.
+"""What was refused is written down: every question that wanted an answer and did not get one.
 
 Whether a question is refused, and by which code, depends on its text, the policy and the ledger. A failure of the
 engine is no refusal: it may depend on rows, and nobody writes those down.
@@ -22,19 +21,11 @@ from dpsql.errors import (
     NotUnderstood,
     TestsOnly,
 )
-from dpsql.ledger.grants import frozen_now
 from dpsql.ledger.ledger import Ledger
 from dpsql.sql.parsing.text import prepared
 from dpsql.sql.syntax import Purpose
 
 _NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, TestsOnly)
-
-
-def require_not_frozen(ledger: Ledger) -> None:
-    """Questions are answered now; asked before anything is planned."""
-    reason = ledger.frozen()
-    if reason is not None:
-        raise frozen_now(reason)
 
 
 @contextmanager

@@ -14,6 +14,11 @@ def test_a_grant_is_given_and_taken(run):
     assert run("revoke", "nobody")[0] == 6
 
 
+def test_a_group_shares_a_budget(run):
+    assert run("grant", "lab", "--members", "eve,mia", "--budget", "1", "--sees-releases")[0] == 0
+    assert "members=eve,mia sees_releases=True" in run("ledger", "show")[1]
+
+
 @pytest.mark.parametrize("words", [["--budget", "99"], ["--budget", "1", "--tables", "none"], ["--budget", "0"]])
 def test_a_grant_that_the_policy_forbids_is_code_8(run, words):
     code, _, err = run("grant", "bob", *words)

@@ -138,7 +138,7 @@ def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
         assert (bob.budget.total, bob.place.grant.max_per_query) == (2, Fraction(1, 2))
         assert bob.sql(COUNT, epsilon=0.5).cost.epsilon in (0, Fraction(1, 2))
         owner.analyst("bob")  # nothing that was granted is lost by asking for it
-        assert owner._ledger.granted("bob").conditions.max_per_query == Fraction(1, 2)
+        assert owner._ledger.grants()["bob"].conditions.max_per_query == Fraction(1, 2)
         for name in ("bob", "ana"):
             owner.keeper.revoke(name)
         for asking in (bob, ana):
@@ -152,6 +152,24 @@ def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
         assert owner.analyst("ana").budget.total == 3
         with pytest.raises(NotPermitted, match="no grant"):
             owner.analyst("eve")
+
+
+def test_a_group_that_only_the_ledger_has_is_asked_under(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.grant("lab", members=["eve", "mia"], budget=1, sees_releases=True)
+    back(policy)
+    with dpsql.open(policy) as owner:
+        eve = owner.analyst("eve")
+        assert (eve.name, eve.place.payer, eve.budget.total) == ("eve", "lab", 1)
+        with pytest.raises(NotPermitted):
+            owner.analyst("lab")
+        with pytest.raises(dpsql.DpsqlError):
+            eve.sql("SELECT id FROM people")
+        refused = [row.who for row in owner.keeper.rows() if row.kind == "refuse"]
+        assert refused == ["eve"]  # and not the group
+        owner.keeper.revoke("lab")
+        with pytest.raises(NotPermitted, match="revoked"):
+            eve.sql(COUNT)
 
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(policy):
