@@ -1,4 +1,4 @@
-"""`dpsql ledger verify|show|export|backup|restore`: the ledger itself, without the data it is about."""
+"""`dpsql ledger verify|show|export|backup|restore|write-off`: the ledger itself, without the data it is about."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def add_to(commands: Commands) -> None:
         listed.set_defaults(run=run)
         if name == "export":
             listed.add_argument("--format", default="jsonl", choices=["jsonl", "csv"])
+    lost = command(parts, "write-off", "count as spent what a restored ledger has lost, and answer questions again")
+    lost.set_defaults(run=_write_off)
     saved = command(parts, "backup", "copy the ledger to a file, also while it is in use")
     saved.add_argument("file", type=Path, metavar="FILE")
     saved.add_argument("--with-key", action="store_true", help="copy the key too, to FILE.key; keep it elsewhere")
@@ -33,6 +35,13 @@ def add_to(commands: Commands) -> None:
     back.add_argument("file", type=Path, metavar="FILE")
     back.add_argument("--replace", action="store_true", help="although there is one; it is kept under another name")
     back.set_defaults(run=_restore)
+
+
+def _write_off(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        number = keeper.write_off()
+    print(f"what was lost counts as spent; {number} entries", file=sys.stderr)
+    return 0
 
 
 def _verify(chosen: argparse.Namespace) -> int:
@@ -64,7 +73,9 @@ def _backup(chosen: argparse.Namespace) -> int:
 
 def _restore(chosen: argparse.Namespace) -> int:
     kept = restore_ledger(chosen.file, policy_of(chosen), ledger=chosen.ledger, replace=chosen.replace)
-    print("restored; run `dpsql ledger verify`", file=sys.stderr)
+    print(
+        "restored; run `dpsql ledger verify`, and where charges are missing `dpsql ledger write-off`", file=sys.stderr
+    )
     if kept is not None:
         print(f"what it replaced is kept in {kept}", file=sys.stderr)
     return 0

@@ -59,6 +59,19 @@ def test_backup_and_restore(run, clinic, tmp_path):
     assert run("ledger", "verify")[0] == 0
 
 
+def test_charges_that_a_restored_ledger_has_lost_are_written_off(run, clinic, tmp_path):
+    run("ledger", "backup", tmp_path / "copy.db")
+    run("freeze", "--reason", "a look")
+    run("ledger", "restore", tmp_path / "copy.db", "--replace")
+    code, _, err = run("ledger", "verify")
+    assert code == 9
+    assert "missing" in err
+    assert run("audit")[0] == 9
+    assert run("ledger", "write-off")[0] == 0
+    assert run("ledger", "verify")[0] == 0
+    assert "lost charges written off 1×" in run("audit")[1]
+
+
 def test_a_backup_has_the_key_only_where_it_is_asked_for(run, tmp_path):
     run("ledger", "backup", tmp_path / "a.db")
     run("ledger", "backup", tmp_path / "b.db", "--with-key")
