@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "session": BELOW_SESSION,
     "dbapi": {"session"},
     "cli": set(),
+    "serve": set(),
     "audit": BELOW_SESSION | {"local", "session"},
     "testing": BELOW_SESSION | {"local", "session", "audit"},
     "demo": {"privacy", "randomness", "sensitivity", "mechanisms"},
@@ -44,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "require": set(),
     "enclosure": set(),
     "points": set(),
-    "__init__": BELOW_SESSION | {"local", "session"},
+    "__init__": BELOW_SESSION | {"local", "session", "serve"},
 }
 
 NUMPY = {"randomness", "mechanisms", "sensitivity", "accounting", "local", "testing"}

@@ -16,6 +16,8 @@ from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
 
 if TYPE_CHECKING:
+    from dpsql.serve.client import Client, connect
+    from dpsql.serve.server import SocketServer
     from dpsql.session.analyst import Analyst, Budget
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.auditing import Audit, AuditedCharge
@@ -37,6 +39,7 @@ __all__ = [
     "BadParameter",
     "Budget",
     "BudgetExhausted",
+    "Client",
     "Cost",
     "DpSum",
     "DpsqlError",
@@ -48,8 +51,10 @@ __all__ = [
     "PrivacyParams",
     "Query",
     "Refused",
+    "SocketServer",
     "Verdict",
     "__version__",
+    "connect",
     "dp_sum",
     "open",
     "open_ledger",
@@ -62,13 +67,16 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Audit": "session.auditing",
     "AuditedCharge": "session.auditing",
     "Budget": "session.analyst",
+    "Client": "serve.client",
     "Cost": "session.answer_value",
     "Keeper": "session.keeper",
     "Noisy": "session.noisy",
     "Owner": "session.owner",
     "Planner": "session.planning",
     "Query": "session.query",
+    "SocketServer": "serve.server",
     "Verdict": "session.planning",
+    "connect": "serve.client",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",

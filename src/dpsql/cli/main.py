@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from dpsql import DpsqlError
-from dpsql.cli import audit, budget, freeze, grant, ledger, plan, user
+from dpsql.cli import audit, budget, freeze, grant, ledger, plan, serve, user
 from dpsql.cli.ending import exit_code
 
-_COMMANDS = (plan, audit, ledger, freeze, grant, user, budget)
+_COMMANDS = (plan, serve, audit, ledger, freeze, grant, user, budget)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,157 @@
+"""What may be asked over the socket, and by whom: a table of methods, words and roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dpsql import Analyst, Answer, Owner
+from dpsql.errors import NotPermitted
+from dpsql.serve.wire import Message, cell_to_wire, not_understood, number_from_wire
+
+OWNER: Final = "owner"
+ANALYST: Final = "analyst"
+AUDITOR: Final = "auditor"
+_NUMBERS: Final = ("epsilon", "confidence")
+_WORDS: Final = ("mode", "noise")
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """One connection of somebody whose token was recognised."""
+
+    owner: Owner
+    name: str
+    role: str
+    analyst: Analyst | None = None
+    """Made when it is first needed: what is SET holds to the end of the connection."""
+
+    def asking(self) -> Analyst:
+        if self.analyst is None:
+            self.analyst = self.owner.analyst(self.name)
+        return self.analyst
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One word of the protocol."""
+
+    roles: frozenset[str]
+    needs: tuple[str, ...] = ()
+    """Texts that must be there."""
+    takes: tuple[str, ...] = ()
+    """What may be there."""
+    answer: Callable[[Visit, Message], Message]
+
+
+def answered(visit: Visit, request: Message) -> Message:
+    """The answer to a request of this visitor. What is refused here depends on the request and the role alone."""
+    word = request.get("do")
+    method = METHODS.get(word) if isinstance(word, str) else None
+    if method is None:
+        raise not_understood()
+    if visit.role not in method.roles:
+        raise NotPermitted(
+            f"{word} is not for the role {visit.role}",
+            why="each role does its own part: analysts ask, auditors look, owners decide",
+            fix=f"ask somebody with the role {' or '.join(sorted(method.roles))}",
+        )
+    said = {name: value for name, value in request.items() if name != "do"}
+    if not set(method.needs) <= set(said) <= {*method.needs, *method.takes}:
+        raise not_understood()
+    if not all(isinstance(said[name], str) for name in method.needs):
+        raise not_understood()
+    return method.answer(visit, said)
+
+
+def _sql(visit: Visit, said: Message) -> Message:
+    options = _options(said) | {"max_cost": number_from_wire(said.get("max_cost"))}
+    return answer_to_wire(visit.asking().sql(said["sql"], **options))
+
+
+def _cost(visit: Visit, said: Message) -> Message:
+    query = visit.asking().query(said["sql"], **_options(said))
+    margins = {name: cell_to_wire(margin) for name, margin in query.margins.items()}
+    return {"epsilon": str(query.cost.epsilon), "delta": str(query.cost.delta), "margins": margins}
+
+
+def _explain(visit: Visit, said: Message) -> Message:
+    return {"text": visit.asking().query(said["sql"], **_options(said)).explain().text()}
+
+
+def _options(said: Message) -> dict[str, Any]:
+    return {name: number_from_wire(said.get(name)) for name in _NUMBERS} | {name: said.get(name) for name in _WORDS}
+
+
+def answer_to_wire(answer: Answer) -> Message:
+    """An answer as plain values, and as the text a terminal shows."""
+    return {
+        "columns": list(answer.columns),
+        "rows": [[cell_to_wire(cell) for cell in row] for row in answer.rows],
+        "cost": {"epsilon": str(answer.cost.epsilon), "delta": str(answer.cost.delta)},
+        "release": answer.release,
+        "confidence": str(answer.confidence),
+        "notes": list(answer.notes),
+        "text": str(answer),
+    }
+
+
+def _budget(visit: Visit, said: Message) -> Message:
+    budget = visit.asking().budget if visit.role == ANALYST else visit.owner.budget
+    return {"total": str(budget.total), "spent": str(budget.spent)}
+
+
+def _freeze(visit: Visit, said: Message) -> Message:
+    visit.owner.keeper.freeze(said["reason"])
+    return {}
+
+
+def _unfreeze(visit: Visit, said: Message) -> Message:
+    visit.owner.keeper.unfreeze(said["reason"])
+    return {}
+
+
+def _verify(visit: Visit, said: Message) -> Message:
+    return {"entries": visit.owner.keeper.verify()}
+
+
+def _audit(visit: Visit, said: Message) -> Message:
+    """Texts are for their authors and the owner."""
+    found = visit.owner.keeper.audit(since=_since(said), texts=visit.role == OWNER)
+    return {"holds": found.holds, "text": str(found), "markdown": found.markdown()}
+
+
+def _ledger(visit: Visit, said: Message) -> Message:
+    """Auditors see everything but texts; analysts see their own entries, with the texts they wrote."""
+    rows = visit.owner.keeper.rows(since=_since(said), texts=visit.role != AUDITOR)
+    shown = rows if visit.role != ANALYST else [row for row in rows if row.who == visit.name and row.kind in _OWN]
+    return {"entries": [row.as_json() for row in shown]}
+
+
+def _since(said: Message) -> datetime | None:
+    text = said.get("since")
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise not_understood() from None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+
+
+_OWN: Final = frozenset({"charge", "batch", "refuse", "grant", "revoke"})
+_ASKING: Final = (*_NUMBERS, *_WORDS)
+METHODS: Final[Mapping[str, Method]] = {
+    "sql": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=(*_ASKING, "max_cost"), answer=_sql),
+    "cost": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=_ASKING, answer=_cost),
+    "explain": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=_ASKING, answer=_explain),
+    "budget": Method(roles=frozenset({ANALYST, OWNER, AUDITOR}), answer=_budget),
+    "ledger": Method(roles=frozenset({ANALYST, OWNER, AUDITOR}), takes=("since",), answer=_ledger),
+    "audit": Method(roles=frozenset({OWNER, AUDITOR}), takes=("since",), answer=_audit),
+    "verify": Method(roles=frozenset({OWNER, AUDITOR}), answer=_verify),
+    "freeze": Method(roles=frozenset({OWNER, AUDITOR}), needs=("reason",), answer=_freeze),
+    "unfreeze": Method(roles=frozenset({OWNER}), needs=("reason",), answer=_unfreeze),
+}
+"""Every method there is. `hello` is not among them: it is what makes a visitor."""

@@ -1,0 +1,186 @@
+"""The server: one thread per connection, every wait bounded, and no request that ends it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from dpsql import Owner
+from dpsql.errors import DpsqlError, InternalError, NotPermitted
+from dpsql.require import require_count, require_positive
+from dpsql.serve.listening import listening
+from dpsql.serve.methods import Visit, answered
+from dpsql.serve.wire import (
+    LONGEST_REQUEST,
+    Gone,
+    Lines,
+    Message,
+    TooLong,
+    TooSlow,
+    decoded,
+    error_to_wire,
+    not_understood,
+)
+
+_TICK: Final = 0.2  # seconds: how often a listener looks whether it should stop
+_REFUSING: Final = 1.0  # seconds to tell somebody that there is no room
+_MOST_CONNECTIONS: Final = 1000
+
+
+class SocketServer:
+    """Answers clients on a UNIX socket for the owner of data and ledger.
+
+    mode         of the socket file: who may connect at all
+    connections  how many at once; one more is told to come again
+    patience     seconds in which a request must have come whole, a reply be taken, and a new client say hello
+    idle         seconds after which a silent connection is closed
+    """
+
+    def __init__(
+        self,
+        owner: Owner,
+        path: str | PathLike[str],
+        *,
+        mode: int = 0o600,
+        connections: int = 16,
+        patience: float = 10.0,
+        idle: float = 600.0,
+    ) -> None:
+        require_count(connections=connections, at_most=_MOST_CONNECTIONS)
+        require_positive(patience=patience, idle=idle)
+        self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
+        self._connections, self._patience, self._idle = connections, patience, idle
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._live: dict[socket.socket, threading.Thread] = {}
+
+    def serve(self, *, ready: Callable[[], object] | None = None) -> None:
+        """Answer until `stop`; then requests that are being answered are finished, and the socket file is removed.
+        `ready` is called once clients can connect."""
+        with listening(self._path, mode=self._mode) as listener:
+            listener.settimeout(_TICK)
+            if ready is not None:
+                ready()
+            while not self._stopping.is_set():
+                try:
+                    self._welcome(listener.accept()[0])
+                except TimeoutError:
+                    continue  # nobody came
+                except (OSError, RuntimeError):  # too many files or threads: some will end
+                    self._stopping.wait(_TICK)
+            self._dismiss()
+
+    def stop(self) -> None:
+        """Let `serve` end. May be called from a signal handler or another thread."""
+        self._stopping.set()
+
+    def _welcome(self, connection: socket.socket) -> None:
+        with self._lock:
+            full = len(self._live) >= self._connections
+            if not full:
+                thread = threading.Thread(target=self._attend, args=(connection,), daemon=True)
+                self._live[connection] = thread
+        if not full:
+            self._begin(thread, connection)
+            return
+        with connection, suppress(Gone, TooSlow):
+            Lines(connection, LONGEST_REQUEST).send(error_to_wire(_no_room()), within=_REFUSING)
+
+    def _begin(self, thread: threading.Thread, connection: socket.socket) -> None:
+        try:
+            thread.start()
+        except BaseException:
+            with self._lock:
+                del self._live[connection]
+            connection.close()
+            raise
+
+    def _dismiss(self) -> None:
+        """Nobody is heard any more; who was heard is answered."""
+        with self._lock:
+            live = dict(self._live)
+        for connection in live:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        for thread in live.values():
+            thread.join(self._patience)
+
+    def _attend(self, connection: socket.socket) -> None:
+        try:
+            with connection, suppress(Gone, TooSlow):
+                self._converse(Lines(connection, LONGEST_REQUEST))
+        finally:
+            with self._lock:
+                del self._live[connection]
+
+    def _converse(self, lines: Lines) -> None:
+        visit, token = None, ""
+        while not self._stopping.is_set():
+            try:
+                first = self._patience if visit is None else self._idle
+                request = decoded(lines.next(first_byte_within=first, rest_within=self._patience))
+                if visit is None:
+                    token = _token_of(request)
+                    visit = self._recognised(token)
+                    reply: Message = {"ok": {"name": visit.name, "role": visit.role}}
+                else:
+                    self._require_still(visit, token)
+                    reply = {"ok": answered(visit, request)}
+            except TooLong:
+                lines.send(error_to_wire(not_understood()), within=self._patience)
+                return  # where the next request begins is not known
+            except DpsqlError as error:
+                reply = error_to_wire(error)
+            except (Gone, TooSlow):
+                raise
+            except Exception:  # whatever it is: its words could tell about rows
+                reply = error_to_wire(_a_bug())
+            lines.send(reply, within=self._patience)
+            if visit is None:
+                return
+
+    def _recognised(self, token: str) -> Visit:
+        user = self._owner.keeper.user_of(token)
+        if user is None:
+            raise _unknown_token()
+        return Visit(owner=self._owner, name=user.name, role=user.role.value)
+
+    def _require_still(self, visit: Visit, token: str) -> None:
+        """A token that was withdrawn counts no longer, also on a connection that is open."""
+        user = self._owner.keeper.user_of(token)
+        if user is None or (user.name, user.role.value) != (visit.name, visit.role):
+            raise _unknown_token()
+
+
+def _token_of(request: Message) -> str:
+    token = request.get("token")
+    if set(request) != {"do", "token"} or request["do"] != "hello" or not isinstance(token, str):
+        raise _unknown_token()
+    return token
+
+
+def _unknown_token() -> NotPermitted:
+    return NotPermitted(
+        "nobody is known by this token",
+        why="who asks decides what may be asked, and whose budget pays",
+        fix='say {"do": "hello", "token": "…"} first; the owner makes a token with `dpsql user token NAME`',
+    )
+
+
+def _no_room() -> NotPermitted:
+    return NotPermitted(
+        "too many are connected", why="each of them takes memory and time of the others", fix="try again later"
+    )
+
+
+def _a_bug() -> InternalError:
+    return InternalError(
+        "the server could not answer",
+        why="details could tell about rows, so they are not told",
+        fix="report the request to the owner of the data; what was charged stays charged",
+    )

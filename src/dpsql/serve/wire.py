@@ -1,0 +1,213 @@
+"""What goes over the socket: one JSON object a line, each way. Nothing but text, numbers and released values."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, NoReturn
+
+from dpsql import errors
+from dpsql.errors import DpsqlError, InternalError, NotUnderstood
+
+LONGEST_REQUEST: Final = 1_100_000
+"""Bytes of one line to the server: a statement of a million letters fits."""
+LONGEST_REPLY: Final = 256_000_000
+"""Bytes of one line to a client."""
+_BLOCK: Final = 65_536
+_MOST_DIGITS: Final = 400
+_FRACTION: Final = re.compile(r"-?[0-9]{1,400}(/0{0,400}[1-9][0-9]{0,400}|\.[0-9]{1,400})?", re.ASCII)
+
+Message = dict[str, Any]
+
+
+class TooLong(Exception):
+    """A line has more bytes than are read."""
+
+
+class TooSlow(Exception):
+    """A line did not come, or was not taken, in time."""
+
+
+class Gone(Exception):
+    """The other side has closed the connection, or fallen silent in the middle of a line."""
+
+
+def not_understood() -> NotUnderstood:
+    """The one answer to everything that is no request: what it was is not repeated."""
+    return NotUnderstood(
+        "this is not a request",
+        why="a request is one line: a JSON object with `do` and the words of that method, and no others",
+        fix='send {"do": "sql", "sql": "SELECT …"}; docs/guide/serve.md has every method',
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Lines:
+    """The lines that come and go over one connection, each bounded in size and in time."""
+
+    connection: socket.socket
+    longest: int
+    _read: bytearray = field(default_factory=bytearray)
+
+    def next(self, *, first_byte_within: float | None, rest_within: float | None) -> bytes:
+        """The next line, without its end. None waits as long as it takes. A line that grows byte by byte is not waited
+        for longer than one that comes at once."""
+        until = None
+        searched = 0
+        while True:
+            end = self._read.find(b"\n", searched)
+            if end > self.longest or (end < 0 and len(self._read) > self.longest):
+                raise TooLong
+            if end >= 0:
+                line = bytes(self._read[:end])
+                del self._read[: end + 1]
+                return line
+            searched = len(self._read)
+            if self._read and until is None and rest_within is not None:
+                until = time.monotonic() + rest_within
+            self._read += self._received(first_byte_within if not self._read else _left(until))
+
+    def _received(self, seconds: float | None) -> bytes:
+        if seconds is not None and seconds <= 0:
+            raise TooSlow
+        try:
+            self.connection.settimeout(seconds)
+            found = self.connection.recv(_BLOCK)
+        except TimeoutError:
+            raise TooSlow from None
+        except OSError:
+            raise Gone from None
+        if not found:
+            raise Gone
+        return found
+
+    def send(self, message: Message, *, within: float | None) -> None:
+        """One message; Gone or TooSlow where it is not taken."""
+        try:
+            self.connection.settimeout(within)
+            self.connection.sendall(encoded(message))
+        except TimeoutError:
+            raise TooSlow from None
+        except OSError:
+            raise Gone from None
+
+
+def _left(until: float | None) -> float | None:
+    return None if until is None else until - time.monotonic()
+
+
+def encoded(message: Message) -> bytes:
+    """A message as a line. Line breaks inside texts are escaped by JSON."""
+    return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def decoded(line: bytes) -> Message:
+    """The object of a line; NotUnderstood for anything else, whatever is wrong with it."""
+    try:
+        found = json.loads(line.decode("utf-8"), parse_constant=_no_number, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise not_understood() from None
+    if not isinstance(found, dict):
+        raise not_understood()
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Message:
+    """Two readers could disagree about a word that is said twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def number_to_wire(value: object) -> object:
+    """A number as it was written; what is none is sent as text, and refused on the other side."""
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < _MOST_DIGITS:
+        return str(Fraction(value))
+    return str(value)
+
+
+def number_from_wire(value: object) -> object:
+    """A number, exactly as it was written: 0.1, "0.1" and "1/10" are a tenth. Anything else is for others to refuse."""
+    if isinstance(value, str) and _FRACTION.fullmatch(value) is not None:
+        return Fraction(value)
+    return value
+
+
+def cell_to_wire(cell: object) -> object:
+    """A cell of an answer: plain values as they are, dates and released numbers as objects."""
+    if isinstance(cell, datetime):
+        return {"timestamp": cell.isoformat()}
+    if isinstance(cell, date):
+        return {"date": cell.isoformat()}
+    if isinstance(cell, Fraction):
+        return {"fraction": f"{cell}"}
+    if cell is None or isinstance(cell, bool | int | float | str):
+        return cell
+    noisy: Any = cell
+    return {"noisy": [noisy.value, noisy.margin, noisy.low, noisy.high]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A released number: `value`, off by at most `margin` at the confidence of its answer. A plain value: to calculate
+    with margins, ask for the calculation in SQL."""
+
+    value: int | float
+    margin: int | float | None
+    low: int | float | None
+    high: int | float | None
+
+    def __str__(self) -> str:
+        return f"{self.value} ± {'?' if self.margin is None else self.margin}"
+
+
+_CELLS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "timestamp": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "fraction": Fraction,
+    "noisy": lambda parts: Estimate(value=parts[0], margin=parts[1], low=parts[2], high=parts[3]),
+}
+
+
+def cell_from_wire(cell: object) -> object:
+    """The cell of an answer on the client's side."""
+    if not isinstance(cell, dict):
+        return cell
+    ((kind, value),) = cell.items()
+    return _CELLS[kind](value)
+
+
+def error_to_wire(error: DpsqlError) -> Message:
+    """The one shape of an error outside Python."""
+    return {"error": error.as_json()}
+
+
+def error_from_wire(told: Message, *, sql: str | None) -> DpsqlError:
+    """The same error on the client's side, with its class, its words and its place in the text."""
+    kind = _KINDS.get(told["code"], InternalError)
+    at = told["where"]
+    error = kind(
+        told["title"], why=told["why"], fix=told["fix"], try_sql=told["try"], at=None if at is None else (at[0], at[1])
+    )
+    return error if sql is None else error.within(sql)
+
+
+_KINDS: Final[Mapping[str, type[DpsqlError]]] = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DpsqlError)
+}
+"""Every kind of error by its code."""

@@ -1,0 +1,118 @@
+"""Every wait is bounded, one connection cannot hurt another, and a server ends when it is told to."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import dpsql
+from dpsql.errors import BadParameter, InternalError, NoSource, NotPermitted
+from dpsql.serve import server as servers
+
+sys.path.insert(0, str(Path(__file__).parent))
+from conftest import raw, serving
+
+
+def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):
+    with serving(clinic, tmp_path / "door", connections=2):
+        held = [dpsql.connect(socket=tmp_path / "door", token=token) for _ in range(2)]
+        with pytest.raises((NotPermitted, NoSource)):
+            dpsql.connect(socket=tmp_path / "door", token=token)
+        assert held[0].verify() > 0
+        for client in held:
+            client.close()
+        found = None
+        while found is None:  # a closed connection is noticed by its own thread, in its own time
+            try:
+                with dpsql.connect(socket=tmp_path / "door", token=token) as client:
+                    found = client.verify()
+            except (NotPermitted, NoSource):
+                continue
+
+
+def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
+    monkeypatch.setattr(servers, "LONGEST_REQUEST", 1000)
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as other:
+        with raw(tmp_path / "door") as (_, lines, say):
+            assert "ok" in say({"do": "hello", "token": token})
+            assert say(b" " * 1001)["error"]["code"] == "DP100"
+            assert lines.readline() == b""
+        assert other.verify() > 0
+
+
+@pytest.mark.parametrize("begun", [b"", b'{"do": "hello",'])
+def test_who_does_not_speak_is_not_waited_for(clinic, token, tmp_path, begun):
+    with (
+        serving(clinic, tmp_path / "door", patience=0.2),
+        dpsql.connect(socket=tmp_path / "door", token=token) as other,
+        raw(tmp_path / "door") as (connection, lines, _),
+    ):
+        connection.sendall(begun)
+        assert lines.readline() == b""
+        assert other.verify() > 0  # who has said hello may be silent for longer
+
+
+def test_a_silent_connection_is_closed_after_a_while(clinic, token, tmp_path):
+    with serving(clinic, tmp_path / "door", idle=0.1), raw(tmp_path / "door") as (_, lines, say):
+        assert "ok" in say({"do": "hello", "token": token})
+        assert lines.readline() == b""
+
+
+def test_an_error_nobody_expected_tells_nothing_and_ends_nothing(clinic, token, tmp_path, monkeypatch):
+    def fail(visit, request):
+        raise ValueError("the secret of row 17")
+
+    with (
+        serving(clinic, tmp_path / "door"),
+        dpsql.connect(socket=tmp_path / "door", token=token) as client,
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(servers, "answered", fail)
+            with pytest.raises(InternalError) as failed:
+                client.verify()
+        assert "17" not in str(failed.value)
+        assert client.verify() > 0
+
+
+def test_a_request_that_is_being_answered_is_finished(clinic, token, tmp_path, monkeypatch):
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(visit, request):
+        inside.set()
+        go_on.wait()
+        return {"entries": 7}
+
+    monkeypatch.setattr(servers, "answered", slow)
+    told = []
+    with serving(clinic, tmp_path / "door") as server:
+        client = dpsql.connect(socket=tmp_path / "door", token=token)
+        asking = threading.Thread(target=lambda: told.append(client.verify()))
+        asking.start()
+        inside.wait()
+        server.stop()
+        go_on.set()
+        asking.join()
+    client.close()
+    assert told == [7]
+    assert not (tmp_path / "door").exists()
+
+
+def test_threads_that_cannot_be_started_end_nothing(clinic, token, tmp_path, monkeypatch):
+    with serving(clinic, tmp_path / "door"):
+        with monkeypatch.context() as patched:
+
+            def fail(self):
+                raise RuntimeError("can't start new thread")
+
+            patched.setattr(threading.Thread, "start", fail)
+            with pytest.raises(NoSource):
+                dpsql.connect(socket=tmp_path / "door", token=token)
+        with dpsql.connect(socket=tmp_path / "door", token=token) as client:
+            assert client.verify() > 0
+
+
+@pytest.mark.parametrize("options", [{"connections": 0}, {"connections": 1.5}, {"patience": 0}, {"idle": float("nan")}])
+def test_limits_are_limits(clinic, tmp_path, options):
+    with pytest.raises(BadParameter):
+        dpsql.SocketServer(clinic, tmp_path / "door", **options)

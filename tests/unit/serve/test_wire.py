@@ -1,0 +1,200 @@
+"""One JSON object a line: whatever else comes is refused by one constant sentence, and numbers stay what they were."""
+
+import json
+import socket
+import threading
+from contextlib import suppress
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpsql.errors
+from dpsql.errors import DpsqlError, NotUnderstood, RowLevel
+from dpsql.serve.wire import (
+    Gone,
+    Lines,
+    TooLong,
+    TooSlow,
+    cell_from_wire,
+    cell_to_wire,
+    decoded,
+    encoded,
+    error_from_wire,
+    error_to_wire,
+    not_understood,
+    number_from_wire,
+    number_to_wire,
+)
+
+
+def over_the_wire(value):
+    """What a value becomes on its way through JSON."""
+    return json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b'"hello"',
+        b"null",
+        b'{"do": "sql",}',
+        b"\xff\xfe",
+        b'{"do": NaN}',
+        b'{"do": Infinity}',
+        b'{"do": "sql", "do": "freeze"}',
+        b'{"a": {"b": 1, "b": 2}}',
+        b"[" * 200_000,
+        b'{"a":' * 100_000,
+        b'{"a": ' + b"9" * 10_000 + b"}",
+    ],
+    ids=lambda line: line[:20].decode("latin-1"),
+)
+def test_what_is_no_object_is_refused_in_the_same_words(line):
+    with pytest.raises(NotUnderstood) as refused:
+        decoded(line)
+    assert str(refused.value) == str(not_understood())
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_do_anything_else(line):
+    with suppress(NotUnderstood):
+        assert isinstance(decoded(line), dict)
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)))
+def test_a_message_is_one_line_and_comes_back(message):
+    line = encoded(message)
+    assert line.index(b"\n") == len(line) - 1
+    assert decoded(line[:-1]) == message
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (1, Fraction(1)),
+        (0.1, 0.1),  # read as it is written by the session
+        (Fraction(1, 3), Fraction(1, 3)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        (Decimal("1E+2"), Fraction(100)),
+        (Fraction(-1, 7), Fraction(-1, 7)),
+        (None, None),
+    ],
+)
+def test_numbers_are_exact_on_the_other_side(said, meant):
+    assert number_from_wire(over_the_wire(number_to_wire(said))) == meant
+
+
+@pytest.mark.parametrize("text", ["1/0", "1/00", "١", "1e9999999", "0x10", "nan", "inf", "1 ", "", "1_0", "9" * 500])
+def test_texts_that_are_no_numbers_stay_texts_for_others_to_refuse(text):
+    assert number_from_wire(text) == text
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), Decimal("NaN"), Decimal("1E+999999"), "0.1x", [1]])
+def test_what_is_no_number_does_not_become_one(value):
+    sent = over_the_wire(number_to_wire(value))
+    assert not isinstance(number_from_wire(sent), int | float | Fraction)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [None, True, 7, -(2**100), 1.5, "text\n", date(2026, 1, 31), datetime(2026, 1, 31, 12, 30, 1, 5), Fraction(2, 3)],
+)
+def test_cells_come_back_as_they_were(cell):
+    found = cell_from_wire(over_the_wire(cell_to_wire(cell)))
+    assert found == cell
+    assert type(found) is type(cell)
+
+
+def test_a_released_number_is_a_value_with_a_margin():
+    class Noisy:
+        value, margin, low, high = 100, 21, 79, 121
+
+    found = cell_from_wire(over_the_wire(cell_to_wire(Noisy())))
+    assert (found.value, found.margin, found.low, found.high) == (100, 21, 79, 121)
+    assert str(found) == "100 ± 21"
+
+
+def test_every_kind_of_error_comes_back_as_itself():
+    kinds = [kind for kind in vars(dpsql.errors).values() if isinstance(kind, type) and issubclass(kind, DpsqlError)]
+    assert len(kinds) > 20
+    for kind in kinds:
+        error = kind("what", why="why", fix="fix", try_sql="SELECT 1", at=(7, 8))
+        found = error_from_wire(over_the_wire(error_to_wire(error))["error"], sql=None)
+        assert (type(found), found.as_json()) == (kind, error.as_json())
+
+
+def test_an_error_knows_its_place_in_the_text():
+    error = RowLevel("rows", why="why", fix="fix", at=(7, 8))
+    found = error_from_wire(over_the_wire(error_to_wire(error))["error"], sql="SELECT * FROM t")
+    assert str(found) == str(error.within("SELECT * FROM t"))
+
+
+@pytest.fixture
+def ends():
+    here, there = socket.socketpair()
+    with here, there:
+        yield here, there
+
+
+def test_lines_come_one_by_one_however_they_are_cut(ends):
+    here, there = ends
+    lines = Lines(here, 100)
+    for part in (b"on", b"e\ntwo\nth", b"ree\n"):
+        there.sendall(part)
+    found = [lines.next(first_byte_within=5, rest_within=5) for _ in range(3)]
+    assert found == [b"one", b"two", b"three"]
+
+
+def test_a_line_that_is_too_long_is_not_read_to_its_end(ends):
+    here, there = ends
+    there.sendall(b"x" * 101)
+    with pytest.raises(TooLong):
+        Lines(here, 100).next(first_byte_within=5, rest_within=5)
+    here.sendall(b"y" * 100 + b"\n" + b"z" * 101 + b"\n")
+    lines = Lines(there, 100)
+    assert lines.next(first_byte_within=5, rest_within=5) == b"y" * 100
+    with pytest.raises(TooLong):
+        lines.next(first_byte_within=5, rest_within=5)
+
+
+def test_a_line_that_does_not_end_is_not_waited_for(ends):
+    here, there = ends
+    stop = threading.Event()
+
+    def drip():
+        while not stop.wait(0.01):
+            there.sendall(b"x")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    try:
+        with pytest.raises(TooSlow):
+            Lines(here, 10**9).next(first_byte_within=None, rest_within=0.2)
+    finally:
+        stop.set()
+        dripping.join()
+
+
+def test_silence_and_an_end_are_told_apart(ends):
+    here, there = ends
+    with pytest.raises(TooSlow):
+        Lines(here, 100).next(first_byte_within=0.01, rest_within=None)
+    there.sendall(b"half")
+    there.close()
+    with pytest.raises(Gone):
+        Lines(here, 100).next(first_byte_within=5, rest_within=5)
+    with pytest.raises(Gone):
+        Lines(here, 100).send({"x": "y" * 10**7}, within=5)
+
+
+def test_a_reply_nobody_takes_is_not_waited_for(ends):
+    with pytest.raises(TooSlow):
+        Lines(ends[0], 100).send({"x": "y" * 10**8}, within=0.1)
