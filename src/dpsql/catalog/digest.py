@@ -10,7 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, TablePolicy, Value
+from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, Policy, TablePolicy, Value
 from dpsql.errors import InternalError
 
 Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
@@ -27,8 +27,32 @@ def digest(catalog: Catalog, tables: Iterable[str], *, columns: Set[tuple[str, s
     In it: the tables and those their paths lead through, the relation, and the defaults that change plans. Not in it:
     grants, prices, confidence, words for people, sizes that only previews use. Numbers are compared by value.
     """
+    return text_digest(_text(_deciding(catalog, tables, columns)))
+
+
+def text_digest(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def declarations(policy: Policy) -> str:
+    """Everything declared that a question can meet, as one JSON text; grants and the promise have entries of their
+    own in a ledger."""
+    defaults, person = policy.defaults, policy.person
+    return _text(
+        _deciding(Catalog(policy=policy, schema={}), policy.tables, None)
+        | {
+            "cost_per_query": value_text(defaults.cost_per_query),
+            "confidence": value_text(defaults.confidence),
+            "person": {"name": person.name, "label": person.label, "group_size": person.group_size},
+        }
+    )
+
+
+def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, str]] | None) -> dict[str, Json]:
+    """What decides a plan over these tables."""
     defaults = catalog.policy.defaults
-    told: Json = {
+    return {
         "form": _FORM,
         "relation": catalog.policy.person.relation.value,
         "selection_share": value_text(defaults.selection_share),
@@ -38,8 +62,10 @@ def digest(catalog: Catalog, tables: Iterable[str], *, columns: Set[tuple[str, s
         "noise": _word(defaults.noise),
         "tables": {name: _table(catalog.policy.tables[name], columns) for name in sorted(_concerned(catalog, tables))},
     }
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _text(told: Json) -> str:
+    return json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def _concerned(catalog: Catalog, tables: Iterable[str]) -> set[str]:

@@ -37,6 +37,7 @@ from dpsql.plan.audit_upon import audited_upon
 from dpsql.privacy.events import Event
 from dpsql.session.audit_report import in_html, in_markdown, in_text
 from dpsql.session.entry_rows import moment_of
+from dpsql.session.policy_changes import changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +214,8 @@ class _Walk:
     batches: dict[int, list[Event]] = field(default_factory=dict)
     """Of each batch, the questions that were announced and did not come yet."""
     policies: list[Happening] = field(default_factory=list)
+    policy: str = ""
+    """The declarations that hold."""
     freezes: list[Happening] = field(default_factory=list)
     counted: Counter[type[Fact]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -267,8 +270,9 @@ class _Walk:
         self.refused[fact.analyst] += told
 
     def adopted(self, entry: Entry, fact: Adopted, told: bool) -> None:
-        if told:
-            self.policies.append(Happening(at=moment_of(entry), what=fact.digest))
+        before, self.policy = self.policy, fact.text
+        if told and before:
+            self.policies.append(Happening(at=moment_of(entry), what=changes(before, fact.text)))
 
     def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
         self.frozen = fact.reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpsql.catalog.check import checked
+from dpsql.catalog.digest import declarations, text_digest
 from dpsql.catalog.model import Catalog, Policy
 from dpsql.catalog.ownership import declared_ways
 from dpsql.engines.engine import Engine
@@ -25,13 +26,18 @@ class Declared:
         """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
         catalog = checked(policy, self._engine.schema())
         if self._promised:
-            self._ledger.own(ownership_of(catalog))
+            self._keep(catalog)
         self.policy, self.catalog = policy, catalog
 
     def under_promise(self) -> None:
-        """From here on the ledger keeps whom the promise is about: nothing can be asked before."""
-        self._ledger.own(ownership_of(self.catalog))
+        """From here on the ledger keeps what is declared and whom the promise is about: nothing can be asked before."""
+        self._keep(self.catalog)
         self._promised = True
+
+    def _keep(self, catalog: Catalog) -> None:
+        self._ledger.own(ownership_of(catalog))
+        text = declarations(catalog.policy)
+        self._ledger.adopt(text_digest(text), text)
 
     def without_promise(self) -> None:
         """The promise has ended: what is declared now binds nobody until there is another one."""
