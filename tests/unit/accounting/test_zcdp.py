@@ -32,6 +32,7 @@ from dpsql.privacy.events import (
     Composed,
     Event,
     PoissonSampled,
+    Refined,
 )
 from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
@@ -47,7 +48,7 @@ def mp(value: float | Fraction) -> mpmath.mpf:
 
 
 class TestZcdp(AccountantKit):
-    events = one_of_each(without={PoissonSampled})
+    events = one_of_each(without={PoissonSampled, Refined})
 
     def price(self, event: Event) -> float:
         return epsilon_of(event, delta=F(1, 1000))
