@@ -11,7 +11,7 @@ from fractions import Fraction
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import batches, grants, laws, owners, promises, sayings
+from dpsql.ledger import batches, grants, laws, levels, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
 from dpsql.ledger.facts import Batched, Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
@@ -203,10 +203,20 @@ class BookLedger(ABC):
         with self._turns.of(same), self.process_turn(same):
             yield
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+    def store(
+        self, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
+    ) -> ReleasedStep:
         with self.writing() as page:
             reached(Point.STORE_BEGUN)
-            kept = laws.store(page, receipt=receipt.number, step=step, released=released)
+            kept = levels.store_with(page, receipt=receipt.number, step=step, released=released, hidden=hidden)
+            reached(Point.STORE_WRITTEN)
+        reached(Point.STORED)
+        return kept
+
+    def reveal(self, receipt: Receipt, step: int, *, level: int) -> ReleasedStep:
+        with self.writing() as page:
+            reached(Point.STORE_BEGUN)
+            kept = levels.reveal(page, receipt=receipt.number, step=step, level=level)
             reached(Point.STORE_WRITTEN)
         reached(Point.STORED)
         return kept

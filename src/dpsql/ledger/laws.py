@@ -157,6 +157,7 @@ def _release(page: Page, payment: Payment) -> Release:
         analyst=paid.analyst,
         record=paid.record,
         steps=released_steps(page, payment),
+        hidden=page.is_hidden(payment.number, payment.steps - 1),
     )
 
 

@@ -153,6 +153,8 @@ class Release:
     analyst: str
     record: str
     steps: tuple[ReleasedStep, ...]
+    hidden: bool = False
+    """Finer levels of its last step are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,9 +301,17 @@ class Ledger(Protocol):
         answer. Without it every payment is right all the same, but twins use up each other's attempts."""
         ...
 
-    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+    def store(
+        self, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
+    ) -> ReleasedStep:
         """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
-        where another attempt was faster, that is what the other drew."""
+        where another attempt was faster, that is what the other drew. `hidden`: finer levels of the same numbers, which
+        are encrypted, stand in no entry, and are told when they are paid for."""
+        ...
+
+    def reveal(self, receipt: Receipt, step: int, *, level: int) -> ReleasedStep:
+        """Keep, as a step of this receipt, a hidden level of the release that it makes finer (`Charge.upon`), and tell
+        it. As with `store`, each once."""
         ...
 
     def recall(self, question: Question) -> tuple[Release, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dpsql.accounting.account import Account
+from dpsql.ledger import hiding
 from dpsql.ledger.chain import START, linked, salt_of
 from dpsql.ledger.entries import fact_to_entry
 from dpsql.ledger.facts import Fact
@@ -26,6 +27,7 @@ class MemoryPage:
         self._same: dict[bytes, list[int]] = {}
         self._questions: dict[bytes, list[int]] = {}
         self._analysts: dict[str, list[int]] = {}
+        self._hidden: dict[tuple[int, int], bytes] = {}
 
     def append(self, fact: Fact) -> int:
         kind, payload = fact_to_entry(fact)  # refuses what a file would refuse
@@ -101,6 +103,15 @@ class MemoryPage:
     def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
         numbers = self._analysts.get(analyst, [])
         return tuple(self._payments[number] for number in (numbers if last is None else numbers[-last:]))
+
+    def hide(self, receipt: int, step: int, plain: bytes) -> None:
+        self._hidden[receipt, step] = hiding.hidden(self._key, plain, receipt=receipt, step=step)
+
+    def is_hidden(self, receipt: int, step: int) -> bool:
+        return (receipt, step) in self._hidden
+
+    def revealed(self, receipt: int, step: int) -> bytes:
+        return hiding.revealed(self._key, self._hidden.get((receipt, step), b""), receipt=receipt, step=step)
 
     def salt(self, number: int) -> int:
         return salt_of(self._key, number=number)

@@ -156,6 +156,14 @@ def tables(*, whole: str, binary: str) -> tuple[str, ...]:
             mac {binary} NOT NULL
         )
         """,
+        f"""
+        CREATE TABLE hidden (
+            payment {whole} NOT NULL REFERENCES payments (number),
+            step {whole} NOT NULL,
+            content {binary} NOT NULL,
+            PRIMARY KEY (payment, step)
+        )
+        """,
         "CREATE INDEX payments_same ON payments (same)",
         "CREATE INDEX payments_question ON payments (question)",
         "CREATE INDEX payments_analyst ON payments (analyst, number)",

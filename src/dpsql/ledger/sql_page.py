@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import chain
+from dpsql.ledger import chain, hiding
 from dpsql.ledger.encoding import account_from_json, account_to_json, unreadable
 from dpsql.ledger.entries import fact_from_entry, fact_to_entry, word_of
 from dpsql.ledger.facts import Fact
@@ -357,6 +357,19 @@ class SqlPage:
         step = len(payment.stored)
         self._keep(STEPS, (payment.number, step, entry), before=None)
         self._keep_payment(payment.with_step(entry), before=payment)
+
+    # Finer levels of a release: no rows that are added up
+
+    def hide(self, receipt: int, step: int, plain: bytes) -> None:
+        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step)
+        self._database.run("INSERT INTO hidden (payment, step, content) VALUES (?, ?, ?)", receipt, step, kept)
+
+    def is_hidden(self, receipt: int, step: int) -> bool:
+        return bool(self._database.rows("SELECT 1 FROM hidden WHERE payment = ? AND step = ?", receipt, step))
+
+    def revealed(self, receipt: int, step: int) -> bytes:
+        found = self._rows(((bytes,),), "SELECT content FROM hidden WHERE payment = ? AND step = ?", receipt, step)
+        return hiding.revealed(self._key, found[0][0] if found else b"", receipt=receipt, step=step)
 
     def salt(self, number: int) -> int:
         return chain.salt_of(self._key, number=number)

@@ -1,0 +1,45 @@
+"""What is kept and told nobody: encrypted under the ledger's key, bound to the receipt and step it belongs to.
+
+A stream of HMAC-SHA256 blocks over a random nonce and a counter, then a tag over everything (encrypt, then MAC), each
+under a key of its own.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import Final
+
+from dpsql.ledger.encoding import unreadable
+
+_NONCE: Final = 24
+_TAG: Final = 32
+_BLOCK: Final = 32
+
+
+def hidden(key: bytes, plain: bytes, *, receipt: int, step: int) -> bytes:
+    """The bytes as they are kept: longer by 56, whatever they say."""
+    nonce = secrets.token_bytes(_NONCE)
+    sealed = nonce + _streamed(key, nonce, plain)
+    return sealed + _tag(key, sealed, receipt=receipt, step=step)
+
+
+def revealed(key: bytes, kept: bytes, *, receipt: int, step: int) -> bytes:
+    """What `hidden` hid for this receipt and step; LedgerBroken for anything else."""
+    sealed, tag = kept[:-_TAG], kept[-_TAG:]
+    if len(kept) < _NONCE + _TAG or not hmac.compare_digest(tag, _tag(key, sealed, receipt=receipt, step=step)):
+        raise unreadable()
+    return _streamed(key, sealed[:_NONCE], sealed[_NONCE:])
+
+
+def _streamed(key: bytes, nonce: bytes, text: bytes) -> bytes:
+    own = hmac.digest(key, b"hiding:stream", "sha256")
+    blocks = -(-len(text) // _BLOCK)
+    stream = b"".join(hmac.digest(own, nonce + block.to_bytes(8, "big"), "sha256") for block in range(blocks))
+    mixed = int.from_bytes(stream[: len(text)], "big") ^ int.from_bytes(text, "big")
+    return mixed.to_bytes(len(text), "big")
+
+
+def _tag(key: bytes, sealed: bytes, *, receipt: int, step: int) -> bytes:
+    own = hmac.digest(key, b"hiding:tag", "sha256")
+    return hmac.digest(own, b"%d:%d:" % (receipt, step) + sealed, "sha256")

@@ -1,0 +1,140 @@
+"""Finer levels are kept with their release, stand in no entry, and are told under a receipt that has paid for them."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import DpsqlError, InternalError, LedgerBroken
+from dpsql.ledger import hiding
+from dpsql.ledger.encoding import released_to_bytes
+from dpsql.ledger.ledger import Charge, Question, ReleasedStep
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.events import Composed, Pure, Refined
+
+KEY = bytes(range(32))
+QUESTION = Question(plan="p", policy="q", data_version="1")
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def ledger(request, tmp_path):
+    ledger = MemoryLedger() if request.param == "memory" else SqliteLedger(tmp_path / "ledger.db")
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(5))
+    yield ledger
+    ledger.close()
+
+
+def charge(event=None, *, upon=None, steps=1):
+    return Charge(
+        analyst="ana",
+        question=QUESTION,
+        event=event or Composed((Pure(epsilon=Fraction(1, 10)),)),
+        cost=Fraction(1, 10),
+        steps=steps,
+        sql="SELECT 1",
+        record="{}",
+        upon=upon,
+    )
+
+
+FINER = Composed((Refined(epsilon=Fraction(1, 10)),))
+KEYS = (("a",), ("b",))
+TOLD, FIRST, SECOND = (ReleasedStep(keys=KEYS, values=((n,), (-n,))) for n in (123456789, 1020304050, 987654321))
+
+
+def bought(ledger):
+    receipt = ledger.charge(charge())
+    ledger.store(receipt, 0, TOLD, (FIRST, SECOND))
+    return receipt
+
+
+def test_a_level_is_told_under_the_receipt_that_paid_for_it(ledger):
+    first = bought(ledger)
+    finer = ledger.charge(charge(FINER, upon=first.number))
+    assert ledger.reveal(finer, 0, level=1) == SECOND
+    assert [release.steps for release in ledger.recall(QUESTION)] == [(TOLD,), (SECOND,)]
+    assert [release.hidden for release in ledger.recall(QUESTION)] == [True, False]
+    ledger.verify()
+    assert ledger.account("ana").spent.epsilon == Fraction(1, 5)
+    assert ledger.account().spent.rho is None  # never counted in ρ
+
+
+def test_a_level_is_told_once_and_then_told_again(ledger):
+    first = bought(ledger)
+    finer = ledger.charge(charge(FINER, upon=first.number))
+    assert ledger.reveal(finer, 0, level=0) == FIRST
+    assert ledger.reveal(finer, 0, level=1) == FIRST  # one payment buys one answer
+
+
+def test_what_nobody_paid_for_is_not_told(ledger):
+    first = bought(ledger)
+    with pytest.raises(InternalError):
+        ledger.reveal(first, 0, level=0)
+    with pytest.raises(InternalError):
+        ledger.reveal(replace(first, number=first.number + 40), 0, level=0)
+
+
+@pytest.mark.parametrize("level", [-1, 2, 99])
+def test_there_are_as_many_levels_as_were_drawn(ledger, level):
+    finer = ledger.charge(charge(FINER, upon=bought(ledger).number))
+    with pytest.raises(LedgerBroken):
+        ledger.reveal(finer, 0, level=level)
+
+
+def test_a_release_without_levels_has_none_to_tell(ledger):
+    receipt = ledger.charge(charge())
+    ledger.store(receipt, 0, TOLD)
+    assert [release.hidden for release in ledger.recall(QUESTION)] == [False]
+    finer = ledger.charge(charge(FINER, upon=receipt.number))
+    with pytest.raises(LedgerBroken):
+        ledger.reveal(finer, 0, level=0)
+
+
+def test_another_attempt_does_not_change_what_is_hidden(ledger):
+    first = bought(ledger)
+    assert ledger.store(first, 0, SECOND, (TOLD, TOLD)) == TOLD
+    finer = ledger.charge(charge(FINER, upon=first.number))
+    assert ledger.reveal(finer, 0, level=0) == FIRST
+
+
+def test_no_level_can_be_read_in_the_file(tmp_path):
+    ledger = SqliteLedger(tmp_path / "ledger.db")
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(5))
+    bought(ledger)
+    ledger.close()
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for step in (FIRST, SECOND):
+        for (number,) in step.values:
+            assert number.to_bytes(24, "big", signed=True).hex().encode() not in content
+    assert TOLD.values[0][0].to_bytes(24, "big", signed=True).hex().encode() in content  # the search can find
+
+
+# ---- hiding ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plain", [b"", b"x", bytes(32), b"abc" * 5000])
+def test_what_was_hidden_is_revealed(plain):
+    kept = hiding.hidden(KEY, plain, receipt=7, step=1)
+    assert len(kept) == len(plain) + 56
+    assert hiding.revealed(KEY, kept, receipt=7, step=1) == plain
+
+
+def test_the_same_is_hidden_differently_each_time():
+    assert len({hiding.hidden(KEY, b"same", receipt=7, step=1) for _ in range(20)}) == 20
+
+
+def test_nothing_but_what_was_hidden_is_revealed():
+    kept = hiding.hidden(KEY, released_to_bytes(FIRST), receipt=7, step=1)
+    for place in range(0, len(kept), 997):
+        changed = kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
+        with pytest.raises(LedgerBroken):
+            hiding.revealed(KEY, changed, receipt=7, step=1)
+    for key, receipt, step in ((bytes(32), 7, 1), (KEY, 8, 1), (KEY, 7, 0), (KEY, 71, 1)):
+        with pytest.raises(LedgerBroken):
+            hiding.revealed(key, kept, receipt=receipt, step=step)
+    for short in (b"", kept[:55], kept[:-1]):
+        with pytest.raises(DpsqlError):
+            hiding.revealed(KEY, short, receipt=7, step=1)
