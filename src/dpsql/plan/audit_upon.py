@@ -8,9 +8,11 @@ from typing import Final
 
 from dpsql.errors import LedgerBroken
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.plan.finer import Way
-from dpsql.plan.record import Kept, kept
+from dpsql.plan.price import RevealStep
+from dpsql.plan.record import Kept, kept, read_plan
 
 _ROUNDED: Final = 1 - Fraction(1, 2**20)
 """Every σ² is rounded up to 24 bits."""
@@ -35,8 +37,25 @@ def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -
         raise _wrong("it measures other numbers than the release it makes finer")
     if told.upon.paid != sum((each.cost for _, each in chain), Fraction(0)):
         raise _wrong("what it says was paid before is not what was paid")
+    if told.upon.way is Way.REVEALED and not _is_level(record, told, chain):
+        raise _wrong("it tells another level than was drawn with the first release")
     if told.upon.way is Way.MEASURED and not _as_precise(told, [told, *(each for _, each in chain)]):
         raise _wrong("it is less precise than the answer it was sold as")
+
+
+def _is_level(record: str, told: Kept, chain: list[tuple[int, Kept]]) -> bool:
+    """One of the levels of the first release, priced against the one it was paid up to."""
+    first, before = chain[-1][1], chain[0][1]
+    (step, *others), _, _ = read_plan(record)
+    if told.upon is None or others or not isinstance(step, RevealStep) or told.upon.level not in first.levels:
+        return False
+    own, paid, drawn = dict(told.noises), dict(before.noises), dict(first.noises)
+    finer = all(_scale(own[slot]) * told.upon.level == _scale(drawn[slot]) for slot in own)
+    return finer and step.before == tuple(paid[slot] for slot, _ in told.noises)
+
+
+def _scale(noise: NoisySlotLaw) -> Fraction:
+    return noise.law.scale if isinstance(noise.law, DiscreteLaplaceLaw) else Fraction(0)
 
 
 def _chain(told: Kept, records: Mapping[int, str]) -> list[tuple[int, Kept]]:

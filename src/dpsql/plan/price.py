@@ -5,11 +5,10 @@ Laplace, selection: ε is the cost. Gaussian: the same share of the account in �
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
-from typing import Final, TypeAlias
+from typing import Final
 
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import NeedsDelta, NotSupported
@@ -21,6 +20,7 @@ from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.finer import Finer
 from dpsql.plan.recall import Recalled, Stored, precise_enough
+from dpsql.plan.steps import MeasurementStep, RevealStep, SelectionStep, SlotNoise, Step, released_noises
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
@@ -29,46 +29,19 @@ from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotNoise:
-    """The noise of one slot."""
-
-    placed: PlacedSlot
-    carried: NoisySlotLaw
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionStep:
-    """Which private keys may be shown."""
-
-    statement: Statement
-    mechanism: PartitionSelection[tuple[object, ...]] | GaussianThresholdSelection[tuple[object, ...]]
-    counts: SlotNoise | None
-    """The noisy numbers of people are released with the keys, and answer this slot."""
-
-    @property
-    def event(self) -> Event:
-        return self.mechanism.event
-
-    @property
-    def people(self) -> int:
-        """From about how many people on a key has an even chance to be shown."""
-        if isinstance(self.mechanism, GaussianThresholdSelection):
-            return self.mechanism.threshold
-        return self.mechanism.even_chance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementStep:
-    """All slots of all keys, with noise."""
-
-    statement: Statement
-    noises: tuple[SlotNoise, ...]
-    event: Event
-
-
-Step: TypeAlias = SelectionStep | MeasurementStep
+__all__ = [
+    "MeasurementStep",
+    "Plan",
+    "RevealStep",
+    "SelectionStep",
+    "SlotNoise",
+    "Step",
+    "coarser",
+    "epsilon_for",
+    "gaussian_step",
+    "price",
+    "released_noises",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +57,8 @@ class Plan:
     """Other stored releases that are precise enough, the most precise first."""
     finer: Finer | None = None
     """A stored release that the steps make finer, instead of buying everything anew."""
+    levels: tuple[Fraction, ...] = ()
+    """Finer levels that are drawn with what is released, and told when they are paid for: how many times its ε."""
 
     @property
     def rewritten(self) -> Rewritten:
@@ -130,14 +105,6 @@ class Plan:
     def noises(self) -> tuple[SlotNoise, ...]:
         """One per slot, in the order of the slots."""
         return released_noises(self.steps)
-
-
-def released_noises(steps: Sequence[Step]) -> tuple[SlotNoise, ...]:
-    """The noise of what the last step releases."""
-    last = steps[-1] if steps else None
-    if isinstance(last, MeasurementStep):
-        return last.noises
-    return (last.counts,) if last is not None and last.counts is not None else ()
 
 
 def price(recalled: Recalled, terms: Terms) -> Plan:

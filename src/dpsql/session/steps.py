@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
+from fractions import Fraction
+from typing import TypeAlias
 
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
 from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.mechanisms.levels import measured_levels
 from dpsql.mechanisms.table import NoisyTable, measured, selected
-from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, Step
+from dpsql.plan.top_up import finer_noises
 from dpsql.points import Point, reached
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import Source
 from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Statement, filled
+
+Bought: TypeAlias = SelectionStep | MeasurementStep
+"""A step for which the engine is asked."""
 
 
 def perform(
@@ -32,18 +41,31 @@ def perform(
     for number, step in enumerate(plan.steps[len(done) :], start=len(done)):
         if number:
             reached(Point.NEXT_STEP)
+        if isinstance(step, RevealStep):
+            done.append(ledger.reveal(receipt, number, level=step.level))  # drawn and hidden with the first release
+            continue
         statement = statement_of(step, [*found, *done])
-        noisy = NoisyTable(keys=(), values=())
+        levels = leveled(step, plan.levels)
+        tables = (NoisyTable(keys=(), values=()),) * len(levels)
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)
             reached(Point.RUNNING)
             exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
             reached(Point.READ)
-            noisy = drawn(step, exact, source)
+            tables = drawn_at(levels, exact, source)
             reached(Point.DRAWN)
-        released = ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values)
-        done.append(ledger.store(receipt, number, released))  # the other's, where a twin of this question was faster
+        released, *hidden = (
+            ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values) for noisy in tables
+        )
+        done.append(ledger.store(receipt, number, released, hidden))  # the other's, where a twin was faster
     return tuple(done)
+
+
+def leveled(step: Bought, levels: tuple[Fraction, ...]) -> tuple[Bought, ...]:
+    """The step, and the same at finer levels of its noise, each so many times its ε."""
+    if not isinstance(step, MeasurementStep):
+        return (step,)
+    return (step, *(replace(step, noises=finer_noises(step.noises, level)) for level in levels))
 
 
 def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
@@ -54,7 +76,20 @@ def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
     return filled(step.statement, keys) if keys else None
 
 
-def drawn(step: Step, rows: Exact[Rows], source: Source) -> NoisyTable:
+def drawn_at(levels: tuple[Bought, ...], rows: Exact[Rows], source: Source) -> tuple[NoisyTable, ...]:
+    """Exact rows in, noisy rows out at each level of a step; the one that is told comes first."""
+    first, *finer = levels
+    if not finer:
+        return (drawn(first, rows, source),)
+    pure = [
+        [noise.carried.law for noise in level.noises if isinstance(noise.carried.law, DiscreteLaplaceLaw)]
+        for level in levels
+        if isinstance(level, MeasurementStep)
+    ]
+    return measured_levels(rows, keys=len(first.statement.keys), levels=pure, source=source)
+
+
+def drawn(step: Bought, rows: Exact[Rows], source: Source) -> NoisyTable:
     """Exact rows in, noisy rows out, by the mechanism of the step."""
     keys = len(step.statement.keys)
     if isinstance(step, MeasurementStep):

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpsql.engines.engine import Engine
 from dpsql.engines.engine import Rows as ExactRows
 from dpsql.ledger.ledger import Receipt, ReleasedStep
-from dpsql.plan.price import MeasurementStep, Plan
+from dpsql.plan.price import Plan, SelectionStep
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.analyst import Analyst
@@ -112,6 +112,6 @@ def answered_without_noise(query: Query, *, salt: int = 1) -> Answer:
 def _scaled_back(released: ReleasedStep, sealed: Sealed) -> ReleasedStep:
     """People counts of a selection stay inside unless they are the answer."""
     last = sealed.plan.steps[-1]
-    if isinstance(last, MeasurementStep) or last.counts is not None:
+    if not isinstance(last, SelectionStep) or last.counts is not None:
         return released
     return ReleasedStep(keys=released.keys, values=tuple(() for _ in released.keys))

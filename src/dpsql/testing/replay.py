@@ -87,7 +87,7 @@ def excesses(base: Replay, other: Replay) -> Iterator[str]:
             yield "the text sent to the engine differs"
         if isinstance(step, MeasurementStep):
             yield from _measured(step, ours, theirs)
-        else:
+        elif isinstance(step, SelectionStep):
             yield from _selected(step, ours, theirs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpsql.catalog.model import Bounds, KeyKind, PublicKeys, TablePolicy
-from dpsql.plan.explanation.tree import way_to_person
+from dpsql.plan.explanation.rows import way_to_person
 from dpsql.plan.price import Plan, SelectionStep
 from dpsql.plan.slot_words import unit_name
 from dpsql.plan.wording import amount, plural, some, value_text

@@ -17,11 +17,12 @@ from dpsql.plan.caveats import caveats
 from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.expected import Expectation, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
+from dpsql.plan.explanation.node import Node
 from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
 from dpsql.plan.explanation.rules import RULES
-from dpsql.plan.explanation.tree import Node, derivation
+from dpsql.plan.explanation.tree import derivation
 from dpsql.plan.finer import Finer
-from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
+from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
 from dpsql.sql.ball import ball
@@ -136,15 +137,18 @@ def _value(value: Value) -> Json:
     return value.isoformat() if isinstance(value, date) else value
 
 
+_KINDS: Final = {SelectionStep: "select", MeasurementStep: "measure", RevealStep: "reveal"}
+
+
 def _step(step: Step, plan: Plan, dialect: str) -> Json:
     told: dict[str, Json] = {
-        "kind": "select" if isinstance(step, SelectionStep) else "measure",
+        "kind": _KINDS[type(step)],
         "sql": _sql(step.statement, dialect),
         "key_columns": len(step.statement.keys),
         "event": _event(step.event),
         "price": _triple(triple(step.event)),
     }
-    if isinstance(step, MeasurementStep):
+    if isinstance(step, MeasurementStep | RevealStep):
         return {**told, "slots": _slots(step.noises, plan.bounded)}
     counts = () if step.counts is None else (step.counts,)
     return {**told, "mechanism": _selection(step), "slots": _slots(counts, plan.bounded)}

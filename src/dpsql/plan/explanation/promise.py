@@ -10,8 +10,9 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter, Refused
-from dpsql.plan.explanation.tree import reads_released
-from dpsql.plan.price import Plan
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
+from dpsql.plan.explanation.rows import reads_released
+from dpsql.plan.price import Plan, RevealStep
 from dpsql.plan.slot_words import protects_rows, unit_name
 from dpsql.plan.wording import amount, five_digits, left_amount, percent
 from dpsql.privacy.group import group_privacy
@@ -91,10 +92,24 @@ def _slack(delta: Fraction) -> str:
     return f", apart from a slack of δ = {amount(delta)}" if delta else ""
 
 
+def _whole_epsilon(plan: Plan, epsilon: Fraction) -> Fraction:
+    """Of a finer level: that of all levels together, for by itself it has no bound."""
+    last = plan.steps[-1]
+    if not isinstance(last, RevealStep):
+        return epsilon
+    ratios = [
+        coarse.law.scale / noise.carried.law.scale
+        for noise, coarse in zip(last.noises, last.before, strict=True)
+        if isinstance(noise.carried.law, DiscreteLaplaceLaw) and isinstance(coarse.law, DiscreteLaplaceLaw)
+    ]
+    return epsilon * max(ratio / (ratio - 1) for ratio in ratios)
+
+
 def _with_epsilon(plan: Plan, epsilon: Fraction) -> Iterator[str]:
-    delta = price_of(plan).delta
+    delta, epsilon = price_of(plan).delta, _whole_epsilon(plan, epsilon)
+    what = "this query" if not isinstance(plan.steps[-1], RevealStep) else "this query, with those told before it,"
     yield (
-        f"{_change(plan)} changes the probability of any answer to this query by at most a factor "
+        f"{_change(plan)} changes the probability of any answer to {what} by at most a factor "
         f"{_factor(epsilon)}{_slack(delta)}."
     )
     yield f"{_odds(plan, epsilon, delta)} ({_kind(plan, delta)})"
@@ -167,14 +182,14 @@ def cost(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
     """What each account has now, and what it would have afterwards."""
     if plan.charged is None:
         return ("0: free, now and every time",)
-    first = f"{amount(plan.terms.cost)} of the account"
+    first = f"{amount(plan.cost)} of the account"
     return tuple(_of_account(plan, account) for account in accounts) or (first,)
 
 
 def _of_account(plan: Plan, account: Account) -> str:
     event, name = plan.charged, account_name(account)
     before = account.epsilon - account.spent_epsilon
-    left = f"{amount(plan.terms.cost)} of {left_amount(before)} left in {name}"
+    left = f"{amount(plan.cost)} of {left_amount(before)} left in {name}"
     if event is None or not account.admits(event):
         return f"{left}: not enough, it would be refused"
     after = account.charged(event)

@@ -10,9 +10,11 @@ from dpsql.accounting.account import Account
 from dpsql.plan.caveats import caveats
 from dpsql.plan.expected import COMPUTED, Certainty, expected
 from dpsql.plan.explanation.facts import assumes, not_covered
+from dpsql.plan.explanation.node import Node
 from dpsql.plan.explanation.promise import cost, promise
+from dpsql.plan.explanation.rows import reads_released
 from dpsql.plan.explanation.rules import RULES
-from dpsql.plan.explanation.tree import Node, derivation, reads_released
+from dpsql.plan.explanation.tree import derivation
 from dpsql.plan.price import Plan
 from dpsql.plan.wording import THIN, percent
 
