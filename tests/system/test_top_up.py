@@ -385,7 +385,7 @@ def test_nothing_stored_stays_nothing(analyst):
 def test_an_audit_derives_every_price_again(owner, analyst):
     for epsilon in (0.1, 0.2, 0.4):
         analyst.sql(BOTH, epsilon=epsilon, noise="gaussian")
-    analyst.sql(BOTH, epsilon=8, noise="laplace")
+    analyst.sql(BOTH, epsilon=2, noise="laplace")
     analyst.sql(BY_CITY, epsilon=0.4, noise="gaussian")
     analyst.sql(BY_CITY, epsilon=1.2, noise="gaussian")
     rows = owner.audit()

@@ -1,5 +1,7 @@
 """Finer levels are kept with their release, stand in no entry, and are told under a receipt that has paid for them."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
@@ -7,6 +9,7 @@ import pytest
 
 from dpsql.errors import DpsqlError, InternalError, LedgerBroken
 from dpsql.ledger import hiding
+from dpsql.ledger.backup import back_up
 from dpsql.ledger.encoding import released_to_bytes
 from dpsql.ledger.ledger import Charge, Question, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
@@ -110,6 +113,24 @@ def test_no_level_can_be_read_in_the_file(tmp_path):
         for (number,) in step.values:
             assert number.to_bytes(24, "big", signed=True).hex().encode() not in content
     assert TOLD.values[0][0].to_bytes(24, "big", signed=True).hex().encode() in content  # the search can find
+
+
+def test_a_backup_has_no_levels_and_verifies(tmp_path):
+    ledger = SqliteLedger(tmp_path / "ledger.db")
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(5))
+    receipt = ledger.charge(charge())
+    ledger.store(receipt, 0, TOLD, (FIRST,) * 300)
+    ledger.close()
+    back_up(tmp_path / "ledger.db", tmp_path / "copy.db", with_key=True)
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as file:
+        ((content,),) = file.execute("SELECT content FROM hidden").fetchall()
+    assert content[5000:5100] in b"".join(path.read_bytes() for path in tmp_path.glob("ledger.db*"))
+    assert content[5000:5100] not in (tmp_path / "copy.db").read_bytes()
+    copy = SqliteLedger(tmp_path / "copy.db")
+    copy.verify()
+    assert [release.hidden for release in copy.recall(QUESTION)] == [False]
+    copy.close()
 
 
 # ---- hiding ----------------------------------------------------------------------------------------------------
