@@ -56,9 +56,9 @@ def test_a_price_that_depends_on_what_was_released_is_never_charged(sql, monkeyp
     """The noise of the second question is chosen when the first has been answered."""
     honest = answer.sealed_with
 
-    def planted(draft, known, ask, terms, ledger):
+    def planted(draft, known, ask, terms, place, *, finer=True):
         dearer = replace(terms, cost=2 * terms.cost, gaussian_rho=2 * terms.gaussian_rho)
-        return honest(draft, known, ask, dearer if known else terms, ledger)
+        return honest(draft, known, ask, dearer if known else terms, place, finer=finer)
 
     monkeypatch.setattr(answer, "sealed_with", planted)
     ana = opened(badly_behaved())
@@ -121,8 +121,8 @@ def test_too_little_noise_in_the_inner_question_alone_is_seen(monkeypatch):
     """The audit looks at every question, not only at the last one."""
     honest = answer.sealed_with
 
-    def planted(draft, known, ask, terms, ledger):
-        sealed = honest(draft, known, ask, terms, ledger)
+    def planted(draft, known, ask, terms, place, *, finer=True):
+        sealed = honest(draft, known, ask, terms, place, finer=finer)
         if draft.bounded.query.aggregates[0].function != "avg":
             return sealed
         (step,) = sealed.plan.steps

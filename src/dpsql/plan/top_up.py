@@ -25,15 +25,15 @@ from dpsql.sql.rewrite import Measuring
 _MOST_LEVELS: Final = 40
 
 
-def topped_up(plan: Plan, *, cap: Fraction) -> Plan:
-    """The plan that makes a stored release finer, the most precise one that can be; else the same plan, with finer
-    levels up to the `cap` of a price where a later top-up can tell them."""
+def topped_up(plan: Plan, *, cap: Fraction, finer: bool = True) -> Plan:
+    """The plan that makes a stored release finer, the most precise one that can be; else, and where nothing is to be
+    made `finer`, the same plan, with finer levels up to the `cap` of a price where a later top-up can tell them."""
     if plan.stored is not None or not plan.steps or not isinstance(plan.steps[-1], MeasurementStep):
         return plan
     known = by_precision(plan.recalled.stored, confidence=plan.terms.confidence)
-    alone = [stored for stored in known if stored.alone]
+    alone = [stored for stored in known if stored.alone and finer]
     found = (way(plan, stored) for way in _WAYS for stored in alone)
-    return next((finer for finer in found if finer is not None), replace(plan, levels=_levels(plan, cap)))
+    return next((each for each in found if each is not None), replace(plan, levels=_levels(plan, cap)))
 
 
 def _levels(plan: Plan, cap: Fraction) -> tuple[Fraction, ...]:

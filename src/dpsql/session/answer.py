@@ -9,17 +9,20 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
+from itertools import islice, product
 from types import MappingProxyType
+from typing import Final
 
 from dpsql.accounting.account import Account
+from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import DpsqlError, InternalError
+from dpsql.errors import DpsqlError, InternalError, NothingStored
 from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -33,7 +36,7 @@ from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared
 from dpsql.session.describing import described
-from dpsql.session.inquiry import Inquiry, Part
+from dpsql.session.inquiry import Inquiry, Part, with_stored
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.private_parts import (
     for_inner,
@@ -64,7 +67,7 @@ from dpsql.sql.bound import bound
 from dpsql.sql.check import Checked, check
 from dpsql.sql.outcomes import Outcome, Outcomes
 from dpsql.sql.parse import parse
-from dpsql.sql.released import Known, Rows, outcome, released_rows, with_released
+from dpsql.sql.released import Known, Rows, awaits, outcome, released_rows, with_released
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import Rewritten, rewrite
 from dpsql.sql.syntax import NO_OPTIONS, At, Parsed, Purpose
@@ -165,7 +168,39 @@ class _Asking:
 
 
 def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inquiry:
-    """Each question in its turn. What is stored of the earlier ones is known to the later ones, and awaited if not."""
+    """Each question in its turn, with the most precise stored answers to the earlier ones. Where the last question is
+    stored with other ones, precise enough as well, those: what was paid for once is not paid for again because somebody
+    has made an inner answer finer since."""
+    try:
+        best = inquired_with(questions, ask, asking, choices=())
+    except NothingStored as error:
+        found = next(_with_others(questions, ask, asking, others=(_MOST_TRIED,) * (len(questions) - 1)), None)
+        if found is None:
+            raise error from None
+        return found
+    if best.outer.is_stored or not best.outer.is_priced:
+        return best
+    others = tuple(1 + len(part.sealed.plan.others) for part in best.inner)
+    return next(_with_others(questions, ask, asking, others=others), best)
+
+
+def _with_others(
+    questions: tuple[Question, ...], ask: Ask, asking: _Asking, *, others: tuple[int, ...]
+) -> Iterator[Inquiry]:
+    """What is asked with less precise answers to inner questions, where the last one is then stored."""
+    for choices in islice(product(*map(range, others)), 1, _MOST_TRIED):
+        with suppress(DpsqlError):
+            found = inquired_with(questions, ask, asking, choices=choices)
+            if found.outer.is_stored:
+                yield found
+
+
+_MOST_TRIED: Final = 8
+
+
+def inquired_with(questions: tuple[Question, ...], ask: Ask, asking: _Asking, *, choices: tuple[int, ...]) -> Inquiry:
+    """Each question in its turn. What is stored of the earlier ones is known to the later ones, and awaited if not.
+    `choices`: which of the stored answers each inner question takes, the most precise being the first."""
     *inner, last = questions
     of_inner = replace(asking, parsed=replace(asking.parsed, options=NO_OPTIONS))
     parts: list[Part] = []
@@ -173,13 +208,25 @@ def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inqu
     outcomes: dict[At, Outcome] = {}
     for number, question in enumerate(inner):
         part = asked_first(number, question, for_inner(ask), of_inner, outcomes, known)
+        part = with_stored(part, choices[number] if choices else 0)
         parts.append(part)
         outcomes[question.at] = part.outcome
-        if part.sealed.plan.stored is not None:
-            again = told_again(part.sealed, asking.place.ledger)
-            known[number] = released_rows(part.outcome, plain_rows(again))
+        told = known_already(part.sealed, asking.place)
+        if told is not None:
+            known[number] = released_rows(part.outcome, plain_rows(told))
     outer = chosen(len(inner), last, ask, asking, outcomes, known)
     return Inquiry(inner=tuple(parts), outer=outer, known=MappingProxyType(known))
+
+
+def known_already(sealed: Sealed, place: Place) -> Answer | None:
+    """What an inner question tells before anything is paid: a stored answer, or an exact one from public tables. The
+    latter is looked at only where some answer can be stored that rests on it."""
+    if sealed.plan.stored is not None:
+        return told_again(sealed, place.ledger)
+    waits = bool(sealed.plan.steps) or bool(awaits(sealed.plan.rewritten))
+    if waits or all(account.spent == FREE for account in place.accounts):
+        return None
+    return told_exactly(sealed, public_rows(sealed, place))
 
 
 def asked_first(number: int, question: Question, ask: Ask, asking: _Asking, outcomes: Outcomes, known: Known) -> Part:
@@ -231,8 +278,8 @@ def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: P
         rewritten, place.ledger, analyst=place.analyst, sees_others=place.grant.sees_releases, fresh=ask.fresh
     )  # stored releases of the same question
     plan = good_enough(price(recalled, terms), ask)  # mechanisms, scales, one event
-    if finer and ask.scale is None:  # or only what is missing in a stored release
-        plan = topped_up(plan, cap=place.grant.max_per_query or place.grant.budget)
+    if ask.scale is None:  # or only what is missing in a stored release
+        plan = topped_up(plan, cap=place.grant.max_per_query or place.grant.budget, finer=finer)
     sealed = seal(plan, rewritten.bounded.query.catalog)  # derived again, independently
     reached(Point.SEALED)
     return sealed
@@ -279,7 +326,8 @@ def completed(part: Part, known: Known, place: Place) -> Sealed:
     planned = part.sealed.plan
     sealed = sealed_with(part.draft, known, part.ask, planned.terms, place, finer=planned.finer is not None)
     again = replace(sealed.plan.recalled, fresh=planned.recalled.fresh)  # a twin before it is no release beside it
-    sealed = replace(sealed, plan=replace(sealed.plan, recalled=again))
+    stored = sealed.plan.stored if planned.stored is None else planned.stored  # the one its rows were read from
+    sealed = replace(sealed, plan=replace(sealed.plan, recalled=again, stored=stored))
     if sealed.plan.stored is None and sealed.plan.event != planned.event:
         raise InternalError(
             "the price of a question has changed with what was released before it",

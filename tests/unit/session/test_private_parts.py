@@ -380,3 +380,58 @@ def test_a_value_about_public_tables_needs_no_word_and_is_free():
     ana, _ = analyst_of()
     answer_ = ana.sql("SELECT name, id - (SELECT MIN(id) FROM wards) FROM wards WHERE id = (SELECT MAX(id) FROM wards)")
     assert ([tuple(row) for row in answer_.rows], answer_.cost.epsilon, answer_.notes) == ([("east", 2)], 0, ())
+
+
+# -------------------------------------------------------------------------------------- what was paid for stays paid
+
+
+def test_a_finer_inner_answer_does_not_make_the_statement_cost_again():
+    """Somebody asks the inner question by itself, more precisely: the statement keeps the answer it was told with."""
+    ana, _ = analyst_of()
+    first = ana.sql(ABOVE, epsilon=0.1)
+    ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
+    spent = ana.budget.spent
+    assert ana.query(ABOVE, epsilon=0.1).cost.epsilon == 0
+    again = ana.sql(ABOVE, epsilon=0.1)
+    assert (again.cost.epsilon, again.rows[0][0].value) == (0, first.rows[0][0].value)
+    assert ana.sql(f"{ABOVE} COST 0").rows[0][0].value == first.rows[0][0].value
+    assert ana.budget.spent == spent
+
+
+def test_a_statement_asked_for_the_first_time_takes_the_finest_inner_answer():
+    ana, _ = analyst_of()
+    ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.05)
+    fine = ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
+    answer_ = ana.sql(ABOVE, epsilon=0.1)
+    assert answer_.cost.epsilon == Fraction(1, 20)  # the inner half is stored
+    assert any(f"release #{fine.release}" in note for note in answer_.notes)
+
+
+NORTH = "SELECT COUNT(*) FROM visits WHERE ward < (SELECT MAX(id) FROM wards)"
+
+
+def test_a_public_inner_question_does_not_hide_a_stored_answer():
+    ana, _ = analyst_of()
+    first = ana.sql(NORTH, epsilon=0.1)
+    assert ana.query(NORTH, epsilon=0.1).cost.epsilon == 0
+    assert dict(ana.sql(f"DRY RUN {NORTH} COST 0.1"))["cost"] == "0"
+    again = ana.sql(f"{NORTH} COST 0")
+    assert (again.cost.epsilon, again.rows[0][0].value) == (0, first.rows[0][0].value)
+
+
+def test_a_statement_over_a_public_inner_question_is_made_finer():
+    ana, _ = analyst_of()
+    ana.sql(NORTH, epsilon=0.1)
+    assert ana.query(NORTH, epsilon=0.2).cost.epsilon == Fraction(1, 10)
+    answer_ = ana.sql(NORTH, epsilon=0.2)
+    assert any("made finer: 0.1 was paid before, 0.1 now" in note for note in answer_.notes)
+
+
+def test_nothing_is_read_for_a_price_while_nothing_can_be_stored(monkeypatch):
+    ana, _ = analyst_of()
+
+    def asked(*_, **__):
+        raise EngineFailed("asked", why="a test", fix="none")
+
+    monkeypatch.setattr(type(ana.place.engine), "run_public", asked)
+    assert ana.query(NORTH, epsilon=0.1).cost.epsilon == Fraction(1, 10)
