@@ -35,6 +35,7 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	  $(BIN)/python -m pytest -n auto tests/system/test_crash.py tests/system/test_race.py
 	DPSQL_NUMBERS=100000 DPSQL_CHARGES=10000000 \
 	  $(BIN)/python -m pytest -n auto tests/system/test_numbers_that_enter.py tests/system/test_exact_sums.py
+	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py
