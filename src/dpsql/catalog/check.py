@@ -13,27 +13,28 @@ from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, EngineTable
 from dpsql.catalog.names import did_you_mean, folded, listed
 from dpsql.catalog.ownership import named_by, settled
 from dpsql.catalog.types import SqlType
+from dpsql.catalog.views import NO_VIEWS, Views, view_mistakes
 from dpsql.errors import BadPolicy
 
 
-def checked(policy: Policy, schema: Mapping[str, EngineTable]) -> Catalog:
+def checked(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> Catalog:
     """The catalogue: the policy with paths followed, names and types of the engine filled in.
 
-    BadPolicy where anything is wrong; `problems` has all of it.
+    BadPolicy where anything is wrong; `problems` has all of it. `views` are those of the engine.
     """
-    catalog, wrong = _examined(policy, schema)
+    catalog, wrong = _examined(policy, schema, views)
     if wrong:
         raise wrong[0].as_error(policy.written)
     return catalog
 
 
-def problems(policy: Policy, schema: Mapping[str, EngineTable]) -> tuple[BadPolicy, ...]:
+def problems(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> tuple[BadPolicy, ...]:
     """Everything that is wrong, as a list of things to do, in the order of the file."""
-    _, wrong = _examined(policy, schema)
+    _, wrong = _examined(policy, schema, views)
     return tuple(mistake.as_error(policy.written) for mistake in wrong)
 
 
-def _examined(policy: Policy, schema: Mapping[str, EngineTable]) -> tuple[Catalog, list[Mistake]]:
+def _examined(policy: Policy, schema: Mapping[str, EngineTable], views: Views) -> tuple[Catalog, list[Mistake]]:
     tables, wrong_paths = settled(policy.tables)
     policy = replace(policy, tables=tables)
     wrong = [*wrong_paths, *rules.mistakes(policy)]
@@ -51,6 +52,7 @@ def _examined(policy: Policy, schema: Mapping[str, EngineTable]) -> tuple[Catalo
         wrong += [mistake.under("table", name, "columns") for mistake in mistakes]
     lost = {mistake.key[1] for mistake in wrong_paths}
     wrong += _owner_mistakes({name: table for name, table in tables.items() if name not in lost}, engine)
+    wrong += view_mistakes(fitting, views)
     if policy.written is not None:
         written = policy.written
         wrong.sort(key=lambda mistake: line_of(mistake.key, written))

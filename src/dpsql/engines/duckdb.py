@@ -19,7 +19,7 @@ from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, read_views, redefined
 from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, unreadable
 from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
 from dpsql.engines.hardening import hardened
@@ -130,6 +130,11 @@ class DuckdbEngine:
             if self._schema is None:
                 self._schema = MappingProxyType(self._guarded(lambda cursor: read_schema(_ask(cursor))))
             return self._schema
+
+    def views(self) -> Mapping[str, frozenset[str]]:
+        """Every view by its name, with the words of its definition."""
+        with self._reading:
+            return self._guarded(lambda cursor: read_views(_ask(cursor)))
 
     def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
         """The rows of one SELECT on private tables, wrapped: keys and integers only."""

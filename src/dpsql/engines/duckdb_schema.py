@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import duckdb
 
 from dpsql.catalog.model import EngineColumn, EngineTable
+from dpsql.catalog.names import folded
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 
@@ -79,6 +80,11 @@ _REDEFINED: Final = """
 SELECT DISTINCT own.function_name FROM system.main.duckdb_functions() AS own
 SEMI JOIN (SELECT function_name FROM system.main.duckdb_functions() WHERE internal) AS built_in
 ON lower(own.function_name) = lower(built_in.function_name) WHERE NOT own.internal ORDER BY 1"""
+_VIEWS: Final = """
+SELECT schema_name, view_name, sql FROM system.main.duckdb_views()
+WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
+_BARE: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"|(?P<bare>\w+)')
 _PROBE: Final = "dpsql_collations"
 _PROBED: Final = f"SELECT sql FROM system.main.duckdb_tables() WHERE temporary AND table_name = '{_PROBE}'"
 _COLLATED: Final = re.compile(r'\bc(\d+) VARCHAR COLLATE (?!"?binary"?[,)])')
@@ -125,6 +131,21 @@ def read_schema(ask: Ask) -> dict[str, EngineTable]:
         sets = tuple(names for names in unique.get((schema, table), ()) if not collated.intersection(names))
         found[name] = EngineTable(name=name, columns=kept, unique=sets)
     return found
+
+
+def read_views(ask: Ask) -> dict[str, frozenset[str]]:
+    """Every view of the current database by its name, with all words of its definition, those in quotes and in texts
+    too: whatever it reads is named by one of them."""
+    return {
+        name if schema == "main" else f"{schema}.{name}": frozenset(_words(definition))
+        for schema, name, definition in ask(_VIEWS)
+    }
+
+
+def _words(definition: str) -> Iterator[str]:
+    for match in _WORD.finditer(definition):
+        yield folded(match["quoted"].replace('""', '"') if match["quoted"] else match["bare"])
+    yield from (folded(word) for word in _BARE.findall(definition))
 
 
 def _column(name: str, engine_type: str, nullable: bool) -> EngineColumn:

@@ -43,6 +43,11 @@ class Engine(Protocol):
         """Every table by its name in the engine: names, types, constraints. No rows, no statistics are read."""
         ...
 
+    def views(self) -> Mapping[str, frozenset[str]]:
+        """Every view by its name in the engine, with the words of its definition that could name a table, folded: it
+        reads no table that is not among them. Empty where the engine has none, or does not tell."""
+        ...
+
     def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
         """The rows of a statement on private tables, wrapped. `parameters` are bound to ?, in order.
 

@@ -20,11 +20,11 @@ class Declared:
         self._promised = False
         self.policy = policy
         """As the owner said it."""
-        self.catalog: Catalog = checked(policy, engine.schema())
+        self.catalog: Catalog = checked(policy, engine.schema(), views=engine.views())
 
     def adopt(self, policy: Policy) -> None:
         """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
-        catalog = checked(policy, self._engine.schema())
+        catalog = checked(policy, self._engine.schema(), views=self._engine.views())
         if self._promised:
             self._keep(catalog)
         self.policy, self.catalog = policy, catalog
