@@ -62,6 +62,8 @@ class ServedAnswer:
     release: int | None
     confidence: Fraction
     notes: tuple[str, ...]
+    head: str | None
+    """Where the ledger ended when it was told; None where nothing of it was told."""
     text: str
     """As a terminal shows it."""
 
@@ -138,6 +140,7 @@ class Client:
             release=told["release"],
             confidence=Fraction(told["confidence"]),
             notes=tuple(told["notes"]),
+            head=told["head"],
             text=told["text"],
         )
 

@@ -94,6 +94,7 @@ def answer_to_wire(answer: Answer) -> Message:
         "release": answer.release,
         "confidence": str(answer.confidence),
         "notes": list(answer.notes),
+        "head": answer.head,
         "text": str(answer),
     }
 

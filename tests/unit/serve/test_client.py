@@ -72,6 +72,7 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert (answer["n"], answer["one"], one) == ([first], [1], 1)
         with pytest.raises(BadName, match="choose one of: n, n, one"):
             answer["m"]
+        assert answer.head == str(clinic._ledger.head())
         assert repr(ana) == "Client('ana', role='analyst')"
         assert ana.budget.left == Fraction(9, 2)
         assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0

@@ -2,12 +2,13 @@
 
 import sys
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import dpsql
-from dpsql.errors import BadParameter, InternalError, NoSource, NotPermitted
+from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted
 from dpsql.serve import server as servers
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -110,6 +111,29 @@ def test_threads_that_cannot_be_started_end_nothing(clinic, token, tmp_path, mon
                 dpsql.connect(socket=tmp_path / "door", token=token)
         with dpsql.connect(socket=tmp_path / "door", token=token) as client:
             assert client.verify() > 0
+
+
+def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
+    clinic.grant("ana", budget=2)
+    token = clinic.keeper.admit("ana", role="analyst")
+    told, refused = [], []
+
+    def ask(first):
+        with dpsql.connect(socket=tmp_path / "door", token=token) as ana:
+            for age in range(first, first + 8):
+                try:
+                    told.append(ana.sql(f"SELECT COUNT(*) FROM people WHERE id < {age}", epsilon=Fraction(1, 10)))
+                except BudgetExhausted as error:
+                    refused.append(error)
+
+    with serving(clinic, tmp_path / "door"):
+        clients = [threading.Thread(target=ask, args=(100 * number,)) for number in range(4)]
+        for each in clients:
+            each.start()
+        for each in clients:
+            each.join()
+    assert (len(told), len(refused)) == (20, 12)  # ten tenths are one
+    assert sum(answer.epsilon for answer in told) == clinic.analyst("ana").budget.spent == 2
 
 
 @pytest.mark.parametrize("options", [{"connections": 0}, {"connections": 1.5}, {"patience": 0}, {"idle": float("nan")}])
