@@ -8,6 +8,7 @@ from dpsql import DpsqlError
 
 BAD_USE: Final = 2
 BROKEN_LEDGER: Final = 9
+INTERRUPTED: Final = 130
 _BY_CODE: Final = (
     ("DP900", 1),
     ("DP9", BROKEN_LEDGER),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from os import open as open_descriptor
 
 from dpsql import DpsqlError
 from dpsql.cli import audit, budget, freeze, grant, ledger, plan, serve, user
-from dpsql.cli.ending import exit_code
+from dpsql.cli.ending import INTERRUPTED, exit_code
 
 _COMMANDS = (plan, serve, audit, ledger, freeze, grant, user, budget)
 
@@ -21,10 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_to(commands)
     chosen = parser.parse_args(arguments)
     try:
-        return int(chosen.run(chosen))
+        code = int(chosen.run(chosen))
+        sys.stdout.flush()
     except DpsqlError as error:
         print(error, file=sys.stderr)
         return exit_code(error)
+    except BrokenPipeError:  # whoever reads has read enough
+        os.dup2(open_descriptor(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
 
 
 if __name__ == "__main__":

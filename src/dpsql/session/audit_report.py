@@ -10,7 +10,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.odds import odds
 from dpsql.session.render import printable
 
@@ -63,7 +63,7 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         yield (
             _ANALYSTS,
             [
-                f"{each.name}: {_number(each.payments, 'payment')}, {shown_amount(each.cost)} in all, "
+                f"{each.name}: {_number(each.payments, 'payment')}, {shown_up(each.cost)} in all, "
                 f"{each.refused} refused"
                 for each in audit.analysts
             ],
@@ -89,7 +89,7 @@ def _stated(promise: AuditedPromise, person: str) -> str:
     verdict = "kept" if promise.kept else "NOT KEPT"
     return (
         f"one {person}, all rows · ε ≤ {shown_amount(account.epsilon)}, δ ≤ {float(account.delta):g}{period}{ended} · "
-        f"{verdict}: {shown_amount(promise.spent)} spent"
+        f"{verdict}: {shown_up(promise.spent)} spent"
     )
 
 

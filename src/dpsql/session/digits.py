@@ -12,6 +12,7 @@ THIN: Final = "\u2009"
 
 _LONG: Final = 1e15
 _MOST_DECIMALS: Final = 15
+_MILLION: Final = 10**6
 
 
 def shown_number(value: int | float, margin: int | float | None, *, thousands: str = THIN) -> tuple[str, str]:
@@ -60,6 +61,16 @@ def shown_value(value: int | float, *, thousands: str = THIN) -> str:
 def shown_percent(share: Fraction) -> str:
     """0.95 as 95."""
     return f"{float(100 * share):.10g}"
+
+
+def shown_up(amount: Fraction) -> str:
+    """What was spent, to a millionth: never below what it is."""
+    return shown_amount(Fraction(math.ceil(amount * _MILLION), _MILLION))
+
+
+def shown_down(amount: Fraction) -> str:
+    """What is left, to a millionth: never above what it is."""
+    return shown_amount(Fraction(math.floor(amount * _MILLION), _MILLION))
 
 
 def shown_amount(amount: Fraction) -> str:

@@ -20,7 +20,7 @@ from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
 from dpsql.session.auditing import Audit, audit
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant
 from dpsql.session.render import printable
@@ -239,4 +239,4 @@ def _role(word: str) -> Role:
 
 
 def _left(name: str, total: Fraction, spent: Fraction, left: Fraction) -> str:
-    return f"{name:<12}  {shown_amount(left)} of {shown_amount(total)} left, {shown_amount(spent)} spent"
+    return f"{name:<12}  {shown_down(left)} of {shown_amount(total)} left, {shown_up(spent)} spent"

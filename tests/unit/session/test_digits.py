@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.session.digits import shown_amount, shown_number, shown_percent, shown_value
+from dpsql.session.digits import shown_amount, shown_down, shown_number, shown_percent, shown_up, shown_value
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,10 @@ def test_percent(share, wanted):
 )
 def test_prices_are_exact_or_rounded_up(amount, wanted):
     assert shown_amount(Fraction(amount)) == wanted
+
+
+def test_what_was_spent_is_rounded_up_and_what_is_left_down():
+    third = Fraction(1, 3)
+    assert (shown_up(third), shown_down(third)) == ("0.333334", "0.333333")
+    assert (shown_up(Fraction(1, 4)), shown_down(Fraction(1, 4))) == ("0.25", "0.25")
+    assert (shown_up(Fraction(1, 10**9)), shown_down(Fraction(1, 10**9))) == ("0.000001", "0")
