@@ -31,8 +31,8 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
 	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
 	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
-	DPSQL_CRASHES=$(CRASHES) DPSQL_RACERS=64 DPSQL_RACER_CHARGES=174 \
-	  $(BIN)/python -m pytest -n auto tests/system/test_crash.py tests/system/test_race.py
+	DPSQL_CRASHES=$(CRASHES) DPSQL_RACERS=64 DPSQL_RACER_CHARGES=174 DPSQL_CANARY_STEP=1 $(BIN)/python -m pytest -n auto \
+	  tests/system/test_crash.py tests/system/test_race.py tests/system/test_canaries.py
 	DPSQL_NUMBERS=100000 DPSQL_CHARGES=10000000 \
 	  $(BIN)/python -m pytest -n auto tests/system/test_numbers_that_enter.py tests/system/test_exact_sums.py
 	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import duckdb
 
@@ -178,9 +179,11 @@ def opened(
     mode: str | None = None,
     noise: str | None = None,
     unique: bool = False,
+    ledger: str = ":memory:",
+    **limits: Any,
 ) -> dpsql.Analyst:
     """An analyst of the hospital, with caps that may or may not bite."""
-    owner = dpsql.open(":memory:", threads=threads)
+    owner = dpsql.open(ledger, threads=threads, **limits)
     plain = hospital.connection()
     caps = {"rows_per_person": rows, "rows_per_group": per_group, "groups_per_person": groups}
     owner.person(name="patient", relation=relation)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
+from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
 from dpsql.require import Number
 from dpsql.session.answer import Place
@@ -121,4 +123,7 @@ class Analyst:
         return [question.answer for question in planned]
 
     def __repr__(self) -> str:
-        return f"Analyst({self.name!r}, {self.budget!r})"
+        budget = ""
+        with suppress(DpsqlError):  # a ledger that cannot be read must not hide what a debugger looks for
+            budget = f", {self.budget!r}"
+        return f"Analyst({self.name!r}{budget})"

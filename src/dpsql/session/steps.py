@@ -77,7 +77,16 @@ def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
 
 
 def drawn_at(levels: tuple[Bought, ...], rows: Exact[Rows], source: Source) -> tuple[NoisyTable, ...]:
-    """Exact rows in, noisy rows out at each level of a step; the one that is told comes first."""
+    """Exact rows in, noisy rows out at each level of a step; the one that is told comes first. An error takes no frame
+    along that holds rows."""
+    try:
+        return _drawn_at(levels, rows, source)
+    except BaseException as error:
+        error.__context__ = None
+        raise error.with_traceback(None) from None  # tools that show the locals of frames would show rows
+
+
+def _drawn_at(levels: tuple[Bought, ...], rows: Exact[Rows], source: Source) -> tuple[NoisyTable, ...]:
     first, *finer = levels
     if not finer:
         return (drawn(first, rows, source),)

@@ -1,5 +1,6 @@
 """run, draw, store: each step once, and what is stored is what is told."""
 
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,10 +12,11 @@ import pytest
 
 import dpsql
 from dpsql.catalog.types import SqlType
-from dpsql.errors import EngineFailed
+from dpsql.errors import EngineFailed, InternalError
 from dpsql.ledger.facts import Retried
 from dpsql.ledger.ledger import ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
+from dpsql.privacy.exact import Exact
 from dpsql.session import answer as answering
 from dpsql.session.analyst import Analyst
 from dpsql.session.steps import key_values, told_keys
@@ -155,3 +157,13 @@ def test_nothing_is_measured_where_no_key_was_released(analyst):
         patched.setattr(engine, "run", lambda self, text, **given: asked.append(text) or run(self, text, **given))
         answer = analyst.sql("SELECT town, COUNT(*), SUM(age) FROM people GROUP BY town", epsilon=0.0001)
     assert (len(answer), len(asked)) == (0, 1)
+
+
+def test_an_error_of_a_mechanism_takes_no_rows_along(analyst, monkeypatch):
+    """Tools that show the locals of frames would show them."""
+    monkeypatch.setattr(type(analyst.place.engine), "run", lambda *_, **__: Exact([("a secret", 7)]))
+    with pytest.raises(InternalError) as caught:
+        analyst.sql(QUESTIONS[0])
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "a secret" not in "".join(told.format())
+    assert caught.value.__context__ is None
