@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from fractions import Fraction
 from multiprocessing.connection import Connection, wait
@@ -12,21 +12,25 @@ from typing import Any
 
 from dpsql.errors import BudgetExhausted
 from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.testing.ledger_cases import asking
 
 from crashing import PROCESSES, opened
 
-STORES: dict[str, Callable[[str], Ledger]] = {
-    "sqlite": lambda address: SqliteLedger(address, wait_ms=600_000),
+STORES: dict[str, Callable[..., Ledger]] = {
+    "sqlite": lambda path: SqliteLedger(path, wait_ms=600_000),
+    "postgres": lambda url, key: PostgresLedger(url, key=key, wait_ms=600_000),
 }
 """How a process opens the ledger at an address. A new store is one line here and one in the test that makes it."""
 
 
-def spend(start: Barrier, tell: Connection, store: str, address: str, name: int, times: int, price: Fraction) -> None:
+def spend(
+    start: Barrier, tell: Connection, store: str, address: Sequence[str], name: int, times: int, price: Fraction
+) -> None:
     """Pays for `times` different questions; tells the numbers of the receipts it got."""
-    with closing(STORES[store](address)) as ledger:
+    with closing(STORES[store](*address)) as ledger:
         start.wait()
         got = []
         for number in range(times):

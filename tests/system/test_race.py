@@ -1,7 +1,7 @@
 """One budget, many processes: spent exactly to its limit, and not a digit more.
 
-`make test` races 16 clients of 500 charges each; `make audit` 64 clients with more than 10 000 granted in all, by
-DPSQL_RACERS and DPSQL_RACER_CHARGES.
+`make test` races 16 clients of 500 charges each on SQLite, and of 50 on PostgreSQL; `make audit` 64 clients with more
+than 10 000 granted in all on both, by DPSQL_RACERS and DPSQL_RACER_CHARGES.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from dpsql.testing.ledger_cases import asking
 from crashing import STATEMENTS, looked, written
 from racing import STORES, ask_all, at_once, spend
 
+FEW = {"sqlite": "500", "postgres": "50"}
 RACERS = int(os.environ.get("DPSQL_RACERS", "16"))
-CHARGES = int(os.environ.get("DPSQL_RACER_CHARGES", "500"))
-GRANTED = RACERS * CHARGES * 9 // 10
-"""The rest must be refused."""
+CHARGES = {store: int(os.environ.get("DPSQL_RACER_CHARGES", few)) for store, few in FEW.items()}
 
 
 @pytest.fixture
-def addresses(tmp_path):
-    """Where a fresh ledger of each store lies."""
-    return {"sqlite": str(tmp_path / "ledger.db")}
+def address(request, store, tmp_path):
+    """Where a fresh ledger of a store lies."""
+    if store == "postgres":
+        return request.getfixturevalue("postgres").room(), str(tmp_path / "ledger.key")
+    return (str(tmp_path / "ledger.db"),)
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_clients_spend_exactly_to_the_limit(addresses, store):
-    ledger = STORES[store](addresses[store])
+def test_clients_spend_exactly_to_the_limit(address, store):
+    granted = RACERS * CHARGES[store] * 9 // 10  # the rest must be refused
+    ledger = STORES[store](*address)
     ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(1))
-    price = Fraction(1, GRANTED)
-    got = at_once(spend, [(store, addresses[store], name, CHARGES, price) for name in range(RACERS)])
+    price = Fraction(1, granted)
+    got = at_once(spend, [(store, address, name, CHARGES[store], price) for name in range(RACERS)])
     numbers = [number for one in got for number in one]
-    assert len(numbers) == len(set(numbers)) == GRANTED
+    assert len(numbers) == len(set(numbers)) == granted
     assert all(one == sorted(one) for one in got)
     assert {number for number, _ in ledger.charges()} == set(numbers)  # from a ledger that verifies
     assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
