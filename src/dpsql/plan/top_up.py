@@ -27,7 +27,12 @@ _MOST_LEVELS: Final = 40
 
 def topped_up(plan: Plan, *, cap: Fraction, finer: bool = True) -> Plan:
     """The plan that makes a stored release finer, the most precise one that can be; else, and where nothing is to be
-    made `finer`, the same plan, with finer levels up to the `cap` of a price where a later top-up can tell them."""
+    made `finer`, the same plan, with finer levels up to the `cap` of a price where a later top-up can tell them.
+
+    Theorem   docs/theorems/top_up.md.
+    Requires  a priced plan, and stored releases of the same question, policy and data version.
+    Rounds    σ² of the second measurement up, as `gaussian_step`.
+    """
     if plan.stored is not None or not plan.steps or not isinstance(plan.steps[-1], MeasurementStep):
         return plan
     known = by_precision(plan.recalled.stored, confidence=plan.terms.confidence)
