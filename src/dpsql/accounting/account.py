@@ -7,6 +7,7 @@ Proof: docs/theorems/account_rule.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
@@ -138,7 +139,9 @@ class Account:
                 why=self._shortfall(after, asked=price),
                 fix=_FIX_OF_FLOATS if self._almost_fits(after) else _FIX,
             )
-        return replace(self, spent=after)
+        paid = copy(self)  # its limits were checked when it was made
+        object.__setattr__(paid, "spent", after)
+        return paid
 
     def _holds(self, total: Triple) -> bool:
         return total.delta <= self.delta - self.delta_prime and (self._pure(total) or self._concentrated(total))

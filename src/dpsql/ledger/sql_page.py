@@ -85,6 +85,7 @@ class SqlPage:
         self._known: dict[str, tuple[Account, Row]] = {}
         self._said: dict[str, int | None] = {}
         self._read: dict[int, Fact] = {}
+        self._covers: dict[tuple[str, Row], tuple[bytes, int]] = {}
         self.appended = False
 
     def _rows(self, types: tuple[tuple[type, ...], ...], sql: str, *values: object) -> list[Row]:
@@ -119,7 +120,7 @@ class SqlPage:
 
     def _source_mac(self) -> bytes:
         """Of the account of the source as it is: no older one can be put in its place, not even for a moment."""
-        return b"" if self.account(SOURCE) is None else chain.covered(self._key, "accounts", self._known[SOURCE][1])[0]
+        return b"" if self.account(SOURCE) is None else self._cover(ACCOUNTS, self._known[SOURCE][1])[0]
 
     def close_head(self) -> None:
         """Seal what was appended."""
@@ -260,13 +261,21 @@ class SqlPage:
 
     def _part(self, table: SideTable, row: Row) -> int:
         """The part of a row in the sum; LedgerBroken where nobody with the key wrote it."""
-        *values, mac = row
         if any(type(value) not in kinds for value, kinds in zip(row, table.types, strict=True)):
             raise unreadable()
-        expected, part = chain.covered(self._key, table.name, values)
-        if not chain.equal(mac, expected):
+        expected, part = self._cover(table, row[:-1])
+        if not chain.equal(row[-1], expected):
             raise head_broken()
         return part
+
+    def _cover(self, table: SideTable, row: Row) -> tuple[bytes, int]:
+        """The proof of a row and its part in the sum."""
+        known = self._covers.get((table.name, row))
+        if known is None:
+            known = chain.covered(self._key, table.name, row)
+            if len(self._covers) < _REMEMBERED:
+                self._covers[table.name, row] = known
+        return known
 
     def _found(self, table: SideTable, where: str, *values: object) -> list[Row]:
         found = self._database.rows(f"{table.read} WHERE {where}", *values)
@@ -276,8 +285,8 @@ class SqlPage:
 
     def _keep(self, table: SideTable, row: Row, *, before: Row | None) -> None:
         """Write a row, in place of the one that was there before."""
-        mac, part = chain.covered(self._key, table.name, row)
-        self._total += part - (0 if before is None else chain.covered(self._key, table.name, before)[1])
+        mac, part = self._cover(table, row)
+        self._total += part - (0 if before is None else self._cover(table, before)[1])
         self._database.run(table.kept, *row, mac)
 
     # Accounts
@@ -306,7 +315,7 @@ class SqlPage:
 
     def remove_accounts(self) -> None:
         for row in self._found(ACCOUNTS, _ALL):
-            self._total -= chain.covered(self._key, ACCOUNTS.name, row)[1]
+            self._total -= self._cover(ACCOUNTS, row)[1]
         self._database.run("DELETE FROM accounts")
         self._known.clear()
 
