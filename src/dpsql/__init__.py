@@ -18,9 +18,10 @@ from dpsql.privacy.unit import Neighbours
 if TYPE_CHECKING:
     from dpsql.serve.client import Client, connect
     from dpsql.serve.server import SocketServer
-    from dpsql.session.analyst import Analyst, Budget
+    from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.auditing import Audit, AuditedCharge
+    from dpsql.session.budget import Budget
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
     from dpsql.session.opening import open_ledger, restore_ledger
@@ -66,7 +67,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Answer": "session.answer_value",
     "Audit": "session.auditing",
     "AuditedCharge": "session.auditing",
-    "Budget": "session.analyst",
+    "Budget": "session.budget",
     "Client": "serve.client",
     "Cost": "session.answer_value",
     "Keeper": "session.keeper",

@@ -6,7 +6,7 @@ Proof: docs/theorems/account_rule.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,6 +21,7 @@ from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_delta, require_non_negative, shown
 
 _LARGEST_DENOMINATOR_BITS: Final = 8192
+_ENDLESS: Final = 10**18
 _COARSE_BITS: Final = 4096
 _FIX: Final = "ask for less accuracy, or have the owner of the data open a new promise"
 _FIX_OF_FLOATS: Final = (
@@ -194,6 +195,11 @@ class Account:
         return self._concentrated(self.spent)
 
     @property
+    def counted_in(self) -> str:
+        """The branch that is ahead, which what was spent is shown in."""
+        return "ε" if self.spent.epsilon == self.spent_epsilon or not self.concentrated_branch_open else "ρ"
+
+    @property
     def spent_epsilon(self) -> Fraction:
         """What to show as spent: ε · min(Σε/ε, Σρ/ρ*), over the branches that are open."""
         shares = [self.spent.epsilon / self.epsilon] if self.pure_branch_open and self.spent.epsilon is not None else []
@@ -205,6 +211,37 @@ class Account:
 def remaining(accounts: Iterable[Account]) -> Fraction:
     """What may still be spent, in ε: a question is paid from all of these accounts, and the smallest rest decides."""
     return max(Fraction(0), min(account.epsilon - account.spent_epsilon for account in accounts))
+
+
+def more_like(prices: Sequence[Triple], accounts: Iterable[Account]) -> int | None:
+    """How many more releases of the mean of these prices all accounts would admit, each in the branch that goes
+    further; None where they cost nothing."""
+    if not prices:
+        return None
+    mean = [_mean([getattr(price, part) for price in prices]) for part in ("epsilon", "delta", "rho")]
+    return min((_times(account, mean) for account in accounts), default=None) if any(mean) else None
+
+
+def _mean(parts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [part for part in parts if part is not None]
+    return sum(known, Fraction(0)) / len(parts) if len(known) == len(parts) else None
+
+
+def _times(account: Account, mean: Sequence[Fraction | None]) -> int:
+    epsilon, delta, rho = mean
+    spent = account.spent
+    branches = [_fits(epsilon, account.epsilon, spent.epsilon)]
+    if account.delta_prime:
+        branches.append(_fits(rho, account.rho, spent.rho))
+    further = max(branches)
+    return min(further, _fits(delta, account.delta - account.delta_prime, spent.delta)) if delta else further
+
+
+def _fits(part: Fraction | None, limit: Fraction, spent: Fraction | None) -> int:
+    """How often a part fits into what is left of its limit; an infinite one never does."""
+    if part is None or spent is None or spent > limit:
+        return 0
+    return int((limit - spent) / part) if part else _ENDLESS
 
 
 def _too_large_a_grant(epsilon: Fraction, limit: Fraction) -> BadParameter:

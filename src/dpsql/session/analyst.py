@@ -7,38 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting.account import Account
 from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
 from dpsql.require import Number
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
+from dpsql.session.budget import Budget, outlook
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
 from dpsql.sql.setting_text import SettingStatement, setting_statement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Budget:
-    """What an account may spend, and has spent, in ε."""
-
-    total: Fraction
-    spent: Fraction
-
-    @property
-    def left(self) -> Fraction:
-        return max(Fraction(0), self.total - self.spent)
-
-    @classmethod
-    def of(cls, account: Account) -> Budget:
-        return cls(total=account.epsilon, spent=account.spent_epsilon)
-
-    def __repr__(self) -> str:
-        full = round(10 * self.left / self.total)
-        return f"Budget({'▰' * full}{'▱' * (10 - full)} {float(self.left):.2f} of {float(self.total):.2f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -54,7 +34,10 @@ class Analyst:
     @property
     def budget(self) -> Budget:
         """What the analyst's own grant, or that of their group, has left."""
-        return Budget.of(self.place.accounts[-1])
+        place = self.place
+        accounts = place.accounts
+        more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)
+        return Budget.of(accounts[-1], "" if more is None else more[1])
 
     def query(
         self,

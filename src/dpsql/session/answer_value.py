@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from dpsql.errors import BadName, BadParameter
+from dpsql.session.budget import Budget
 from dpsql.session.digits import shown_amount, shown_percent
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
@@ -53,6 +54,8 @@ class Answer:
     """What a reader should know about these numbers; the same whatever the data hold."""
     head: str | None = None
     """Where the ledger ended when this was told: the number of its last entry, and the beginning of its hash."""
+    budget: Budget | None = None
+    """What is left of the grant after it; None where it was free."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
 
@@ -123,7 +126,8 @@ class Answer:
         return dict(zip(names, (cells for _, cells in found), strict=True))
 
     def _footer(self) -> list[str]:
-        paid = [f"cost {self.cost}"] + ([] if self.release is None else [f"release #{self.release}"])
+        paid = [f"cost {self.cost}"] + ([] if self.budget is None else [f"{self.budget.shown} left"])
+        paid += [] if self.release is None else [f"release #{self.release}"]
         paid += [] if self.head is None else [f"ledger {self.head}"]
         remark = remarks(self.rows, percent=shown_percent(self.confidence))
         return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes)]

@@ -17,9 +17,10 @@ from dpsql.errors import NotPermitted
 from dpsql.ledger.ledger import Ledger
 from dpsql.randomness import Source
 from dpsql.require import Number
-from dpsql.session.analyst import Analyst, Budget
+from dpsql.session.analyst import Analyst
 from dpsql.session.answer import Place
 from dpsql.session.auditing import Audit
+from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
 from dpsql.session.granting import grant_of, keep_grant
 from dpsql.session.keeper import Keeper

@@ -19,6 +19,7 @@ from dpsql.points import Point, reached
 from dpsql.require import Number, require_non_negative
 from dpsql.session.answer import Place, answer, delivered, plan_of
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.budget import Budget
 from dpsql.session.clock import today
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
@@ -26,7 +27,7 @@ from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
-from dpsql.session.shortfall import said_in_prices
+from dpsql.session.shortfall import cheaper_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
@@ -102,12 +103,13 @@ class Query:
         """The answer to this very plan."""
         self.require_allowed(max_cost=max_cost)
         with speaking_of(self.sql):
+            cheaper = cheaper_than_told(self.sealed.plan, self.place.accounts)
             try:
                 told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
                 asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
                 raise said_in_prices(error, asked, self.place.accounts, at_price=self._anew) from None
-        return self._noted(told)
+        return self._noted(replace(told, notes=(*told.notes, *cheaper)) if told.cost.epsilon else told)
 
     def delivered(self, receipt: Receipt) -> Answer:
         """The answer to this very plan, which is paid for."""
@@ -117,6 +119,8 @@ class Query:
     def _noted(self, told: Answer) -> Answer:
         if not told.is_text:
             told = replace(told, head=str(self.place.ledger.head()))
+        if told.cost.epsilon:
+            told = replace(told, budget=Budget.of(self.place.accounts[-1]))
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 

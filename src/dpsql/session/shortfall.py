@@ -9,6 +9,7 @@ from fractions import Fraction
 from dpsql.accounting.account import Account, remaining
 from dpsql.errors import BudgetExhausted, DpsqlError
 from dpsql.plan.explanation.promise import account_name
+from dpsql.plan.price import Plan
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 
@@ -31,6 +32,22 @@ def said_in_prices(
         else f"nothing of this kind fits any more ({error.why}); ask something that is stored, or have the owner of "
         "the data grant more",
     )
+
+
+def cheaper_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """Near the end of a budget neither branch of its account may grant the price as such, and Laplace noise is bought
+    that weighs less than the price: then the answer says so. Nothing elsewhere."""
+    own, event = accounts[-1], plan.charged
+    if event is None or plan.terms.pure or plan.terms.gaussian_rho or not own.delta_prime or not own.admits(event):
+        return ()
+    taken = own.charged(event).spent_epsilon - own.spent_epsilon
+    if taken >= plan.terms.cost:
+        return ()
+    note = (
+        f"your budget grants no Gaussian noise for {shown_amount(plan.terms.cost)} any more: these numbers have Laplace"
+        f" noise, which takes {float(taken):.2g} of it"
+    )
+    return (note,)
 
 
 def _fits(price: Fraction, accounts: Sequence[Account], at_price: Callable[[Fraction], Inquiry]) -> bool:

@@ -20,13 +20,12 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
 from dpsql.engines.engine import Rows
 from dpsql.ledger.ledger import Ledger
+from dpsql.session.budget import outlook
 from dpsql.session.digits import shown_amount
 from dpsql.sql.scope import unknown_name
 from dpsql.sql.syntax import Parsed, Select, TableName
 
 _SOURCE: Final = "dp:"
-_LAST: Final = 10
-"""What people ask now says what they will ask; what they asked long ago does not."""
 
 Cells = tuple[object, ...]
 
@@ -44,17 +43,12 @@ class Standing:
 
 
 def _budget(standing: Standing) -> list[Cells]:
-    own, costs = standing.accounts[-1], _last_costs(standing)
-    left = remaining(standing.accounts)
-    usual = sum(costs, Fraction(0)) / len(costs) if costs else standing.catalog.policy.defaults.cost_per_query
-    more = None if not usual else int(left / usual)
-    like = "your last ten" if costs else "those the policy prices"
-    note = None if more is None else f"about {more} more queries like {like}"
-    return [(standing.analyst, own.epsilon, own.spent_epsilon, left, more, note)]
-
-
-def _last_costs(standing: Standing) -> list[Fraction]:
-    return [paid.charge.cost for paid in standing.ledger.paid_by(standing.analyst, last=_LAST)]
+    own = standing.accounts[-1]
+    usual = standing.catalog.policy.defaults.cost_per_query
+    more, note = outlook(standing.ledger, standing.analyst, standing.accounts, usual) or (None, None)
+    return [
+        (standing.analyst, own.epsilon, own.spent_epsilon, remaining(standing.accounts), own.counted_in, more, note)
+    ]
 
 
 def _ledger(standing: Standing) -> list[Cells]:
@@ -122,6 +116,7 @@ VIEWS: Final[Mapping[str, tuple[Mapping[str, SqlType], Callable[[Standing], list
             "total": _DOUBLE,
             "spent": _DOUBLE,
             "remaining": _DOUBLE,
+            "counted_in": _TEXT,
             "queries_remaining": _INTEGER,
             "note": _TEXT,
         },

@@ -51,7 +51,7 @@ def rows(analyst, sql):
 
 def test_the_budget_and_how_far_it_goes(analyst):
     assert rows(analyst, "SELECT * FROM dp.budget") == [
-        ("ana", 4.0, 0.0, 4.0, 8, "about 8 more queries like those the policy prices")
+        ("ana", 4.0, 0.0, 4.0, "ε", 8, "about 8 more queries like those the policy prices")
     ]
     analyst.sql(f"{COUNT} COST 1")
     for age in range(9):

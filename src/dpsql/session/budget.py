@@ -1,0 +1,65 @@
+"""What an account has left, and how far that goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Final
+
+from dpsql.accounting.account import Account, more_like
+from dpsql.accounting.triple import Triple, triple
+from dpsql.ledger.ledger import Charge, Ledger
+from dpsql.privacy.events import Pure
+
+_LAST: Final = 10
+"""What people ask now says what they will ask; what they asked long ago does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Budget:
+    """What an account may spend, and has spent, in ε."""
+
+    total: Fraction
+    spent: Fraction
+    counted_in: str = "ε"
+    """The branch of the account that is ahead: sums of ε, or of ρ."""
+    outlook: str = ""
+    """About how many more queries."""
+
+    @property
+    def left(self) -> Fraction:
+        return max(Fraction(0), self.total - self.spent)
+
+    @classmethod
+    def of(cls, account: Account, outlook: str = "") -> Budget:
+        return cls(total=account.epsilon, spent=account.spent_epsilon, counted_in=account.counted_in, outlook=outlook)
+
+    @property
+    def shown(self) -> str:
+        """In a few letters; what is left is rounded down."""
+        return f"{floor(100 * self.left) / 100:.2f} of {float(self.total):.2f}"
+
+    def __repr__(self) -> str:
+        full = round(10 * self.left / self.total)
+        counted = "" if self.counted_in == "ε" else f", counted in {self.counted_in}"
+        outlook = f", {self.outlook}" if self.outlook else ""
+        return f"Budget({'▰' * full}{'▱' * (10 - full)} {self.shown}{counted}{outlook})"
+
+
+def outlook(
+    ledger: Ledger, analyst: str, accounts: tuple[Account, ...], cost_per_query: Fraction | None
+) -> tuple[int, str] | None:
+    """About how many more queries like the analyst's last ten fit, or like those the policy prices; in words too."""
+    prices = [_price(paid.charge) for paid in ledger.paid_by(analyst, last=_LAST)]
+    like = "your last ten"
+    if not prices and cost_per_query is not None:
+        prices, like = [triple(Pure(epsilon=cost_per_query))], "those the policy prices"
+    more = more_like(prices, accounts)
+    return None if more is None else (more, f"about {more} more queries like {like}")
+
+
+def _price(charge: Charge) -> Triple:
+    """What a question has cost: of a batch its share of the total."""
+    price = triple(charge.event)
+    return price if charge.batch is None else Triple(epsilon=charge.cost, delta=price.delta, rho=price.rho)

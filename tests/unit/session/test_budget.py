@@ -1,0 +1,89 @@
+"""What is left, in the branch that is ahead, and how far it goes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BudgetExhausted
+
+COUNT = "SELECT COUNT(*) FROM people WHERE age > {}"
+
+
+def opened(**promise):
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(50), "age": range(50)})
+    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 50)})
+    owner.promise(**promise)
+    owner.defaults(cost_per_query=Fraction(1, 20), noise="laplace")
+    return owner.grant("ana", budget=promise["epsilon"])
+
+
+def said(analyst):
+    ((counted, more, note),) = analyst.sql("SELECT counted_in, queries_remaining, note FROM dp.budget").rows
+    assert note == analyst.budget.outlook
+    assert counted == analyst.budget.counted_in
+    return counted, more, note
+
+
+def test_the_branch_that_is_ahead_says_how_many_more():
+    """Counts of 0.05 under (5, 1e-6): 353 fit in ρ, and a hundred in ε alone."""
+    ana = opened(epsilon=5, delta=1e-6)
+    assert said(ana) == ("ε", 353, "about 353 more queries like those the policy prices")
+    for age in range(3):
+        ana.sql(COUNT.format(age))
+    assert said(ana) == ("ρ", 350, "about 350 more queries like your last ten")
+    assert repr(ana.budget).endswith("of 5.00, counted in ρ, about 350 more queries like your last ten)")
+
+
+def test_a_basic_account_adds_up_epsilon():
+    ana = opened(epsilon=5, delta=1e-6, accounting="basic")
+    ana.sql(COUNT.format(1))
+    assert said(ana)[:2] == ("ε", 99)
+
+
+def test_what_is_said_to_fit_fits():
+    ana = opened(epsilon=1, delta=1e-6)
+    for age in range(4):
+        ana.sql(COUNT.format(age), epsilon=Fraction(age + 1, 20))
+    more = said(ana)[1]
+    for age in range(10, 10 + more):
+        ana.sql(COUNT.format(age), epsilon=Fraction(1, 8))  # the mean of the four
+    with pytest.raises(BudgetExhausted):
+        ana.sql(COUNT.format(9), epsilon=Fraction(1, 8))
+
+
+def test_a_question_of_a_batch_counts_with_its_share():
+    ana = opened(epsilon=2)
+    ana.run([COUNT.format(age) for age in range(4)], total=1)
+    assert said(ana)[1] == 4
+
+
+def test_an_answer_says_what_is_left_after_it():
+    ana = opened(epsilon=1)
+    answer = ana.sql(COUNT.format(3))
+    assert "cost 0.05 · 0.95 of 1.00 left · release #" in str(answer)
+    assert answer.budget.left == Fraction(19, 20)
+    again = ana.sql(COUNT.format(3))
+    assert again.budget is None
+    assert "left" not in str(again)
+
+
+def test_near_the_end_another_price_than_told_is_not_silent():
+    """0.07 is left, in ρ: too little for Gaussian noise of 0.1, enough for Laplace noise, of which 0.1²/2 is paid."""
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
+    owner.promise(epsilon=5, delta=1e-6)
+    ana = owner.grant("ana", budget=5)
+    first = ana.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(493, 100), noise="gaussian")
+    assert not any("Gaussian" in note for note in first.notes)
+    before = ana.budget.left
+    answer = ana.sql("SELECT COUNT(id) FROM people", epsilon=Fraction(1, 10))
+    taken = before - ana.budget.left
+    assert taken < Fraction(1, 10)
+    (note,) = [note for note in answer.notes if "Gaussian" in note]
+    assert note.startswith("your budget grants no Gaussian noise for 0.1 any more")
+    assert f"takes {float(taken):.2g} of it" in note
