@@ -193,8 +193,9 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(policy):
             assert keeper.user_of(nobody) is None
     for path in policy.parent.iterdir():
         if path.is_file():
-            assert token.encode() not in path.read_bytes()
-            assert token.removeprefix("dpsql_").encode() not in path.read_bytes()
+            secret = token.removeprefix("dpsql_")[:16].encode()  # also a part of it would be too much
+            assert secret not in path.read_bytes()
+            assert secret.hex().encode() not in path.read_bytes()
 
 
 def test_tokens_have_256_bits():
