@@ -1,19 +1,15 @@
 """The client says what went wrong on its side, and believes no answer that is none."""
 
 import socket
-import sys
 import threading
 from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from in_this_process import serving
 
 import dpsql
 from dpsql.errors import BadName, NoSource
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import serving
 
 
 @contextmanager

@@ -1,18 +1,14 @@
 """Every wait is bounded, one connection cannot hurt another, and a server ends when it is told to."""
 
-import sys
 import threading
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from in_this_process import raw, serving
 
 import dpsql
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted
 from dpsql.serve import server as servers
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import raw, serving
 
 
 def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):
