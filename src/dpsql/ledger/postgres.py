@@ -8,12 +8,13 @@ known, nothing is told.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, LiteralString
 
 from dpsql.errors import LedgerBroken, MissingExtra
 from dpsql.ledger import keyfile
@@ -34,6 +35,7 @@ _CREATING: Final = 0x64707371
 """The advisory lock under which tables are made."""
 _LONGEST_WAIT_MS: Final = 3_600_000
 _AT_ONCE: Final = 256
+_TICK: Final = 0.05  # seconds between two looks for somebody else's turn
 
 _TRIGGERS: Final = ("entries_are_not_changed", "entries_are_numbered", "entries_are_not_emptied")
 _TABLES: Final = (
@@ -232,6 +234,29 @@ class PostgresLedger(StoredLedger):
         what, fix = _ENDINGS.get(code, _OTHERWISE)
         damaged = code not in _ENDINGS and code.startswith(_DAMAGED)
         return (LedgerBroken if damaged else Unusable)(what, why=WHY_UNUSABLE, fix=fix)
+
+    @contextmanager
+    def process_turn(self, same: bytes) -> Iterator[None]:
+        """By a lock of the session, on whatever machine; the server forgets it with the session."""
+        place = int.from_bytes(same[:8], "big", signed=True)
+        while not self._answered("SELECT pg_try_advisory_lock(%s)", place):
+            time.sleep(_TICK)
+        try:
+            yield
+        finally:
+            self._answered("SELECT pg_advisory_unlock(%s)", place)
+
+    def _answered(self, sql: LiteralString, place: int) -> bool:
+        """What the server says; True where it cannot be asked, and nobody waits."""
+        with self._lock:
+            if self._connection is None:
+                return True
+            try:
+                return self._connection.execute(sql, (place,)).fetchall() == [(True,)]
+            except Exception as error:
+                if _is_of_the_driver(error):
+                    return True
+                raise
 
     def close(self) -> None:
         if os.getpid() != self._process:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import closing, suppress
 from fractions import Fraction
 
@@ -261,3 +262,35 @@ def test_a_fork_does_not_share_the_connection(monkeypatch, begun):
 def test_a_wait_is_a_number_of_milliseconds(key, wait):
     with pytest.raises(BadParameter):
         PostgresLedger("postgresql://", key=key, wait_ms=wait)
+
+
+def test_twins_on_other_machines_wait_until_the_first_has_its_answer_or_is_gone(begun, url, key):
+    question, passed = asking().question, []
+
+    def ask(ledger):
+        with ledger.turn("ana", question):
+            passed.append(ledger)
+
+    for ending in ("leaves", "dies"):
+        first, second = PostgresLedger(url, key=key), PostgresLedger(url, key=key)
+        turn = first.turn("ana", question)
+        turn.__enter__()
+        waiting = threading.Thread(target=ask, args=(second,))
+        waiting.start()
+        with second.turn("ana", asking("another").question), second.turn("bob", question):
+            assert passed == []
+        if ending == "dies":
+            first._connection.close()
+            waiting.join()
+        turn.__exit__(None, None, None)
+        waiting.join()
+        assert passed == [second]
+        passed.clear()
+        for ledger in (first, second):
+            ledger.close()
+
+
+def test_a_server_that_is_gone_lets_nobody_wait(begun):
+    begun._connection.close()
+    with begun.turn("ana", asking().question):
+        pass
