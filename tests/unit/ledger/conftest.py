@@ -1,5 +1,6 @@
 """Ledgers in files, and what somebody with a SQLite shell could do to them."""
 
+import shutil
 import sqlite3
 from fractions import Fraction
 
@@ -88,7 +89,7 @@ def raw():
     return run_raw
 
 
-TABLES = ("entries", "head", "accounts", "payments", "steps", "latest")
+TABLES = ("about", "entries", "head", "accounts", "payments", "steps", "latest")
 
 
 class Store:
@@ -112,13 +113,13 @@ class SqliteStore(Store):
     errors = sqlite3.IntegrityError
 
     def __init__(self, folder):
-        self._path = folder / "ledger.db"
+        self.path = folder / "ledger.db"
 
     def open(self, **options):
-        return SqliteLedger(self._path, **options)
+        return SqliteLedger(self.path, **options)
 
     def raw(self, *statements):
-        return run_raw(self._path, *statements)
+        return run_raw(self.path, *statements)
 
     def unlocked(self, *statements):
         """As `raw`, by somebody who may also change what is append-only."""
@@ -158,8 +159,30 @@ def store(request, tmp_path):
     return PostgresStore(request.getfixturevalue("postgres"), tmp_path)
 
 
+@pytest.fixture(scope="session")
+def filled_file(tmp_path_factory):
+    """A ledger with an entry of every kind of spending, to be copied."""
+    made = SqliteStore(tmp_path_factory.mktemp("filled"))
+    fill(made.open(anchors=None))
+    return made
+
+
+@pytest.fixture(scope="session")
+def filled_room(tmp_path_factory, postgres):
+    """The same in a server, and its rows, to be put back."""
+    made = PostgresStore(postgres, tmp_path_factory.mktemp("filled"))
+    fill(made.open(anchors=None))
+    return made, made.backup()
+
+
 @pytest.fixture
-def filled(store):
-    """The place of a closed ledger with an entry of every kind of spending."""
-    fill(store.open())
-    return store
+def filled(store, request):
+    """The place of a closed ledger with an entry of every kind of spending, which this machine has not seen."""
+    if isinstance(store, SqliteStore):
+        made = request.getfixturevalue("filled_file")
+        for ending in ("", ".key"):
+            shutil.copy(f"{made.path}{ending}", f"{store.path}{ending}")
+        return store
+    made, rows = request.getfixturevalue("filled_room")
+    made.restore(rows)
+    return made
