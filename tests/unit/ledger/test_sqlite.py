@@ -113,7 +113,7 @@ def test_names_and_text_are_only_values(begun):
 
 def test_no_number_is_kept_as_a_float(full, raw):
     tables = [name for (name,) in raw(full, "SELECT name FROM sqlite_master WHERE type = 'table'")]
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables:
         for row in raw(full, f"SELECT * FROM {table}"):
             assert not any(isinstance(value, float) for value in row)
