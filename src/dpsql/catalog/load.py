@@ -32,7 +32,7 @@ from dpsql.errors import BadPolicy
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("version", "source", "person", "promise", "defaults", "table", "grant"),
-    "source": ("url", "ledger", "ledger_file", "data_version", "timeout"),
+    "source": ("url", "ledger", "ledger_file", "ledger_url", "ledger_key", "data_version", "timeout"),
     "person": PERSON_KEYS,
     "promise": PROMISE_KEYS,
     "defaults": DEFAULTS_KEYS,
@@ -47,7 +47,7 @@ _AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of do
 
 
 def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Policy:
-    """The policy in a file. `environment` fills ${NAME} in source.url; the process's own unless given."""
+    """The policy in a file. `environment` fills ${NAME} in addresses; the process's own unless given."""
     name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -71,7 +71,7 @@ def loads(text: str, *, name: str, environment: Mapping[str, str] | None = None)
         raise mistake.as_error(Written(file=name, lines={**written.lines, **lines})) from None
     tables, wrong = settled(policy.tables)
     policy = replace(policy, tables=tables, written=written)
-    found = [*wrong, *rules.mistakes(policy), *unconfirmed]
+    found = [*wrong, *rules.mistakes(policy), *_misplaced_ledger(policy), *unconfirmed]
     if found:
         raise min(found, key=lambda mistake: line_of(mistake.key, written)).as_error(written)
     return policy
@@ -120,6 +120,8 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
         ),
         ledger=source.optional("ledger", values.text, None),
         ledger_file=source.optional("ledger_file", values.text, None),
+        ledger_url=source.optional("ledger_url", lambda value: _url(value, environment), None),
+        ledger_key=source.optional("ledger_key", values.text, None),
         data_version=source.optional("data_version", values.text, None),
         timeout=source.optional("timeout", values.seconds, None),
         person=person_of(top.section("person")),
@@ -129,6 +131,22 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
         grants=tuple(map(grant_of, top.sections("grant"))),
     )
     return policy, _unconfirmed(waiting)
+
+
+def _misplaced_ledger(policy: Policy) -> tuple[Mistake, ...]:
+    """A ledger is a file, or has an address and a key."""
+    if policy.ledger_url is None and policy.ledger_key is None:
+        return ()
+    if policy.ledger_url is not None and policy.ledger_key is not None and policy.ledger_file is None:
+        return ()
+    return (
+        Mistake(
+            "ledger_url and ledger_key belong together, without ledger_file",
+            why="a ledger in PostgreSQL has an address, and a key that each machine keeps in a file of its own",
+            fix='write ledger_url = "${LEDGER_URL}" and ledger_key = "clinic.ledger.key"',
+            key=("source", "ledger_url" if policy.ledger_url is not None else "ledger_key"),
+        ),
+    )
 
 
 def _unconfirmed(tables: list[str]) -> tuple[Mistake, ...]:

@@ -216,6 +216,10 @@ class Policy:
     grants: tuple[Grant, ...] = ()
     ledger_file: str | None = None
     """Where the ledger is kept, seen from the folder of the policy; None: beside the source."""
+    ledger_url: str | None = field(default=None, repr=False)
+    """The address of a ledger in PostgreSQL; None: it is a file. It may hold a password, so it is not printed."""
+    ledger_key: str | None = None
+    """Where its key is kept on this machine, seen from the folder of the policy."""
     timeout: Fraction | None = None
     """Seconds after which a statement on the source is stopped."""
     written: Written | None = field(default=None, compare=False, repr=False)

@@ -9,8 +9,9 @@ from dataclasses import fields, replace
 from typing import Final
 
 from dpsql.accounting.account import Account
+from dpsql.accounting.history import releases
 from dpsql.accounting.triple import FREE, triple
-from dpsql.errors import InternalError
+from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Retried, Stored
 from dpsql.ledger.grants import require_below_cap, require_may_pay
@@ -18,6 +19,7 @@ from dpsql.ledger.ledger import Charge, Paid, Question, Receipt, Release, Releas
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.ledger.promises import account
 from dpsql.ledger.words import require_name
+from dpsql.privacy.events import Refined
 from dpsql.require import require_count, require_epsilon
 
 ATTEMPTS: Final = 3
@@ -68,6 +70,18 @@ def _require_upon(page: Page, asked: Charge) -> None:
             why="two measurements are put together only where they measure the same",
             fix="report this; nothing was charged",
         )
+    level = any(isinstance(part, Refined) for part in releases(asked.event))
+    if level and not _is_of_this_period(page, first.number):
+        raise NotPermitted(
+            "a finer level of an answer is told only in the period in which the answer was",
+            why="it costs the difference to what was paid before, which another period has paid for",
+            fix="ask again: the question is priced anew",
+        )
+
+
+def _is_of_this_period(page: Page, receipt: int) -> bool:
+    """It was paid for since the promise was made, and since it was renewed last."""
+    return receipt > max(page.latest("promise") or 0, page.latest("renew") or 0)
 
 
 def paying_accounts(page: Page, asked: Charge | Batched) -> dict[str, Account]:
@@ -157,7 +171,7 @@ def _release(page: Page, payment: Payment) -> Release:
         analyst=paid.analyst,
         record=paid.record,
         steps=released_steps(page, payment),
-        hidden=page.is_hidden(payment.number, payment.steps - 1),
+        hidden=page.is_hidden(payment.number, payment.steps - 1) and _is_of_this_period(page, payment.number),
     )
 
 

@@ -8,13 +8,41 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsql.errors import LedgerBroken, NotPermitted
+from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.ledger.stored import StoredLedger
 
 _WHY: Final = "another ledger would forget what was spent, and with it the promise to the people in these data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPlace:
+    """A ledger in PostgreSQL, and its key on this machine."""
+
+    url: str = field(repr=False)
+    """It may hold a password: it stands in no message and in no file."""
+    key: Path
+
+    def __str__(self) -> str:
+        return f"PostgreSQL, with the key {self.key}"
+
+
+LedgerPlace: TypeAlias = Path | SharedPlace
+
+
+def ledger_at(place: LedgerPlace) -> StoredLedger:
+    """The ledger at a place; where there is none, a new one."""
+    return SqliteLedger(place) if isinstance(place, Path) else PostgresLedger(place.url, key=place.key)
+
+
+def is_there(place: LedgerPlace) -> bool:
+    """Whether this machine knows a ledger there: its file, or the key of a shared one."""
+    return (place if isinstance(place, Path) else place.key).exists()
 
 
 def ledger_beside(source: Path) -> Path:
@@ -27,14 +55,14 @@ def mark_beside(source: Path) -> Path:
     return source.with_name(f"{source.name}.ledger-id")
 
 
-def bound_ledger(place: Path, *, named: str | None, source: Path | None) -> SqliteLedger:
+def bound_ledger(place: LedgerPlace, *, named: str | None, source: Path | None) -> StoredLedger:
     """The ledger at `place`, created where it may be; refused if the policy or the source has another one.
 
     `named` is the id in the policy, `source` the file that holds the data, where there is one.
     """
-    if not place.exists():
+    if not is_there(place):
         _require_none(place, named=named, source=source)
-    ledger = SqliteLedger(place)
+    ledger = ledger_at(place)
     try:
         _require_same(ledger.id, named=named, source=source)
         if source is not None:
@@ -46,7 +74,7 @@ def bound_ledger(place: Path, *, named: str | None, source: Path | None) -> Sqli
     return ledger
 
 
-def _require_none(place: Path, *, named: str | None, source: Path | None) -> None:
+def _require_none(place: LedgerPlace, *, named: str | None, source: Path | None) -> None:
     """Nothing says that a ledger exists: only then a new one is made."""
     marked = _marked(source)
     if named is None and marked is None:
@@ -55,7 +83,7 @@ def _require_none(place: Path, *, named: str | None, source: Path | None) -> Non
     raise NotPermitted(
         f"there is no ledger in {place}, but there was one: {known}",
         why=_WHY,
-        fix=_fix(source if marked else None, "name the file of that ledger: ledger=… or ledger_file in [source]"),
+        fix=_fix(source if marked else None, "name the place of that ledger: ledger=… or ledger_file in [source]"),
     )
 
 
@@ -99,9 +127,9 @@ def _marked(source: Path | None) -> tuple[str, str] | None:
     return found, place
 
 
-def _mark(source: Path, ledger: str, place: Path) -> None:
+def _mark(source: Path, ledger: str, place: LedgerPlace) -> None:
     # Where nothing may be written beside the data, the policy alone can name the ledger.
     with suppress(OSError), open(mark_beside(source), "x", encoding="utf-8") as file:
-        file.write(f"{ledger}\n{place.absolute()}\n")
+        file.write(f"{ledger}\n{place.absolute() if isinstance(place, Path) else place}\n")
         file.flush()
         os.fsync(file.fileno())

@@ -211,7 +211,8 @@ class Keeper:
             raise NotPermitted(
                 "this ledger is not open as a file",
                 why="a copy is made of the file a ledger is kept in",
-                fix="name its policy or its file: dpsql.open_ledger(…).backup(…)",
+                fix="name its policy or its file: dpsql.open_ledger(…).backup(…); of one in PostgreSQL, back up the "
+                "database",
             )
         back_up(self._place, copy, with_key=with_key)
 

@@ -12,13 +12,13 @@ from dpsql.catalog.load import load
 from dpsql.catalog.model import Defaults, Person, Policy
 from dpsql.engines.engine import Limits, OnFailure
 from dpsql.engines.registry import file_of, located, open_source
-from dpsql.errors import BadParameter, NoSource
+from dpsql.errors import BadParameter, NoSource, NotPermitted
 from dpsql.ledger.backup import restore
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.randomness import SYSTEM
 from dpsql.require import require_positive
-from dpsql.session.binding import bound_ledger, ledger_beside
+from dpsql.session.binding import LedgerPlace, SharedPlace, bound_ledger, is_there, ledger_at, ledger_beside
 from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
 
@@ -93,8 +93,10 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
     return owner
 
 
-def ledger_place(policy: Policy, path: Path, source: Path | None) -> Path:
+def ledger_place(policy: Policy, path: Path, source: Path | None) -> LedgerPlace:
     """Beside the data unless the policy says where: a copy of the policy finds the same ledger."""
+    if policy.ledger_url is not None and policy.ledger_key is not None:
+        return SharedPlace(url=policy.ledger_url, key=path.parent / policy.ledger_key)
     if policy.ledger_file is not None:
         return path.parent / policy.ledger_file
     return path.with_suffix(".ledger") if source is None else ledger_beside(source)
@@ -104,15 +106,14 @@ def open_ledger(policy: str | PathLike[str] | None = None, *, ledger: str | Path
     """The ledger of a policy file, or the one in the file `ledger`, without the data: the source is not opened, and
     need not be in reach. Nothing is created."""
     read, place = _named(policy, ledger)
-    if not place.exists():
+    if not is_there(place):
         raise NoSource(
             f"there is no ledger in {place}",
             why="it is made when the data are opened first, or when it is restored",
             fix="name the file of the ledger, or restore a backup: dpsql ledger restore FILE",
         )
-    if read is None:
-        return Keeper(SqliteLedger(place), policy=None, place=place)
-    return Keeper(bound_ledger(place, named=read.ledger, source=None), policy=read, place=place)
+    opened = ledger_at(place) if read is None else bound_ledger(place, named=read.ledger, source=None)
+    return Keeper(opened, policy=read, place=place if isinstance(place, Path) else None)
 
 
 def restore_ledger(
@@ -125,10 +126,16 @@ def restore_ledger(
     """Put a backup where the ledger of a policy was, or where `ledger` says; see `Keeper.backup`. What stood there is
     kept under another name, which is returned; without `replace` nothing is replaced."""
     _, place = _named(policy, ledger)
+    if not isinstance(place, Path):
+        raise NotPermitted(
+            "a ledger in PostgreSQL is not restored from a file",
+            why="its copies are those of its server",
+            fix="restore it with the tools of the server; what is missing then is written off: dpsql ledger write-off",
+        )
     return restore(Path(fspath(copy)), place, replace=replace)
 
 
-def _named(policy: str | PathLike[str] | None, ledger: str | PathLike[str] | None) -> tuple[Policy | None, Path]:
+def _named(policy: str | PathLike[str] | None, ledger: str | PathLike[str] | None) -> tuple[Policy | None, LedgerPlace]:
     """The policy, where one is named, and where its ledger is."""
     given = None if ledger is None else Path(fspath(ledger))
     if policy is None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.errors import DpsqlError, InternalError, LedgerBroken
+from dpsql.errors import DpsqlError, InternalError, LedgerBroken, NotPermitted
 from dpsql.ledger import hiding
 from dpsql.ledger.backup import back_up
 from dpsql.ledger.encoding import released_to_bytes
@@ -62,6 +62,17 @@ def test_a_level_is_told_under_the_receipt_that_paid_for_it(ledger):
     ledger.verify()
     assert ledger.account("ana").spent.epsilon == Fraction(1, 5)
     assert ledger.account().spent.rho is None  # never counted in ρ
+
+
+def test_a_level_is_told_in_the_period_of_its_answer_only(ledger):
+    """Its price is a difference: by itself, in another period, it would cost more."""
+    first = bought(ledger)
+    ledger.renew()
+    assert [release.hidden for release in ledger.recall(QUESTION)] == [False]
+    with pytest.raises(NotPermitted):
+        ledger.charge(charge(FINER, upon=first.number))
+    assert ledger.charge(charge(upon=first.number)).paid  # a second measurement has its own price in any period
+    ledger.verify()
 
 
 def test_a_level_is_told_once_and_then_told_again(ledger):

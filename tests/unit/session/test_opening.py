@@ -284,3 +284,38 @@ def test_a_policy_file_takes_the_same_words(tmp_path):
     assert [kind for _, kind in told] == ["BinderException"]
     with pytest.raises(dpsql.BadParameter, match="on_failure"):
         dpsql.open(policy, on_failure="log.txt")
+
+
+def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
+    """The policy names the variable that holds the address; the password stands in no file and no message."""
+    monkeypatch.setenv("LEDGER_URL", postgres.room())
+    rewritten(
+        clinic,
+        'url = "duckdb://data/clinic.duckdb"',
+        'url = "duckdb://data/clinic.duckdb"\nledger_url = "${LEDGER_URL}"\nledger_key = "shared.key"',
+    )
+    first = asked(clinic)
+    assert asked(clinic).rows == first.rows
+    assert (clinic.parent / "shared.key").exists()
+    mark = (clinic.parent / "data" / "clinic.duckdb.ledger-id").read_text()
+    assert "postgresql" not in mark
+    assert "shared.key" in mark
+    with dpsql.open_ledger(clinic) as keeper:
+        assert keeper.audit().holds
+        with pytest.raises(NotPermitted, match="not open as a file"):
+            keeper.backup(clinic.parent / "copy.db", with_key=False)
+    with pytest.raises(NotPermitted, match="PostgreSQL"):
+        dpsql.restore_ledger(clinic.parent / "copy.db", clinic)
+    (clinic.parent / "shared.key").rename(clinic.parent / "elsewhere.key")
+    with pytest.raises(NotPermitted, match="there was one"):
+        asked(clinic)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ['ledger_url = "postgresql://x"', 'ledger_key = "k"', 'ledger_url = "u"\nledger_key = "k"\nledger_file = "f"'],
+)
+def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
+    rewritten(clinic, "[person]", f"{words}\n[person]")
+    with pytest.raises(BadPolicy, match="belong together"):
+        dpsql.open(clinic)
