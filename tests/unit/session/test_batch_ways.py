@@ -149,11 +149,11 @@ def test_a_batch_that_was_interrupted_goes_on_for_nothing(monkeypatch, stop):
     owner, ana = opened()
     real, told = owner._ledger.store, []
 
-    def stopping(receipt, step, released):
+    def stopping(receipt, step, released, *more):
         if len(told) == stop:
             raise KeyboardInterrupt
         told.append(released)
-        return real(receipt, step, released)
+        return real(receipt, step, released, *more)
 
     monkeypatch.setattr(owner._ledger, "store", stopping)
     with pytest.raises(KeyboardInterrupt):
