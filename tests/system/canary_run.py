@@ -13,6 +13,7 @@ import pickle
 import signal
 import sqlite3
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from dpsql.session.keeper import Keeper
 
 from canaries import NUMBERS, TEXTS, with_canaries
 from fixtures import ACCEPTED, REFUSED
-from hospital import opened
+from hospital import opened, owned
 
 STEP = int(os.environ.get("DPSQL_CANARY_STEP", "1"))
 OWN = os.path.dirname(__file__)
@@ -43,7 +44,8 @@ class Notebook:
     Frames of these tests are left out: they have the rows from the beginning.
     """
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, owner: dpsql.Owner) -> None:
+        self.owner = owner
         self._file = file
         self._written: set[str] = set()
         self.raised: set[str] = set()
@@ -81,9 +83,10 @@ def main(folder: Path, what: str) -> None:
     if what == "leak":
         for leak in LEAKS:
             leak()
-    analyst = opened(with_canaries(), ledger=str(folder / "ledger.db"), on_failure=failed)
+    owner = owned(with_canaries(), ledger=str(folder / "ledger.db"), on_failure=failed)
+    analyst = owner.grant("ana", budget=200)
     with open(folder / "errors.txt", "w", encoding="utf-8", errors="surrogatepass") as file:
-        notes = Notebook(file)
+        notes = Notebook(file, owner)
         for phase in RUNS[what]:
             phase(analyst, notes, folder)
     (folder / "raised.txt").write_text("\n".join(sorted(notes.raised)))
@@ -149,6 +152,26 @@ def interruptions(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None
     stop.clear()
 
 
+def door(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
+    """The same for somebody behind a socket."""
+    token, ready = notes.owner.keeper.admit("ana", role="analyst"), threading.Event()
+    server = dpsql.SocketServer(notes.owner, folder / "door")
+    thread = threading.Thread(target=server.serve, kwargs={"ready": ready.set})
+    thread.start()
+    ready.wait()
+    with dpsql.connect(socket=folder / "door", token=token) as client:
+        for fixture in REFUSED[:: 8 * STEP]:
+            notes.attempt(lambda sql=fixture.sql: client.sql(sql))
+        run = DuckdbEngine.run
+        DuckdbEngine.run = lambda *_, **__: Exact([(TEXTS[2], TEXTS[3])])
+        notes.attempt(lambda: client.sql("SELECT SUM(points) FROM visits", epsilon=0.12))
+        DuckdbEngine.run = run
+        answer = client.sql(GROUPS, epsilon=0.3)
+        sys.stdout.write(f"{answer!r}\n{answer.rows}\n{client.ledger()}\n{client.explain(GROUPS)}\n{client.budget}")
+    server.stop()
+    thread.join()
+
+
 def exports(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
     """Everything an owner or an auditor can get out of the ledger."""
     ledger = analyst.place.ledger
@@ -184,7 +207,7 @@ def one_answer(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
 
 
 RUNS = {
-    "all": (refusals, answers, failures, wrong_rows, interruptions, exports, tampering),
+    "all": (refusals, answers, failures, wrong_rows, interruptions, door, exports, tampering),
     "crash": (crash,),
     "leak": (one_answer,),
 }

@@ -167,7 +167,12 @@ def badly_behaved() -> Hospital:
     )
 
 
-def opened(
+def opened(hospital: Hospital, **options: Any) -> dpsql.Analyst:
+    """An analyst of the hospital."""
+    return owned(hospital, **options).grant("ana", budget=200)
+
+
+def owned(
     hospital: Hospital,
     *,
     rows: int = 6,
@@ -181,8 +186,8 @@ def opened(
     unique: bool = False,
     ledger: str = ":memory:",
     **limits: Any,
-) -> dpsql.Analyst:
-    """An analyst of the hospital, with caps that may or may not bite."""
+) -> dpsql.Owner:
+    """The owner of the hospital, with caps that may or may not bite."""
     owner = dpsql.open(ledger, threads=threads, **limits)
     plain = hospital.connection()
     caps = {"rows_per_person": rows, "rows_per_group": per_group, "groups_per_person": groups}
@@ -232,4 +237,4 @@ def opened(
         mode=mode,
         noise=noise,
     )
-    return owner.grant("ana", budget=200)
+    return owner
