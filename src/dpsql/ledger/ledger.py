@@ -191,8 +191,8 @@ class Ledger(Protocol):
 
     def own(self, ownership: Ownership) -> None:
         """Say whom the promise is about. What was said before is nothing, and tables of which nothing was said are
-        added. A table that is owned otherwise is said anew while nothing was charged and it never was public; later,
-        as another relation at any time, it is BadPolicy."""
+        added. A table that is owned otherwise is said anew while nothing was charged, the promise was not renewed, and
+        the table never was public; later, as another relation at any time, it is BadPolicy."""
         ...
 
     def data_version(self, label: str | None = None) -> str:

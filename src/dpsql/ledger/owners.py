@@ -8,20 +8,20 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import BadPolicy
 from dpsql.ledger.ledger import PUBLIC_WAY, Ownership
 from dpsql.ledger.page import Page
-from dpsql.ledger.promises import promised
+from dpsql.ledger.promises import is_renewed, promised
 
 
 def own(page: Page, said: Ownership) -> None:
     """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added.
 
     A mistake can be corrected as long as it has told nobody anything: nothing was charged, and no exact answer can have
-    come from a table that never was public.
+    come from a table that never was public. Of a promise that was renewed the account no longer says what was charged.
     """
-    unspent = promised(page).spent == FREE
+    uncharged = promised(page).spent == FREE and not is_renewed(page)
     facts = _owners_said(page)
     public = {table for fact in facts for table, way in fact.tables if way == PUBLIC_WAY}
     known = _known(facts)
-    wrong = [each for each in _changed(known, said) if not (unspent and each[0] in _tables(said, without=public))]
+    wrong = [each for each in _changed(known, said) if not (uncharged and each[0] in _tables(said, without=public))]
     if wrong:
         raise _owned_otherwise(wrong)
     added = tuple(sorted((table, way) for table, way in said.tables if known.get(_word(table)) != way))

@@ -63,13 +63,17 @@ def account(page: Page, analyst: str | None) -> Account:
 def renew(page: Page) -> int:
     """Begin a new period: every account starts again from nothing. The number of the period, from 2 on."""
     promised(page)
-    since = page.latest("renew") or 0
-    known = latest_fact(page, "renew", Renewed) if since > (page.latest("promise") or 0) else None
+    known = latest_fact(page, "renew", Renewed) if is_renewed(page) else None
     period = 2 if known is None else known.period + 1
     page.keep_latest("renew", page.append(Renewed(period=period)))
     for holder, kept in page.accounts().items():
         page.keep_account(holder, replace(kept, spent=FREE))
     return period
+
+
+def is_renewed(page: Page) -> bool:
+    """The promise that holds was renewed since it was made."""
+    return (page.latest("renew") or 0) > (page.latest("promise") or 0)
 
 
 def close(page: Page, reason: str) -> None:

@@ -84,6 +84,21 @@ class DeclarationLaws(LedgerCase):
             ledger.own(OWNED)
         ledger.verify()
 
+    def test_a_renewal_does_not_let_owners_change(self, tmp_path: Path) -> None:
+        """The accounts start again from nothing; what was told about people as they were declared stays told."""
+        ledger = self.opened(tmp_path)
+        ledger.own(OWNED)
+        ledger.charge(asking())
+        ledger.renew()
+        for way in (HOUSEHOLD, PUBLIC):
+            with refused(BadPolicy):
+                ledger.own(replace(OWNED, tables=(("people", way),)))
+        ledger.close_promise("people are households now")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger.own(OWNED)
+        ledger.own(replace(OWNED, tables=(("people", HOUSEHOLD),)))  # nothing was charged under this promise
+        ledger.verify()
+
     def test_neither_the_relation_nor_what_was_public_is_corrected(self, tmp_path: Path) -> None:
         """Exact answers from a public table leave no charge."""
         ledger = self.opened(tmp_path)

@@ -136,6 +136,10 @@ def corrects_what_was_public(monkeypatch):
     monkeypatch.setattr(owners, "PUBLIC_WAY", "unheard of")
 
 
+def forgets_with_a_renewal(monkeypatch):
+    monkeypatch.setattr(owners, "is_renewed", lambda page: False)
+
+
 def charges_older_plans(monkeypatch):
     monkeypatch.setattr(owners, "require_owned", lambda page, said: None)
 
@@ -317,6 +321,7 @@ def upon_anything(monkeypatch):
         (owned_by_whoever_comes_last, "owners_need_a_promise"),
         (owned_by_whoever_comes_last, "the_same_owners_again_are_nothing"),
         (forgets_owners, "other_owners_are_refused_once_something_was_charged"),
+        (forgets_with_a_renewal, "a_renewal_does_not_let_owners_change"),
         (owned_by_whoever_comes_last, "other_owners_are_refused_once_something_was_charged"),
         (owned_by_whoever_comes_last, "a_way_is_corrected_while_nothing_was_charged"),
         (keeps_the_first_owners_only, "a_way_is_corrected_while_nothing_was_charged"),

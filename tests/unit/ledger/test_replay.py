@@ -116,6 +116,7 @@ def test_payments_follow_from_the_entries():
             [*BEGUN, OWNED, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
             6,
         ),
+        ([*BEGUN, OWNED, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
         ([*BEGUN, OWNED, replace(OWNED, relation="change_one", tables=())], 5),
         ([*BEGUN, OWNED, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
         ([*BEGUN, Retried(receipt=4)], 4),
