@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import Final
 
 from dpsql.accounting.account import Account
-from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.errors import DpsqlError, InternalError, NothingStored
@@ -224,9 +223,14 @@ def known_already(sealed: Sealed, place: Place) -> Answer | None:
     if sealed.plan.stored is not None:
         return told_again(sealed, place.ledger)
     waits = bool(sealed.plan.steps) or bool(awaits(sealed.plan.rewritten))
-    if waits or all(account.spent == FREE for account in place.accounts):
+    if waits or not can_be_told_again(place):
         return None
     return told_exactly(sealed, public_rows(sealed, place))
+
+
+def can_be_told_again(place: Place) -> bool:
+    """Whether anything may be stored for this analyst: in any period and under any promise, also a closed one."""
+    return place.grant.sees_releases or bool(place.ledger.paid_by(place.analyst, last=1))
 
 
 def asked_first(number: int, question: Question, ask: Ask, asking: _Asking, outcomes: Outcomes, known: Known) -> Part:

@@ -22,7 +22,7 @@ THREE = (
 )
 
 
-def analyst_of(*, epsilon=2, delta=0, budget=1, cost=0.1, **grant):
+def analyst_of(*, epsilon=2, delta=0, per=None, budget=1, cost=0.1, **grant):
     owner = dpsql.open(":memory:")
     plain = duckdb.connect()
     plain.execute(
@@ -40,7 +40,7 @@ def analyst_of(*, epsilon=2, delta=0, budget=1, cost=0.1, **grant):
     )
     owner.register("wards", plain, public=True, columns="all")
     plain.close()
-    owner.promise(epsilon=epsilon, delta=delta)
+    owner.promise(epsilon=epsilon, delta=delta, per=per)
     owner.defaults(cost_per_query=cost, max_keys=100, selection_share=0.25, delta_per_query=delta / 100 or None)
     return owner.grant("ana", budget=budget, **grant), owner
 
@@ -417,6 +417,16 @@ def test_a_public_inner_question_does_not_hide_a_stored_answer():
     assert dict(ana.sql(f"DRY RUN {NORTH} COST 0.1"))["cost"] == "0"
     again = ana.sql(f"{NORTH} COST 0")
     assert (again.cost.epsilon, again.rows[0][0].value) == (0, first.rows[0][0].value)
+
+
+@pytest.mark.parametrize("sees", [False, True])
+def test_a_stored_answer_over_a_public_inner_question_is_told_for_nothing_after_a_renewal(sees):
+    ana, owner = analyst_of(per="month")
+    bob = owner.grant("bob", budget=1, sees_releases=sees)
+    ana.sql(NORTH, epsilon=0.1)
+    owner.renew()
+    for asking, price in ((ana, 0), (bob, 0 if sees else Fraction(1, 10))):
+        assert asking.query(NORTH, epsilon=0.1).cost.epsilon == asking.sql(NORTH, epsilon=0.1).cost.epsilon == price
 
 
 def test_a_statement_over_a_public_inner_question_is_made_finer():
