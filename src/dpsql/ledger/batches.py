@@ -26,6 +26,7 @@ def charge_together(
 ) -> tuple[Receipt, ...]:
     """Tell again or continue what was paid for, or pay for all of it at once: both accounts must admit the event."""
     batched = _described(charges, event, cost)
+    require_batch(batched, charges)
     begun = [page.payments_for(member_digest(batched, charge)) for charge in charges]
     for payments in zip(*begun, strict=False):  # the first time it was paid for, then the second
         if all(payment.complete or payment.attempts < laws.ATTEMPTS for payment in payments):
@@ -87,19 +88,25 @@ def batch_digest(charges: Sequence[Charge]) -> str:
 
 
 def _described(charges: Sequence[Charge], event: PlannedBatch, cost: Fraction) -> Batched:
-    """The entry of a batch that can be written down and priced again."""
+    """The entry of a batch whose questions are in none yet."""
+    if not charges or any(charge.batch is not None for charge in charges):
+        raise _not_a_batch()
+    first = charges[0]
+    return Batched(analyst=first.analyst, payer=first.payer, event=event, cost=cost, digest=batch_digest(charges))
+
+
+def require_batch(batched: Batched, charges: Sequence[Charge]) -> None:
+    """A batch that can be written down and priced again, of exactly these questions."""
     for charge in charges:
         laws.require_charge(charge)
-    require_epsilon(cost=cost)
-    payers = {(charge.analyst, charge.payer, charge.batch, charge.upon) for charge in charges}
+    require_epsilon(cost=batched.cost)
+    payers = {(charge.analyst, charge.payer, charge.upon) for charge in charges}
     different = len(set(map(charge_digest, charges)))
-    same_events = tuple(charge.event for charge in charges) == event.events
-    if len(payers) != 1 or different != len(charges) or not same_events or len(charges) > MOST_QUESTIONS:
+    same_events = tuple(charge.event for charge in charges) == batched.event.events
+    if payers != {(batched.analyst, batched.payer, None)} or not same_events or batched.digest != batch_digest(charges):
         raise _not_a_batch()
-    ((analyst, payer, batch, upon),) = payers
-    if batch is not None or upon is not None:
+    if different != len(charges) or len(charges) > MOST_QUESTIONS:
         raise _not_a_batch()
-    return Batched(analyst=analyst, payer=payer, event=event, cost=cost, digest=batch_digest(charges))
 
 
 def _not_a_batch() -> InternalError:

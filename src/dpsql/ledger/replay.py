@@ -109,6 +109,7 @@ def _retry(page: _ReplayPage, fact: Retried) -> None:
     elif payment.complete or payment.attempts >= laws.ATTEMPTS:
         raise LookupError
     else:
+        laws.paying_accounts(page, paid)
         laws.continued(page, payment)
 
 
@@ -130,8 +131,7 @@ def _charge(page: _ReplayPage, fact: Charge) -> None:
     page.joined = (*page.joined, fact)
     if len(page.joined) == len(events):
         page.batch = None
-        if batches.batch_digest(page.joined) != batched.digest:
-            raise LookupError
+        batches.require_batch(batched, page.joined)
 
 
 def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:

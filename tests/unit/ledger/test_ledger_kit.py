@@ -285,14 +285,13 @@ def never_continues_a_batch(monkeypatch):
 
 
 def batches_by_any_price(monkeypatch):
-    right = batches._described
-    monkeypatch.setattr(
-        batches,
-        "_described",
-        lambda charges, event, cost: right(
-            [replace(charge, event=part) for charge, part in zip(charges, event.events, strict=False)], event, cost
-        ),
-    )
+    right = batches.require_batch
+
+    def lenient(batched, charges):
+        priced = [replace(charge, event=part) for charge, part in zip(charges, batched.event.events, strict=False)]
+        right(replace(batched, digest=batches.batch_digest(priced)), priced)
+
+    monkeypatch.setattr(batches, "require_batch", lenient)
 
 
 def own_salt(monkeypatch):

@@ -48,6 +48,14 @@ BATCH = Batched(
 )
 
 
+def batch_of(*members, cost=TENTH):
+    """A batch whose entry fits its questions, whatever they say."""
+    return [replace(BATCH, cost=cost, digest=batch_digest(members)), *members]
+
+
+UPON = batch_of(*[replace(asking(name), batch=6, upon=4) for name in "cd"])
+
+
 def broken_entry(facts):
     with pytest.raises(LedgerBroken) as caught:
         replayed(facts)
@@ -67,6 +75,7 @@ def test_totals_are_added_up_from_the_events():
 
 
 def test_a_batch_is_added_up_once():
+    assert batch_of(*MEMBERS) == [BATCH, *MEMBERS]
     totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=6)])
     assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent
     assert totals.accounts[SOURCE].spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
@@ -150,6 +159,13 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], analyst="bob")], 6),
         ([*BEGUN, BATCH, *MEMBERS, MEMBERS[0]], 7),
         ([*BEGUN, BATCH, *MEMBERS, *[Retried(receipt=5)] * 3], 9),
+        ([*BEGUN, BATCH, *MEMBERS, Frozen(reason="a review"), Retried(receipt=5)], 8),
+        ([*BEGUN, BATCH, *MEMBERS, Revoked(analyst="ana"), Retried(receipt=5)], 8),
+        ([*BEGUN, *batch_of(*MEMBERS, cost=Fraction(0))], 6),
+        ([*BEGUN, *batch_of(*[replace(member, steps=0) for member in MEMBERS])], 6),
+        ([*BEGUN, *batch_of(*[replace(member, cost=Fraction(0)) for member in MEMBERS])], 6),
+        ([*BEGUN, *batch_of(MEMBERS[0], MEMBERS[0])], 6),
+        ([*BEGUN, asking("c"), Stored(receipt=4, step=0, released=FIRST), *UPON], 8),
         ([*BEGUN, replace(BATCH, event=replace(BATCH.event, epsilon=Fraction(1, 5)), analyst="bob"), *MEMBERS], 4),
     ],
 )
