@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.errors import BadPolicy, BudgetExhausted
+from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, NotPermitted
 
 POLICY = """version = 1
 [source]
@@ -116,6 +116,12 @@ def test_other_people_are_another_promise(opened, name):
         told = owner.close_promise(f"another {name}")
         assert "ε = 1, δ = 0 in all" in told
     with opened(**OTHERS[name]) as owner:
+        for asked in (lambda: owner.analyst("bob"), lambda: owner.budget):
+            with pytest.raises((BadParameter, NotPermitted), match=f"was closed: another {name}"):
+                asked()
+        assert len(owner._ledger.promises()) == 1
+        owner.promise(epsilon=1)
+    with opened(**OTHERS[name]) as owner:  # what was said in a call is the promise of the file from then on
         assert owner.budget.spent == 0
         assert [(float(account.epsilon), periods) for account, periods in owner._ledger.promises()] == [(1, 1), (1, 1)]
         answer = owner.analyst("bob").sql("SELECT COUNT(*) FROM patients")

@@ -71,10 +71,10 @@ class BookLedger(ABC):
 
     # What the owner says
 
-    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction) -> None:
+    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction, anew: bool = True) -> bool:
         account = Account.opened(epsilon=epsilon, delta=delta, delta_prime=delta_prime)
         with self.writing() as page:
-            promises.promise(page, account)
+            return promises.promise(page, account, anew=anew)
 
     def renew(self) -> int:
         with self.writing() as page:

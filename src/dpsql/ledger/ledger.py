@@ -185,8 +185,9 @@ class Ledger(Protocol):
         """Stands in the policy; a source opened with another ledger is refused."""
         ...
 
-    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction) -> None:
-        """Open the account of the source. The same promise again is nothing; another one is refused."""
+    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction, anew: bool = True) -> bool:
+        """Open the account of the source. The same promise again is nothing; another one is refused. Without `anew`,
+        nothing is opened where a promise was closed; whether one holds afterwards."""
         ...
 
     def own(self, ownership: Ownership) -> None:

@@ -14,11 +14,16 @@ from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.words import latest_fact, readable, require_name
 
 _WHY_A_REASON: Final = "whoever reads the ledger later must understand why"
+_WAS_CLOSED: Final = "the promise of this source was closed"
+_WHY_ANEW: Final = "another one adds to what people were promised before, so that no file makes it when it is opened"
+_SAY_IT: Final = "have the owner make another one in a call: owner.promise(epsilon=…)"
 
 
-def promise(page: Page, account: Account) -> None:
-    """Open the account of the source."""
+def promise(page: Page, account: Account, *, anew: bool = True) -> bool:
+    """Open the account of the source. Whether the promise holds: one that was closed is made `anew` only."""
     known = page.account(SOURCE)
+    if known is None and not anew and _closed(page) is not None:
+        return False
     if known is None:
         page.keep_latest("promise", page.append(Promised(account=account)))
         page.keep_account(SOURCE, account)
@@ -28,12 +33,21 @@ def promise(page: Page, account: Account) -> None:
             why="people were promised the first one; a second would add up with it, not replace it",
             fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
         )
+    return True
+
+
+def _closed(page: Page) -> Closed | None:
+    """How the last promise ended, where there is none now."""
+    return None if page.account(SOURCE) is not None else latest_fact(page, "close", Closed)
 
 
 def promised(page: Page) -> Account:
     """The account of the source."""
     source = page.account(SOURCE)
     if source is None:
+        ended = _closed(page)
+        if ended is not None:
+            raise BadParameter(f"{_WAS_CLOSED}: {ended.reason}", why=_WHY_ANEW, fix=_SAY_IT)
         raise BadParameter(
             "something was said before the promise that holds under a promise only",
             why="a grant is a spending limit under the promise of the source, and owners are those it protects",
@@ -47,6 +61,9 @@ def account(page: Page, analyst: str | None) -> Account:
     found = page.account(SOURCE if analyst is None else require_name(analyst))
     if found is not None:
         return found
+    ended = _closed(page)
+    if ended is not None:
+        raise NotPermitted(f"{_WAS_CLOSED}: {ended.reason}", why=_WHY_ANEW, fix=_SAY_IT)
     if analyst is None:
         raise NotPermitted(
             "no promise was made for this source",

@@ -36,8 +36,8 @@ class Owner:
         self._version_is_written = policy.data_version is not None
         policy = replace(policy, data_version=ledger.data_version(policy.data_version))
         self._declared = Declared(policy, engine=engine, ledger=ledger)
-        if policy.promise is not None:
-            self._keep(policy.promise)
+        if policy.promise is not None and not self._keep(policy.promise, anew=False):
+            self._declared.without_promise()
 
     def register(self, name: str, data: object, **words: Unpack[TableWords]) -> None:
         """Copies a table in and declares it, as [table.NAME] of a policy file would; wholly or not at all.
@@ -120,7 +120,7 @@ class Owner:
         before = self._declared.policy
         self._declared.adopt(replace(before, promise=promise))
         try:
-            self._keep(promise)
+            self._keep(promise, anew=True)
         except BaseException:
             self._declared.adopt(before)
             raise
@@ -141,7 +141,8 @@ class Owner:
 
     def close_promise(self, reason: str) -> str:
         """End the promise and every grant under it. What was promised stays promised: another promise, about people as
-        they are declared then, adds to it. Returns the promises so far in words."""
+        they are declared then, adds to it. Only `promise` makes it: a policy file that is opened again does not.
+        Returns the promises so far in words."""
         self._ledger.close_promise(reason)
         self._declared.without_promise()
         return closed_in_words(self._ledger.promises(), reason)
@@ -154,10 +155,15 @@ class Owner:
         """Questions are answered again."""
         self._ledger.unfreeze(reason)
 
-    def _keep(self, promise: Promise) -> None:
-        """Write the promise into the ledger, and with it whom it is about."""
-        self._ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
-        self._declared.under_promise()
+    def _keep(self, promise: Promise, *, anew: bool) -> bool:
+        """Write the promise into the ledger, and with it whom it is about. A policy that is opened after its promise
+        was closed does not make it again: False."""
+        holds = self._ledger.promise(
+            epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime, anew=anew
+        )
+        if holds:
+            self._declared.under_promise()
+        return holds
 
     def defaults(
         self,

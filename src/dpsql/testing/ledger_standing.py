@@ -132,6 +132,22 @@ class StandingLaws(LedgerCase):
         assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
         ledger.verify()
 
+    def test_a_closed_promise_is_made_again_on_purpose_only(self, tmp_path: Path) -> None:
+        ledger = self.fresh(tmp_path)
+        same = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        assert ledger.promise(**same, anew=False)  # none was closed
+        assert ledger.promise(**same, anew=False)
+        ledger.close_promise("done")
+        before = ledger.head()
+        assert not ledger.promise(**same, anew=False)
+        assert ledger.head() == before
+        with refused(NotPermitted):
+            ledger.account()
+        assert ledger.promise(**same)
+        assert ledger.promise(**same, anew=False)
+        assert len(ledger.promises()) == 2
+        ledger.verify()
+
     def test_promises_are_told_with_their_periods(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.renew()

@@ -108,7 +108,7 @@ def forgets_spending(monkeypatch):
 
 
 def replaces_promise(monkeypatch):
-    monkeypatch.setattr(promises, "promise", lambda page, account: page.keep_account(SOURCE, account))
+    monkeypatch.setattr(promises, "promise", lambda page, account, *, anew: page.keep_account(SOURCE, account))
 
 
 def owned_by_whoever_comes_last(monkeypatch):
@@ -257,6 +257,11 @@ def closes_nothing(monkeypatch):
     monkeypatch.setattr(MemoryPage, "remove_accounts", lambda self: None)
 
 
+def makes_a_closed_promise_again(monkeypatch):
+    right = promises.promise
+    monkeypatch.setattr(promises, "promise", lambda page, account, *, anew=True: right(page, account))
+
+
 def forgets_to_add_up(monkeypatch):
     right = promises.promises
     monkeypatch.setattr(promises, "promises", lambda page: tuple((made, 1) for made, _ in right(page)))
@@ -357,6 +362,7 @@ def upon_anything(monkeypatch):
         (everybody_is_a_member, "the_members_of_a_group_share_one_budget"),
         (renews_grants_only, "a_renewal_starts_every_account_again"),
         (closes_nothing, "a_closed_promise_takes_its_grants_with_it"),
+        (makes_a_closed_promise_again, "a_closed_promise_is_made_again_on_purpose_only"),
         (forgets_to_add_up, "promises_are_told_with_their_periods"),
         (writes_off_nothing, "what_was_lost_is_written_off"),
         (every_token_holds, "a_new_token_replaces_the_old_one"),
