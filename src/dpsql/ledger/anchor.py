@@ -4,15 +4,17 @@ A ledger that was cut off, or put back from an older backup, verifies by itself:
 machine knows better. It is written after each commit and before anything is told: it may lag behind, never lead. Each
 machine keeps its own; whoever removes both the ledger's tail and the anchor is not seen.
 
+It also remembers some places on the way to that end: they tell how much an older state has in common with it.
+
 The file has two places of the same size, written in turn, so that a write that is cut short leaves the older one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import BinaryIO, Final
 
 from dpsql.accounting.triple import Triple
 from dpsql.ledger import chain, keyfile
-from dpsql.ledger.encoding import json_bytes, json_value, triple_from_json, triple_to_json
+from dpsql.ledger.encoding import Json, json_bytes, json_value, triple_from_json, triple_to_json
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.unusable import Unusable
 
@@ -28,6 +30,25 @@ PLACE_BYTES: Final = 4096
 _BYTES: Final = 2 * PLACE_BYTES
 _MAC_BYTES: Final = 32
 _FINEST: Final = 10**30
+_LINK_BYTES: Final = 16
+_MOST_PLACES: Final = 48
+_MOST_COPIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An entry the ledger had: its number, and enough of its hash, which is of all before it too, to know it again."""
+
+    number: int
+    link: bytes
+
+    @classmethod
+    def of(cls, number: int, link: bytes) -> Place:
+        return cls(number=number, link=link[:_LINK_BYTES])
+
+    def is_of(self, link: bytes | None) -> bool:
+        """Whether this is the hash of the entry."""
+        return link is not None and chain.equal(link[:_LINK_BYTES], self.link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +58,22 @@ class Anchored:
     head: Head
     period: int
     """How often the promise was renewed or closed: spending of different periods is not compared."""
+    promise: Place | None = None
+    """The entry of the promise that was made last."""
     broken: bool = False
     """Somebody has found the ledger broken, and nobody has verified it since."""
+    trail: tuple[Place, ...] = field(default=(), compare=False)
+    """Where it ended before, newest first: the further back, the fewer."""
+    copies: tuple[Place, ...] = field(default=(), compare=False)
+    """Where backups end, newest first."""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All entries it knows again, the newest first."""
+        known = [Place.of(self.head.number, self.head.hash), *self.trail, *self.copies]
+        return tuple(
+            sorted([*known, *([] if self.promise is None else [self.promise])], key=lambda place: -place.number)
+        )
 
 
 DEFAULT: Final = ""
@@ -82,21 +117,38 @@ class Anchor:
 
     def advance(self, to: Anchored) -> None:
         """The ledger was seen this far: durable when this returns. An anchor never goes back."""
-
-        def later(known: Anchored | None) -> Anchored | None:
-            if known is None:
-                return to
-            return None if known.head.number >= to.head.number else replace(to, broken=known.broken)
-
-        self._write(later)
+        self._write(lambda known: to if known is None else _later(known, to))
 
     def mark(self) -> None:
         """The ledger was found broken. Nothing where this machine has no anchor of it."""
         self._write(lambda known: None if known is None or known.broken else replace(known, broken=True))
 
-    def settle(self, to: Anchored) -> None:
-        """The ledger was verified, or what it lost was written off: it holds from here."""
-        self._write(lambda known: None if known == to else to)
+    def verified(self, to: Anchored, *, before: Anchored | None) -> None:
+        """The ledger was verified this far, and holds again. What others have seen or found since `before` stays."""
+
+        def whole(known: Anchored | None) -> Anchored | None:
+            if known is None:
+                return to
+            later = _later(known, to) or known
+            found = replace(later, broken=known.broken and not (before is not None and before.broken))
+            return None if found == known else found
+
+        self._write(whole)
+
+    def settle(self, to: Anchored, *, before: Anchored | None) -> None:
+        """What the ledger lost of `before` was written off: it holds from here. Nothing where more was seen since: that
+        is not written off."""
+        self._write(lambda known: to if known == before else None)
+
+    def copied(self, place: Place) -> None:
+        """A backup was made that ends here. Nothing where this machine has no anchor of the ledger."""
+
+        def remembered(known: Anchored | None) -> Anchored | None:
+            if known is None or place in known.copies or place.number > known.head.number:
+                return None
+            return replace(known, copies=(place, *known.copies)[:_MOST_COPIES])
+
+        self._write(remembered)
 
     def _write(self, change: Callable[[Anchored | None], Anchored | None]) -> None:
         if not self._path.exists():
@@ -141,7 +193,15 @@ class Anchor:
             return None
         value = json_value(content)
         head = Head(number=value["number"], hash=bytes.fromhex(value["hash"]), spent=triple_from_json(value["spent"]))
-        return value["turn"], Anchored(head=head, period=value["period"], broken=value["broken"])
+        promise, trail, copies = (_places_from_json(value.get(name, [])) for name in ("promise", "trail", "copies"))
+        return value["turn"], Anchored(
+            head=head,
+            period=value["period"],
+            promise=promise[0] if promise else None,
+            broken=value["broken"],
+            trail=trail,
+            copies=copies,
+        )
 
     def _damaged(self) -> Unusable:
         return Unusable(
@@ -149,6 +209,33 @@ class Anchor:
             why="it tells whether charges are missing at the end of the ledger",
             fix="restore it; if that cannot be done, and the ledger verifies and ends where it should, remove the file",
         )
+
+
+def _later(known: Anchored, to: Anchored) -> Anchored | None:
+    """What is known once the ledger was seen as far as `to`; None where it was already."""
+    if known.head.number >= to.head.number:
+        return None
+    return replace(to, broken=known.broken, trail=_trail(known, to.head.number), copies=known.copies)
+
+
+def _trail(known: Anchored, end: int) -> tuple[Place, ...]:
+    """The places before, less those between two that are as close to each other as the newer one is to the end: their
+    number grows with the logarithm of the length. The first stays."""
+    places = (Place.of(known.head.number, known.head.hash), *known.trail)
+    kept, newer = [], end
+    for place, older in zip(places, (*places[1:], None), strict=True):
+        if older is None or newer - older.number > end - newer:
+            kept.append(place)
+            newer = place.number
+    return tuple(kept[:_MOST_PLACES])
+
+
+def _places_to_json(places: Iterable[Place]) -> list[Json]:
+    return [[place.number, place.link.hex()] for place in places]
+
+
+def _places_from_json(value: list[tuple[int, str]]) -> tuple[Place, ...]:
+    return tuple(Place(number=number, link=bytes.fromhex(link)) for number, link in value)
 
 
 def _content_of(turn: int, said: Anchored, spent: Triple) -> bytes:
@@ -159,7 +246,10 @@ def _content_of(turn: int, said: Anchored, spent: Triple) -> bytes:
             "hash": said.head.hash.hex(),
             "spent": triple_to_json(spent),
             "period": said.period,
+            "promise": _places_to_json(() if said.promise is None else (said.promise,)),
             "broken": said.broken,
+            "trail": _places_to_json(said.trail),
+            "copies": _places_to_json(said.copies),
         }
     )
 

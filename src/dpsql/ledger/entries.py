@@ -142,12 +142,14 @@ def _issued(payload: bytes) -> Issued:
 
 
 def _written_off_bytes(fact: WrittenOff) -> bytes:
-    return encoding.json_bytes({"number": fact.number, "spent": encoding.triple_to_json(fact.spent)})
+    periods: dict[str, encoding.Json] = {"periods": fact.periods} if fact.periods else {}
+    return encoding.json_bytes({"number": fact.number, "spent": encoding.triple_to_json(fact.spent), **periods})
 
 
 def _written_off(payload: bytes) -> WrittenOff:
     value = encoding.json_value(payload)
-    return WrittenOff(number=value["number"], spent=encoding.triple_from_json(value["spent"]))
+    spent = encoding.triple_from_json(value["spent"])
+    return WrittenOff(number=value["number"], spent=spent, periods=value.get("periods", 0))
 
 
 def _batched_bytes(fact: Batched) -> bytes:

@@ -109,6 +109,8 @@ class WrittenOff:
 
     number: int
     spent: Triple
+    periods: int = 0
+    """Periods of the promise that are lost as a whole: people were promised one ε more for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,8 +102,9 @@ def close(page: Page, reason: str) -> None:
 
 
 def promises(page: Page) -> tuple[tuple[Account, int], ...]:
-    """Every promise as it was opened, with the number of its periods."""
+    """Every promise as it was opened, with the number of its periods, those that are lost among them."""
     renewed = [number for number, _ in page.facts_of(Renewed)]
+    renewed += [number for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]
     made = page.facts_of(Promised)
     ends = [*[number for number, _ in made[1:]], page.head()[0] + 1]
     return tuple(
@@ -112,10 +113,11 @@ def promises(page: Page) -> tuple[tuple[Account, int], ...]:
     )
 
 
-def write_off(page: Page, lost: Head) -> None:
-    """The source has spent at least what an anchor knows of, though the charges themselves are lost."""
+def write_off(page: Page, lost: Head, *, periods: int = 0) -> None:
+    """The source has spent at least what an anchor knows of, though the charges themselves are lost; so are this many
+    periods of its promise."""
     source = promised(page)
-    page.append(WrittenOff(number=lost.number, spent=lost.spent))
+    page.append(WrittenOff(number=lost.number, spent=lost.spent, periods=periods))
     page.keep_account(SOURCE, replace(source, spent=at_least(source.spent, lost.spent)))
 
 

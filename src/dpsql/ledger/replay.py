@@ -135,7 +135,7 @@ def _charge(page: _ReplayPage, fact: Charge) -> None:
 
 
 def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
-    promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent))
+    promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent), periods=fact.periods)
 
 
 _FIRST: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}

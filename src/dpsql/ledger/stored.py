@@ -15,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from dpsql.accounting.triple import FREE, Triple
+from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, keyfile, promises
-from dpsql.ledger.anchor import Anchor, Anchored
+from dpsql.ledger.anchor import Anchor, Anchored, Place
 from dpsql.ledger.book import BookLedger, closed, require_verified
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.facts import Closed, Opened, Renewed
 from dpsql.ledger.ledger import Head
+from dpsql.ledger.losses import held, write_off_lost
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import Database, Memory, SqlPage
@@ -101,7 +102,7 @@ class StoredLedger(BookLedger):
                 _require_none_missing(page, known)
                 yield page
                 page.close_head()
-                after = _anchored(page) if page.appended else None
+                after = _anchored(page) if page.appended and anchored else None
                 self._commit()
                 if write:
                     reached(Point.COMMITTED)
@@ -139,7 +140,15 @@ class StoredLedger(BookLedger):
             require_verified(page)
             _require_none_missing(page, None if known is None else replace(known, broken=False))
             if self._anchor is not None:
-                self._anchor.settle(_anchored(page))
+                self._anchor.verified(_anchored(page), before=known)
+
+    def copied(self, number: int, link: bytes) -> None:
+        """A backup was made that ends with this entry: put back later, it is known as an older state of the ledger."""
+        with self._transaction(write=False) as page:
+            place = Place.of(number, link)
+            if self._anchor is not None and held(page, place):
+                self._anchor.advance(_anchored(page))  # a place behind the end would not show what came after it
+                self._anchor.copied(place)
 
     def write_off(self, lost: Head | None = None) -> None:
         """Count as spent what the anchor knows of and the ledger has lost; questions are answered again afterwards."""
@@ -147,13 +156,13 @@ class StoredLedger(BookLedger):
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
             require_verified(page)
-            if lost is None and known is not None and _missing(page, known):
-                lost = _lost(page, known)
+            if known is not None and _missing(page, known):
+                write_off_lost(page, known)
             if lost is not None:
                 promises.write_off(page, lost)
-            after = _anchored(page)
+            after = _after(page, known)
         if self._anchor is not None:
-            self._anchor.settle(after)
+            self._anchor.settle(after, before=known)
 
 
 def write_first_entry(database: Database, *, key: bytes, clock: Callable[[], int]) -> None:
@@ -196,7 +205,17 @@ def _anchored(page: SqlPage) -> Anchored:
     number, link = page.head()
     source = page.account(SOURCE)
     head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
-    return Anchored(head=head, period=page.count_of(Renewed, Closed))
+    made = page.latest("promise")
+    promise = None if made is None else Place.of(made, page.hash_of(made) or b"")
+    return Anchored(head=head, period=page.count_of(Renewed, Closed), promise=promise)
+
+
+def _after(page: SqlPage, known: Anchored | None) -> Anchored:
+    """What an anchor is told once what is lost was written off: of the places it knows those that are left."""
+    if known is None:
+        return _anchored(page)
+    trail, copies = (tuple(place for place in some if held(page, place)) for some in (known.trail, known.copies))
+    return replace(_anchored(page), trail=trail, copies=copies)
 
 
 def _missing(page: SqlPage, known: Anchored | None) -> bool:
@@ -222,25 +241,6 @@ def _require_none_missing(page: SqlPage, known: Anchored | None) -> None:
             why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
             fix="restore a later backup; or have the owner write off what is missing: ledger.write_off()",
         )
-
-
-def _lost(page: SqlPage, known: Anchored) -> Head:
-    """What is to be counted as spent, at least.
-
-    An older state of the same ledger has spent what the anchor says. Where both went on from an earlier state, they
-    have spent at most the sum. Where the promise was renewed or closed in what is lost, nobody knows: all of it.
-    """
-    source = page.account(SOURCE)
-    if source is None:
-        raise Unusable(
-            "this state of the ledger is older than its promise",
-            why="what was spent can only be written off under the promise it was spent from",
-            fix="restore a later backup",
-        )
-    if page.count_of(Renewed, Closed) != known.period:
-        return replace(known.head, spent=Triple(epsilon=None, delta=source.delta, rho=None))
-    forked = page.head()[0] >= known.head.number
-    return replace(known.head, spent=source.spent + known.head.spent) if forked else known.head
 
 
 def _no_anchor() -> LedgerBroken:

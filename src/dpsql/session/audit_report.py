@@ -84,7 +84,7 @@ def _promise(audit: Audit) -> Iterator[str]:
 
 def _stated(promise: AuditedPromise, person: str) -> str:
     account = promise.account
-    period = f", period {promise.period}" if promise.period > 1 else ""
+    period = ", a lost period" if promise.lost else f", period {promise.period}" if promise.period > 1 else ""
     ended = "" if promise.ended is None else f", closed: {promise.ended}"
     verdict = "kept" if promise.kept else "NOT KEPT"
     return (

@@ -78,6 +78,8 @@ class AuditedPromise:
     period: int = 1
     ended: str | None = None
     """Why it was closed; None: it holds."""
+    lost: bool = False
+    """Nothing is left of it but that it was: it is counted as spent."""
 
     @property
     def spent(self) -> Fraction:
@@ -246,6 +248,9 @@ class _Walk:
 
     def written_off(self, entry: Entry, fact: WrittenOff, told: bool) -> None:
         self._spent(at_least(self.promises[-1].account.spent, fact.spent))
+        last, account = self.promises[-1], self.promises[-1].account
+        whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
+        self.promises[-1:] = [AuditedPromise(account=replace(account, spent=whole), lost=True)] * fact.periods + [last]
 
     def owned(self, entry: Entry, fact: Ownership, told: bool) -> None:
         self.owners |= {"": fact.relation, **dict(fact.tables)}

@@ -158,7 +158,7 @@ _WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
     facts.Refused: lambda fact: (fact.analyst, {"code": fact.code, "sql": fact.sql}),
     facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value}),
     facts.Withdrawn: lambda fact: (fact.name, {}),
-    facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, **_price(fact.spent)}),
+    facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, "periods": fact.periods, **_price(fact.spent)}),
     facts.Batched: lambda fact: (fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), "payer": fact.payer}),
     Charge: _charge,
     facts.Retried: lambda fact: ("", {"receipt": fact.receipt}),

@@ -3,12 +3,13 @@
 import stat
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger.anchor import DEFAULT, PLACE_BYTES, Anchor, Anchored, anchors_folder
+from dpsql.ledger.anchor import DEFAULT, PLACE_BYTES, Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.ledger import Head
 from dpsql.testing.ledger_cases import at_once
 
@@ -46,17 +47,60 @@ def test_an_anchor_never_goes_back(anchor):
         assert anchor.read() == seen(7)
 
 
-def test_a_mark_stays_until_it_is_settled(anchor, file):
+def test_a_mark_stays_until_somebody_who_knew_of_it_has_verified(anchor, file):
     anchor.mark()
     assert not file.exists() or anchor.read() is None  # nothing is known of a ledger this machine has not seen
     anchor.advance(seen(1))
     anchor.mark()
     anchor.advance(seen(2))
     assert anchor.read() == seen(2, broken=True)
-    anchor.settle(seen(2))
-    assert anchor.read() == seen(2)
-    anchor.settle(seen(1))  # after a restored backup
+    anchor.verified(seen(2), before=seen(2))
+    assert anchor.read() == seen(2, broken=True)
+    anchor.verified(seen(3), before=seen(2, broken=True))
+    assert anchor.read() == seen(3)
+
+
+def test_what_others_have_seen_meanwhile_stays(anchor):
+    anchor.advance(seen(3))
+    anchor.verified(seen(1), before=seen(1))
+    assert anchor.read() == seen(3)
+    anchor.settle(seen(1), before=seen(2))
+    assert anchor.read() == seen(3)
+    anchor.settle(seen(1), before=seen(3))  # after a restored backup
     assert anchor.read() == seen(1)
+
+
+def test_places_on_the_way_are_remembered_the_nearer_the_more(anchor, file):
+    for number in range(1, 400):
+        anchor.advance(seen(number, spent=FREE))
+        places = [place.number for place in anchor.read().places]
+        assert places[:4] == [n for n in (number, number - 1, number - 2) if n > 0][:4] + places[3:4]
+        assert places[-1] == 1
+        assert len(places) <= 2 * number.bit_length() + 2
+        for newer, older in pairwise(places):
+            assert newer - older <= 1 + 2 * (number - newer)  # no part of the way is left out wholly
+    assert all(place.is_of(seen(place.number).head.hash) for place in anchor.read().places)
+    assert not any(place.is_of(seen(place.number + 1).head.hash) for place in anchor.read().places)
+
+
+def test_the_ends_of_backups_are_remembered(anchor):
+    ends = [Place.of(number, bytes([number]) * 32) for number in range(1, 12)]
+    anchor.copied(ends[0])
+    assert anchor.read() is None
+    anchor.advance(seen(10))
+    for end in (*ends, ends[5]):
+        anchor.copied(end)
+    anchor.advance(seen(5000))
+    assert anchor.read().copies == tuple(reversed(ends[2:10]))  # what was not seen yet is nobody's past
+
+
+def test_the_longest_anchor_fits_its_place(anchor):
+    places = tuple(Place.of(10**12 + number, bytes(32)) for number in range(48))
+    whole = replace(seen(10**13), promise=places[0], trail=places, copies=places[:8])
+    awkward = Fraction(10**2500 + 1, 3 * 10**2500)
+    for spent in (SPENT, Triple(epsilon=awkward, delta=awkward, rho=awkward)):
+        anchor.settle(replace(whole, head=replace(whole.head, spent=spent)), before=anchor.read())
+        assert len(anchor.read().places) == 58
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, PLACE_BYTES // 2, PLACE_BYTES - 1])

@@ -90,6 +90,12 @@ def test_older_entries_read_the_same():
     assert not any(word in charged for word in (b'"payer"', b'"upon"', b'"batch"'))
 
 
+def test_periods_that_are_lost_are_written_where_there_are_some():
+    lost = WrittenOff(number=9, spent=Triple(epsilon=None, delta=Fraction(1, 3), rho=Fraction(1, 8)), periods=2)
+    assert fact_from_entry(*fact_to_entry(lost)) == lost
+    assert b"periods" not in fact_to_entry(replace(lost, periods=0))[1]  # as older ledgers have it
+
+
 def test_every_kind_has_its_own_word():
     assert len({fact_to_entry(fact)[0] for fact in FACTS}) == len(FACTS)
 

@@ -1,18 +1,23 @@
 """A ledger that is older than this machine has seen is refused until the owner writes off what is missing."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 import pytest
 
 from dpsql.errors import BudgetExhausted, LedgerBroken
 from dpsql.ledger.anchor import Anchor
+from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
+from dpsql.session.auditing import audit
 from dpsql.testing.ledger_cases import FIRST, TENTH, asking
 
 
@@ -72,8 +77,124 @@ def test_two_states_that_went_on_from_one_have_spent_the_sum(filled, tmp_path):
             with pytest.raises(LedgerBroken, match="it is not there"):
                 use()
         ledger.write_off()
-        assert ledger.account().spent.epsilon == 8 * TENTH  # four here and four there; three of them are the same
+        assert ledger.account().spent.epsilon == 5 * TENTH  # four here and four there; three of them are the same
         ledger.verify()
+
+
+def test_a_shorter_state_that_went_on_by_itself_has_spent_too(filled, tmp_path):
+    """It ends before what the anchor has seen, and is not a part of it."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        for name in ("four", "five", "six"):
+            ledger.charge(asking(name))
+    filled.restore(backup)
+    with closing(filled.open(anchors=tmp_path / "another machine")) as ledger:
+        ledger.charge(asking("there"))
+        ledger.charge(asking("there too"))
+    with closing(filled.open()) as ledger:
+        ledger.write_off()
+        assert ledger.account().spent.epsilon == 8 * TENTH
+        ledger.verify()
+        ledger.charge(asking("on"))
+
+
+def test_a_state_the_anchor_cannot_place_is_counted_from_the_last_one_it_can(filled, tmp_path):
+    """This machine has seen the ledger with three charges, then with five: the one with four may be another."""
+    with closing(filled.open()):
+        pass
+    with closing(filled.open(anchors=tmp_path / "another machine")) as ledger:
+        ledger.charge(asking("four"))
+        backup = filled.backup()
+        ledger.charge(asking("five"))
+    with closing(filled.open()):
+        pass
+    filled.restore(backup)
+    with closing(filled.open()) as ledger:
+        ledger.write_off()
+        assert ledger.account().spent.epsilon == 6 * TENTH
+
+
+def test_what_was_seen_during_a_write_off_is_not_forgotten(filled, monkeypatch):
+    """The anchor is moved back from what the write-off has counted only."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("four"))
+        before = filled.backup()
+        ledger.charge(asking("five"))
+        later = ledger._anchor.read()
+    filled.restore(before)
+    with closing(filled.open()) as ledger:
+        filled.restore(backup)
+        settle = Anchor.settle
+
+        def meanwhile(self, to, *, before):
+            settle(self, replace(later, head=replace(later.head, number=99)), before=before)
+            settle(self, to, before=before)
+
+        monkeypatch.setattr(Anchor, "settle", meanwhile)
+        ledger.write_off()
+        with pytest.raises(LedgerBroken, match="seen entry 99"):
+            ledger.account()
+
+
+def test_an_anchor_does_not_go_back_while_the_ledger_is_verified(filled, monkeypatch):
+    with closing(filled.open()) as ledger, closing(filled.open()) as other:
+
+        def slowly(page):
+            require_verified(page)
+            other.charge(asking("meanwhile"))
+
+        monkeypatch.setattr("dpsql.ledger.stored.require_verified", slowly)
+        ledger.verify()
+        assert ledger._anchor.read().head == other.head()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_history_is_counted_below_what_was_spent(store, tmp_path, seed):
+    """Two machines ask from one copy of the ledger each, and renew it, as it happens. A generous promise, so that no
+    charge is refused; each has its own price, a power of two, so that no two sums are the same by chance."""
+    rng, prices = random.Random(seed), (Fraction(1, 2**power) for power in count(1))
+    spent = Fraction(0)
+
+    def live(ledger, steps):
+        nonlocal spent
+        for _ in range(steps):
+            if rng.random() < 0.15:
+                ledger.renew()
+            else:
+                price = next(prices)
+                ledger.charge(asking(str(price), event=Pure(epsilon=price)))
+                spent += price
+
+    with closing(store.open()) as ledger:
+        ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.grant("ana", epsilon=Fraction(2))
+        live(ledger, rng.randrange(4))
+        backup = store.backup()
+        live(ledger, rng.randrange(1, 6))
+    store.restore(backup)
+    with closing(store.open(anchors=tmp_path / "another machine")) as ledger:
+        live(ledger, rng.randrange(6))
+    with closing(store.open()) as ledger:
+        ledger.write_off()
+        told = audit(ledger).promises
+        assert sum(promise.account.spent.epsilon for promise in told) >= spent
+        assert all(promise.kept for promise in told)
+        assert len(told) == ledger.promises()[0][1]
+        ledger.renew()
+        ledger.charge(asking("on"))
+        ledger.verify()
+
+
+def test_a_state_of_another_promise_cannot_be_written_off(filled):
+    """What is lost was spent from a promise of which the copy knows nothing."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.close_promise("a new start")
+        ledger.promise(epsilon=Fraction(7), delta=Fraction(0), delta_prime=Fraction(0))
+    filled.restore(backup)
+    with closing(filled.open()) as ledger, pytest.raises(LedgerBroken, match="older than its promise"):
+        ledger.write_off()
 
 
 def test_a_period_that_is_lost_is_written_off_whole(filled):
@@ -86,6 +207,13 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
         ledger.write_off()
         with pytest.raises(BudgetExhausted):
             ledger.charge(asking("five", event=Pure(epsilon=Fraction(1, 10**9))))
+        told = audit(ledger)
+        assert [(promise.kept, promise.lost, promise.spent) for promise in told.promises] == [
+            (True, True, 1),  # the period that is lost
+            (True, False, 1),  # the one before, of which the end is lost
+        ]
+        assert "a lost period" in str(told)
+        assert [periods for _, periods in ledger.promises()] == [2]
         ledger.renew()
         ledger.charge(asking("five"))
         ledger.verify()
@@ -188,6 +316,7 @@ def test_an_anchor_that_cannot_be_written_stops_the_answer(filled, monkeypatch):
 CRASH = """
 import os, signal, sys
 from dpsql.ledger.anchor import Anchor
+from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.testing.ledger_cases import asking
 ledger = SqliteLedger(sys.argv[1])
