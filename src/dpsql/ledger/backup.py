@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from os import open as open_descriptor
@@ -14,7 +15,8 @@ from dpsql.errors import BadParameter, LedgerBroken, NotPermitted
 from dpsql.ledger import keyfile
 from dpsql.ledger.sqlite import SqliteLedger
 
-_LOGS: Final = ("-wal", "-shm")
+_LOGS: Final = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file while it is open, or after a crash, and takes for that of any file of the name."""
 _WAIT: Final = 30.0
 
 
@@ -24,20 +26,26 @@ def back_up(ledger: Path, copy: Path, *, with_key: bool) -> None:
 
     The key stays behind unless it is asked for: who has both can write another ledger that verifies.
     """
+    if not ledger.is_file() or not ledger.stat().st_size:
+        raise BadParameter(
+            f"there is no ledger in {ledger}",
+            why="opening it would begin a new one, and a copy of nothing saves nothing",
+            fix="name the file of the ledger",
+        )
     with closing(SqliteLedger(ledger)) as opened:
         opened.verify()
-    key = keyfile.read_key(keyfile.key_path(ledger))
-    with _created(copy, "the backup"):
-        _copied(ledger, copy)
-        if with_key and not keyfile.create_private(keyfile.key_path(copy), key):
-            raise _exists(keyfile.key_path(copy))
+        key = keyfile.read_key(keyfile.key_path(ledger))
+        with _created(copy, "the backup"):
+            number, link = _copied(ledger, copy)
+            if with_key and not keyfile.create_private(keyfile.key_path(copy), key):
+                raise _exists(keyfile.key_path(copy))
+        opened.copied(number, link)
 
 
 def restore(copy: Path, ledger: Path, *, replace: bool) -> Path | None:
     """Put a copy where the ledger was, once it verifies with its key: that beside the ledger, else that beside the
     copy. What stood there is kept under another name, which is returned; without `replace` it is not touched."""
-    present = ledger.exists()
-    if present and not replace:
+    if ledger.exists() and not replace:
         raise NotPermitted(
             f"there is a ledger in {ledger}",
             why="what was charged since the copy was made would be forgotten",
@@ -45,16 +53,29 @@ def restore(copy: Path, ledger: Path, *, replace: bool) -> Path | None:
         )
     if not copy.is_file():
         raise BadParameter(f"there is no file {copy}", why="it is to be restored", fix="name the file of a backup")
-    near = ledger.with_name(f"{ledger.name}.restoring")
-    with _created(near, "the restored copy"):
+    with _folder_beside(ledger) as folder:
+        near = folder / ledger.name
+        keyfile.create_private(near)
         _copied(copy, near)
         key = keyfile.read_key(keyfile.key_path(ledger if keyfile.key_path(ledger).exists() else copy))
         _require_verified(near, key)
-        kept = _put_aside(ledger) if present else None
+        kept = _put_aside(ledger)
         keyfile.create_private(keyfile.key_path(ledger), key)  # nothing where it is there
         os.rename(near, ledger)
         keyfile.sync_folder(ledger.parent)
     return kept
+
+
+@contextmanager
+def _folder_beside(ledger: Path) -> Iterator[Path]:
+    """A folder of its own, on the disk of the ledger and readable by its owner only: what a restore that was killed has
+    left is in nobody's way."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f"{ledger.name}.restoring-", dir=ledger.parent)
+    except OSError as error:
+        raise _not_written("the restored copy", ledger, error) from None
+    with folder as name:
+        yield Path(name)
 
 
 @contextmanager
@@ -64,11 +85,7 @@ def _created(path: Path, what: str) -> Iterator[None]:
         if not keyfile.create_private(path):
             raise _exists(path)
     except OSError as error:
-        raise BadParameter(
-            f"{what} cannot be written to {path}: {error.strerror}",
-            why="a copy that is not there cannot be restored",
-            fix="choose a path in a folder that exists and that this user may write",
-        ) from None
+        raise _not_written(what, path, error) from None
     try:
         yield
     except BaseException:
@@ -77,14 +94,22 @@ def _created(path: Path, what: str) -> Iterator[None]:
         raise
 
 
+def _not_written(what: str, path: Path, error: OSError) -> BadParameter:
+    return BadParameter(
+        f"{what} cannot be written to {path}: {error.strerror}",
+        why="a copy that is not there cannot be restored",
+        fix="choose a path in a folder that exists and that this user may write",
+    )
+
+
 def _exists(path: Path) -> NotPermitted:
     return NotPermitted(
         f"{path} exists already", why="it may be the only copy of something", fix="choose a name that is not taken"
     )
 
 
-def _copied(source: Path, target: Path) -> None:
-    """One state of `source`, by SQLite's own backup."""
+def _copied(source: Path, target: Path) -> tuple[int, bytes]:
+    """One state of `source`, by SQLite's own backup; the number and the hash of its last entry."""
     try:
         with (
             closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, timeout=_WAIT)) as read,
@@ -93,13 +118,15 @@ def _copied(source: Path, target: Path) -> None:
             read.backup(written)
             _forget_levels(written)
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-    except sqlite3.Error:
+            (last,) = written.execute("SELECT number, hash FROM entries ORDER BY number DESC LIMIT 1").fetchall()
+    except (sqlite3.Error, ValueError):  # the latter: it has no entries
         raise LedgerBroken(
             f"{source} cannot be copied",
             why="it is no ledger, or its disk cannot be read",
             fix="look at the file; take another backup",
         ) from None
     _synced(target)
+    return last[0], last[1]
 
 
 def _forget_levels(copy: sqlite3.Connection) -> None:
@@ -120,17 +147,11 @@ def _synced(path: Path) -> None:
 
 
 def _require_verified(ledger: Path, key: bytes) -> None:
-    """The copy opens with the key and verifies; nothing is left beside it."""
-    beside = keyfile.key_path(ledger)
-    keyfile.create_private(beside, key)
-    try:
-        with closing(SqliteLedger(ledger, anchors=None)) as opened:  # what it lacks is said once it stands in its place
-            opened.verify()
-        _alone(ledger)
-    finally:
-        beside.unlink()
-        for end in _LOGS:
-            ledger.with_name(ledger.name + end).unlink(missing_ok=True)
+    """The copy opens with the key and verifies, and is one file."""
+    keyfile.create_private(keyfile.key_path(ledger), key)
+    with closing(SqliteLedger(ledger, anchors=None)) as opened:  # what it lacks is said once it stands in its place
+        opened.verify()
+    _alone(ledger)
 
 
 def _alone(ledger: Path) -> None:
@@ -147,14 +168,18 @@ def _alone(ledger: Path) -> None:
                 ) from None
 
 
-def _put_aside(ledger: Path) -> Path:
-    with suppress(sqlite3.DatabaseError):  # a damaged one is put aside as it is
-        _alone(ledger)
+def _put_aside(ledger: Path) -> Path | None:
+    """What stands in the place of the ledger, under a name that is not taken; None where there is nothing. The log of a
+    file that is gone is put aside too: SQLite would write it into the restored one."""
+    present = [end for end in ("", *_LOGS) if ledger.with_name(ledger.name + end).exists()]
+    if "" in present:
+        with suppress(sqlite3.DatabaseError):  # a damaged one is put aside as it is
+            _alone(ledger)
     number = 1
-    while (kept := ledger.with_name(f"{ledger.name}.replaced-{number}")).exists():
+    while any(ledger.with_name(f"{ledger.name}.replaced-{number}{end}").exists() for end in ("", *_LOGS)):
         number += 1
-    os.rename(ledger, kept)
-    for end in _LOGS:
-        with suppress(FileNotFoundError):
+    kept = ledger.with_name(f"{ledger.name}.replaced-{number}")
+    for end in present:
+        with suppress(FileNotFoundError):  # logs end with the last connection
             os.rename(ledger.with_name(ledger.name + end), kept.with_name(kept.name + end))
-    return kept
+    return kept if "" in present else None

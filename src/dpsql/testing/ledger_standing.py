@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
@@ -134,7 +134,7 @@ class StandingLaws(LedgerCase):
 
     def test_a_closed_promise_is_made_again_on_purpose_only(self, tmp_path: Path) -> None:
         ledger = self.fresh(tmp_path)
-        same = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        same: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
         assert ledger.promise(**same, anew=False)  # none was closed
         assert ledger.promise(**same, anew=False)
         ledger.close_promise("done")

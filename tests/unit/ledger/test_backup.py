@@ -1,8 +1,11 @@
 """A copy is one state of the ledger; putting it back needs its key, a free place, and nobody at work."""
 
 import os
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from fractions import Fraction
 
@@ -11,6 +14,8 @@ import pytest
 from dpsql.errors import BadParameter, LedgerBroken, NotPermitted
 from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.events import Pure
+from dpsql.testing.ledger_cases import asking
 
 
 @pytest.fixture
@@ -124,7 +129,7 @@ def test_a_ledger_in_use_is_not_replaced(ledger, tmp_path):
         opened.grant("late", epsilon=Fraction(1))
     with closing(SqliteLedger(ledger)) as opened:
         assert opened.account("late").epsilon == 1
-    assert not ledger.with_name("ledger.db.restoring").exists()
+    assert sorted(os.listdir(ledger.parent)) == ["ledger.db", "ledger.db.key"]
 
 
 @pytest.mark.parametrize("damage", ["entry", "other ledger", "no ledger"])
@@ -154,6 +159,79 @@ def test_a_damaged_ledger_is_put_aside(ledger, tmp_path):
     assert kept.read_bytes() == b"\0" * 5000
     with closing(SqliteLedger(ledger)) as opened:
         opened.verify()
+
+
+DYING = """
+import os, sys
+from fractions import Fraction
+from dpsql.ledger.sqlite import SqliteLedger
+ledger = SqliteLedger(sys.argv[1])
+for number in range(5):
+    ledger.grant(f"analyst {number}", epsilon=Fraction(1))
+os._exit(0)
+"""
+
+
+def test_the_log_of_a_ledger_that_is_gone_is_not_written_into_the_restored_one(ledger, tmp_path):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    subprocess.run([sys.executable, "-c", DYING, ledger], check=True)
+    log = ledger.with_name("ledger.db-wal")
+    written = log.read_bytes()
+    assert b"analyst 4" in written
+    ledger.unlink()
+    restore(tmp_path / "copy.db", ledger, replace=False)
+    with closing(SqliteLedger(ledger, anchors=tmp_path / "another machine")) as opened:
+        opened.verify()
+        with pytest.raises(NotPermitted):
+            opened.account("analyst 4")
+    assert ledger.with_name("ledger.db.replaced-1-wal").read_bytes() == written
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dpsql.ledger import backup
+backup.{} = lambda *values: os.kill(os.getpid(), signal.SIGKILL)
+backup.restore(Path(sys.argv[1]), Path(sys.argv[2]), replace=True)
+"""
+
+
+@pytest.mark.parametrize("at", ["_copied", "_alone", "_put_aside"])
+def test_a_restore_that_was_killed_is_in_no_ones_way(ledger, tmp_path, at):
+    back_up(ledger, tmp_path / "copy.db", with_key=False)
+    code = KILLED.format(at)
+    dead = subprocess.run([sys.executable, "-c", code, tmp_path / "copy.db", ledger], check=False)
+    assert dead.returncode == -signal.SIGKILL
+    (left,) = ledger.parent.glob("ledger.db.restoring*")
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    restore(tmp_path / "copy.db", ledger, replace=True)
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.verify()
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_backup_of_nothing_begins_no_ledger(tmp_path, content):
+    if content is not None:
+        (tmp_path / "none.db").write_bytes(content)
+    before = os.listdir(tmp_path)
+    with pytest.raises(BadParameter, match="there is no ledger"):
+        back_up(tmp_path / "none.db", tmp_path / "copy.db", with_key=False)
+    assert os.listdir(tmp_path) == before
+
+
+def test_a_restored_backup_has_lost_exactly_what_was_charged_since(ledger, tmp_path):
+    """However much was charged since: the anchor remembers where the backup ended."""
+    with closing(SqliteLedger(ledger)) as opened:
+        for number in range(5):
+            opened.charge(asking(f"before {number}"))
+        back_up(ledger, tmp_path / "copy.db", with_key=False)
+        for number in range(21):
+            opened.charge(asking(f"after {number}", event=Pure(epsilon=Fraction(1, 100))))
+        spent = opened.account().spent
+    restore(tmp_path / "copy.db", ledger, replace=True)
+    with closing(SqliteLedger(ledger)) as opened:
+        opened.write_off()
+        assert opened.account().spent == spent
 
 
 def test_a_copy_that_is_not_there(ledger, tmp_path):
