@@ -11,7 +11,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.plan.finer import Way
-from dpsql.plan.price import RevealStep
+from dpsql.plan.price import RevealStep, Step
 from dpsql.plan.record import Kept, kept, read_plan
 
 _ROUNDED: Final = 1 - Fraction(1, 2**20)
@@ -27,9 +27,13 @@ def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -
     """
     told = kept(record)
     chain = _chain(told, records)
+    steps, _, _ = read_plan(record)
     first = chain[-1][0] if chain else None
     if first != upon:
         raise _wrong("it is charged upon another release than its record says")
+    reveals = told.upon is not None and told.upon.way is Way.REVEALED
+    if reveals != any(isinstance(step, RevealStep) for step in steps):
+        raise _wrong("what it tells was drawn otherwise than its record says")
     if not chain or told.upon is None:
         return
     before = chain[0][1]
@@ -37,17 +41,19 @@ def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -
         raise _wrong("it measures other numbers than the release it makes finer")
     if told.upon.paid != sum((each.cost for _, each in chain), Fraction(0)):
         raise _wrong("what it says was paid before is not what was paid")
-    if told.upon.way is Way.REVEALED and not _is_level(record, told, chain):
+    if reveals and not _is_level(steps, told, chain):
         raise _wrong("it tells another level than was drawn with the first release")
     if told.upon.way is Way.MEASURED and not _as_precise(told, [told, *(each for _, each in chain)]):
         raise _wrong("it is less precise than the answer it was sold as")
 
 
-def _is_level(record: str, told: Kept, chain: list[tuple[int, Kept]]) -> bool:
-    """One of the levels of the first release, priced against the one it was paid up to."""
+def _is_level(steps: tuple[Step, ...], told: Kept, chain: list[tuple[int, Kept]]) -> bool:
+    """The level of the first release that stands where it is taken from, priced against the one it was paid up to."""
     first, before = chain[-1][1], chain[0][1]
-    (step, *others), _, _ = read_plan(record)
-    if told.upon is None or others or not isinstance(step, RevealStep) or told.upon.level not in first.levels:
+    step, *others = steps
+    if told.upon is None or others or not isinstance(step, RevealStep) or not 0 <= step.level < len(first.levels):
+        return False
+    if told.upon.level != first.levels[step.level]:
         return False
     own, paid, drawn = dict(told.noises), dict(before.noises), dict(first.noises)
     finer = all(_scale(own[slot]) * told.upon.level == _scale(drawn[slot]) for slot in own)

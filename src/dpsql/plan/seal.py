@@ -35,6 +35,7 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
         _require_public(statement.relation, catalog)
     price = price_of_steps(plan.steps, catalog)
     require_exact_numbers(plan.steps, catalog)
+    _require_paid_level(plan)
     return Sealed(plan=plan, price=FREE if plan.charged is None else price)
 
 
@@ -58,6 +59,21 @@ def require_exact_numbers(steps: tuple[Step, ...], catalog: Catalog) -> None:
             narrower = not isinstance(law, DiscreteGaussianLaw) or law.sigma_squared < event.sigma_squared
             if narrower or move.l2_squared > event.l2_squared:
                 raise _disagreement("a number has less noise, or moves further, than its event says")
+
+
+def _require_paid_level(plan: Plan) -> None:
+    """A hidden level is told by its place: what stands there is the level whose noise was priced."""
+    for step in plan.steps:
+        if isinstance(step, RevealStep):
+            finer = plan.finer
+            levels = () if finer is None else finer.upon.levels
+            if finer is None or not 0 <= step.level < len(levels) or step.before != finer.upon.noises:
+                raise _disagreement("a level would be told that was not drawn")
+            level = levels[step.level]
+            drawn = tuple(noise.law for noise in step.before if isinstance(noise.law, DiscreteLaplaceLaw))
+            told = tuple(DiscreteLaplaceLaw(scale=law.scale * finer.upon.level / level) for law in drawn)
+            if finer.level != level or tuple(noise.carried.law for noise in step.noises) != told:
+                raise _disagreement("another level would be told than is paid for")
 
 
 def _unpaid(rewritten: Rewritten) -> list[Statement]:

@@ -96,6 +96,24 @@ def test_a_level_that_was_not_drawn_is_found(change):
         checked(REVEALED, change)
 
 
+@pytest.mark.parametrize("place", [0, 2, -1, 99])
+def test_a_level_from_another_place_than_was_priced_is_found(place):
+    """The ledger tells hidden levels by their place: the place is of the level whose price was paid."""
+    at = '"level":1'
+    _, last = REVEALED[-1]
+    assert json.loads(last.record)["upon"]["level"] == "4"  # the levels are 2, 4, 8, …
+    assert last.record.count(at) == 1
+    records = {number: charge.record for number, charge in REVEALED}
+    with pytest.raises(LedgerBroken, match="another level"):
+        audited_upon(last.record.replace(at, f'"level":{place}'), upon=last.upon, records=records)
+
+
+@pytest.mark.parametrize("way", ["averaged", "measured"])
+def test_a_level_that_is_called_otherwise_is_found(way):
+    with pytest.raises(LedgerBroken):
+        checked(REVEALED, said("way", way))
+
+
 def test_a_level_for_less_than_the_difference_is_found():
     """The price of a level is derived from its noise and that of the level before it."""
     _, last = REVEALED[-1]
