@@ -128,10 +128,10 @@ def plan_of(
 ) -> Inquiry:
     """What would happen, and its price: free, without data, without chance. With `instead`, at that very price.
 
-    Of a statement with PRIVATE questions all are planned. Its price is the price of all of them, in even shares.
+    Of a statement with PRIVATE questions all are planned. Its price is the price of all of them, in even shares. The
+    place is `as_granted_now`, and the same one that answers.
     """
     reached(Point.ASKED)
-    place = place.as_granted_now()
     catalog = place.catalog
     readable = readable_tables(place.grant, catalog, today=today)  # nothing is said of other tables
     parsed = parse(text, dialect=place.dialect)  # syntax only

@@ -146,6 +146,7 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
             fix='pass a string, as in sql("SELECT COUNT(*) FROM …")',
         )
     with speaking_of(sql):
+        place = place.as_granted_now()  # once: it is answered under the grant it was planned under
         try:
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:

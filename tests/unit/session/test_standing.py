@@ -161,6 +161,25 @@ class TestRevoking:
 
 
 class TestConditionsOfNow:
+    ABOVE = f"{COUNT} WHERE age > PRIVATE (SELECT AVG(age) FROM people)"
+
+    def test_what_others_have_asked_is_paid_for_once_it_is_not_granted_any_more(self):
+        """Also where a question is planned again, because it has others inside."""
+        owner = opened()
+        owner.grant("ann", budget=1).sql(self.ABOVE)
+        bob = owner.grant("bob", budget=1, sees_releases=True)
+        owner.grant("bob", budget=1)
+        price = bob.query(self.ABOVE).cost.epsilon
+        assert price == Fraction(1, 4)
+        assert bob.sql(self.ABOVE).cost.epsilon == price
+
+    def test_the_views_tell_of_what_is_granted_now(self):
+        owner = opened()
+        owner.register("wards", pd.DataFrame({"ward": [1]}), public=True)
+        ann = owner.grant("ann", budget=1)
+        owner.grant("ann", budget=1, tables=["wards"])
+        assert {row[0] for row in ann.sql("SELECT table_name FROM dp.columns").rows} == {"wards"}
+
     def test_a_changed_grant_holds_for_those_who_ask_already(self):
         owner = opened()
         owner.register("wards", pd.DataFrame({"ward": [1]}), public=True)
