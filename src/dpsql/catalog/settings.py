@@ -155,10 +155,12 @@ def _is_several(said: object) -> TypeGuard[Iterable[object]]:
 
 
 def granted(words: Mapping[str, object], policy: Policy) -> Grant:
-    """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong."""
+    """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong. What was
+    granted to the same name before is no second limit: it is said anew."""
     several = {word: list(names) for word in ("tables", "members") if _is_several(names := words.get(word))}
     words = {**words, **several}
     grant = said("grant", words, grant_of)
-    for mistake in rules.grant_mistakes(grant, policy):
+    others = {name for each in policy.grants if each.to != grant.to for name in (each.to, *each.members)}
+    for mistake in (*rules.grant_mistakes(grant, policy), *rules.second_limits(grant, others)):
         raise mistake.under("grant").as_error(None)
     return grant

@@ -35,6 +35,7 @@ from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared
 from dpsql.session.describing import described
+from dpsql.session.granting import under
 from dpsql.session.inquiry import Inquiry, Part, with_stored
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.private_parts import (
@@ -99,14 +100,7 @@ class Place:
     def as_granted_now(self) -> Place:
         """The same place under what the owner says by now; raises where nothing may be asked from it any more."""
         said = self.ledger.conditions(self.analyst, payer=self.payer)
-        now = replace(
-            self.grant,
-            max_per_query=said.max_per_query,
-            tables=said.tables,
-            expires=said.expires,
-            sees_releases=said.sees_releases,
-        )
-        return replace(self, grant=now)
+        return replace(self, grant=under(self.grant, said))
 
     @property
     def catalog(self) -> Catalog:

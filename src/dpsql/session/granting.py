@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from dpsql.catalog.model import Grant
+from dpsql.catalog.model import Grant, Policy, Promise
+from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.ledger.ledger import Conditions, Ledger
@@ -26,7 +28,7 @@ def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
     """The grant of an analyst, alone or of a group: as the policy says, else as the ledger does. What was revoked there
     stays revoked, also where the policy still names it."""
     said = ledger.grants()
-    for grant in (*written, *(_as_granted(fact) for fact in said.values() if isinstance(fact, Granted))):
+    for grant in (*written, *_kept(ledger)):
         if name in grant.analysts:
             if isinstance(said.get(grant.to), Revoked):
                 raise _revoked(grant.to)
@@ -40,11 +42,27 @@ def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
     )
 
 
+def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> Grant:
+    """A grant said in a call, held to the rules of the policy file: under the promise that holds, and no second limit
+    of somebody who has one in the file or in the ledger."""
+    account = ledger.account()  # the promise may be of an earlier opening
+    promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+    return granted(words, replace(policy, promise=promise, grants=(*policy.grants, *_kept(ledger))))
+
+
+def _kept(ledger: Ledger) -> Iterator[Grant]:
+    """The grants that hold by the ledger."""
+    return (_as_granted(fact) for fact in ledger.grants().values() if isinstance(fact, Granted))
+
+
 def _as_granted(said: Granted) -> Grant:
-    conditions = said.conditions
-    return Grant(
-        to=said.analyst,
-        budget=said.epsilon,
+    return under(Grant(to=said.analyst, budget=said.epsilon), said.conditions)
+
+
+def under(grant: Grant, conditions: Conditions) -> Grant:
+    """The same grant under what the ledger says of it."""
+    return replace(
+        grant,
         max_per_query=conditions.max_per_query,
         tables=conditions.tables,
         expires=conditions.expires,

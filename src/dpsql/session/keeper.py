@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -11,8 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from dpsql.accounting.account import remaining
-from dpsql.catalog.model import Policy, Promise
-from dpsql.catalog.settings import granted
+from dpsql.catalog.model import Policy
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
 from dpsql.ledger.facts import Entry, Granted, Revoked
@@ -22,7 +20,7 @@ from dpsql.require import Number
 from dpsql.session.auditing import Audit, audit
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
-from dpsql.session.granting import keep_grant
+from dpsql.session.granting import keep_grant, said_grant
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 
@@ -114,8 +112,7 @@ class Keeper:
     ) -> None:
         """A spending limit under the promise, of somebody whom the policy file does not name; with `members`, of a
         group. Tables are those of the policy. After `revoke`, it lets them ask again."""
-        account = self._ledger.account()
-        promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+        policy = self._under_a_policy()
         words = {
             "to" if members is None else "group": to,
             "members": members,
@@ -125,8 +122,8 @@ class Keeper:
             "expires": expires,
             "sees_releases": sees_releases,
         }
-        grant = granted(words, replace(self._under_a_policy(), promise=promise))
-        if any(each.to == grant.to for each in self._under_a_policy().grants) and not self._is_revoked(grant.to):
+        grant = said_grant(words, policy, self._ledger)
+        if any(each.to == grant.to for each in policy.grants) and not self._is_revoked(grant.to):
             raise NotPermitted(
                 f"the policy file has the grant of {grant.to}",
                 why="said here as well, it would be the other one again when the file is opened the next time",

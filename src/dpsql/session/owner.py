@@ -10,7 +10,7 @@ from typing import Literal, Self, Unpack, overload
 
 from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise, Window
-from dpsql.catalog.settings import defaults_of, granted, person_of, promise_of, said
+from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
 from dpsql.errors import NotPermitted
@@ -22,7 +22,7 @@ from dpsql.session.answer import Place
 from dpsql.session.auditing import Audit
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
-from dpsql.session.granting import grant_of, keep_grant
+from dpsql.session.granting import grant_of, keep_grant, said_grant
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 
@@ -233,8 +233,6 @@ class Owner:
         With sees_releases=True what others have asked is told again for nothing, without a word of who asked.
         """
         self._declared.under_promise()
-        account = self._ledger.account()  # the promise may be of an earlier opening
-        promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
         words = {
             "to": to,
             "group": group,
@@ -245,7 +243,7 @@ class Owner:
             "expires": expires,
             "sees_releases": sees_releases,
         }
-        grant = granted(words, replace(self._declared.policy, promise=promise))
+        grant = said_grant(words, self._declared.policy, self._ledger)
         found = {name: self.admit(grant, name) for name in grant.analysts}
         return found if grant.members else found[grant.to]
 

@@ -127,6 +127,8 @@ def test_grants_are_held_to_the_rules_of_the_policy(policy):
             keeper.revoke("eve")
         with pytest.raises(NotPermitted, match="policy file"):
             keeper.grant("ana", budget=1)
+        with pytest.raises(BadPolicy, match="second grant to ana"):  # the file has one
+            keeper.grant("lab", members=["ana", "eve"], budget=1)
 
 
 def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):

@@ -119,6 +119,38 @@ class TestGroups:
             opened().grant(budget=1, **words)
 
 
+class TestOneLimit:
+    """Two limits of one analyst would have to be added up or chosen from."""
+
+    @pytest.mark.parametrize(
+        "second",
+        [
+            {"group": "lab", "members": ["ann", "bob"]},
+            {"group": "lab", "members": ["lab"]},
+            {"to": "eve"},
+            {"to": "mia"},
+        ],
+    )
+    def test_nobody_has_a_second_one(self, second):
+        owner = opened()
+        owner.grant("ann", budget=1)
+        owner.grant(group="team", members=["eve", "mia"], budget=1)
+        with pytest.raises(BadPolicy, match="second grant"):
+            owner.grant(**second, budget=1)
+
+    def test_what_was_revoked_is_none(self):
+        owner = opened()
+        owner.grant("ann", budget=1)
+        owner.revoke("ann")
+        assert set(owner.grant(group="lab", members=["ann", "bob"], budget=1)) == {"ann", "bob"}
+
+    def test_the_same_name_gets_another_one_in_its_place(self):
+        owner = opened()
+        owner.grant(group="lab", members=["ann"], budget=1)
+        owner.grant(group="lab", members=["ann", "bob"], budget=2)
+        assert owner.analyst("bob").budget.total == 2
+
+
 class TestReleasesOfOthers:
     def test_are_known_to_those_who_were_granted_it(self):
         owner = opened()
