@@ -13,7 +13,7 @@ from dpsql.accounting.account import remaining
 from dpsql.catalog.model import Policy
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
-from dpsql.ledger.facts import Entry, Granted, Revoked
+from dpsql.ledger.facts import Entry, Granted
 from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
@@ -111,7 +111,8 @@ class Keeper:
         sees_releases: bool | None = None,
     ) -> None:
         """A spending limit under the promise, of somebody whom the policy file does not name; with `members`, of a
-        group. Tables are those of the policy. After `revoke`, it lets them ask again."""
+        group. Tables are those of the policy. After `revoke`, it lets them ask again; whom the file names, as the file
+        says."""
         policy = self._under_a_policy()
         words = {
             "to" if members is None else "group": to,
@@ -123,16 +124,13 @@ class Keeper:
             "sees_releases": sees_releases,
         }
         grant = said_grant(words, policy, self._ledger)
-        if any(each.to == grant.to for each in policy.grants) and not self._is_revoked(grant.to):
+        if any(each.to == grant.to and each != grant for each in policy.grants):
             raise NotPermitted(
                 f"the policy file has the grant of {grant.to}",
                 why="said here as well, it would be the other one again when the file is opened the next time",
-                fix="change it there",
+                fix="change it there; after a revoke, grant here what stands there",
             )
         keep_grant(self._ledger, grant)
-
-    def _is_revoked(self, name: str) -> bool:
-        return isinstance(self._ledger.grants().get(name), Revoked)
 
     def _under_a_policy(self) -> Policy:
         if self._policy is None:
