@@ -96,9 +96,11 @@ class BookLedger(ABC):
         with self.writing() as page:
             owners.own(page, ownership)
 
-    def grant(self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS) -> None:
+    def grant(
+        self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS, anew: bool = True
+    ) -> None:
         with self.writing() as page:
-            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions)
+            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions, anew=anew)
 
     def revoke(self, analyst: str) -> None:
         with self.writing() as page:
@@ -120,9 +122,9 @@ class BookLedger(ABC):
         with self.writing() as page:
             sayings.adopt(page, digest, text)
 
-    def issue(self, user: User, digest: bytes) -> None:
+    def issue(self, user: User, digest: bytes, *, instead: bool | None = None) -> None:
         with self.writing() as page:
-            sayings.issue(page, user, digest)
+            sayings.issue(page, user, digest, instead=instead)
 
     def withdraw(self, name: str) -> None:
         with self.writing() as page:

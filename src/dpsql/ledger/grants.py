@@ -19,13 +19,15 @@ _ASK: Final = "ask the owner of the data"
 _WHY_A_REASON: Final = "whoever is refused, or reads the ledger later, must understand why"
 
 
-def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions) -> None:
-    """Set the budget of an analyst or a group; what was spent stays spent."""
+def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, anew: bool = True) -> None:
+    """Set the budget of an analyst or a group; what was spent stays spent. What was revoked is granted `anew` only."""
     require_name(holder)
     _require_conditions(conditions)
     granted = promised(page).grant(epsilon=epsilon)
     said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions)
     known = page.account(holder)
+    if known is not None and not anew and latest_fact(page, _about(holder), Revoked) is not None:
+        raise revoked(holder)
     if known is not None and latest_fact(page, _about(holder), Granted) == said:
         return
     page.keep_latest(_about(holder), page.append(said))
@@ -37,8 +39,10 @@ def _about(holder: str) -> str:
 
 
 def _require_conditions(conditions: Conditions) -> None:
-    for name in (*conditions.members, *(conditions.tables or ())):
+    for name in conditions.members:
         require_name(name)
+    for table in conditions.tables or ():
+        readable(table, "the name of a table", "a grant is for the tables it names; an invisible one could be any")
     if conditions.max_per_query is not None:
         require_epsilon(max_per_query=conditions.max_per_query)
     if len(set(conditions.members)) != len(conditions.members):
@@ -113,8 +117,17 @@ def require_below_cap(page: Page, asked: Charge) -> None:
 def _conditions(page: Page, holder: str) -> Conditions:
     said = latest_fact(page, _about(holder), Granted)
     if said is None:
-        raise NotPermitted(f"the grant of {holder} was revoked", why="the owner decides who may ask", fix=_ASK)
+        raise revoked(holder)
     return said.conditions
+
+
+def revoked(holder: str) -> NotPermitted:
+    """What is raised where somebody asks under a grant that was taken back."""
+    return NotPermitted(
+        f"the grant of {holder} was revoked",
+        why="the owner decides who may ask",
+        fix="ask the owner of the data for a new one",
+    )
 
 
 def freeze(page: Page, reason: str) -> None:

@@ -151,6 +151,8 @@ def recall(page: Page, question: Question) -> tuple[Release, ...]:
 
 def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
     """What the analyst has paid for, oldest first."""
+    if last is not None:
+        require_count(last=last)
     return tuple(
         Paid(receipt=payment.number, charge=_paid(page, payment), complete=payment.complete)
         for payment in page.payments_by(require_name(analyst), last=last)

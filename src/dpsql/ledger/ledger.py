@@ -214,9 +214,11 @@ class Ledger(Protocol):
         """Every promise made so far, as it was opened, with the number of its periods; the last one holds."""
         ...
 
-    def grant(self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS) -> None:
+    def grant(
+        self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS, anew: bool = True
+    ) -> None:
         """Open the account of an analyst, or of a group, under the promise. The same grant again is nothing; a changed
-        one is a new limit on the same spending."""
+        one is a new limit on the same spending. Without `anew`, one that was revoked is refused."""
         ...
 
     def revoke(self, analyst: str) -> None:
@@ -245,8 +247,9 @@ class Ledger(Protocol):
         """Write down that a question was refused."""
         ...
 
-    def issue(self, user: User, digest: bytes) -> None:
-        """Somebody has a token of this digest from here on, and no older one."""
+    def issue(self, user: User, digest: bytes, *, instead: bool | None = None) -> None:
+        """Somebody has a token of this digest from here on, and no older one. NotPermitted where it is to be `instead`
+        of one they do not hold in this role, or, with False, where they hold one."""
         ...
 
     def withdraw(self, name: str) -> None:

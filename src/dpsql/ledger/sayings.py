@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpsql.errors import BadParameter
+from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Adopted, Issued, Refused, Versioned, Withdrawn
 from dpsql.ledger.ledger import FIRST_VERSION, User
 from dpsql.ledger.page import Page
@@ -39,8 +39,9 @@ def refuse(page: Page, analyst: str, *, code: str, sql: str) -> None:
     page.append(Refused(analyst=require_name(analyst), code=code, sql=sql[:LONGEST_REFUSED]))
 
 
-def issue(page: Page, user: User, digest: bytes) -> None:
-    """Somebody has a token of this digest, and no older one any more."""
+def issue(page: Page, user: User, digest: bytes, *, instead: bool | None = None) -> None:
+    """Somebody has a token of this digest, and no older one any more. With `instead` there must be one to replace, of
+    the same role; where it is False there must be none."""
     require_name(user.name)
     if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
         raise BadParameter(
@@ -51,6 +52,19 @@ def issue(page: Page, user: User, digest: bytes) -> None:
     if page.latest(_token(digest)) is not None:
         raise BadParameter(
             "this token was issued before", why="a token is one person's, once", fix="make a new random one"
+        )
+    held = latest_fact(page, _user(user.name), Issued)
+    if instead is False and held is not None:
+        raise NotPermitted(
+            f"{user.name} has a token already",
+            why="a second one would end the first without a word",
+            fix=f"make a new one on purpose: dpsql user token {user.name}",
+        )
+    if instead and (held is None or held.user != user):
+        raise NotPermitted(
+            f"{user.name} has no token",
+            why="there is no role to go on with",
+            fix=f"dpsql user add {user.name} --role {user.role.value}",
         )
     number = page.append(Issued(user=user, digest=digest))
     page.keep_latest(_token(digest), number)

@@ -9,11 +9,13 @@ from dpsql.catalog.model import Grant, Policy, Promise
 from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
+from dpsql.ledger.grants import revoked
 from dpsql.ledger.ledger import Conditions, Ledger
 
 
-def keep_grant(ledger: Ledger, grant: Grant) -> None:
-    """Write a grant down with everything it says; the same again is nothing."""
+def keep_grant(ledger: Ledger, grant: Grant, *, anew: bool = True) -> None:
+    """Write a grant down with everything it says; the same again is nothing. What was revoked is granted `anew`
+    only."""
     conditions = Conditions(
         max_per_query=grant.max_per_query,
         tables=grant.tables,
@@ -21,7 +23,7 @@ def keep_grant(ledger: Ledger, grant: Grant) -> None:
         members=grant.members,
         sees_releases=grant.sees_releases,
     )
-    ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions)
+    ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions, anew=anew)
 
 
 def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
@@ -31,10 +33,10 @@ def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
     for grant in (*written, *_kept(ledger)):
         if name in grant.analysts:
             if isinstance(said.get(grant.to), Revoked):
-                raise _revoked(grant.to)
+                raise revoked(grant.to)
             return grant
     if isinstance(said.get(name), Revoked):
-        raise _revoked(name)
+        raise revoked(name)
     raise NotPermitted(
         f"{name} has no grant",
         why="every spending has a limit the owner has set",
@@ -68,12 +70,4 @@ def under(grant: Grant, conditions: Conditions) -> Grant:
         expires=conditions.expires,
         members=conditions.members,
         sees_releases=conditions.sees_releases,
-    )
-
-
-def _revoked(holder: str) -> NotPermitted:
-    return NotPermitted(
-        f"the grant of {holder} was revoked",
-        why="the owner decides who may ask",
-        fix="ask the owner of the data for a new one",
     )

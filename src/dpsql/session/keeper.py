@@ -149,26 +149,20 @@ class Keeper:
 
     def admit(self, name: str, *, role: str) -> str:
         """A token for somebody who has none: shown once, kept as a hash."""
-        if any(user.name == name for user in self._ledger.users()):
-            raise NotPermitted(
-                f"{name} has a token already",
-                why="a second one would end the first without a word",
-                fix=f"make a new one on purpose: dpsql user token {name}",
-            )
-        return self._issued(User(name=name, role=_role(role)))
+        return self._issued(User(name=name, role=_role(role)), instead=False)
 
     def new_token(self, name: str) -> str:
         """Another token for somebody; the one before it counts no longer."""
         for user in self._ledger.users():
             if user.name == name:
-                return self._issued(user)
+                return self._issued(user, instead=True)
         raise NotPermitted(
             f"{name} has no token", why="there is no role to go on with", fix=f"dpsql user add {name} --role analyst"
         )
 
-    def _issued(self, user: User) -> str:
+    def _issued(self, user: User, *, instead: bool) -> str:
         token = new_token()
-        self._ledger.issue(user, token_digest(token))
+        self._ledger.issue(user, token_digest(token), instead=instead)
         return token
 
     def dismiss(self, name: str) -> None:

@@ -253,12 +253,20 @@ class Owner:
 
     def analyst(self, name: str) -> Analyst:
         """The analyst of a grant in the policy file, or of one that only the ledger keeps; alone or of a group."""
-        return self.admit(grant_of(name, written=self._declared.policy.grants, ledger=self._ledger), name)
+        written = self._declared.policy.grants
+        grant = grant_of(name, written=written, ledger=self._ledger)
+        self._declared.under_promise()
+        if grant in written:  # somebody may revoke it meanwhile; what only the ledger keeps is there
+            keep_grant(self._ledger, grant, anew=False)
+        return self._place_of(grant, name)
 
     def admit(self, grant: Grant, name: str | None = None) -> Analyst:
         """The analyst of a grant; of a group, the member of this name."""
         self._declared.under_promise()
         keep_grant(self._ledger, grant)
+        return self._place_of(grant, name)
+
+    def _place_of(self, grant: Grant, name: str | None) -> Analyst:
         return Analyst(
             place=Place(
                 declared=self._declared,

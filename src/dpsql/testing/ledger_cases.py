@@ -38,11 +38,13 @@ def asking(name: str = "how many", *, analyst: str = "ana", event: Event | None 
 
 
 @contextmanager
-def refused(*kinds: type[DpsqlError]) -> Iterator[None]:
-    """The block raises one of these errors."""
+def refused(*kinds: type[DpsqlError], saying: str = "") -> Iterator[None]:
+    """The block raises one of these errors, with these words."""
     try:
         yield
-    except kinds:
+    except kinds as error:
+        if saying not in error.what:
+            raise
         return
     raise AssertionError(f"none of {[kind.__name__ for kind in kinds]} was raised")
 

@@ -73,6 +73,30 @@ class StandingLaws(LedgerCase):
             ledger.charge(asking("c"))
         ledger.verify()
 
+    def test_a_revoked_grant_is_given_again_on_purpose_only(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("ana", epsilon=_HALF, anew=False)
+        ledger.grant("bob", epsilon=_HALF, anew=False)
+        ledger.revoke("ana")
+        for epsilon in (_HALF, TENTH):
+            with refused(NotPermitted):
+                ledger.grant("ana", epsilon=epsilon, anew=False)
+        with refused(NotPermitted):
+            ledger.charge(asking("a"))
+        ledger.grant("ana", epsilon=_HALF)
+        ledger.grant("ana", epsilon=_HALF, anew=False)
+        ledger.revoke("bob")
+        ledger.close_promise("a new start")
+        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger.grant("bob", epsilon=_HALF, anew=False)  # it was revoked under another promise
+        ledger.verify()
+
+    def test_a_grant_names_what_it_is_for_readably(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        for conditions, told in ((Conditions(tables=("",)), "a table"), (Conditions(members=("",)), "an analyst")):
+            with refused(BadParameter, saying=f"the name of {told}"):
+                ledger.grant("bob", epsilon=TENTH, conditions=conditions)
+
     def test_a_grant_caps_the_price_of_one_question(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.grant("ana", epsilon=Fraction(1), conditions=Conditions(max_per_query=TENTH))
@@ -183,6 +207,24 @@ class StandingLaws(LedgerCase):
         for digest in (b"a" * 32, b"b" * 32, b"short", "text"):
             with refused(BadParameter):
                 ledger.issue(ana, digest)  # type: ignore[arg-type]
+        ledger.verify()
+
+    def test_a_token_is_given_first_or_instead_of_another(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ana, king = User(name="ana", role=Role.ANALYST), User(name="ana", role=Role.OWNER)
+        with refused(NotPermitted):
+            ledger.issue(ana, b"a" * 32, instead=True)
+        ledger.issue(ana, b"a" * 32, instead=False)
+        for user, instead in ((ana, False), (king, False), (king, True)):
+            with refused(NotPermitted):
+                ledger.issue(user, b"b" * 32, instead=instead)
+        assert ledger.holder_of(b"a" * 32) == ana
+        ledger.issue(ana, b"b" * 32, instead=True)
+        ledger.withdraw("ana")
+        with refused(NotPermitted):
+            ledger.issue(ana, b"c" * 32, instead=True)
+        ledger.issue(king, b"c" * 32, instead=False)
+        assert ledger.users() == (king,)
         ledger.verify()
 
     def test_a_withdrawn_token_is_nobodys(self, tmp_path: Path) -> None:
@@ -318,3 +360,6 @@ class StandingLaws(LedgerCase):
         assert ledger.paid_by("ana", last=1) == expected[1:]
         assert [paid.charge.analyst for paid in ledger.paid_by("bob")] == ["bob"]
         assert ledger.paid_by("eve") == ()
+        for last in (0, -1, 2**70, True):
+            with refused(BadParameter):
+                ledger.paid_by("ana", last=last)

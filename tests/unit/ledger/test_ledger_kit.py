@@ -100,7 +100,7 @@ def question_without(part):
 def forgets_spending(monkeypatch):
     right = grants.grant
 
-    def grant(page, analyst, *, epsilon, conditions):
+    def grant(page, analyst, *, epsilon, conditions, anew=True):
         right(page, analyst, epsilon=epsilon, conditions=conditions)
         page.keep_account(analyst, page.account(SOURCE).grant(epsilon=epsilon))
 
@@ -238,6 +238,26 @@ def nobody_is_revoked(monkeypatch):
     monkeypatch.setattr(grants, "_conditions", conditions)
 
 
+def gives_again_what_was_revoked(monkeypatch):
+    right = grants.grant
+    monkeypatch.setattr(
+        grants,
+        "grant",
+        lambda page, holder, *, epsilon, conditions, anew=True: right(
+            page, holder, epsilon=epsilon, conditions=conditions
+        ),
+    )
+
+
+def every_name_is_an_analysts(monkeypatch):
+    monkeypatch.setattr(grants, "readable", lambda text, what, why: grants.require_name(text))
+
+
+def issues_to_anybody(monkeypatch):
+    right = sayings.issue
+    monkeypatch.setattr(sayings, "issue", lambda page, user, digest, *, instead=None: right(page, user, digest))
+
+
 def no_caps(monkeypatch):
     monkeypatch.setattr(laws, "require_below_cap", lambda page, asked: None)
 
@@ -358,6 +378,9 @@ def upon_anything(monkeypatch):
         (nobody_freezes, "a_frozen_source_is_not_charged"),
         (nobody_is_revoked, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
         (forgets_spending, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
+        (gives_again_what_was_revoked, "a_revoked_grant_is_given_again_on_purpose_only"),
+        (every_name_is_an_analysts, "a_grant_names_what_it_is_for_readably"),
+        (issues_to_anybody, "a_token_is_given_first_or_instead_of_another"),
         (no_caps, "a_grant_caps_the_price_of_one_question"),
         (everybody_is_a_member, "the_members_of_a_group_share_one_budget"),
         (renews_grants_only, "a_renewal_starts_every_account_again"),

@@ -11,7 +11,8 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, LedgerBroken, NoSource, NotPermitted
-from dpsql.ledger.facts import Granted
+from dpsql.ledger.facts import Granted, Revoked
+from dpsql.session import granting
 from dpsql.session.tokens import new_token, token_digest
 
 POLICY = """
@@ -158,6 +159,25 @@ def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
             owner.analyst("eve")
 
 
+@pytest.mark.parametrize("name", ["ana", "bob"])  # one of the policy, and one that only the ledger has
+def test_a_grant_that_is_revoked_meanwhile_is_not_given_again(policy, monkeypatch, name):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.grant("bob", budget=2)
+    back(policy)
+    right = granting.grant_of
+
+    def interrupted(name, **words):
+        found = right(name, **words)
+        owner.revoke(name)
+        return found
+
+    monkeypatch.setattr("dpsql.session.owner.grant_of", interrupted)
+    with dpsql.open(policy) as owner:
+        with pytest.raises(NotPermitted, match="revoked"):
+            owner.analyst(name).sql(COUNT)
+        assert isinstance(owner._ledger.grants()[name], Revoked)
+
+
 def test_a_group_that_only_the_ledger_has_is_asked_under(policy):
     with dpsql.open_ledger(policy) as keeper:
         keeper.grant("lab", members=["eve", "mia"], budget=1, sees_releases=True)
@@ -176,12 +196,16 @@ def test_a_group_that_only_the_ledger_has_is_asked_under(policy):
             eve.sql(COUNT)
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(policy):
+def test_a_token_is_shown_once_and_kept_as_a_hash(policy, monkeypatch):
     with dpsql.open_ledger(policy) as keeper:
         token = keeper.admit("ana", role="analyst")
         assert keeper.user_of(token).name == "ana"
         with pytest.raises(NotPermitted, match="already"):
             keeper.admit("ana", role="owner")
+        with monkeypatch.context() as meanwhile:  # somebody was faster
+            meanwhile.setattr(type(keeper._ledger), "users", lambda self: ())
+            with pytest.raises(NotPermitted, match="already"):
+                keeper.admit("ana", role="owner")
         other = keeper.new_token("ana")
         assert keeper.user_of(token) is None
         assert keeper.user_of(other).role.value == "analyst"
