@@ -31,6 +31,7 @@ from dpsql.ledger.ledger import (
 from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.replay import replayed, totals_broken
 from dpsql.ledger.turns import Turns
+from dpsql.ledger.unusable import WHY_UNUSABLE
 from dpsql.points import Point, reached
 from dpsql.privacy.events import PlannedBatch
 
@@ -39,7 +40,7 @@ def closed() -> LedgerBroken:
     """What is raised by a ledger after `close`."""
     return LedgerBroken(
         "the ledger is closed",
-        why="an answer that cannot be paid for and stored cannot be given",
+        why=WHY_UNUSABLE,
         fix="open it again",
     )
 

@@ -33,8 +33,8 @@ from dpsql.privacy.events import PlannedBatch
 
 F = TypeVar("F", bound=Fact)
 
-SCHEMA: Final = 1
-"""The version of words, payloads and tables. A ledger with a higher one was written by a later dpsql."""
+WORDING: Final = 1
+"""The version of words and payloads, which the first entry says. That of the tables is in schema.py."""
 
 
 def fact_to_entry(fact: Fact) -> tuple[str, bytes]:
@@ -217,7 +217,7 @@ _PLAIN: Final[Mapping[str, type]] = {
     "retry": Retried,
 }
 _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
-    Opened: ("opened", lambda fact: encoding.json_bytes({"id": fact.id, "schema": SCHEMA})),
+    Opened: ("opened", lambda fact: encoding.json_bytes({"id": fact.id, "schema": WORDING})),
     Promised: ("promise", lambda fact: encoding.json_bytes(encoding.account_to_json(fact.account))),
     Ownership: ("owners", _ownership_bytes),
     Granted: ("grant", _granted_bytes),

@@ -8,15 +8,14 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
-from dpsql.ledger.facts import Batched, Frozen, Granted, Revoked, Unfrozen
+from dpsql.ledger.facts import Frozen, Granted, Revoked, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
-from dpsql.ledger.words import latest_fact, readable, require_name
+from dpsql.ledger.words import latest_fact, readable, require_name, require_reason
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"
-_WHY_A_REASON: Final = "whoever is refused, or reads the ledger later, must understand why"
 
 
 def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, anew: bool = True) -> None:
@@ -74,11 +73,6 @@ def said(page: Page) -> dict[str, Granted | Revoked]:
     return {holder: fact for holder, fact in latest.items() if page.account(holder) is not None}
 
 
-def require_may_pay(page: Page, asked: Charge | Batched) -> None:
-    """The owner lets this analyst pay from this account now."""
-    conditions_for(page, asked.analyst, holder=asked.holder)
-
-
 def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:
     """What the owner says of this grant now. Raises where this analyst may not ask under it."""
     require_not_frozen(page)
@@ -132,14 +126,14 @@ def revoked(holder: str) -> NotPermitted:
 
 def freeze(page: Page, reason: str) -> None:
     """Nothing is charged or told from here on; the same reason again is nothing."""
-    readable(reason, "the reason for a freeze", _WHY_A_REASON)
+    require_reason(reason, "a freeze")
     if frozen(page) != reason:
         page.keep_latest("freeze", page.append(Frozen(reason=reason)))
 
 
 def unfreeze(page: Page, reason: str) -> None:
     """Questions are answered again; nothing where they are already."""
-    readable(reason, "the reason for an unfreeze", _WHY_A_REASON)
+    require_reason(reason, "an unfreeze")
     if frozen(page) is not None:
         page.keep_latest("freeze", page.append(Unfrozen(reason=reason)))
 

@@ -14,7 +14,7 @@ from dpsql.accounting.triple import FREE, triple
 from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Retried, Stored
-from dpsql.ledger.grants import require_below_cap, require_may_pay
+from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.ledger.promises import account
@@ -87,7 +87,7 @@ def _is_of_this_period(page: Page, receipt: int) -> bool:
 def paying_accounts(page: Page, asked: Charge | Batched) -> dict[str, Account]:
     """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst."""
     source, own = account(page, None), account(page, asked.holder)
-    require_may_pay(page, asked)
+    conditions_for(page, asked.analyst, holder=asked.holder)
     return {asked.holder: own, SOURCE: source}
 
 

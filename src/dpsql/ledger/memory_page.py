@@ -45,9 +45,6 @@ class MemoryPage:
     def now(self) -> int:
         return max(self._clock(), self._times[-1] if self._times else 0)
 
-    def time_of(self, number: int) -> int | None:
-        return self._times[number - 1]
-
     def times(self) -> Iterator[int | None]:
         return iter(self._times)
 

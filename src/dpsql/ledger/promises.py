@@ -11,9 +11,8 @@ from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.page import SOURCE, Page
-from dpsql.ledger.words import latest_fact, readable, require_name
+from dpsql.ledger.words import latest_fact, require_name, require_reason
 
-_WHY_A_REASON: Final = "whoever reads the ledger later must understand why"
 _WAS_CLOSED: Final = "the promise of this source was closed"
 _WHY_ANEW: Final = "another one adds to what people were promised before, so that no file makes it when it is opened"
 _SAY_IT: Final = "have the owner make another one in a call: owner.promise(epsilon=…)"
@@ -96,7 +95,7 @@ def is_renewed(page: Page) -> bool:
 def close(page: Page, reason: str) -> None:
     """End the promise and every grant under it."""
     promised(page)
-    readable(reason, "the reason for closing a promise", _WHY_A_REASON)
+    require_reason(reason, "closing a promise")
     page.keep_latest("close", page.append(Closed(reason=reason)))
     page.remove_accounts()
 

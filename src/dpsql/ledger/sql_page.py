@@ -172,9 +172,6 @@ class SqlPage:
     def now(self) -> int:
         return max(self._clock(), self._time)
 
-    def time_of(self, number: int) -> int | None:
-        return self._entry(number)[0]
-
     def times(self) -> Iterator[int | None]:
         return (time for (time,) in self._database.stream("SELECT time FROM entries ORDER BY number"))
 

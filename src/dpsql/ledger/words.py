@@ -24,6 +24,11 @@ def require_name(analyst: str) -> str:
     )
 
 
+def require_reason(reason: str, what: str) -> None:
+    """Why the owner does something, in words."""
+    readable(reason, f"the reason for {what}", "whoever is refused, or reads the ledger later, must understand why")
+
+
 def readable(text: str, what: str, why: str) -> str:
     """Text that looks the same to everybody who reads it."""
     if isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable():

@@ -263,7 +263,7 @@ def no_caps(monkeypatch):
 
 
 def everybody_is_a_member(monkeypatch):
-    monkeypatch.setattr(laws, "require_may_pay", lambda page, asked: None)
+    monkeypatch.setattr(laws, "conditions_for", lambda page, analyst, *, holder: None)
 
 
 def renews_grants_only(monkeypatch):

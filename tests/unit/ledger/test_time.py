@@ -34,9 +34,7 @@ def timed(request, store):
 
 def times(ledger):
     with ledger.reading() as page:
-        found = list(page.times())
-        assert found == [page.time_of(number) for number in range(1, page.head()[0] + 1)]
-        return found
+        return list(page.times())
 
 
 def test_an_entry_has_the_time_of_the_clock(timed):
