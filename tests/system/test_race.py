@@ -13,7 +13,7 @@ import pytest
 
 from dpsql.errors import BudgetExhausted
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking
+from dpsql.testing.ledger_cases import asking, charges_of
 
 from crashing import STATEMENTS, looked, written
 from racing import STORES, ask_all, at_once, spend
@@ -42,7 +42,7 @@ def test_clients_spend_exactly_to_the_limit(address, store):
     numbers = [number for one in got for number in one]
     assert len(numbers) == len(set(numbers)) == granted
     assert all(one == sorted(one) for one in got)
-    assert {number for number, _ in ledger.charges()} == set(numbers)  # from a ledger that verifies
+    assert {number for number, _ in charges_of(ledger)} == set(numbers)  # from a ledger that verifies
     assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
     with pytest.raises(BudgetExhausted):
         ledger.charge(asking("one more", event=Pure(epsilon=Fraction(1, 10**30))))

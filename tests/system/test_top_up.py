@@ -13,6 +13,7 @@ import dpsql
 from dpsql.catalog.model import Grant
 from dpsql.errors import BadParameter, DpsqlError, EngineFailed, NothingStored, OverLimit
 from dpsql.session.noisy import Noisy
+from dpsql.testing.ledger_cases import charges_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 BY_CITY = "SELECT city, SUM(age) AS s FROM people GROUP BY city"
@@ -325,7 +326,7 @@ def test_an_average_is_what_was_told_weighted_by_precision(analyst):
     ledger = analyst.place.ledger
     ((_, first),) = plain(analyst.sql(BOTH, epsilon=0.2, noise="laplace"))
     ((_, both),) = plain(analyst.sql(BOTH, epsilon=0.4, noise="laplace"))
-    ((_, charge), *_) = ledger.charges()
+    ((_, charge), *_) = charges_of(ledger)
     _, second = (release.steps[-1].values[0] for release in ledger.recall(charge.question))
     assert both == round(Fraction(first + 4 * second[1], 5))
 

@@ -13,7 +13,7 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, levels, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
-from dpsql.ledger.facts import Batched, Entry, Granted, Revoked
+from dpsql.ledger.facts import Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
@@ -21,7 +21,6 @@ from dpsql.ledger.ledger import (
     Head,
     Ownership,
     Paid,
-    PaidBatch,
     Question,
     Receipt,
     Release,
@@ -231,19 +230,6 @@ class BookLedger(ABC):
     def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
         with self.reading() as page:
             return laws.paid_by(page, analyst, last=last)
-
-    def charges(self) -> tuple[tuple[int, Charge], ...]:
-        with self.reading() as page:
-            require_verified(page)
-            numbered = enumerate(page.facts(), start=1)
-            return tuple((number, fact) for number, fact in numbered if isinstance(fact, Charge))
-
-    def batches(self) -> tuple[PaidBatch, ...]:
-        with self.reading() as page:
-            return tuple(
-                PaidBatch(number=number, analyst=fact.analyst, event=fact.event, cost=fact.cost)
-                for number, fact in page.facts_of(Batched)
-            )
 
     def entries(self) -> tuple[Entry, ...]:
         with self.reading() as page:

@@ -158,16 +158,6 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaidBatch:
-    """Questions that were planned together, as they were paid for."""
-
-    number: int
-    analyst: str
-    event: PlannedBatch
-    cost: Fraction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
     """A question that was paid for."""
 
@@ -326,13 +316,6 @@ class Ledger(Protocol):
         """What this analyst has paid for, oldest first; only the last ones where a number is given. In a ledger of any
         length this reads no more than that."""
         ...
-
-    def charges(self) -> tuple[tuple[int, Charge], ...]:
-        """Every payment under the number of its receipt, oldest first, from a ledger that verifies; LedgerBroken."""
-        ...
-
-    def batches(self) -> tuple[PaidBatch, ...]:
-        """Every batch that was paid for, oldest first. Its questions are charges that name it."""
 
     def entries(self) -> tuple[Entry, ...]:
         """Every entry in order, from a ledger that verifies; LedgerBroken."""

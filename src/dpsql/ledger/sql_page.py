@@ -189,7 +189,11 @@ class SqlPage:
 
     def fact(self, number: int) -> Fact:
         if number not in self._read:
-            _, kind, payload, link = self._entry(number)
+            found = self._database.rows(f"{_ENTRY} WHERE number = ?", number)
+            previous = chain.START if number == 1 else self.hash_of(number - 1)
+            if not found or previous is None:
+                raise broken_at(number)
+            _, kind, payload, link = self._checked(found[0], number=number, previous=previous)
             known = self._memory.facts.get(link)
             if known is None:
                 known = fact_from_entry(kind, payload)
@@ -197,13 +201,6 @@ class SqlPage:
                     _remember(self._memory.facts, link, known)
             self._read[number] = known
         return self._read[number]
-
-    def _entry(self, number: int) -> tuple[int | None, str, bytes, bytes]:
-        found = self._database.rows(f"{_ENTRY} WHERE number = ?", number)
-        previous = chain.START if number == 1 else self.hash_of(number - 1)
-        if not found or previous is None:
-            raise broken_at(number)
-        return self._checked(found[0], number=number, previous=previous)
 
     def facts(self) -> Iterator[Fact]:
         for _, kind, payload, _ in self._chained():
@@ -395,12 +392,5 @@ def account_of(row: Row) -> Account:
 
 
 def _row(payment: Payment) -> Row:
-    return (
-        payment.number,
-        payment.analyst,
-        payment.same,
-        payment.question,
-        payment.steps,
-        payment.attempts,
-        len(payment.stored),
-    )
+    counts = payment.steps, payment.attempts, len(payment.stored)
+    return (payment.number, payment.analyst, payment.same, payment.question, *counts)

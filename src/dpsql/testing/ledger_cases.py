@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError
+from dpsql.ledger.facts import Batched
 from dpsql.ledger.ledger import Charge, Ledger, Question, ReleasedStep
 from dpsql.privacy.events import Event, Pure
 
@@ -47,6 +48,16 @@ def refused(*kinds: type[DpsqlError], saying: str = "") -> Iterator[None]:
             raise
         return
     raise AssertionError(f"none of {[kind.__name__ for kind in kinds]} was raised")
+
+
+def charges_of(ledger: Ledger) -> tuple[tuple[int, Charge], ...]:
+    """Every payment under the number of its receipt, oldest first, from a ledger that verifies."""
+    return tuple((entry.number, entry.fact) for entry in ledger.entries() if isinstance(entry.fact, Charge))
+
+
+def batches_of(ledger: Ledger) -> tuple[Batched, ...]:
+    """Every batch that was paid for, oldest first."""
+    return tuple(entry.fact for entry in ledger.entries() if isinstance(entry.fact, Batched))
 
 
 def at_once(work: Iterable[Callable[[], None]]) -> None:

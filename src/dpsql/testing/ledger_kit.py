@@ -11,18 +11,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from dpsql.errors import (
-    BadParameter,
-    BudgetExhausted,
-    InternalError,
-    LedgerBroken,
-    NotPermitted,
-    UnsupportedEvent,
-)
+from dpsql.errors import BadParameter, BudgetExhausted, InternalError, LedgerBroken, NotPermitted, UnsupportedEvent
 from dpsql.ledger.ledger import Conditions, Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
 from dpsql.testing.accountant_kit import Mystery
-from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, refused
+from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, charges_of, refused
 from dpsql.testing.ledger_declarations import DeclarationLaws
 from dpsql.testing.ledger_standing import StandingLaws
 
@@ -172,7 +165,7 @@ class LedgerKit(DeclarationLaws, StandingLaws):
             ledger.charge(replace(asking(), cost=Fraction(0)))
         with refused(BadParameter):
             ledger.charge(replace(asking(), cost=0.1))  # type: ignore[arg-type]
-        for part in ("plan", "policy", "data_version"):
+        for part in _PARTS:
             with refused(InternalError):
                 ledger.charge(replace(asking(), question=replace(asking().question, **{part: ""})))
         assert ledger.account().spent.epsilon == 0
@@ -377,11 +370,11 @@ class LedgerKit(DeclarationLaws, StandingLaws):
 
     def test_every_payment_is_listed_once_under_its_receipt(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
-        assert ledger.charges() == ()
+        assert charges_of(ledger) == ()
         first, again = ledger.charge(asking("a")), ledger.charge(asking("a"))
         ledger.store(again, 0, FIRST)
         second = ledger.charge(asking("b"))
-        assert ledger.charges() == ((first.number, asking("a")), (second.number, asking("b")))
+        assert charges_of(ledger) == ((first.number, asking("a")), (second.number, asking("b")))
 
     def test_a_closed_ledger_answers_nothing(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
@@ -390,7 +383,7 @@ class LedgerKit(DeclarationLaws, StandingLaws):
         ledger.close()
         for use in (
             ledger.verify,
-            ledger.charges,
+            ledger.entries,
             ledger.account,
             lambda: ledger.charge(asking()),
             lambda: ledger.store(receipt, 0, FIRST),

@@ -11,7 +11,7 @@ from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
 from dpsql.ledger.ledger import Charge, Conditions, Head, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, refused
+from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, refused
 
 _HALF: Final = Fraction(1, 2)
 
@@ -248,7 +248,7 @@ class StandingLaws(LedgerCase):
         assert ledger.account().spent == spent
         for receipt in receipts:
             ledger.store(receipt, 0, FIRST)
-        assert [charge.question.plan for _, charge in ledger.charges()] == ["plan a", "plan b", "plan c"]
+        assert [charge.question.plan for _, charge in charges_of(ledger)] == ["plan a", "plan b", "plan c"]
         assert len(ledger.recall(asking("b").question)) == 1
         with refused(BudgetExhausted):
             together(ledger, [asking("d", event=Pure(epsilon=Fraction(9, 10)))], epsilon=Fraction(9, 10))

@@ -10,6 +10,7 @@ import dpsql
 from dpsql.errors import LedgerBroken
 from dpsql.plan.audit import audited
 from dpsql.plan.audit_upon import audited_upon
+from dpsql.testing.ledger_cases import charges_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 
@@ -23,7 +24,7 @@ def charges(*, noise, delta, **promise):
     ana = owner.grant("ana", budget=10)
     for epsilon in (0.1, 0.2, 0.4):
         ana.sql(BOTH, epsilon=epsilon, noise=noise)
-    found = owner._ledger.charges()
+    found = charges_of(owner._ledger)
     owner.close()
     return found
 

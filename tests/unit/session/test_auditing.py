@@ -16,6 +16,7 @@ from dpsql.ledger.ledger import Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
 from dpsql.session.auditing import audit
+from dpsql.testing.ledger_cases import charges_of
 
 COUNT = "SELECT COUNT(*) FROM people"
 TOWNS = "SELECT town, COUNT(*), SUM(age) FROM people GROUP BY town"
@@ -49,7 +50,7 @@ def kept(*charges):
 def paid():
     """The charge of a count of people at ε = 2."""
     with asked() as owner:
-        ((_, charge), _) = owner._ledger.charges()
+        ((_, charge), _) = charges_of(owner._ledger)
     return charge
 
 

@@ -17,6 +17,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.record import kept
 from dpsql.session.auditing import audit
+from dpsql.testing.ledger_cases import batches_of, charges_of
 
 SLACK = Fraction(1, 10**8)
 COUNTS = [f"SELECT COUNT(*) FROM people WHERE age > {age}" for age in range(30)]
@@ -34,7 +35,7 @@ def opened(*, epsilon=1, delta_prime=0, noise="laplace", slack=SLACK, budget=Non
 
 
 def laws(owner):
-    return [law.law for _, charge in owner._ledger.charges() for _, law in kept(charge.record).noises]
+    return [law.law for _, charge in charges_of(owner._ledger) for _, law in kept(charge.record).noises]
 
 
 def test_equal_counts_are_finer_by_optimal_composition():
@@ -67,7 +68,7 @@ def test_gaussian_noise_is_paid_from_an_account_that_adds_up_epsilon_alone():
 def test_the_plain_sum_stays_where_a_theorem_saves_nothing():
     owner, ana = opened(epsilon=2)
     two = ana.run(COUNTS[:2], total=1)
-    assert not owner._ledger.batches()
+    assert not batches_of(owner._ledger)
     assert [answer.cost.delta for answer in two] == [0, 0]
     assert ana.budget.spent == 1
 
@@ -76,13 +77,13 @@ def test_a_large_account_counts_in_rho_instead():
     """At ε = 5 Gaussian noise by its share of ρ* is finer than any batch of total 1."""
     owner, ana = opened(epsilon=5, delta_prime=Fraction(1, 2 * 10**5), noise=None)
     ana.run(COUNTS, total=1)
-    assert not owner._ledger.batches()
+    assert not batches_of(owner._ledger)
 
 
 def test_nobody_spends_delta_that_the_owner_has_not_allowed():
     owner, ana = opened(slack=None)
     ana.run(COUNTS, total=Fraction(1, 2))
-    assert not owner._ledger.batches()
+    assert not batches_of(owner._ledger)
     assert owner._ledger.account().spent.delta == 0
     with pytest.raises(BadParameter, match="which is nothing"):
         ana.run(COUNTS, total=Fraction(1, 2), delta=1e-9)
@@ -110,7 +111,7 @@ def test_stored_public_and_repeated_questions_are_free_in_a_batch():
     assert answers[0].rows[0][0].value == before.rows[0][0].value
     assert answers[30].rows[0][0].value == answers[3].rows[0][0].value
     assert [answers[place].cost.epsilon for place in (0, 30, 31, 32)] == [0, 0, 0, 0]
-    (batch,) = owner._ledger.batches()
+    (batch,) = batches_of(owner._ledger)
     assert len(batch.event.events) == 29
     assert sum(answer.cost.epsilon for answer in answers) == batch.cost <= 1
     assert all(row.agrees for row in owner.audit())
@@ -121,7 +122,7 @@ def test_grouped_and_weighted_questions_are_priced_together_too():
     with ana.plan(total=1) as p:
         towns = [p.sql(f"SELECT town, COUNT(*) FROM people WHERE age > {age} GROUP BY town") for age in range(24)]
         much = p.sql("SELECT SUM(age) FROM people", weight=2)
-    (batch,) = owner._ledger.batches()
+    (batch,) = batches_of(owner._ledger)
     assert batch.event.epsilon == 1
     assert much.answer.cost.epsilon == 2 * towns[0].answer.cost.epsilon
     assert all(row.agrees for row in owner.audit())
@@ -130,7 +131,7 @@ def test_grouped_and_weighted_questions_are_priced_together_too():
 def test_a_statement_with_private_questions_keeps_the_plain_sum():
     owner, ana = opened(epsilon=4)
     ana.run([*COUNTS, "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FROM people)"], total=2)
-    assert not owner._ledger.batches()
+    assert not batches_of(owner._ledger)
     assert ana.budget.spent == 2
 
 
@@ -184,8 +185,8 @@ def test_an_interrupted_batch_with_answers_stored_before_it_goes_on_too(monkeypa
 
 def audited_again(owner, change):
     """The same entries in another ledger, with one changed on the way: it verifies, whatever they say."""
-    charges = [replace(charge, batch=None) for _, charge in owner._ledger.charges()]
-    (batch,) = owner._ledger.batches()
+    charges = [replace(charge, batch=None) for _, charge in charges_of(owner._ledger)]
+    (batch,) = batches_of(owner._ledger)
     ledger = MemoryLedger()
     ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**5), delta_prime=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(1))

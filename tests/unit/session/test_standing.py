@@ -15,6 +15,7 @@ from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger,
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
 from dpsql.session.owner import Owner
+from dpsql.testing.ledger_cases import charges_of
 
 COUNT = "SELECT COUNT(*) FROM people"
 OLD = "SELECT COUNT(*) FROM people WHERE age > 60"
@@ -73,7 +74,7 @@ class TestGroups:
             with pytest.raises(BudgetExhausted):
                 group[name].sql(sql)
         assert group["ann"].sql(COUNT).cost.epsilon == 0  # her own
-        charges = [charge for _, charge in owner._ledger.charges()]
+        charges = [charge for _, charge in charges_of(owner._ledger)]
         assert [(charge.analyst, charge.payer) for charge in charges] == [("ann", "students"), ("bob", "students")]
         owner._ledger.verify()
 
