@@ -88,10 +88,6 @@ class BookLedger(ABC):
         with self.reading() as page:
             return promises.promises(page)
 
-    def write_off(self, lost: Head) -> None:
-        with self.writing() as page:
-            promises.write_off(page, lost)
-
     def own(self, ownership: Ownership) -> None:
         with self.writing() as page:
             owners.own(page, ownership)

@@ -254,10 +254,6 @@ class Ledger(Protocol):
         """Everybody who has a token, by name."""
         ...
 
-    def write_off(self, lost: Head) -> None:
-        """Charges are lost that an anchor knows of: the source has spent at least what the anchor says."""
-        ...
-
     def head(self) -> Head:
         """Where the ledger ends now."""
         ...

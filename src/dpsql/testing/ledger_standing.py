@@ -7,9 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from dpsql.accounting.triple import Triple
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
-from dpsql.ledger.ledger import Charge, Conditions, Head, Ledger, Paid, Receipt, Role, User
+from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, refused
 
@@ -181,17 +180,6 @@ class StandingLaws(LedgerCase):
         assert ledger.renew() == 2
         told = [(account.epsilon, account.delta, periods) for account, periods in ledger.promises()]
         assert told == [(1, SMALL, 3), (_HALF, 0, 2)]
-        ledger.verify()
-
-    def test_what_was_lost_is_written_off(self, tmp_path: Path) -> None:
-        """The larger of both, in every part; what is infinite stays so."""
-        ledger = self.opened(tmp_path)
-        ledger.charge(asking("a"))
-        lost = Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=Fraction(1, 1000))
-        ledger.write_off(Head(number=99, hash=bytes(32), spent=lost))
-        assert ledger.account().spent == Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=TENTH * TENTH / 2)
-        ledger.write_off(Head(number=99, hash=bytes(32), spent=replace(lost, epsilon=None)))
-        assert ledger.account().spent.epsilon is None
         ledger.verify()
 
     # Tokens

@@ -287,10 +287,6 @@ def forgets_to_add_up(monkeypatch):
     monkeypatch.setattr(promises, "promises", lambda page: tuple((made, 1) for made, _ in right(page)))
 
 
-def writes_off_nothing(monkeypatch):
-    monkeypatch.setattr(promises, "at_least", lambda known, other: known)
-
-
 def every_token_holds(monkeypatch):
     def holder(page, digest):
         number = page.latest(f"token {digest.hex()}")
@@ -387,7 +383,6 @@ def upon_anything(monkeypatch):
         (closes_nothing, "a_closed_promise_takes_its_grants_with_it"),
         (makes_a_closed_promise_again, "a_closed_promise_is_made_again_on_purpose_only"),
         (forgets_to_add_up, "promises_are_told_with_their_periods"),
-        (writes_off_nothing, "what_was_lost_is_written_off"),
         (every_token_holds, "a_new_token_replaces_the_old_one"),
         (every_token_holds, "a_withdrawn_token_is_nobodys"),
         (pays_for_each, "a_batch_is_charged_once"),

@@ -12,6 +12,7 @@ import dpsql
 from dpsql.accounting.batch import planned_batch
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
+from dpsql.ledger import promises
 from dpsql.ledger.ledger import Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
@@ -167,7 +168,9 @@ def test_every_promise_is_added_up_anew(paid):
 
 def test_what_was_lost_counts_as_spent(paid):
     ledger = owned(paid)
-    ledger.write_off(Head(number=99, hash=b"", spent=Triple(epsilon=Fraction(7), delta=Fraction(0), rho=Fraction(9))))
+    lost = Triple(epsilon=Fraction(7), delta=Fraction(0), rho=Fraction(9))
+    with ledger.writing() as page:
+        promises.write_off(page, Head(number=99, hash=b"", spent=lost))
     found = audit(ledger)
     assert (found.promises[0].spent, found.written_off) == (7, 1)
     assert "written off 1×" in str(found)
