@@ -37,6 +37,9 @@ _LONGEST_WAIT_MS: Final = 3_600_000
 _AT_ONCE: Final = 256
 _TICK: Final = 0.05  # seconds between two looks for somebody else's turn
 
+_WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+"""Whatever the server begins with by itself: who waits for the head must then see what the one before has written."""
+
 _TRIGGERS: Final = ("entries_are_not_changed", "entries_are_numbered", "entries_are_not_emptied")
 _TABLES: Final = (
     *tables(whole="BIGINT", binary="BYTEA"),
@@ -66,7 +69,10 @@ _TABLES: Final = (
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
     """,
 )
+_AT_ONCE_REFUSED: Final = ("somebody else has written the ledger at the same moment", "ask again: nothing was kept")
 _ENDINGS: Final = {
+    "40001": _AT_ONCE_REFUSED,
+    "40P01": _AT_ONCE_REFUSED,
     "55P03": ("the ledger is in use for too long", "try again; look for a process that does not end"),
     "53100": ("the disk of the ledger is full", "make room, then ask again"),
     "25006": ("the ledger cannot be written: this server only reads", "connect to the server that is written"),
@@ -172,7 +178,7 @@ class PostgresLedger(StoredLedger):
         return ledger, require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
 
     def _create(self, connection: psycopg.Connection[Row]) -> None:
-        connection.execute("BEGIN")
+        connection.execute(_WRITING)
         key: bytes | None = None
         try:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
@@ -211,7 +217,7 @@ class PostgresLedger(StoredLedger):
             self._connection = self._connected()
         connection = self._open_connection()
         if write:
-            connection.execute("BEGIN")
+            connection.execute(_WRITING)
             connection.execute("SELECT one FROM head FOR UPDATE")
         else:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -276,7 +282,8 @@ def _is_of_the_driver(error: BaseException) -> bool:
 def _is_new(connection: psycopg.Connection[Row]) -> bool:
     """True where the schema holds no ledger, as the last commit left it."""
     found = connection.execute(
-        "SELECT COUNT(*) FROM pg_class WHERE relname = 'about' AND relnamespace = current_schema()::regnamespace"
+        "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+        " WHERE relname = 'about' AND nspname = current_schema()"
     )
     return found.fetchall() == [(0,)]
 

@@ -148,6 +148,47 @@ def test_three_processes_spend_exactly_to_the_limit(url, key):
         ledger.verify()
 
 
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_who_waits_sees_what_was_written_meanwhile_whatever_the_server_begins_with(begun, url, key, isolation):
+    with closing(PostgresLedger(url, key=key)) as other:
+        for ledger in (begun, other):
+            ledger._connection.execute(f"SET default_transaction_isolation = '{isolation}'")
+        at_once(
+            [
+                lambda ledger=ledger, name=name: [
+                    ledger.charge(asking(f"{name} {number}", event=Pure(epsilon=Fraction(1, 100))))
+                    for number in range(10)
+                ]
+                for ledger, name in ((begun, "one"), (other, "other"))
+            ]
+        )
+    assert begun.account().spent.epsilon == Fraction(20, 100)
+    begun.verify()
+
+
+@pytest.mark.parametrize("code", ["40001", "40P01"])
+def test_a_conflict_has_words_and_breaks_nothing(begun, code):
+    def conflict():
+        with begun.writing():
+            raise psycopg.errors.lookup(code)("words of the server")
+
+    with pytest.raises(LedgerBroken, match="at the same moment") as caught:
+        conflict()
+    assert "words of the server" not in str(caught.value)
+    assert begun.charge(asking()).paid
+
+
+def test_a_schema_is_found_by_its_name_as_it_is_written(postgres, key):
+    name = f"Books_{key.parent.name}"[:63]
+    with psycopg.connect(postgres.url, autocommit=True) as other:
+        other.execute(psycopg.sql.SQL("CREATE SCHEMA {}").format(psycopg.sql.Identifier(name)))
+    url = psycopg.conninfo.make_conninfo(postgres.url, options=f'-csearch_path="{name}"')
+    with closing(PostgresLedger(url, key=key)) as made:
+        made.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    with closing(PostgresLedger(url, key=key)) as found:
+        assert found.account().epsilon == 1
+
+
 def test_a_ledger_that_is_in_use_for_too_long_says_so(begun, url, key):
     with closing(PostgresLedger(url, key=key, wait_ms=50)) as hasty, psycopg.connect(url) as other:
         other.execute("SELECT * FROM head FOR UPDATE")
