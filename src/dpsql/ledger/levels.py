@@ -13,6 +13,7 @@ from dpsql.ledger.encoding import released_from_bytes, released_to_bytes, unread
 from dpsql.ledger.facts import Stored
 from dpsql.ledger.ledger import Charge, ReleasedStep
 from dpsql.ledger.page import Page
+from dpsql.ledger.unusable import Unusable
 
 
 def store_with(
@@ -36,6 +37,12 @@ def reveal(page: Page, *, receipt: int, step: int, level: int) -> ReleasedStep:
             "a finer level was to be told that no receipt has paid for",
             why="an answer without its payment would be free",
             fix="report this; nothing was told",
+        )
+    if not page.is_hidden(first.number, first.steps - 1):
+        raise Unusable(
+            "the finer levels of this answer are not kept any more",
+            why="backups of a ledger are made without them, and this one was restored",
+            fix="ask again: the question is priced anew, without them",
         )
     found = _levels(page, first.number, first.steps - 1)
     if not 0 <= level < len(found):

@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.errors import DpsqlError, InternalError, LedgerBroken, NotPermitted
 from dpsql.ledger import hiding
-from dpsql.ledger.backup import back_up
+from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.encoding import released_to_bytes
 from dpsql.ledger.ledger import Charge, Question, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
@@ -102,8 +102,10 @@ def test_a_release_without_levels_has_none_to_tell(ledger):
     ledger.store(receipt, 0, TOLD)
     assert [release.hidden for release in ledger.recall(QUESTION)] == [False]
     finer = ledger.charge(charge(FINER, upon=receipt.number))
-    with pytest.raises(LedgerBroken):
+    with pytest.raises(LedgerBroken, match="not kept any more"):
         ledger.reveal(finer, 0, level=0)
+    assert ledger.charge(charge(steps=2)).paid  # others go on
+    ledger.verify()
 
 
 def test_another_attempt_does_not_change_what_is_hidden(ledger):
@@ -142,6 +144,25 @@ def test_a_backup_has_no_levels_and_verifies(tmp_path):
     copy.verify()
     assert [release.hidden for release in copy.recall(QUESTION)] == [False]
     copy.close()
+
+
+def test_levels_that_a_backup_has_not_kept_stop_nobody(tmp_path):
+    """A finer level was paid for and not told yet when the ledger was lost."""
+    path = tmp_path / "ledger.db"
+    with closing(SqliteLedger(path)) as ledger:
+        ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.grant("ana", epsilon=Fraction(5))
+        first = bought(ledger)
+        ledger.charge(charge(FINER, upon=first.number))
+    back_up(path, tmp_path / "copy.db", with_key=False)
+    restore(tmp_path / "copy.db", path, replace=True)
+    with closing(SqliteLedger(path)) as ledger, closing(SqliteLedger(path)) as other:
+        with pytest.raises(LedgerBroken, match="not kept any more"):
+            ledger.reveal(ledger.charge(charge(FINER, upon=first.number)), 0, level=1)
+        for each in (ledger, other):
+            assert [release.hidden for release in each.recall(QUESTION)] == [False]  # and so it is priced
+        assert other.charge(charge(steps=2)).paid
+        ledger.verify()
 
 
 # ---- hiding ----------------------------------------------------------------------------------------------------
