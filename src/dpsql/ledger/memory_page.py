@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dpsql.accounting.account import Account
 from dpsql.ledger import hiding
 from dpsql.ledger.chain import START, linked, salt_of
+from dpsql.ledger.clock import time_after
 from dpsql.ledger.entries import fact_to_entry
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.page import F, Payment, Totals
@@ -43,7 +44,7 @@ class MemoryPage:
         return len(self._facts)
 
     def now(self) -> int:
-        return max(self._clock(), self._times[-1] if self._times else 0)
+        return time_after(self._times[-1] if self._times else 0, clock=self._clock())
 
     def times(self) -> Iterator[int | None]:
         return iter(self._times)

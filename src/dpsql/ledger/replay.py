@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
+from dpsql.ledger.clock import LATEST
 from dpsql.ledger.facts import (
     Adopted,
     Batched,
@@ -65,6 +66,10 @@ class _ReplayPage(MemoryPage):
     def __init__(self) -> None:
         super().__init__(key=b"", clock=lambda: self.time)  # salts are told to no one here
 
+    def now(self) -> int:
+        """When the entry was written, by whatever clock."""
+        return max(self.time, self._times[-1] if self._times else 0)
+
     def append(self, fact: Fact) -> int:
         number = self.keep_fact(replace(fact, released=_NOTHING) if isinstance(fact, Stored) else fact)
         self.written = number, fact
@@ -85,7 +90,7 @@ def replayed(facts: Iterable[Fact], times: Iterable[int | None] = always(None)) 
         page.time = time or 0
         repeat = _FIRST if number == 1 else _LATER
         try:
-            if page.batch is not None and not isinstance(fact, Charge):
+            if page.time > LATEST or (page.batch is not None and not isinstance(fact, Charge)):
                 raise LookupError
             repeat[type(fact)](page, fact)
             repeated = page.written == (number, fact)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, TypeVar
 from dpsql.accounting.account import Account
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, hiding
+from dpsql.ledger.clock import time_after
 from dpsql.ledger.encoding import account_from_json, account_to_json, unreadable
 from dpsql.ledger.entries import fact_from_entry, fact_to_entry, word_of
 from dpsql.ledger.facts import Fact
@@ -170,7 +171,7 @@ class SqlPage:
     # Entries
 
     def now(self) -> int:
-        return max(self._clock(), self._time)
+        return time_after(self._time, clock=self._clock())
 
     def times(self) -> Iterator[int | None]:
         return (time for (time,) in self._database.stream("SELECT time FROM entries ORDER BY number"))
