@@ -417,3 +417,24 @@ def test_with_the_option_it_is_already_known(owner, analyst):
     assert more.cost.epsilon == Fraction("0.3")
     assert finer(more) == ["made finer: averaged with an answer that was already known"]
     assert "0.2" not in str(seeing.explain(f"{BOTH} COST 0.9").text())
+
+
+def test_levels_that_were_paid_for_and_are_gone_are_priced_anew(monkeypatch):
+    """The machine dies between the payment and the answer, and is restored from a backup, which has no levels."""
+    owner = opened(delta=0)
+    analyst = owner.grant("ana", budget=20)
+    analyst.sql(BOTH, epsilon=0.05)
+
+    def dies(*values, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpsql.ledger.levels.reveal", dies)
+        with pytest.raises(KeyboardInterrupt):
+            analyst.sql(BOTH, epsilon=0.1)
+    assert analyst.budget.spent == Fraction("0.1")
+    monkeypatch.setattr("dpsql.ledger.memory_page.MemoryPage.is_hidden", lambda *place: False)
+    answer = analyst.sql(BOTH, epsilon=0.1)
+    assert answer.cost.epsilon == Fraction("0.1")
+    assert finer(answer) == ["made finer: 0.05 was paid before, 0.1 now, averaged with what was told before"]
+    assert analyst.budget.spent == Fraction("0.2")  # nothing is refunded
