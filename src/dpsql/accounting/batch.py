@@ -50,6 +50,8 @@ class Proof:
 
     batch: PlannedBatch
     by: str
+    without: MissingExtra | None = None
+    """A better accountant that is not installed here; None: there is none."""
 
 
 def proven(events: Sequence[Event], *, delta: Number) -> Proof:
@@ -57,14 +59,20 @@ def proven(events: Sequence[Event], *, delta: Number) -> Proof:
 
     Theorem   `planned_batch`. Of equal pure releases nothing is smaller than optimal composition; unequal ones, and
               Gaussian noise on single numbers, are priced by their loss distributions; the rest by zCDP.
-    Requires  as `planned_batch`. Without the extra [pld] the last of the three stands in for the second.
+    Requires  as `planned_batch`. Without the extra [pld] the last of the three stands in for the second; MissingExtra
+              where it cannot.
     Rounds    ε up.
     """
+    missing: MissingExtra | None = None
     for name in ("optimal",) if _equal_and_pure(events) else ("pld", "zcdp"):
         try:
-            return Proof(batch=planned_batch(events, delta=delta, by=name), by=name)
-        except (UnsupportedEvent, BadParameter, MissingExtra):
+            return Proof(batch=planned_batch(events, delta=delta, by=name), by=name, without=missing)
+        except MissingExtra as error:
+            missing = error
+        except (UnsupportedEvent, BadParameter):
             continue
+    if missing is not None:
+        raise missing
     raise UnsupportedEvent(
         "no theorem prices these releases together",
         why="each of them needs noise that a theorem about planned batches knows, and δ above that of all of them",

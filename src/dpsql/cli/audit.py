@@ -26,7 +26,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """The report on standard output; 9 where something does not hold."""
+    """The report on standard output; 9 where something does not hold, 2 where it cannot be checked here."""
     write = None if chosen.report is None else _WRITERS.get(chosen.report.suffix)
     if chosen.report is not None and write is None:
         print(f"{chosen.report}: a report ends in {' or '.join(_WRITERS)}", file=sys.stderr)
@@ -41,4 +41,7 @@ def run(chosen: argparse.Namespace) -> int:
             print(f"{chosen.report} cannot be written: {error.strerror}", file=sys.stderr)
             return BAD_USE
         print(f"written to {chosen.report}", file=sys.stderr)
-    return 0 if audit.holds else BROKEN_LEDGER
+    if audit.holds:
+        return 0
+    wrong = audit.problems or not all(promise.kept for promise in audit.promises)
+    return BROKEN_LEDGER if wrong else BAD_USE  # what is not installed here was not checked

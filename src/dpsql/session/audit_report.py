@@ -50,12 +50,7 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     if audit.since is not None:
         yield "Since", [f"{_time(audit.since)}; the promise above is about everything before, too"]
     yield "Policy", [_policy(audit)]
-    wrong, whole = len(audit.problems), len(audit.charges)
-    told = f"{whole - wrong}/{whole} prices derived again from the stored plans, {wrong} differ"
-    yield (
-        "Recompute",
-        [f"{told}  {_NO if wrong else _YES}", *(f"#{each.receipt}: {each.problem}" for each in audit.problems)],
-    )
+    yield "Recompute", list(_recomputed(audit))
     yield "Also", [_also(audit)]
     if audit.frozen is not None:
         yield "Frozen", [f"every question is refused: {audit.frozen}"]
@@ -82,6 +77,14 @@ def _promise(audit: Audit) -> Iterator[str]:
     yield f"Whatever is asked{together}, for ever: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
 
 
+def _recomputed(audit: Audit) -> Iterator[str]:
+    wrong, open_, whole = len(audit.problems), len(audit.unchecked), len(audit.charges)
+    told = f"{whole - wrong - open_}/{whole} prices derived again from the stored plans, {wrong} differ"
+    unchecked = f", {open_} not checked here" if open_ else ""
+    yield f"{told}{unchecked}  {_NO if wrong else '' if open_ else _YES}".rstrip()
+    yield from (f"#{each.receipt}: {each.verdict}" for each in (*audit.problems, *audit.unchecked))
+
+
 def _stated(promise: AuditedPromise, person: str) -> str:
     account = promise.account
     period = ", a lost period" if promise.lost else f", period {promise.period}" if promise.period > 1 else ""
@@ -95,7 +98,7 @@ def _stated(promise: AuditedPromise, person: str) -> str:
 
 def _policy(audit: Audit) -> str:
     if not audit.policies:
-        return "no version was written down"
+        return f"no {'new ' if audit.since is not None else ''}version was written down"
     times = ", ".join(each.what[:12] if each.at is None else _time(each.at) for each in audit.policies)
     return f"{_number(len(audit.policies), 'version')} written down ({times})"
 

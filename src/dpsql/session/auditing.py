@@ -16,7 +16,7 @@ from typing import Any
 from dpsql.accounting.account import Account
 from dpsql.accounting.batch import proven
 from dpsql.accounting.triple import FREE, Triple, triple
-from dpsql.errors import BudgetExhausted, DpsqlError
+from dpsql.errors import BudgetExhausted, DpsqlError, MissingExtra
 from dpsql.ledger.facts import (
     Adopted,
     Batched,
@@ -55,6 +55,8 @@ class AuditedCharge:
     derived: Triple | None
     """The same, from the stored statements and noise alone; None where they do not hold what they promise."""
     problem: str = ""
+    unchecked: str = ""
+    """Why the price cannot be derived here, and what helps."""
     batch: int | None = None
     """The receipt of the batch that paid for it: then `charged` is what it would cost alone, and not added up."""
     at: datetime | None = None
@@ -62,12 +64,12 @@ class AuditedCharge:
 
     @property
     def agrees(self) -> bool:
-        return not self.problem
+        return not self.problem and not self.unchecked
 
     @property
     def verdict(self) -> str:
         """One word, or what is wrong."""
-        return self.problem or "agrees"
+        return self.problem or self.unchecked or "agrees"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,12 @@ class Audit:
 
     @property
     def problems(self) -> tuple[AuditedCharge, ...]:
-        return tuple(charge for charge in self.charges if not charge.agrees)
+        return tuple(charge for charge in self.charges if charge.problem)
+
+    @property
+    def unchecked(self) -> tuple[AuditedCharge, ...]:
+        """What says neither yes nor no: its accountant is not installed here."""
+        return tuple(charge for charge in self.charges if charge.unchecked and not charge.problem)
 
     def __iter__(self) -> Iterator[AuditedCharge]:
         return iter(self.charges)
@@ -276,8 +283,9 @@ class _Walk:
 
     def adopted(self, entry: Entry, fact: Adopted, told: bool) -> None:
         before, self.policy = self.policy, fact.text
-        if told and before:
-            self.policies.append(Happening(at=moment_of(entry), what=changes(before, fact.text)))
+        if told:
+            what = changes(before, fact.text) if before else "the first version"
+            self.policies.append(Happening(at=moment_of(entry), what=what))
 
     def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
         self.frozen = fact.reason
@@ -318,14 +326,17 @@ class _Walk:
 
 def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
     """Its events, priced again: each of them is compared with its own record in its own row."""
-    derived, problem = None, ""
+    derived, problem, missing = None, "", None
     try:
         proof = proven(fact.event.events, delta=fact.event.delta)
+    except MissingExtra as error:
+        missing = error
     except DpsqlError as error:
         problem = error.what
     else:
         derived = triple(proof.batch)
         if proof.batch.epsilon > fact.event.epsilon:
+            missing = proof.without
             problem = f"{proof.by}, the best accountant at hand, proves more for this batch than was charged"
     return AuditedCharge(
         receipt=entry.number,
@@ -333,8 +344,9 @@ def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
         sql=f"{len(fact.event.events)} questions planned together",
         cost=fact.cost,
         charged=triple(fact.event),
-        derived=derived,
-        problem=problem,
+        derived=derived if missing is None else None,
+        problem=problem if missing is None else "",
+        unchecked="" if missing is None else f"not checked here: {missing.what}; {missing.fix}",
         at=moment_of(entry),
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -149,6 +150,41 @@ def test_a_batch_is_priced_by_a_theorem_and_its_questions_are_its_own(paid):
         found = audit(ledger)
         assert [row.problem for row in found] == problems
         assert found.promises[0].spent == batch.epsilon  # once, for both of them
+
+
+def test_a_batch_whose_accountant_is_not_installed_is_neither_right_nor_wrong(paid, monkeypatch):
+    """Without [pld] another theorem stands in, and proves more than was charged."""
+    others = [Composed((Pure(epsilon=Fraction(number, 100)),)) for number in (1, 2) * 12]
+    charges = [
+        replace(paid, sql=f"{place}", question=replace(paid.question, plan=f"{place}"), event=event)
+        for place, event in enumerate(others)
+    ]
+    fair = planned_batch(others, delta=Fraction(1, 10**6), by="pld")
+    ledger = kept()
+    ledger.charge_together(charges, event=fair, cost=fair.epsilon)
+    assert audit(ledger)[0].agrees
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
+    found = audit(ledger)
+    batch = found[0]
+    assert (batch.agrees, batch.problem, batch.derived) == (False, "", None)
+    assert "not checked here" in batch.verdict
+    assert "pip install 'dpsql[pld]'" in batch.verdict
+    assert found.unchecked == (batch,)
+    assert not found.holds
+    assert ", 1 not checked here" in str(found)
+
+
+def test_versions_of_the_policy_are_counted_from_the_first_on():
+    with asked() as owner:
+        (told,) = (line for line in str(owner.audit()).splitlines() if line.startswith("Policy"))
+        versions = sum(row.kind == "policy" for row in owner.keeper.rows())
+        owner.defaults(max_keys=7)
+        (later,) = (line for line in str(owner.audit()).splitlines() if line.startswith("Policy"))
+        found = owner.audit().policies
+    assert f"{versions} version" in told
+    assert f"{versions + 1} versions written down" in later
+    assert found[0].what == "the first version"
+    assert "max_keys" in found[-1].what
 
 
 def test_every_promise_is_added_up_anew(paid):

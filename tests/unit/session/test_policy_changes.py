@@ -27,4 +27,5 @@ def test_every_policy_under_a_promise_is_in_the_ledger():
         owner.defaults(max_keys=10)
         owner.defaults(max_keys=10)
         owner.defaults(confidence=0.9)
-        assert [happening.what for happening in owner.audit().policies] == ["max_keys added", "confidence changed"]
+        told = [happening.what for happening in owner.audit().policies]
+    assert told == ["the first version", "max_keys added", "confidence changed"]
