@@ -227,6 +227,10 @@ class BookLedger(ABC):
         with self.reading() as page:
             return laws.paid_by(page, analyst, last=last)
 
+    def entries_about(self, analyst: str) -> tuple[Entry, ...]:
+        with self.reading() as page:
+            return laws.entries_about(page, analyst)
+
     def entries(self) -> tuple[Entry, ...]:
         with self.reading() as page:
             require_verified(page)

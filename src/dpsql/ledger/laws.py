@@ -13,7 +13,7 @@ from dpsql.accounting.history import releases
 from dpsql.accounting.triple import FREE, triple
 from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
-from dpsql.ledger.facts import Batched, Retried, Stored
+from dpsql.ledger.facts import Batched, Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
@@ -156,6 +156,22 @@ def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
     return tuple(
         Paid(receipt=payment.number, charge=_paid(page, payment), complete=payment.complete)
         for payment in page.payments_by(require_name(analyst), last=last)
+    )
+
+
+def entries_about(page: Page, analyst: str) -> tuple[Entry, ...]:
+    """The payments of the analyst, the batches that paid for them, refusals, and the grants of this name."""
+    paid = {payment.number: _paid(page, payment) for payment in page.payments_by(require_name(analyst))}
+    batches = {charge.batch for charge in paid.values() if charge.batch is not None}
+    words: list[tuple[int, Granted | Revoked | Refused]] = [
+        *page.facts_of(Granted),
+        *page.facts_of(Revoked),
+        *page.facts_of(Refused),
+    ]
+    said = {number for number, fact in words if fact.analyst == analyst}
+    return tuple(
+        Entry(number=number, fact=page.fact(number), time=page.time_of(number))
+        for number in sorted({*paid, *batches, *said})
     )
 
 

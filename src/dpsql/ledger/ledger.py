@@ -313,6 +313,11 @@ class Ledger(Protocol):
         length this reads no more than that."""
         ...
 
+    def entries_about(self, analyst: str) -> tuple[Entry, ...]:
+        """What this analyst has paid for and was refused, and the grants of this name, oldest first. Entries of others
+        are not lived through for it, so that whoever asks often costs little."""
+        ...
+
     def entries(self) -> tuple[Entry, ...]:
         """Every entry in order, from a ledger that verifies; LedgerBroken."""
         ...

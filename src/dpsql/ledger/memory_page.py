@@ -46,6 +46,9 @@ class MemoryPage:
     def now(self) -> int:
         return time_after(self._times[-1] if self._times else 0, clock=self._clock())
 
+    def time_of(self, number: int) -> int | None:
+        return self._times[number - 1]
+
     def times(self) -> Iterator[int | None]:
         return iter(self._times)
 

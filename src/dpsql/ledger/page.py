@@ -61,6 +61,10 @@ class Page(Protocol):
         entry: a clock that is set back stands still."""
         ...
 
+    def time_of(self, number: int) -> int | None:
+        """When an entry that exists was added; None for one from before times were kept."""
+        ...
+
     def times(self) -> Iterator[int | None]:
         """When each entry was added, in order; None for one from before times were kept."""
         ...

@@ -173,6 +173,9 @@ class SqlPage:
     def now(self) -> int:
         return time_after(self._time, clock=self._clock())
 
+    def time_of(self, number: int) -> int | None:
+        return self._entry(number)[0]
+
     def times(self) -> Iterator[int | None]:
         return (time for (time,) in self._database.stream("SELECT time FROM entries ORDER BY number"))
 
@@ -190,11 +193,7 @@ class SqlPage:
 
     def fact(self, number: int) -> Fact:
         if number not in self._read:
-            found = self._database.rows(f"{_ENTRY} WHERE number = ?", number)
-            previous = chain.START if number == 1 else self.hash_of(number - 1)
-            if not found or previous is None:
-                raise broken_at(number)
-            _, kind, payload, link = self._checked(found[0], number=number, previous=previous)
+            _, kind, payload, link = self._entry(number)
             known = self._memory.facts.get(link)
             if known is None:
                 known = fact_from_entry(kind, payload)
@@ -202,6 +201,13 @@ class SqlPage:
                     _remember(self._memory.facts, link, known)
             self._read[number] = known
         return self._read[number]
+
+    def _entry(self, number: int) -> tuple[int | None, str, bytes, bytes]:
+        found = self._database.rows(f"{_ENTRY} WHERE number = ?", number)
+        previous = chain.START if number == 1 else self.hash_of(number - 1)
+        if not found or previous is None:
+            raise broken_at(number)
+        return self._checked(found[0], number=number, previous=previous)
 
     def facts(self) -> Iterator[Fact]:
         for _, kind, payload, _ in self._chained():

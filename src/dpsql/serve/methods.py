@@ -126,9 +126,12 @@ def _audit(visit: Visit, said: Message) -> Message:
 
 def _ledger(visit: Visit, said: Message) -> Message:
     """Auditors see everything but texts; analysts see their own entries, with the texts they wrote."""
-    rows = visit.owner.keeper.rows(since=_since(said), texts=visit.role != AUDITOR)
-    shown = rows if visit.role != ANALYST else [row for row in rows if row.who == visit.name and row.kind in _OWN]
-    return {"entries": [row.as_json() for row in shown]}
+    keeper, since = visit.owner.keeper, _since(said)
+    if visit.role == ANALYST:
+        rows = keeper.rows_about(visit.name, since=since)
+    else:
+        rows = keeper.rows(since=since, texts=visit.role != AUDITOR)
+    return {"entries": [row.as_json() for row in rows]}
 
 
 def _since(said: Message) -> datetime | None:
@@ -142,7 +145,6 @@ def _since(said: Message) -> datetime | None:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
-_OWN: Final = frozenset({"charge", "batch", "refuse", "grant", "revoke"})
 _ASKING: Final = (*_NUMBERS, *_WORDS)
 METHODS: Final[Mapping[str, Method]] = {
     "sql": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=(*_ASKING, "max_cost"), answer=_sql),

@@ -13,7 +13,7 @@ from dpsql.accounting.account import remaining
 from dpsql.catalog.model import Policy
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
-from dpsql.ledger.facts import Entry, Granted
+from dpsql.ledger.facts import Entry
 from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
@@ -53,7 +53,7 @@ class Keeper:
 
     def rows(self, *, since: datetime | None = None, texts: bool = False) -> tuple[EntryRow, ...]:
         """The entries in plain words, from a ledger that verifies."""
-        return tuple(entry_rows(self._entries(since), texts=texts))
+        return tuple(entry_rows(_later(self._ledger.entries(), since), texts=texts))
 
     def export(self, form: str, *, since: datetime | None = None, texts: bool = False) -> Iterator[str]:
         """The entries as lines: "jsonl" or "csv"."""
@@ -67,22 +67,18 @@ class Keeper:
         """What the promise and each grant have left, a line each."""
         source = self._ledger.account()
         yield _left("promise", source.epsilon, source.spent_epsilon, remaining([source]))
-        for name in sorted({entry.fact.analyst for entry in self._entries(None) if isinstance(entry.fact, Granted)}):
-            try:
-                own = self._ledger.account(name)
-            except NotPermitted:  # of a promise that was closed
-                continue
+        for name in sorted(self._ledger.grants()):
+            own = self._ledger.account(name)
             yield _left(printable(name), own.epsilon, own.spent_epsilon, remaining([source, own]))
 
-    def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
-        """Every payment, of all or of one analyst."""
-        return (row for row in self.rows(since=since) if row.kind in _PAYMENTS and of in (None, row.who))
+    def rows_about(self, analyst: str, *, since: datetime | None = None) -> tuple[EntryRow, ...]:
+        """What one analyst has paid for and was refused, with the texts they wrote, and the grants of this name."""
+        return tuple(entry_rows(_later(self._ledger.entries_about(analyst), since), texts=True))
 
-    def _entries(self, since: datetime | None) -> tuple[Entry, ...]:
-        found = self._ledger.entries()
-        if since is None:
-            return found
-        return tuple(entry for entry in found if (at := moment_of(entry)) is not None and at >= since)
+    def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
+        """Every payment, of all or of one analyst. Questions that a batch has paid for are in its price."""
+        payments = (row for row in self.rows(since=since) if row.kind in _PAYMENTS and "batch" not in row.details)
+        return (row for row in payments if of in (None, row.who))
 
     # Deciding
 
@@ -215,6 +211,12 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, ...]:
+    if since is None:
+        return entries
+    return tuple(entry for entry in entries if (at := moment_of(entry)) is not None and at >= since)
 
 
 def _role(word: str) -> Role:

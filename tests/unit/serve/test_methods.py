@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.errors import NotPermitted, NotUnderstood
+from dpsql.errors import NotPermitted, NotUnderstood, RowLevel
+from dpsql.ledger.book import BookLedger
 from dpsql.serve.methods import METHODS, Visit, answered
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "serve.md"
@@ -53,3 +54,28 @@ def test_words_that_are_missing_or_too_many_are_no_request(clinic, method):
             answered(visit(clinic, role), {"do": method, **{word: 7 for word in words if word == left_out}})
         with pytest.raises(NotUnderstood):
             answered(visit(clinic, role), {"do": method})
+
+
+def test_an_analyst_is_told_of_their_own_entries_without_a_replay_of_all(clinic, monkeypatch):
+    """Whoever may ask could else keep the server busy with the entries of everybody."""
+    ana, bob = clinic.grant("ana", budget=5), clinic.grant("bob", budget=5)
+    count = "SELECT COUNT(*) FROM people"
+    ana.sql(count, epsilon=0.5)
+    bob.sql(count)
+    with pytest.raises(RowLevel):
+        ana.sql("SELECT * FROM people")
+    clinic.revoke("ana")
+    kinds = {"charge", "batch", "refuse", "grant", "revoke"}
+    own = [row.as_json() for row in clinic.keeper.rows(texts=True) if row.who == "ana" and row.kind in kinds]
+    assert {"charge", "refuse", "grant", "revoke"} <= {row["kind"] for row in own} <= kinds
+    budgets = list(clinic.keeper.budget_lines())
+
+    def all_of_them(self):
+        raise AssertionError("every entry is lived through again")
+
+    monkeypatch.setattr(BookLedger, "entries", all_of_them)
+    assert answered(visit(clinic, "analyst"), {"do": "ledger"})["entries"] == own
+    later = answered(visit(clinic, "analyst"), {"do": "ledger", "since": "9000-01-01"})
+    assert later["entries"] == []
+    assert list(clinic.keeper.budget_lines()) == budgets
+    assert [line.split()[0] for line in budgets] == ["promise", "ana", "bob"]
