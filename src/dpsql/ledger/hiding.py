@@ -1,7 +1,8 @@
-"""What is kept and told nobody: encrypted under the ledger's key, bound to the receipt and step it belongs to.
+"""What is kept and told nobody: encrypted under the ledger's key, bound to the entry it belongs to.
 
 A stream of HMAC-SHA256 blocks over a random nonce and a counter, then a tag over everything (encrypt, then MAC), each
-under a key of its own.
+under a key of its own. The tag is over the hash of the entry that tells the step as well: numbers come again in a history
+that goes another way after a restore, hashes do not.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ _TAG: Final = 32
 _BLOCK: Final = 32
 
 
-def hidden(key: bytes, plain: bytes, *, receipt: int, step: int) -> bytes:
-    """The bytes as they are kept: longer by 56, whatever they say."""
+def hidden(key: bytes, plain: bytes, *, receipt: int, step: int, entry: bytes) -> bytes:
+    """The bytes as they are kept: longer by 56, whatever they say. `entry`: the hash of the one that tells the step."""
     nonce = secrets.token_bytes(_NONCE)
     sealed = nonce + _streamed(key, nonce, plain)
-    return sealed + _tag(key, sealed, receipt=receipt, step=step)
+    return sealed + _tag(key, sealed, receipt=receipt, step=step, entry=entry)
 
 
-def revealed(key: bytes, kept: bytes, *, receipt: int, step: int) -> bytes:
-    """What `hidden` hid for this receipt and step; LedgerBroken for anything else."""
+def revealed(key: bytes, kept: bytes, *, receipt: int, step: int, entry: bytes) -> bytes:
+    """What `hidden` hid for this receipt, step and entry; LedgerBroken for anything else."""
     sealed, tag = kept[:-_TAG], kept[-_TAG:]
-    if len(kept) < _NONCE + _TAG or not hmac.compare_digest(tag, _tag(key, sealed, receipt=receipt, step=step)):
+    expected = _tag(key, sealed, receipt=receipt, step=step, entry=entry)
+    if len(kept) < _NONCE + _TAG or not hmac.compare_digest(tag, expected):
         raise unreadable()
     return _streamed(key, sealed[:_NONCE], sealed[_NONCE:])
 
@@ -40,6 +42,6 @@ def _streamed(key: bytes, nonce: bytes, text: bytes) -> bytes:
     return mixed.to_bytes(len(text), "big")
 
 
-def _tag(key: bytes, sealed: bytes, *, receipt: int, step: int) -> bytes:
+def _tag(key: bytes, sealed: bytes, *, receipt: int, step: int, entry: bytes) -> bytes:
     own = hmac.digest(key, b"hiding:tag", "sha256")
-    return hmac.digest(own, b"%d:%d:" % (receipt, step) + sealed, "sha256")
+    return hmac.digest(own, b"%d:%d:%d:" % (receipt, step, len(entry)) + entry + sealed, "sha256")

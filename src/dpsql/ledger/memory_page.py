@@ -21,7 +21,7 @@ class MemoryPage:
         self._clock = clock
         self._facts: list[Fact] = []
         self._times: list[int] = []
-        self._hash = START
+        self._hashes: dict[int, bytes] = {0: START}
         self._latest: dict[str, int] = {}
         self._accounts: dict[str, Account] = {}
         self._payments: dict[int, Payment] = {}
@@ -34,7 +34,10 @@ class MemoryPage:
         kind, payload = fact_to_entry(fact)  # refuses what a file would refuse
         number = self.keep_fact(fact)
         time = self._times[-1]
-        self._hash = linked(self._key, number=number, time=time, kind=kind, payload=payload, previous=self._hash)
+        previous = self._hashes[number - 1]
+        self._hashes[number] = linked(
+            self._key, number=number, time=time, kind=kind, payload=payload, previous=previous
+        )
         return number
 
     def keep_fact(self, fact: Fact) -> int:
@@ -62,7 +65,7 @@ class MemoryPage:
         return tuple((number, fact) for number, fact in enumerate(self._facts, start=1) if isinstance(fact, kind))
 
     def head(self) -> tuple[int, bytes]:
-        return len(self._facts), self._hash
+        return len(self._facts), self._hashes.get(len(self._facts), START)
 
     def latest(self, what: str) -> int | None:
         return self._latest.get(what)
@@ -106,13 +109,16 @@ class MemoryPage:
         return tuple(self._payments[number] for number in (numbers if last is None else numbers[-last:]))
 
     def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        self._hidden[receipt, step] = hiding.hidden(self._key, plain, receipt=receipt, step=step)
+        entry = self._hashes[self._payments[receipt].stored[step]]
+        self._hidden[receipt, step] = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=entry)
 
     def is_hidden(self, receipt: int, step: int) -> bool:
         return (receipt, step) in self._hidden
 
     def revealed(self, receipt: int, step: int) -> bytes:
-        return hiding.revealed(self._key, self._hidden.get((receipt, step), b""), receipt=receipt, step=step)
+        entry = self._hashes[self._payments[receipt].stored[step]]
+        kept = self._hidden.get((receipt, step), b"")
+        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry)
 
     def salt(self, number: int) -> int:
         return salt_of(self._key, number=number)

@@ -371,7 +371,7 @@ class SqlPage:
     # Finer levels of a release: no rows that are added up
 
     def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step)
+        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=self._told_in(receipt, step))
         self._database.run("INSERT INTO hidden (payment, step, content) VALUES (?, ?, ?)", receipt, step, kept)
 
     def is_hidden(self, receipt: int, step: int) -> bool:
@@ -379,7 +379,15 @@ class SqlPage:
 
     def revealed(self, receipt: int, step: int) -> bytes:
         found = self._rows(((bytes,),), "SELECT content FROM hidden WHERE payment = ? AND step = ?", receipt, step)
-        return hiding.revealed(self._key, found[0][0] if found else b"", receipt=receipt, step=step)
+        kept, entry = found[0][0] if found else b"", self._told_in(receipt, step)
+        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry)
+
+    def _told_in(self, receipt: int, step: int) -> bytes:
+        """The hash of the entry that tells a stored step."""
+        payment = self.payment(receipt)
+        if payment is None or step >= len(payment.stored):
+            raise unreadable()
+        return self._entry(payment.stored[step])[3]
 
     def salt(self, number: int) -> int:
         return chain.salt_of(self._key, number=number)

@@ -17,6 +17,7 @@ from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Composed, Pure, Refined
 
 KEY = bytes(range(32))
+ENTRY = bytes(range(32, 64))
 QUESTION = Question(plan="p", policy="q", data_version="1")
 
 
@@ -165,29 +166,55 @@ def test_levels_that_a_backup_has_not_kept_stop_nobody(tmp_path):
         ledger.verify()
 
 
+def test_a_level_of_another_history_is_not_told_under_the_same_receipt(tmp_path, monkeypatch):
+    """A copy from before the answer is gone on with: receipts come again, and the file of the lost history is there."""
+    path, copy = tmp_path / "ledger.db", tmp_path / "copy.db"
+    ledger = SqliteLedger(path)
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.grant("ana", epsilon=Fraction(5))
+    receipt = ledger.charge(charge())
+    ledger.close()
+    back_up(path, copy, with_key=True)
+    for file, told in ((path, TOLD), (copy, FIRST)):
+        monkeypatch.setenv("DPSQL_STATE", str(tmp_path / f"seen by {told.values}"))
+        ledger = SqliteLedger(file)
+        ledger.store(receipt, 0, told, (FIRST, SECOND))
+        ledger.close()
+    with closing(sqlite3.connect(path)) as file:
+        ((content,),) = file.execute("SELECT content FROM hidden").fetchall()
+    with closing(sqlite3.connect(copy)) as file, file:
+        file.execute("UPDATE hidden SET content = ?", (content,))
+    ledger = SqliteLedger(copy)
+    finer = ledger.charge(charge(FINER, upon=receipt.number))
+    with pytest.raises(DpsqlError):
+        ledger.reveal(finer, 0, level=1)
+    ledger.close()
+
+
 # ---- hiding ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("plain", [b"", b"x", bytes(32), b"abc" * 5000])
 def test_what_was_hidden_is_revealed(plain):
-    kept = hiding.hidden(KEY, plain, receipt=7, step=1)
+    kept = hiding.hidden(KEY, plain, receipt=7, step=1, entry=ENTRY)
     assert len(kept) == len(plain) + 56
-    assert hiding.revealed(KEY, kept, receipt=7, step=1) == plain
+    assert hiding.revealed(KEY, kept, receipt=7, step=1, entry=ENTRY) == plain
 
 
 def test_the_same_is_hidden_differently_each_time():
-    assert len({hiding.hidden(KEY, b"same", receipt=7, step=1) for _ in range(20)}) == 20
+    assert len({hiding.hidden(KEY, b"same", receipt=7, step=1, entry=ENTRY) for _ in range(20)}) == 20
 
 
 def test_nothing_but_what_was_hidden_is_revealed():
-    kept = hiding.hidden(KEY, released_to_bytes(FIRST), receipt=7, step=1)
+    kept = hiding.hidden(KEY, released_to_bytes(FIRST), receipt=7, step=1, entry=ENTRY)
     for place in range(0, len(kept), 997):
         changed = kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :]
         with pytest.raises(LedgerBroken):
-            hiding.revealed(KEY, changed, receipt=7, step=1)
-    for key, receipt, step in ((bytes(32), 7, 1), (KEY, 8, 1), (KEY, 7, 0), (KEY, 71, 1)):
+            hiding.revealed(KEY, changed, receipt=7, step=1, entry=ENTRY)
+    others = (bytes(32), 7, 1, ENTRY), (KEY, 8, 1, ENTRY), (KEY, 7, 0, ENTRY), (KEY, 71, 1, ENTRY), (KEY, 7, 1, KEY)
+    for key, receipt, step, entry in others:
         with pytest.raises(LedgerBroken):
-            hiding.revealed(key, kept, receipt=receipt, step=step)
+            hiding.revealed(key, kept, receipt=receipt, step=step, entry=entry)
     for short in (b"", kept[:55], kept[:-1]):
         with pytest.raises(DpsqlError):
-            hiding.revealed(KEY, short, receipt=7, step=1)
+            hiding.revealed(KEY, short, receipt=7, step=1, entry=ENTRY)
