@@ -4,6 +4,8 @@ The tests that look at noise draw it, and say how often they raise a false alarm
 """
 
 import math
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
 
 import pandas as pd
@@ -433,8 +435,29 @@ def test_levels_that_were_paid_for_and_are_gone_are_priced_anew(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             analyst.sql(BOTH, epsilon=0.1)
     assert analyst.budget.spent == Fraction("0.1")
-    monkeypatch.setattr("dpsql.ledger.memory_page.MemoryPage.is_hidden", lambda *place: False)
+    monkeypatch.setattr("dpsql.ledger.memory_page.MemoryPage.revealed", lambda *place, **named: None)
     answer = analyst.sql(BOTH, epsilon=0.1)
     assert answer.cost.epsilon == Fraction("0.1")
     assert finer(answer) == ["made finer: 0.05 was paid before, 0.1 now, averaged with what was told before"]
     assert analyst.budget.spent == Fraction("0.2")  # nothing is refunded
+
+
+def test_damaged_levels_cost_the_whole_price_and_stop_nobody(tmp_path, monkeypatch):
+    """One byte beside the entries: no money for nothing, and no ledger that is taken for broken."""
+    monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "state"))
+
+    def asked(cost):
+        owner = dpsql.open(str(tmp_path / "ledger.db"))
+        owner.register("p", pd.DataFrame({"id": range(100), "x": 1}), person="id", unique=True, bounds={"x": (0, 1)})
+        owner.promise(epsilon=20, accounting="basic")
+        answer = owner.grant("ana", budget=20).sql(f"SELECT SUM(x) AS s FROM p COST {cost}")
+        owner.close()
+        return answer
+
+    assert asked(1).cost.epsilon == 1
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as file, file:
+        assert file.execute("UPDATE hidden SET content = zeroblob(length(content))").rowcount == 1
+    again = asked(4)
+    assert again.cost.epsilon == 4
+    assert finer(again) == ["made finer: 1 was paid before, 4 now, averaged with what was told before"]
+    assert asked(4).cost.epsilon == 0

@@ -1,8 +1,10 @@
 """What is kept and told nobody: encrypted under the ledger's key, bound to the entry it belongs to.
 
 A stream of HMAC-SHA256 blocks over a random nonce and a counter, then a tag over everything (encrypt, then MAC), each
-under a key of its own. The tag is over the hash of the entry that tells the step as well: numbers come again in a history
-that goes another way after a restore, hashes do not.
+under a key of its own. The tag is over the hash of the entry that tells the step as well: numbers come again in a
+history that goes another way after a restore, hashes do not.
+
+What is kept here is worth money and proves nothing: where it was changed or lost it is as if it had never been kept.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ from __future__ import annotations
 import hmac
 import secrets
 from typing import Final
-
-from dpsql.ledger.encoding import unreadable
 
 _NONCE: Final = 24
 _TAG: Final = 32
@@ -25,13 +25,16 @@ def hidden(key: bytes, plain: bytes, *, receipt: int, step: int, entry: bytes) -
     return sealed + _tag(key, sealed, receipt=receipt, step=step, entry=entry)
 
 
-def revealed(key: bytes, kept: bytes, *, receipt: int, step: int, entry: bytes) -> bytes:
-    """What `hidden` hid for this receipt, step and entry; LedgerBroken for anything else."""
+def revealed(
+    key: bytes, kept: bytes, *, receipt: int, step: int, entry: bytes, first: int | None = None
+) -> bytes | None:
+    """What `hidden` hid for this receipt, step and entry; None for anything else. `first`: so many bytes are enough."""
     sealed, tag = kept[:-_TAG], kept[-_TAG:]
     expected = _tag(key, sealed, receipt=receipt, step=step, entry=entry)
     if len(kept) < _NONCE + _TAG or not hmac.compare_digest(tag, expected):
-        raise unreadable()
-    return _streamed(key, sealed[:_NONCE], sealed[_NONCE:])
+        return None
+    whole = sealed[_NONCE:]
+    return _streamed(key, sealed[:_NONCE], whole if first is None else whole[:first])
 
 
 def _streamed(key: bytes, nonce: bytes, text: bytes) -> bytes:

@@ -25,6 +25,8 @@ from dpsql.require import require_count, require_epsilon
 ATTEMPTS: Final = 3
 """How often one payment may be run in all."""
 MOST_STEPS: Final = 10_000
+LEVEL_COUNT: Final = 4
+"""In how many bytes hidden levels begin with their number."""
 
 
 def charge(page: Page, asked: Charge) -> Receipt:
@@ -189,8 +191,14 @@ def _release(page: Page, payment: Payment) -> Release:
         analyst=paid.analyst,
         record=paid.record,
         steps=released_steps(page, payment),
-        hidden=page.is_hidden(payment.number, payment.steps - 1) and _is_of_this_period(page, payment.number),
+        hidden=_hidden_levels(page, payment) if _is_of_this_period(page, payment.number) else 0,
     )
+
+
+def _hidden_levels(page: Page, payment: Payment) -> int:
+    """How many can be told: looked at before there is a price, so that nobody pays for what is not there."""
+    count = page.revealed(payment.number, payment.steps - 1, first=LEVEL_COUNT)
+    return 0 if count is None else int.from_bytes(count, "big")
 
 
 def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:

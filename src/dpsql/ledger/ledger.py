@@ -153,8 +153,8 @@ class Release:
     analyst: str
     record: str
     steps: tuple[ReleasedStep, ...]
-    hidden: bool = False
-    """Finer levels of its last step are kept."""
+    hidden: int = 0
+    """How many finer levels of its last step are kept and can be told; what was changed or lost is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,7 +301,7 @@ class Ledger(Protocol):
 
     def reveal(self, receipt: Receipt, step: int, *, level: int) -> ReleasedStep:
         """Keep, as a step of this receipt, a hidden level of the release that it makes finer (`Charge.upon`), and tell
-        it. As with `store`, each once."""
+        it. As with `store`, each once. NothingStored where the level was changed or lost."""
         ...
 
     def recall(self, question: Question) -> tuple[Release, ...]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpsql.errors import InternalError
+from dpsql.errors import InternalError, NothingStored
 from dpsql.ledger import laws
 from dpsql.ledger.encoding import released_from_bytes, released_to_bytes, unreadable
 from dpsql.ledger.facts import Stored
 from dpsql.ledger.ledger import Charge, ReleasedStep
 from dpsql.ledger.page import Page
-from dpsql.ledger.unusable import Unusable
 
 
 def store_with(
@@ -23,7 +22,8 @@ def store_with(
     before = page.payment(receipt)
     kept = laws.store(page, receipt=receipt, step=step, released=released)
     if hidden and before is not None and len(before.stored) == step:
-        page.hide(receipt, step, b"".join([len(hidden).to_bytes(4, "big"), *map(released_to_bytes, hidden)]))
+        count = len(hidden).to_bytes(laws.LEVEL_COUNT, "big")
+        page.hide(receipt, step, b"".join([count, *map(released_to_bytes, hidden)]))
     return kept
 
 
@@ -38,26 +38,34 @@ def reveal(page: Page, *, receipt: int, step: int, level: int) -> ReleasedStep:
             why="an answer without its payment would be free",
             fix="report this; nothing was told",
         )
-    if not page.is_hidden(first.number, first.steps - 1):
-        raise Unusable(
-            "the finer levels of this answer are not kept any more",
-            why="backups of a ledger are made without them, and this one was restored",
-            fix="ask again: the question is priced anew, without them",
-        )
     found = _levels(page, first.number, first.steps - 1)
     if not 0 <= level < len(found):
-        raise unreadable()
+        raise _lost()
     told = page.fact(first.stored[-1])
-    if not isinstance(told, Stored) or told.released.keys != found[level].keys:
+    if not isinstance(told, Stored):
         raise unreadable()
+    if told.released.keys != found[level].keys:
+        raise _lost()
     return laws.store(page, receipt=receipt, step=step, released=found[level])
 
 
 def _levels(page: Page, receipt: int, step: int) -> list[ReleasedStep]:
     """The levels of a step, the coarsest first: all of one length."""
     whole = page.revealed(receipt, step)
-    count, rest = int.from_bytes(whole[:4], "big"), whole[4:]
+    if whole is None:
+        return []
+    count, rest = int.from_bytes(whole[: laws.LEVEL_COUNT], "big"), whole[laws.LEVEL_COUNT :]
     if not count or len(rest) % count:
-        raise unreadable()
+        return []
     size = len(rest) // count
     return [released_from_bytes(rest[place * size : (place + 1) * size]) for place in range(count)]
+
+
+def _lost() -> NothingStored:
+    """An error of this question alone: every entry of the ledger may be whole, and levels are none of them."""
+    return NothingStored(
+        "the finer level that was paid for is not there any more",
+        why="what was kept of it was changed or lost between the price and the answer, and only what was drawn with"
+        " the first answer may be told for the difference",
+        fix="ask again: the question is priced anew, without it; tell the owner of the data",
+    )

@@ -112,13 +112,12 @@ class MemoryPage:
         entry = self._hashes[self._payments[receipt].stored[step]]
         self._hidden[receipt, step] = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=entry)
 
-    def is_hidden(self, receipt: int, step: int) -> bool:
-        return (receipt, step) in self._hidden
-
-    def revealed(self, receipt: int, step: int) -> bytes:
+    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
+        kept = self._hidden.get((receipt, step))
+        if kept is None:
+            return None
         entry = self._hashes[self._payments[receipt].stored[step]]
-        kept = self._hidden.get((receipt, step), b"")
-        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry)
+        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry, first=first)
 
     def salt(self, number: int) -> int:
         return salt_of(self._key, number=number)

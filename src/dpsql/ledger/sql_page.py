@@ -22,6 +22,9 @@ _LIMITS: Final = ("epsilon", "delta", "delta_prime", "rho", "granted_from")
 _SPENT: Final = ("epsilon", "delta", "rho")
 _ENTRY: Final = "SELECT number, time, kind, payload, hash FROM entries"
 
+_HIDDEN: Final = "SELECT content FROM hidden WHERE payment = ? AND step = ? AND content >= ?"
+"""Not less than no bytes are bytes alone: where SQLite was given text or a number, nothing is found."""
+
 _ALL: Final = "1 = 1"
 _SMALL: Final = 4096
 
@@ -374,13 +377,12 @@ class SqlPage:
         kept = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=self._told_in(receipt, step))
         self._database.run("INSERT INTO hidden (payment, step, content) VALUES (?, ?, ?)", receipt, step, kept)
 
-    def is_hidden(self, receipt: int, step: int) -> bool:
-        return bool(self._database.rows("SELECT 1 FROM hidden WHERE payment = ? AND step = ?", receipt, step))
-
-    def revealed(self, receipt: int, step: int) -> bytes:
-        found = self._rows(((bytes,),), "SELECT content FROM hidden WHERE payment = ? AND step = ?", receipt, step)
-        kept, entry = found[0][0] if found else b"", self._told_in(receipt, step)
-        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry)
+    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
+        found = self._database.rows(_HIDDEN, receipt, step, b"")
+        if not found:
+            return None
+        entry = self._told_in(receipt, step)
+        return hiding.revealed(self._key, found[0][0], receipt=receipt, step=step, entry=entry, first=first)
 
     def _told_in(self, receipt: int, step: int) -> bytes:
         """The hash of the entry that tells a stored step."""

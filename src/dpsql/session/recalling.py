@@ -52,7 +52,7 @@ def _stored(release: Release, slots: tuple[str, ...], before: Mapping[int, Store
         people=told.people,
         alone=len(there) == len(slots) and bool(slots),
         rho=told.rho,
-        levels=told.levels if release.hidden else (),
+        levels=told.levels if release.hidden == len(told.levels) else (),
         paid=told.cost,
     )
     return stored if told.upon is None else _finer(stored, own, before[told.upon.receipt], told.upon)
