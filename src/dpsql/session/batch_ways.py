@@ -45,18 +45,24 @@ class Way:
     total: Fraction
     slack: Fraction
 
-    @property
-    def proof(self) -> Proof:
-        """The total, where all of it is paid for; of a part, stored answers being free, what the part costs."""
-        events = _events(self.paying)
-        proof = proven(events, delta=_delta(events, self.slack))
-        if len(self.paying) < len(self.members) and proof.batch.epsilon < self.total:
-            return proof
-        return replace(proof, batch=replace(proof.batch, epsilon=self.total))
+    proof: Proof
+    """The total, where all of it is paid for; of a part, stored answers being free, what the part costs."""
 
     def of(self, places: Sequence[int]) -> Way:
         """The same batch, where these members have been paid for before."""
-        return replace(self, paying=tuple(self.members[place] for place in places))
+        return self.paid_for(tuple(self.members[place] for place in places))
+
+    def paid_for(self, paying: tuple[Sealed, ...]) -> Way:
+        """The same batch, where these of its members are paid for."""
+        events = _events(paying)
+        proof = proven(events, delta=_delta(events, self.slack))
+        if len(paying) == len(self.members) or proof.batch.epsilon >= self.total:
+            proof = _at(self.total, proof)
+        return replace(self, paying=paying, proof=proof)
+
+
+def _at(total: Fraction, proof: Proof) -> Proof:
+    return replace(proof, batch=replace(proof.batch, epsilon=total))
 
 
 def ways(plain: Sequence[Query], scaled: Scaled, *, total: Fraction, slack: Fraction) -> Iterator[Way]:
@@ -95,9 +101,11 @@ def _way(noise: Noise, plain: Sequence[Query], scaled: Scaled, *, total: Fractio
     members = _members(queries)
     events = _events(members)
     paying = tuple(sealed for sealed in members if sealed.plan.stored is None)
-    if not paying or proven(events, delta=_delta(events, slack)).batch.epsilon > total:
+    proof = proven(events, delta=_delta(events, slack))
+    if not paying or proof.batch.epsilon > total:
         return None
-    return Way(queries=queries, members=members, paying=paying, total=total, slack=slack)
+    whole = Way(queries=queries, members=members, paying=members, total=total, slack=slack, proof=_at(total, proof))
+    return whole if len(paying) == len(members) else whole.paid_for(paying)
 
 
 def _members(queries: Sequence[Query]) -> tuple[Sealed, ...]:
