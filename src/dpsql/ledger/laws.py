@@ -62,7 +62,10 @@ def _not_of_a_batch() -> InternalError:
 
 def _require_upon(page: Page, asked: Charge) -> None:
     """What is made finer is a complete release of the same question, which itself makes nothing finer."""
+    level = any(isinstance(part, Refined) for part in releases(asked.event))
     if asked.upon is None:
+        if level:
+            raise _not_by_itself()
         return
     first = page.payment(asked.upon)
     same = first is not None and first.complete and first.question == question_digest(asked.question)
@@ -72,13 +75,23 @@ def _require_upon(page: Page, asked: Charge) -> None:
             why="two measurements are put together only where they measure the same",
             fix="report this; nothing was charged",
         )
-    level = any(isinstance(part, Refined) for part in releases(asked.event))
+    if level and (_paid(page, first).batch is not None or account(page, None).delta_prime):
+        raise _not_by_itself()
     if level and not _is_of_this_period(page, first.number):
         raise NotPermitted(
             "a finer level of an answer is told only in the period in which the answer was",
             why="it costs the difference to what was paid before, which another period has paid for",
             fix="ask again: the question is priced anew",
         )
+
+
+def _not_by_itself() -> InternalError:
+    return InternalError(
+        "a finer level was to be charged where ε alone is not what is added up",
+        why="its price is the difference to that of the first answer: only the sum of both is proven, not the price in"
+        " ρ or in a planned batch",
+        fix="report this; nothing was charged",
+    )
 
 
 def _is_of_this_period(page: Page, receipt: int) -> bool:
@@ -191,7 +204,7 @@ def _release(page: Page, payment: Payment) -> Release:
         analyst=paid.analyst,
         record=paid.record,
         steps=released_steps(page, payment),
-        hidden=_hidden_levels(page, payment) if _is_of_this_period(page, payment.number) else 0,
+        hidden=_hidden_levels(page, payment) if paid.batch is None and _is_of_this_period(page, payment.number) else 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -18,14 +18,27 @@ _ROUNDED: Final = 1 - Fraction(1, 2**20)
 """Every σ² is rounded up to 24 bits."""
 
 
-def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -> None:
+def audited_upon(
+    record: str,
+    *,
+    upon: int | None,
+    records: Mapping[int, str],
+    additive: bool = True,
+    batched: Container[int] = (),
+) -> None:
     """LedgerBroken where a record that makes a release finer does not fit the records it rests on.
 
     Its own price is derived from its own steps, as that of every record. Here: that it rests on the release it is
     charged upon, and so has its salt; that both measure the same slots in the same grains, so that they may be
     averaged; what was paid before; and that the average is as precise as the answer it was sold as.
+
+    Finer levels are priced in ε alone: a record that was charged otherwise, not `additive`, neither draws nor tells
+    any, and what was charged in a batch, one of `batched`, is not made finer by them.
     """
     told = kept(record)
+    revealing = told.upon is not None and told.upon.way is Way.REVEALED
+    if not additive and (told.levels or revealing):
+        raise _wrong("it has finer levels where ε alone is not what is added up")
     chain = _chain(told, records)
     steps, _, _ = read_plan(record)
     first = chain[-1][0] if chain else None
@@ -36,6 +49,8 @@ def audited_upon(record: str, *, upon: int | None, records: Mapping[int, str]) -
         raise _wrong("what it tells was drawn otherwise than its record says")
     if not chain or told.upon is None:
         return
+    if revealing and any(number in batched for number, _ in chain):
+        raise _wrong("it tells a level of a question that was paid for in a batch")
     before = chain[0][1]
     if dict(told.noises).keys() != dict(before.noises).keys():
         raise _wrong("it measures other numbers than the release it makes finer")

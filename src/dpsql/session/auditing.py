@@ -7,7 +7,7 @@ compared with what the ledger says of owners; and what was charged is added up a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -220,6 +220,8 @@ class _Walk:
     charges: list[AuditedCharge] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
     records: dict[int, str] = field(default_factory=dict)
+    batched_receipts: set[int] = field(default_factory=set)
+    """Of the questions that were paid for in batches."""
     batches: dict[int, list[Event]] = field(default_factory=dict)
     """Of each batch, the questions that were announced and did not come yet."""
     policies: list[Happening] = field(default_factory=list)
@@ -270,6 +272,8 @@ class _Walk:
 
     def charged(self, entry: Entry, fact: Charge, told: bool) -> None:
         self.records[entry.number] = fact.record
+        if fact.batch is not None:
+            self.batched_receipts.add(entry.number)
         waiting = self.batches.get(fact.batch or 0, [])
         paid = fact.batch is None or (bool(waiting) and waiting.pop(0) == fact.event)
         if fact.batch is None:
@@ -310,7 +314,8 @@ class _Walk:
         self.promises[-1] = replace(last, account=replace(last.account, spent=spent))
 
     def _row(self, entry: Entry, charge: Charge, problem: str) -> AuditedCharge:
-        derived, wrong = _derived(charge, self.owners, self.records)
+        additive = charge.batch is None and not self.promises[-1].account.delta_prime
+        derived, wrong = _derived(charge, self.owners, self.records, additive, self.batched_receipts)
         return AuditedCharge(
             receipt=entry.number,
             analyst=charge.analyst,
@@ -351,11 +356,13 @@ def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
     )
 
 
-def _derived(charge: Charge, owners: dict[str, str], records: Mapping[int, str]) -> tuple[Triple | None, str]:
+def _derived(
+    charge: Charge, owners: dict[str, str], records: Mapping[int, str], additive: bool, batched: Container[int]
+) -> tuple[Triple | None, str]:
     """The price that follows from the record, and what is wrong with it."""
     try:
         found = audited(charge.record, in_batch=charge.batch is not None)
-        audited_upon(charge.record, upon=charge.upon, records=records)
+        audited_upon(charge.record, upon=charge.upon, records=records, additive=additive, batched=batched)
     except DpsqlError as error:
         return None, error.what
     if found.price != triple(charge.event):

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpsql.accounting.batch import planned_batch
 from dpsql.errors import InternalError, NothingStored, NotPermitted
 from dpsql.ledger import hiding
 from dpsql.ledger.backup import back_up, restore
@@ -74,6 +75,36 @@ def test_a_level_is_told_in_the_period_of_its_answer_only(ledger):
         ledger.charge(charge(FINER, upon=first.number))
     assert ledger.charge(charge(upon=first.number)).paid  # a second measurement has its own price in any period
     ledger.verify()
+
+
+def test_a_level_is_charged_upon_its_first_answer_only(ledger):
+    bought(ledger)
+    with pytest.raises(InternalError):
+        ledger.charge(charge(FINER))
+
+
+def test_no_level_is_charged_upon_a_question_of_a_batch(ledger):
+    """The price of a batch holds for releases that keep their own prices; a level and its first answer do so together
+    alone."""
+    event = planned_batch([charge().event], delta=Fraction(0), by="basic")
+    (receipt,) = ledger.charge_together([charge()], event=event, cost=event.epsilon)
+    ledger.store(receipt, 0, TOLD, (FIRST, SECOND))
+    assert [release.hidden for release in ledger.recall(QUESTION)] == [0]
+    spent = ledger.account().spent
+    with pytest.raises(InternalError):
+        ledger.charge(charge(FINER, upon=receipt.number))
+    assert ledger.account().spent == spent
+    assert ledger.charge(charge(upon=receipt.number)).paid  # a second measurement has its own price
+
+
+def test_no_level_is_charged_where_rho_is_added_up_as_well():
+    ledger = MemoryLedger()
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    ledger.grant("ana", epsilon=Fraction(5))
+    first = bought(ledger)
+    with pytest.raises(InternalError):
+        ledger.charge(charge(FINER, upon=first.number))
+    assert ledger.charge(charge(upon=first.number)).paid
 
 
 def test_a_level_is_told_once_and_then_told_again(ledger):

@@ -35,13 +35,13 @@ AVERAGED = charges(noise="laplace", delta=1e-6)
 WAYS = {"measured": MEASURED, "revealed": REVEALED, "averaged": AVERAGED}
 
 
-def checked(paid, change=lambda told: None, *, upon=None):
+def checked(paid, change=lambda told: None, *, upon=None, **charged):
     """The audit of the last charge, its record changed."""
     records = {number: charge.record for number, charge in paid}
     _, last = paid[-1]
     told = json.loads(last.record)
     change(told)
-    audited_upon(json.dumps(told), upon=last.upon if upon is None else upon, records=records)
+    audited_upon(json.dumps(told), upon=last.upon if upon is None else upon, records=records, **charged)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -123,3 +123,21 @@ def test_a_level_for_less_than_the_difference_is_found():
     assert cheap != last.record
     with pytest.raises(LedgerBroken):
         audited(cheap)
+
+
+def test_a_level_where_epsilon_alone_is_not_added_up_is_found():
+    with pytest.raises(LedgerBroken, match="alone is not what is added up"):
+        checked(REVEALED, additive=False)
+    (_, drawn), *_ = REVEALED
+    assert json.loads(drawn.record)["levels"]
+    with pytest.raises(LedgerBroken, match="alone is not what is added up"):
+        audited_upon(drawn.record, upon=None, records={}, additive=False)
+    for others in (MEASURED, AVERAGED):
+        checked(others, additive=False)
+
+
+def test_a_level_of_a_question_in_a_batch_is_found():
+    (first, _), *_ = REVEALED
+    with pytest.raises(LedgerBroken, match="in a batch"):
+        checked(REVEALED, batched={first})
+    checked(AVERAGED, batched={AVERAGED[0][0]})
