@@ -128,6 +128,10 @@ class BookLedger(ABC):
 
     # What holds now
 
+    def require_owned(self, ownership: Ownership) -> None:
+        with self.reading() as page:
+            owners.require_owned(page, ownership)
+
     def account(self, analyst: str | None = None) -> Account:
         with self.reading() as page:
             return promises.account(page, analyst)

@@ -186,6 +186,11 @@ class Ledger(Protocol):
         the table never was public; later, as another relation at any time, it is BadPolicy."""
         ...
 
+    def require_owned(self, ownership: Ownership) -> None:
+        """BadPolicy where the ledger says others by now than a plan believes: what is told exactly leaves no charge
+        that would notice."""
+        ...
+
     def data_version(self, label: str | None = None) -> str:
         """The label of the data from here on; None: as it was left. It stays until the owner says another one."""
         ...

@@ -33,7 +33,7 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.charging import charge
 from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
-from dpsql.session.declared import Declared
+from dpsql.session.declared import Declared, ownership_of
 from dpsql.session.describing import described
 from dpsql.session.granting import under
 from dpsql.session.inquiry import Inquiry, Part, with_stored
@@ -286,6 +286,7 @@ def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: P
 def public_rows(sealed: Sealed, place: Place) -> PublicRows:
     """Who answers a question about public tables: the engine, or for views nobody but us."""
     if not is_of_views(sealed.plan.bounded.query.catalog):
+        place.ledger.require_owned(ownership_of(sealed.plan.bounded.query.catalog))  # nobody is in them to this day
         return place.engine
     catalog = place.catalog
     standing = Standing(
@@ -306,7 +307,7 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
         return described(inquiry, accounts=place.accounts, dialect=place.dialect)
     if not inquiry.inner:
         return answered_in_turn(outer.sealed, place)
-    require_payable(inquiry, place.accounts, place.engine)
+    require_payable(inquiry, place.accounts, place.engine, place.ledger)
     known: dict[int, Rows] = {}
     answers: list[Answer] = []
     with saying_what_is_paid(answers):

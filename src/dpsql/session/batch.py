@@ -145,7 +145,7 @@ def _charges(plans: Sequence[Sealed], place: Place) -> list[Charge]:
 
 def _answered_together(way: Way, place: Place) -> list[Answer]:
     """One charge for all; then each question under its own receipt, as if it had been paid for alone."""
-    require_few_keys_each(way.paying, place.engine)
+    require_few_keys_each(way.paying, place.engine, place.ledger)
     proof = way.proof
     batch = proof.batch
     receipts = place.ledger.charge_together(
@@ -188,7 +188,7 @@ def _require_payable(queries: Sequence[Query]) -> None:
     if whole is None:
         return
     place = queries[0].place
-    require_few_keys_each(paying, place.engine)
+    require_few_keys_each(paying, place.engine, place.ledger)
     short = [account for account in place.accounts if not account.admits(whole)]
     if short:
         price = shown_amount(sum((sealed.plan.cost for sealed in paying), Fraction(0)))

@@ -17,7 +17,7 @@ from dpsql.sql.rewrite import Measuring
 
 def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str, payer: str | None = None) -> Receipt:
     """A durable receipt, or BudgetExhausted and nothing spent."""
-    require_few_keys(sealed, engine)
+    require_few_keys(sealed, engine, ledger)
     asked = charge_of(sealed, analyst=analyst, payer=payer, dialect=engine.capabilities.dialect)
     reached(Point.CHARGING)
     return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
@@ -41,7 +41,7 @@ def charge_of(sealed: Sealed, *, analyst: str, dialect: str, payer: str | None =
     )
 
 
-def require_few_keys(sealed: Sealed, engine: Engine) -> None:
+def require_few_keys(sealed: Sealed, engine: Engine, ledger: Ledger) -> None:
     """Keys of public tables are counted before anything is paid: they are public, and may be too many."""
     rewritten = sealed.plan.rewritten
     count = rewritten.key_count if isinstance(rewritten, Measuring) else None
@@ -50,6 +50,7 @@ def require_few_keys(sealed: Sealed, engine: Engine) -> None:
         return
     if limit is None:
         raise InternalError("public keys without a limit", why="a bug in dpsql", fix="report the query")
+    ledger.require_owned(ownership_of(sealed.plan.bounded.query.catalog))  # public to this day
     ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
     if not isinstance(number, int) or number > limit:
         raise too_many_keys(number, limit)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.errors import NothingStored
+from dpsql.ledger.ledger import Ledger
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.events import Composed, Event
 from dpsql.session.charging import require_few_keys
@@ -141,10 +142,10 @@ def together(plans: Iterable[Sealed]) -> Event | None:
     return Composed(events) if events else None
 
 
-def require_few_keys_each(plans: Iterable[Sealed], engine: Engine) -> None:
+def require_few_keys_each(plans: Iterable[Sealed], engine: Engine, ledger: Ledger) -> None:
     """Keys of public tables are counted before the first question is paid for, as far as they are known by then."""
     for sealed in plans:
         rewritten = sealed.plan.rewritten
         count = rewritten.key_count if isinstance(rewritten, Measuring) else None
         if count is not None and is_complete(count):
-            require_few_keys(sealed, engine)
+            require_few_keys(sealed, engine, ledger)

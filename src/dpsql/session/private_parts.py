@@ -11,6 +11,7 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.errors import BudgetExhausted, DpsqlError, NotSupported
+from dpsql.ledger.ledger import Ledger
 from dpsql.plan.expected import COMPUTED, expected
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.inquiry import Inquiry, Part, require_few_keys_each
@@ -55,9 +56,9 @@ def require_all_read(inquiry: Inquiry) -> None:
             )
 
 
-def require_payable(inquiry: Inquiry, accounts: Sequence[Account], engine: Engine) -> None:
+def require_payable(inquiry: Inquiry, accounts: Sequence[Account], engine: Engine, ledger: Ledger) -> None:
     """Every account admits all questions at once: half a statement would be paid for and not told."""
-    require_few_keys_each(inquiry.payments, engine)
+    require_few_keys_each(inquiry.payments, engine, ledger)
     event = inquiry.event
     if event is not None and not all(account.admits(event) for account in accounts):
         raise BudgetExhausted(

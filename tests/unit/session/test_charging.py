@@ -1,13 +1,16 @@
 """charge: paid before the engine is asked about people, and never for nothing."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.errors import BadKey, BudgetExhausted, InternalError
+from dpsql.errors import BadKey, BadPolicy, BudgetExhausted, InternalError
+from dpsql.ledger.ledger import PUBLIC_WAY
 from dpsql.session.charging import charge
+from dpsql.session.declared import ownership_of
 
 
 @pytest.fixture
@@ -70,3 +73,34 @@ def test_a_free_plan_is_never_charged(owner):
     unaware = replace(again.sealed, plan=replace(again.sealed.plan, stored=None))
     place = again.place
     assert charge(unaware, place.ledger, place.engine, analyst=place.grant.to).stored
+
+
+EXACT = {
+    "rows of a public table": "SELECT id FROM wards",
+    "keys of a public table": PER_WARD,
+    "an inner question": "SELECT COUNT(*) FROM people WHERE age > (SELECT MAX(id) FROM wards)",
+}
+
+
+@pytest.mark.parametrize("what", EXACT)
+def test_a_table_that_somebody_has_declared_private_since_is_not_read_exactly(owner, what, monkeypatch):
+    """Another process closes the promise and makes one under which people are in the table; this one is still open."""
+    analyst = analyst_of(owner, max_keys=10)
+    assert len(analyst.sql("SELECT id FROM wards").rows) == 5
+    ledger, before = owner._ledger, ownership_of(analyst.query(PER_WARD).place.catalog)
+    account = ledger.account()
+    ledger.close_promise("wards are about people")
+    ledger.promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+    ways = tuple((table, way if way != PUBLIC_WAY else "person = id") for table, way in before.tables)
+    assert ways != before.tables
+    ledger.own(replace(before, tables=ways))
+    ledger.grant("ana", epsilon=Fraction(10))
+    monkeypatch.setattr(type(analyst.query("SELECT COUNT(*) FROM people").place.engine), "run_public", _not_read)
+    with pytest.raises(BadPolicy, match="about other people"):
+        analyst.sql(EXACT[what])
+    assert ledger.account().spent_epsilon == 0
+    assert analyst.sql("SELECT * FROM dp.columns").rows  # views are about nobody
+
+
+def _not_read(*_):
+    pytest.fail("a table was read that people are in by now")
