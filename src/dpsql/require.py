@@ -129,6 +129,14 @@ def require_open_unit(**named: Number) -> None:
     )
 
 
+_NEAREST: Final = Fraction(1, 10**30)
+
+
+def is_confidence(value: Fraction) -> bool:
+    """A share of answers for which every margin can be computed: none nearer to 0 or 1 than 10^-30."""
+    return _NEAREST <= value <= 1 - _NEAREST
+
+
 def require_probability(**named: Number) -> None:
     """Each value lies in [0, 1]."""
     _each(

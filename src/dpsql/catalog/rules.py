@@ -12,6 +12,7 @@ from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import Bounds, ColumnPolicy, Defaults, Grant, KeyKind, Policy, Promise, PublicKeys, TablePolicy
 from dpsql.catalog.names import RESERVED_SCHEMA, did_you_mean, folded, listed
 from dpsql.privacy.unit import Neighbours
+from dpsql.require import is_confidence
 
 _PUBLIC_WHY: Final = "nobody is in a public table, so nobody's rows can be counted or limited there"
 _CAPS: Final = ("rows_per_person", "rows_per_group", "groups_per_person")
@@ -65,6 +66,13 @@ def _defaults(defaults: Defaults, promise: Promise | None) -> Iterator[Mistake]:
                 fix="write 0.95 for confidence, 0.25 for selection_share",
                 key=(name,),
             )
+    if 0 < defaults.confidence < 1 and not is_confidence(defaults.confidence):
+        yield Mistake(
+            "must be at least 1e-30 away from 0 and 1",
+            why="no margin can be computed nearer to them",
+            fix="write 0.95 for confidence",
+            key=("confidence",),
+        )
     slack = defaults.delta_per_query
     if slack is None:
         return

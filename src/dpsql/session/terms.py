@@ -16,7 +16,7 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
 from dpsql.plan.terms import Scale, Terms, at_scale, terms
-from dpsql.require import Number, require_epsilon, require_open_unit
+from dpsql.require import Number, is_confidence, require_epsilon, require_open_unit, shown
 from dpsql.sql.bound import Wishes
 from dpsql.sql.syntax import At, Options, Said
 
@@ -144,13 +144,24 @@ def asked(
     if epsilon is not None:
         require_epsilon(epsilon=epsilon)
     if confidence is not None:
-        require_open_unit(confidence=confidence)
+        _require_confidence(confidence)
     return Ask(
         epsilon=None if epsilon is None else stated(epsilon),
         confidence=None if confidence is None else stated(confidence),
         mode=None if mode is None else _chosen("mode", mode, Mode),
         noise=None if noise is None else _chosen("noise", noise, Noise),
     )
+
+
+def _require_confidence(confidence: Number) -> None:
+    """One that margins can have: looked at before anything is planned, let alone paid for."""
+    require_open_unit(confidence=confidence)
+    if not is_confidence(stated(confidence)):
+        raise BadParameter(
+            f"confidence={shown(confidence)} must be at least 1e-30 away from 0 and 1",
+            why="it is the share of answers that lie inside their margin, and no margin can be computed nearer to them",
+            fix="choose a confidence such as 0.95",
+        )
 
 
 Choice = TypeVar("Choice", Mode, Noise)

@@ -3,11 +3,13 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 
+import dpsql
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
-from dpsql.errors import BadParameter
+from dpsql.errors import BadParameter, DpsqlError
 from dpsql.session.terms import Ask, asked, stated, terms_of, wishes_of
 
 PURE = Account.opened(epsilon=Fraction(5), delta=Fraction(0), delta_prime=Fraction(0))
@@ -26,6 +28,9 @@ def test_a_number_is_what_was_written(tenth):
         {"epsilon": "1"},
         {"confidence": 1},
         {"confidence": 0},
+        {"confidence": 1 - Fraction(1, 10**330)},
+        {"confidence": Fraction(1, 10**31)},
+        {"confidence": Decimal("1E-999999999")},
         {"mode": "scaled"},
         {"noise": "uniform"},
         {"noise": Noise},
@@ -50,3 +55,32 @@ def test_the_query_goes_before_the_policy():
 def test_a_price_has_no_default():
     with pytest.raises(BadParameter, match="nobody said"):
         terms_of(Ask(), Defaults(), (PURE,))
+
+
+NEAREST = 1 - Fraction(1, 10**30)
+QUESTION = "SELECT AVG(f) AS a FROM p"
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_a_confidence_without_a_margin_is_refused_at_every_door_before_it_is_paid_for(kind):
+    owner = dpsql.open(":memory:")
+    people = pd.DataFrame({"id": range(100), "f": [0.5] * 100})
+    owner.register("p", people, person="id", unique=True, bounds={"f": (0, 1)})
+    owner.promise(epsilon=10, delta=1e-5)
+    owner.defaults(cost_per_query=0.1, noise=kind)
+    analyst = owner.grant("ana", budget=5)
+    nearer, written = 1 - Fraction(1, 10**31), f"9.{'9' * 30}e-1"
+    doors = (
+        lambda: analyst.sql(QUESTION, confidence=nearer),
+        lambda: analyst.query(QUESTION, confidence=nearer),
+        lambda: analyst.sql(f"{QUESTION} CONFIDENCE {written}"),
+        lambda: analyst.sql(f"SET dp.confidence = {written}"),
+        lambda: owner.defaults(confidence=nearer),
+    )
+    for door in doors:
+        with pytest.raises(DpsqlError, match="1e-30"):
+            door()
+    assert analyst.budget.spent == 0
+    for allowed in (NEAREST, 1 - NEAREST):  # what is let in is answered
+        assert analyst.sql(QUESTION, confidence=allowed).confidence == allowed
+    owner.close()

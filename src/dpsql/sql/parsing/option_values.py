@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from dpsql.catalog.model import Mode, Noise
 from dpsql.catalog.names import did_you_mean
 from dpsql.errors import BadName, BadParameter
+from dpsql.require import is_confidence
 from dpsql.sql.parsing.refusals import excerpt
 from dpsql.sql.syntax import At, Options, Said
 
@@ -42,13 +43,13 @@ def margin(name: str, written: str, at: At) -> Fraction:
 def confidence(name: str, written: str, at: At) -> Fraction:
     """How often the margin holds: between 0 and 1."""
     value = _number(name, written, at)
-    if not 0 < value < 1:
+    if not is_confidence(value):
         raise _bad(
             name,
             written,
             at,
             why="it is the share of answers that lie inside their margin",
-            fix="write a number between 0 and 1, such as 0.95",
+            fix="write a number between 0 and 1, and at least 1e-30 away from both, such as 0.95",
         )
     return value
 
