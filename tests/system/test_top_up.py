@@ -419,6 +419,8 @@ def test_with_the_option_it_is_already_known(owner, analyst):
     assert more.cost.epsilon == Fraction("0.3")
     assert finer(more) == ["made finer: averaged with an answer that was already known"]
     assert "0.2" not in str(seeing.explain(f"{BOTH} COST 0.9").text())
+    shown = seeing.query(f"{BOTH} COST 0.9").explain()
+    assert str(shown) == repr(shown) == shown.text()  # nothing of the plan that the text does not tell
 
 
 def test_levels_that_were_paid_for_and_are_gone_are_priced_anew(monkeypatch):

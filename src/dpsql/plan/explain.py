@@ -18,7 +18,7 @@ from dpsql.plan.price import Plan
 __all__ = ["RULES", "Before", "Explanation", "Rule", "explain"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Explanation:
     """A plan, and the accounts that would pay for it: the analyst's grant and the promise it belongs to."""
 
@@ -33,6 +33,11 @@ class Explanation:
         if self.before is not None:
             return several_text(self.before, self.plan, self.accounts, ascii_only=ascii)
         return explained_text(self.plan, self.accounts, ascii_only=ascii)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__  # never the plan itself: it names the receipts and prices of other analysts
 
     def as_json(self) -> dict[str, Json]:
         """For programs: everything, with exact numbers as text."""
