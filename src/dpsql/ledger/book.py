@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
     Conditions,
+    GrantedBy,
     Head,
     Ownership,
     Paid,
@@ -93,10 +94,19 @@ class BookLedger(ABC):
             owners.own(page, ownership)
 
     def grant(
-        self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS, anew: bool = True
+        self,
+        analyst: str,
+        *,
+        epsilon: Fraction,
+        conditions: Conditions = NO_CONDITIONS,
+        by: GrantedBy = GrantedBy.CALL,
     ) -> None:
         with self.writing() as page:
-            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions, anew=anew)
+            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions, by=by)
+
+    def adopt_grants(self, written: Iterable[Granted]) -> None:
+        with self.writing() as page:
+            grants.adopt(page, written)
 
     def revoke(self, analyst: str) -> None:
         with self.writing() as page:

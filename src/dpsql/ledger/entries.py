@@ -28,7 +28,7 @@ from dpsql.ledger.facts import (
     Withdrawn,
     WrittenOff,
 )
-from dpsql.ledger.ledger import Charge, Conditions, Ownership, Role, User
+from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import PlannedBatch
 
 F = TypeVar("F", bound=Fact)
@@ -109,6 +109,7 @@ def _granted_bytes(fact: Granted) -> bytes:
         "expires": None if expires is None else expires.isoformat(),
         "members": list(conditions.members) or None,
         "sees_releases": conditions.sees_releases or None,
+        "by": None if fact.by is GrantedBy.CALL else fact.by.value,
     }
     found: dict[str, encoding.Json] = {"analyst": fact.analyst, "epsilon": encoding.fraction_to_text(fact.epsilon)}
     return encoding.json_bytes(found | {name: value for name, value in said.items() if value is not None})
@@ -127,7 +128,17 @@ def _granted(payload: bytes) -> Granted:
             members=tuple(value.get("members", ())),
             sees_releases=value.get("sees_releases", False),
         ),
+        by=GrantedBy(value.get("by", GrantedBy.CALL)),
     )
+
+
+def _revoked_bytes(fact: Revoked) -> bytes:
+    return encoding.json_bytes({"analyst": fact.analyst, **({"by_file": True} if fact.by_file else {})})
+
+
+def _revoked(payload: bytes) -> Revoked:
+    value = encoding.json_value(payload)
+    return Revoked(analyst=value["analyst"], by_file=value.get("by_file", False))
 
 
 def _issued_bytes(fact: Issued) -> bytes:
@@ -206,7 +217,6 @@ def _ownership_bytes(fact: Ownership) -> bytes:
 
 _PLAIN: Final[Mapping[str, type]] = {
     "version": Versioned,
-    "revoke": Revoked,
     "renew": Renewed,
     "close": Closed,
     "freeze": Frozen,
@@ -221,6 +231,7 @@ _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Promised: ("promise", lambda fact: encoding.json_bytes(encoding.account_to_json(fact.account))),
     Ownership: ("owners", _ownership_bytes),
     Granted: ("grant", _granted_bytes),
+    Revoked: ("revoke", _revoked_bytes),
     Issued: ("issue", _issued_bytes),
     WrittenOff: ("write_off", _written_off_bytes),
     Batched: ("batch", _batched_bytes),
@@ -233,6 +244,7 @@ _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "promise": _promised,
     "owners": _ownership,
     "grant": _granted,
+    "revoke": _revoked,
     "issue": _issued,
     "write_off": _written_off,
     "batch": _batched,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
-from dpsql.ledger.ledger import Charge, Conditions, Ownership, ReleasedStep, User
+from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, ReleasedStep, User
 from dpsql.privacy.events import PlannedBatch
 
 
@@ -33,6 +33,7 @@ class Granted:
     analyst: str
     epsilon: Fraction
     conditions: Conditions = field(default_factory=Conditions)
+    by: GrantedBy = GrantedBy.CALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Revoked:
     """Nothing is paid from this grant any more."""
 
     analyst: str
+    by_file: bool = False
+    """The policy file named it, and does no longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

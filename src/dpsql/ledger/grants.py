@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Final
 
+from dpsql.accounting.account import Account
 from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
 from dpsql.ledger.facts import Frozen, Granted, Revoked, Unfrozen
-from dpsql.ledger.ledger import Charge, Conditions
+from dpsql.ledger.ledger import Charge, Conditions, GrantedBy
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
 from dpsql.ledger.words import latest_fact, readable, require_name, require_reason
@@ -18,23 +20,46 @@ from dpsql.require import require_epsilon
 _ASK: Final = "ask the owner of the data"
 
 
-def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, anew: bool = True) -> None:
-    """Set the budget of an analyst or a group; what was spent stays spent. What was revoked is granted `anew` only."""
-    require_name(holder)
-    _require_conditions(conditions)
-    granted = promised(page).grant(epsilon=epsilon)
-    said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions)
+def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, by: GrantedBy) -> None:
+    """Set the budget of an analyst or a group; what was spent stays spent."""
+    granted = _limit(page, holder, epsilon=epsilon, conditions=conditions)
+    said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions, by=by)
     known = page.account(holder)
-    if known is not None and not anew and latest_fact(page, _about(holder), Revoked) is not None:
-        raise revoked(holder)
     if known is not None and latest_fact(page, _about(holder), Granted) == said:
         return
     page.keep_latest(_about(holder), page.append(said))
     page.keep_account(holder, granted if known is None else replace(granted, spent=known.spent))
 
 
+def adopt(page: Page, written: Iterable[Granted]) -> None:
+    """What a policy file grants, all of it: what it named before and does no longer is revoked. Where the owner has
+    revoked a grant, or said another one in place of the file's, that word holds."""
+    named = {each.analyst: each for each in written}
+    for each in named.values():
+        _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
+    for holder, word in said(page).items():
+        if holder in named and is_beside_the_file(word):
+            del named[holder]
+        elif holder not in named and isinstance(word, Granted) and word.by is GrantedBy.FILE:
+            revoke(page, holder, by_file=True)
+    for each in named.values():
+        grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
+
+
+def is_beside_the_file(word: Granted | Revoked) -> bool:
+    """The owner has said it of somebody whatever the policy file says of them."""
+    return not word.by_file if isinstance(word, Revoked) else word.by is GrantedBy.BESIDE
+
+
 def _about(holder: str) -> str:
     return f"grant {holder}"
+
+
+def _limit(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions) -> Account:
+    """The account of a grant, before anything is spent; raises where it cannot be one."""
+    require_name(holder)
+    _require_conditions(conditions)
+    return promised(page).grant(epsilon=epsilon)
 
 
 def _require_conditions(conditions: Conditions) -> None:
@@ -52,8 +77,9 @@ def _require_conditions(conditions: Conditions) -> None:
         )
 
 
-def revoke(page: Page, holder: str) -> None:
-    """Nothing is paid from the grant any more; the same again is nothing."""
+def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
+    """Nothing is paid from the grant any more; the same again is nothing. What the file let go, the owner may still
+    revoke: then the file does not bring it back."""
     require_name(holder)
     known = page.account(holder)
     if known is None:
@@ -62,8 +88,9 @@ def revoke(page: Page, holder: str) -> None:
             why="there is nothing to take back",
             fix="look at the grants in the policy, or in the ledger",
         )
-    if latest_fact(page, _about(holder), Revoked) is None:
-        page.keep_latest(_about(holder), page.append(Revoked(analyst=holder)))
+    word = latest_fact(page, _about(holder), Revoked)
+    if word is None or (word.by_file and not by_file):
+        page.keep_latest(_about(holder), page.append(Revoked(analyst=holder, by_file=by_file)))
 
 
 def said(page: Page) -> dict[str, Granted | Revoked]:

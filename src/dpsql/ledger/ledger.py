@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -65,6 +65,16 @@ class Conditions:
 
 
 NO_CONDITIONS: Final = Conditions()
+
+
+class GrantedBy(Enum):
+    """Where the owner has said a grant."""
+
+    CALL = "call"
+    """In a call or a command, of somebody whom no policy file names; or before it was written down where."""
+    FILE = "file"
+    BESIDE = "beside"
+    """In a call or a command, of somebody whom the policy file names: it holds in place of what the file says."""
 
 
 class Role(Enum):
@@ -210,10 +220,20 @@ class Ledger(Protocol):
         ...
 
     def grant(
-        self, analyst: str, *, epsilon: Fraction, conditions: Conditions = NO_CONDITIONS, anew: bool = True
+        self,
+        analyst: str,
+        *,
+        epsilon: Fraction,
+        conditions: Conditions = NO_CONDITIONS,
+        by: GrantedBy = GrantedBy.CALL,
     ) -> None:
         """Open the account of an analyst, or of a group, under the promise. The same grant again is nothing; a changed
-        one is a new limit on the same spending. Without `anew`, one that was revoked is refused."""
+        one is a new limit on the same spending."""
+        ...
+
+    def adopt_grants(self, written: Iterable[Granted]) -> None:
+        """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not
+        is revoked. What the owner has revoked, or granted otherwise than the file, under this promise stays so."""
         ...
 
     def revoke(self, analyst: str) -> None:

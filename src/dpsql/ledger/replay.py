@@ -139,6 +139,10 @@ def _charge(page: _ReplayPage, fact: Charge) -> None:
         batches.require_batch(batched, page.joined)
 
 
+def _grant(page: _ReplayPage, fact: Granted) -> None:
+    grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions, by=fact.by)
+
+
 def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
     promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent), periods=fact.periods)
 
@@ -150,8 +154,8 @@ _LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
     Closed: lambda page, fact: promises.close(page, fact.reason),
     WrittenOff: _write_off,
     Ownership: owners.own,
-    Granted: lambda page, fact: grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions),
-    Revoked: lambda page, fact: grants.revoke(page, fact.analyst),
+    Granted: _grant,
+    Revoked: lambda page, fact: grants.revoke(page, fact.analyst, by_file=fact.by_file),
     Frozen: lambda page, fact: grants.freeze(page, fact.reason),
     Unfrozen: lambda page, fact: grants.unfreeze(page, fact.reason),
     Versioned: lambda page, fact: sayings.data_version(page, fact.label),

@@ -17,7 +17,8 @@ class Declared:
 
     def __init__(self, policy: Policy, *, engine: Engine, ledger: Ledger) -> None:
         self._engine, self._ledger = engine, ledger
-        self._promised = False
+        self.promised = False
+        """The ledger keeps what is declared."""
         self.policy = policy
         """As the owner said it."""
         self.catalog: Catalog = checked(policy, engine.schema(), views=engine.views())
@@ -25,14 +26,14 @@ class Declared:
     def adopt(self, policy: Policy) -> None:
         """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
         catalog = checked(policy, self._engine.schema(), views=self._engine.views())
-        if self._promised:
+        if self.promised:
             self._keep(catalog)
         self.policy, self.catalog = policy, catalog
 
     def under_promise(self) -> None:
         """From here on the ledger keeps what is declared and whom the promise is about: nothing can be asked before."""
         self._keep(self.catalog)
-        self._promised = True
+        self.promised = True
 
     def _keep(self, catalog: Catalog) -> None:
         self._ledger.own(ownership_of(catalog))
@@ -43,7 +44,7 @@ class Declared:
         """The promise has ended: what is declared now binds nobody until there is another one."""
         self.policy = replace(self.policy, promise=None)
         self.catalog = replace(self.catalog, policy=replace(self.catalog.policy, promise=None))
-        self._promised = False
+        self.promised = False
 
 
 def ownership_of(catalog: Catalog) -> Ownership:

@@ -16,7 +16,7 @@ from dpsql.accounting.triple import Triple, triple
 from dpsql.ledger import facts
 from dpsql.ledger.entries import word_of
 from dpsql.ledger.facts import Entry
-from dpsql.ledger.ledger import Charge, Ownership
+from dpsql.ledger.ledger import Charge, GrantedBy, Ownership
 from dpsql.session.answer_value import unlike_a_formula
 from dpsql.session.digits import shown_amount
 from dpsql.session.render import printable
@@ -131,6 +131,7 @@ def _granted(fact: facts.Granted) -> Words:
         "expires": None if said.expires is None else said.expires.isoformat(),
         "members": said.members or None,
         "sees_releases": said.sees_releases or None,
+        "by": None if fact.by is GrantedBy.CALL else fact.by.value,
     }
 
 
@@ -149,7 +150,7 @@ _WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
     Ownership: _owned,
     facts.Versioned: lambda fact: ("", {"data_version": fact.label}),
     facts.Granted: _granted,
-    facts.Revoked: lambda fact: (fact.analyst, {}),
+    facts.Revoked: lambda fact: (fact.analyst, {"by": GrantedBy.FILE.value if fact.by_file else None}),
     facts.Renewed: lambda fact: ("", {"period": fact.period}),
     facts.Closed: lambda fact: ("", {"reason": fact.reason}),
     facts.Frozen: lambda fact: ("", {"reason": fact.reason}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from dpsql.catalog.model import Grant, Policy, Promise
@@ -10,12 +10,25 @@ from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.ledger.grants import revoked
-from dpsql.ledger.ledger import Conditions, Ledger
+from dpsql.ledger.ledger import Conditions, GrantedBy, Ledger
 
 
-def keep_grant(ledger: Ledger, grant: Grant, *, anew: bool = True) -> None:
-    """Write a grant down with everything it says; the same again is nothing. What was revoked is granted `anew`
-    only."""
+def adopt_grants(ledger: Ledger, policy: Policy) -> None:
+    """Write down what a policy file grants, and that it grants no more what it did before."""
+    ledger.adopt_grants([_as_fact(grant, GrantedBy.FILE) for grant in policy.grants])
+
+
+def keep_grant(ledger: Ledger, grant: Grant, policy: Policy) -> None:
+    """Write a grant down that was said in a call; the same again is nothing. Of somebody whom the policy file names it
+    holds in place of the file's, until it says the same as the file."""
+    by = GrantedBy.CALL
+    if any(each.to == grant.to for each in policy.grants):
+        by = GrantedBy.FILE if grant in policy.grants else GrantedBy.BESIDE
+    fact = _as_fact(grant, by)
+    ledger.grant(fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions, by=fact.by)
+
+
+def _as_fact(grant: Grant, by: GrantedBy) -> Granted:
     conditions = Conditions(
         max_per_query=grant.max_per_query,
         tables=grant.tables,
@@ -23,20 +36,20 @@ def keep_grant(ledger: Ledger, grant: Grant, *, anew: bool = True) -> None:
         members=grant.members,
         sees_releases=grant.sees_releases,
     )
-    ledger.grant(grant.to, epsilon=grant.budget, conditions=conditions, anew=anew)
+    return Granted(analyst=grant.to, epsilon=grant.budget, conditions=conditions, by=by)
 
 
-def grant_of(name: str, *, written: Iterable[Grant], ledger: Ledger) -> Grant:
-    """The grant of an analyst, alone or of a group: as the policy says, else as the ledger does. What was revoked there
-    stays revoked, also where the policy still names it."""
-    said = ledger.grants()
-    for grant in (*written, *_kept(ledger)):
+def grant_of(name: str, *, ledger: Ledger, policy: Policy) -> Grant:
+    """The grant of an analyst, alone or of a group, as the ledger says. The policy knows who was in a group that was
+    revoked."""
+    ledger.account()  # raises where no promise holds, and says why
+    for grant in _kept(ledger):
         if name in grant.analysts:
-            if isinstance(said.get(grant.to), Revoked):
-                raise revoked(grant.to)
             return grant
-    if isinstance(said.get(name), Revoked):
-        raise revoked(name)
+    said = ledger.grants()
+    for holder in (name, *(grant.to for grant in policy.grants if name in grant.members)):
+        if isinstance(said.get(holder), Revoked):
+            raise revoked(holder)
     raise NotPermitted(
         f"{name} has no grant",
         why="every spending has a limit the owner has set",
@@ -49,7 +62,9 @@ def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> G
     of somebody who has one in the file or in the ledger."""
     account = ledger.account()  # the promise may be of an earlier opening
     promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
-    return granted(words, replace(policy, promise=promise, grants=(*policy.grants, *_kept(ledger))))
+    said = ledger.grants()
+    new = (grant for grant in policy.grants if grant.to not in said)  # written since the file was opened
+    return granted(words, replace(policy, promise=promise, grants=(*new, *_kept(ledger))))
 
 
 def _kept(ledger: Ledger) -> Iterator[Grant]:

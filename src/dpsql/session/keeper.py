@@ -14,6 +14,7 @@ from dpsql.catalog.model import Policy
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
 from dpsql.ledger.facts import Entry
+from dpsql.ledger.grants import is_beside_the_file
 from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
@@ -107,8 +108,8 @@ class Keeper:
         sees_releases: bool | None = None,
     ) -> None:
         """A spending limit under the promise, of somebody whom the policy file does not name; with `members`, of a
-        group. Tables are those of the policy. After `revoke`, it lets them ask again; whom the file names, as the file
-        says."""
+        group. Tables are those of the policy. After `revoke`, it lets them ask again, and holds in place of what the
+        file says of them; where it says the same as the file, the file counts again."""
         policy = self._under_a_policy()
         words = {
             "to" if members is None else "group": to,
@@ -120,13 +121,15 @@ class Keeper:
             "sees_releases": sees_releases,
         }
         grant = said_grant(words, policy, self._ledger)
-        if any(each.to == grant.to and each != grant for each in policy.grants):
+        word = self._ledger.grants().get(grant.to)
+        beside = word is not None and is_beside_the_file(word)
+        if not beside and any(each.to == grant.to for each in policy.grants):
             raise NotPermitted(
                 f"the policy file has the grant of {grant.to}",
                 why="said here as well, it would be the other one again when the file is opened the next time",
-                fix="change it there; after a revoke, grant here what stands there",
+                fix=f"change it there, or take it back first: dpsql revoke {grant.to}",
             )
-        keep_grant(self._ledger, grant)
+        keep_grant(self._ledger, grant, policy)
 
     def _under_a_policy(self) -> Policy:
         if self._policy is None:

@@ -22,7 +22,7 @@ from dpsql.session.answer import Place
 from dpsql.session.auditing import Audit
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
-from dpsql.session.granting import grant_of, keep_grant, said_grant
+from dpsql.session.granting import adopt_grants, grant_of, keep_grant, said_grant
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 
@@ -156,13 +156,15 @@ class Owner:
         self._ledger.unfreeze(reason)
 
     def _keep(self, promise: Promise, *, anew: bool) -> bool:
-        """Write the promise into the ledger, and with it whom it is about. A policy that is opened after its promise
-        was closed does not make it again: False."""
+        """Write the promise into the ledger, and with it whom it is about and what the file grants. A policy that is
+        opened after its promise was closed does not make it again: False."""
         holds = self._ledger.promise(
             epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime, anew=anew
         )
         if holds:
             self._declared.under_promise()
+            if not anew or self._declared.policy.grants:  # a promise made in a call, without a file, ends no grant
+                adopt_grants(self._ledger, self._declared.policy)
         return holds
 
     def defaults(
@@ -252,18 +254,17 @@ class Owner:
         self._ledger.revoke(name)
 
     def analyst(self, name: str) -> Analyst:
-        """The analyst of a grant in the policy file, or of one that only the ledger keeps; alone or of a group."""
-        written = self._declared.policy.grants
-        grant = grant_of(name, written=written, ledger=self._ledger)
-        self._declared.under_promise()
-        if grant in written:  # somebody may revoke it meanwhile; what only the ledger keeps is there
-            keep_grant(self._ledger, grant, anew=False)
+        """The analyst of a grant, alone or of a group, as the ledger keeps it: those of the policy file were written
+        there when it was opened. Whoever connects changes no grant."""
+        grant = grant_of(name, ledger=self._ledger, policy=self._declared.policy)
+        if not self._declared.promised:  # of an earlier opening
+            self._declared.under_promise()
         return self._place_of(grant, name)
 
     def admit(self, grant: Grant, name: str | None = None) -> Analyst:
         """The analyst of a grant; of a group, the member of this name."""
         self._declared.under_promise()
-        keep_grant(self._ledger, grant)
+        keep_grant(self._ledger, grant, self._declared.policy)
         return self._place_of(grant, name)
 
     def _place_of(self, grant: Grant, name: str | None) -> Analyst:

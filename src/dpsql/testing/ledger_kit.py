@@ -18,6 +18,7 @@ from dpsql.testing.accountant_kit import Mystery
 from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, charges_of, refused
 from dpsql.testing.ledger_declarations import DeclarationLaws
 from dpsql.testing.ledger_standing import StandingLaws
+from dpsql.testing.ledger_written import WrittenGrants
 
 _PARTS: Final = ("plan", "policy", "data_version")
 
@@ -26,7 +27,7 @@ class _Disguised(Pure):
     """A subclass prices as its parent, and would be read again as something else."""
 
 
-class LedgerKit(DeclarationLaws, StandingLaws):
+class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
     """Say how a fresh ledger is made; the laws follow."""
 
     threads: ClassVar[int] = 16

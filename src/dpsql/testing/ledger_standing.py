@@ -72,24 +72,6 @@ class StandingLaws(LedgerCase):
             ledger.charge(asking("c"))
         ledger.verify()
 
-    def test_a_revoked_grant_is_given_again_on_purpose_only(self, tmp_path: Path) -> None:
-        ledger = self.opened(tmp_path)
-        ledger.grant("ana", epsilon=_HALF, anew=False)
-        ledger.grant("bob", epsilon=_HALF, anew=False)
-        ledger.revoke("ana")
-        for epsilon in (_HALF, TENTH):
-            with refused(NotPermitted):
-                ledger.grant("ana", epsilon=epsilon, anew=False)
-        with refused(NotPermitted):
-            ledger.charge(asking("a"))
-        ledger.grant("ana", epsilon=_HALF)
-        ledger.grant("ana", epsilon=_HALF, anew=False)
-        ledger.revoke("bob")
-        ledger.close_promise("a new start")
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
-        ledger.grant("bob", epsilon=_HALF, anew=False)  # it was revoked under another promise
-        ledger.verify()
-
     def test_a_grant_names_what_it_is_for_readably(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         for conditions, told in ((Conditions(tables=("",)), "a table"), (Conditions(members=("",)), "an analyst")):

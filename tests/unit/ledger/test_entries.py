@@ -30,7 +30,7 @@ from dpsql.ledger.facts import (
     Withdrawn,
     WrittenOff,
 )
-from dpsql.ledger.ledger import Conditions, Ownership, Role, User
+from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.testing.ledger_cases import TOLD, asking
 
@@ -49,8 +49,9 @@ FACTS = [
             members=("ana", "bob"),
             sees_releases=True,
         ),
+        by=GrantedBy.FILE,
     ),
-    Revoked(analyst="ana"),
+    Revoked(analyst="ana", by_file=True),
     Renewed(period=2),
     Closed(reason="another person"),
     Frozen(reason="a review"),
@@ -86,6 +87,8 @@ def test_older_entries_read_the_same():
     granted = Granted(analyst="ana", epsilon=Fraction(1, 3))
     assert fact_to_entry(granted) == ("grant", payload)
     assert fact_from_entry("grant", payload) == granted
+    assert fact_to_entry(Revoked(analyst="ana")) == ("revoke", b'{"analyst":"ana"}')
+    assert fact_from_entry("revoke", b'{"analyst":"ana"}') == Revoked(analyst="ana")
     _, charged = fact_to_entry(asking("one"))
     assert not any(word in charged for word in (b'"payer"', b'"upon"', b'"batch"'))
 

@@ -11,7 +11,8 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import DpsqlError
 from dpsql.ledger import batches, encoding, grants, laws, memory_page, owners, promises, sayings
-from dpsql.ledger.facts import Granted, Stored
+from dpsql.ledger.book import BookLedger
+from dpsql.ledger.facts import Granted, Revoked, Stored
 from dpsql.ledger.ledger import NO_CONDITIONS
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
@@ -100,8 +101,8 @@ def question_without(part):
 def forgets_spending(monkeypatch):
     right = grants.grant
 
-    def grant(page, analyst, *, epsilon, conditions, anew=True):
-        right(page, analyst, epsilon=epsilon, conditions=conditions)
+    def grant(page, analyst, *, epsilon, conditions, by):
+        right(page, analyst, epsilon=epsilon, conditions=conditions, by=by)
         page.keep_account(analyst, page.account(SOURCE).grant(epsilon=epsilon))
 
     monkeypatch.setattr(grants, "grant", grant)
@@ -239,14 +240,24 @@ def nobody_is_revoked(monkeypatch):
 
 
 def gives_again_what_was_revoked(monkeypatch):
-    right = grants.grant
-    monkeypatch.setattr(
-        grants,
-        "grant",
-        lambda page, holder, *, epsilon, conditions, anew=True: right(
-            page, holder, epsilon=epsilon, conditions=conditions
-        ),
-    )
+    right = grants.is_beside_the_file
+    monkeypatch.setattr(grants, "is_beside_the_file", lambda word: not isinstance(word, Revoked) and right(word))
+
+
+def files_have_the_last_word(monkeypatch):
+    monkeypatch.setattr(grants, "is_beside_the_file", lambda word: isinstance(word, Revoked))
+
+
+def files_end_nothing(monkeypatch):
+    monkeypatch.setattr(grants, "said", lambda page: {})
+
+
+def files_grant_anything(monkeypatch):
+    def adopt(self, written):
+        for each in written:
+            self.grant(each.analyst, epsilon=each.epsilon, conditions=each.conditions)
+
+    monkeypatch.setattr(BookLedger, "adopt_grants", adopt)
 
 
 def every_name_is_an_analysts(monkeypatch):
@@ -374,7 +385,10 @@ def upon_anything(monkeypatch):
         (nobody_freezes, "a_frozen_source_is_not_charged"),
         (nobody_is_revoked, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
         (forgets_spending, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
-        (gives_again_what_was_revoked, "a_revoked_grant_is_given_again_on_purpose_only"),
+        (gives_again_what_was_revoked, "a_file_never_gives_again_what_was_revoked"),
+        (files_have_the_last_word, "a_later_word_of_the_owner_holds_in_place_of_the_file"),
+        (files_end_nothing, "a_file_changes_and_ends_what_it_granted"),
+        (files_grant_anything, "a_file_that_grants_too_much_changes_nothing"),
         (every_name_is_an_analysts, "a_grant_names_what_it_is_for_readably"),
         (issues_to_anybody, "a_token_is_given_first_or_instead_of_another"),
         (no_caps, "a_grant_caps_the_price_of_one_question"),

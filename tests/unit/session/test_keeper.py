@@ -152,12 +152,72 @@ def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
         for name in ("bob", "ana"):  # the policy still names ana
             with pytest.raises(NotPermitted, match="revoked"):
                 owner.analyst(name)
-        with pytest.raises(NotPermitted, match="policy file"):
-            owner.keeper.grant("ana", budget=1)  # at the next opening it would be 3 again
-        owner.keeper.grant("ana", budget=3)
-        assert owner._ledger.grants()["ana"].epsilon == owner.analyst("ana").budget.total == 3
         with pytest.raises(NotPermitted, match="no grant"):
             owner.analyst("eve")
+
+
+def test_a_grant_after_a_revoke_holds_in_place_of_the_file(policy):
+    back(policy)
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.revoke("ana")
+        keeper.grant("ana", budget=1)
+    with dpsql.open(policy) as owner:
+        assert owner.analyst("ana").budget.total == 1
+        owner.keeper.grant("ana", budget=2)  # said once more
+        assert owner.analyst("ana").budget.total == 2
+    with dpsql.open(policy) as owner:
+        assert owner.analyst("ana").budget.total == 2
+        owner.keeper.grant("ana", budget=3)  # as in the file, which counts again
+    policy.write_text(POLICY.replace("budget = 3", "budget = 2.5"))
+    with dpsql.open(policy) as owner:
+        assert owner.analyst("ana").budget.total == Fraction(5, 2)
+        owner.grant("ana", budget=1)
+    with dpsql.open(policy) as owner:
+        assert owner.analyst("ana").budget.total == 1
+
+
+def test_whoever_connects_changes_no_entry(policy):
+    """A server that runs since before the file was changed has the old grants in mind."""
+    back(policy)
+    with dpsql.open(policy) as server:
+        policy.write_text(POLICY.replace("budget = 3", "budget = 2"))
+        dpsql.open(policy).close()
+        before = server.keeper.verify()
+        assert server.analyst("ana").budget.total == 2
+        assert server.keeper.verify() == before
+
+
+GROUP = '[[grant]]\ngroup = "lab"\nmembers = ["eve", "mia"]\nbudget = 2\n'
+
+
+def test_what_the_file_no_longer_grants_is_revoked_when_it_is_opened(policy):
+    back(policy)
+    policy.write_text(POLICY + GROUP)
+    with dpsql.open(policy) as server:
+        eve, mia = server.analyst("eve"), server.analyst("mia")
+        policy.write_text(POLICY + GROUP.replace(', "mia"', ""))
+        dpsql.open(policy).close()
+        assert eve.sql(COUNT).rows
+        with pytest.raises(NotPermitted, match="mia"):
+            mia.sql(COUNT)
+        policy.write_text(POLICY)
+        dpsql.open(policy).close()
+        with pytest.raises(NotPermitted, match="revoked"):
+            eve.sql(COUNT)
+        with pytest.raises(NotPermitted, match="revoked"):
+            server.analyst("eve")
+    policy.write_text(POLICY + GROUP)
+    with dpsql.open(policy) as owner:
+        assert owner.analyst("mia").sql(COUNT).rows
+
+
+def test_the_file_grants_under_a_promise_that_is_made_again(policy):
+    back(policy)
+    with dpsql.open(policy) as owner:
+        owner.close_promise("other people")
+        owner.promise(epsilon=4)
+        assert owner.analyst("ana").budget.total == 3
+        assert owner.analyst("ana").sql(COUNT).rows
 
 
 @pytest.mark.parametrize("name", ["ana", "bob"])  # one of the policy, and one that only the ledger has
