@@ -228,8 +228,12 @@ def test_nobody_asks_before_the_promise():
 
 
 def test_an_analyst_without_a_grant_in_the_policy():
-    with dpsql.open(":memory:") as owner, pytest.raises(NotPermitted, match="bob has no grant"):
-        owner.analyst("bob")
+    with dpsql.open(":memory:") as owner:
+        with pytest.raises(NotPermitted, match="no promise"):
+            owner.analyst("bob")
+        owner.promise(epsilon=1)
+        with pytest.raises(NotPermitted, match="bob has no grant"):
+            owner.analyst("bob")
 
 
 NAN = float("nan")
