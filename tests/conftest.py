@@ -1,5 +1,6 @@
 """Settings shared by all tests."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+gc.disable()  # until all tests are collected
 sys.path.insert(0, str(Path(__file__).parent))  # postgres_server.py is shared by unit and system tests
 
 # Anchors of the ledgers that tests make: not among those of the machine.
@@ -19,6 +21,18 @@ os.environ["DPSQL_STATE"] = STATE.name
 settings.register_profile("steady", deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_collection_finish():
+    """Tens of thousands of collected tests stay to the end: looking through them for garbage, time and again, takes
+    longer than many tests do."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -196,7 +196,7 @@ def _selection(statement: Statement, bounded: Bounded, terms: Terms, *, share: F
     if not terms.gaussian_rho or terms.noise is Noise.LAPLACE:
         return SelectionStep(statement=statement, mechanism=optimal, counts=None)
     threshold = _threshold(bounded, rho=terms.gaussian_rho * share, delta=delta)
-    smaller = threshold if 2 * threshold.threshold < optimal.certain else optimal
+    smaller = threshold if threshold.threshold < optimal.even_chance else optimal
     return SelectionStep(statement=statement, mechanism=smaller, counts=None)
 
 
