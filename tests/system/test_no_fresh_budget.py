@@ -20,6 +20,7 @@ relation = "{relation}"
 [promise]
 epsilon = 1
 delta = 0
+per = "{per}"
 [defaults]
 cost_per_query = 1
 [table.{people}]
@@ -50,8 +51,8 @@ def opened(tmp_path):
         data.execute("CREATE VIEW old_patients AS SELECT id, age FROM patients WHERE age > 60")
         data.execute('CREATE VIEW "Older" AS SELECT age FROM old_patients WHERE age > 80')
 
-    def open_with(*, people="patients", way=PERSON, more="", relation="add_remove", version=""):
-        written = POLICY.format(people=people, way=way, more=more, relation=relation, version=version)
+    def open_with(*, people="patients", way=PERSON, more="", relation="add_remove", version="", per="forever"):
+        written = POLICY.format(people=people, way=way, more=more, relation=relation, version=version, per=per)
         (tmp_path / "dpsql.toml").write_text(written, encoding="utf-8")
         return dpsql.open(tmp_path / "dpsql.toml")
 
@@ -84,6 +85,17 @@ def test_nothing_opens_a_fresh_budget(opened, name):
         assert owner.budget.spent == 1
         with pytest.raises(BudgetExhausted):
             owner.analyst("bob").sql(sql, epsilon=Fraction(1, 100))
+        assert owner.budget.spent == 1
+
+
+def test_no_word_in_the_file_makes_a_promise_renewable(opened):
+    with opened() as owner:
+        spend_all(owner)
+    with pytest.raises(BadParameter, match='another promise: per = "forever"'):
+        opened(per="day")
+    with opened() as owner:
+        with pytest.raises(NotPermitted, match="for ever"):
+            owner.renew()
         assert owner.budget.spent == 1
 
 
@@ -123,7 +135,7 @@ def test_other_people_are_another_promise(opened, name):
         owner.promise(epsilon=1)
     with opened(**OTHERS[name]) as owner:  # what was said in a call is the promise of the file from then on
         assert owner.budget.spent == 0
-        assert [(float(account.epsilon), periods) for account, periods in owner._ledger.promises()] == [(1, 1), (1, 1)]
+        assert [(float(made.account.epsilon), made.periods) for made in owner._ledger.promises()] == [(1, 1), (1, 1)]
         answer = owner.analyst("bob").sql("SELECT COUNT(*) FROM patients")
         assert answer.cost.epsilon == (0 if name == "public" else 1)
         owner._ledger.verify()

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from dpsql.catalog.types import SqlType
 from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.window import Window
 
 Value: TypeAlias = bool | int | Fraction | str | date | datetime | None
 """A key or a bound as the owner wrote it. Decimal numbers are exact."""
@@ -102,23 +103,6 @@ class TablePolicy:
         if self.unique:
             return 1
         return (self.rows_per_group if grouped else None) or self.rows_per_person
-
-
-class Window(Enum):
-    """How long a promise holds before the owner may renew it. No window opens by itself: a renewal is an entry the
-    owner writes into the ledger."""
-
-    FOREVER = "forever"
-    YEAR = "year"
-    QUARTER = "quarter"
-    MONTH = "month"
-    WEEK = "week"
-    DAY = "day"
-
-    @property
-    def renewals(self) -> int:
-        """How many of them a year has at most."""
-        return {"year": 1, "quarter": 4, "month": 12, "week": 53, "day": 366}.get(self.value, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

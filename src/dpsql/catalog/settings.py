@@ -8,9 +8,10 @@ from typing import Final, TypeGuard, TypeVar
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.mistakes import Mistake
-from dpsql.catalog.model import Defaults, Grant, Mode, Noise, Person, Policy, Promise, Window
+from dpsql.catalog.model import Defaults, Grant, Mode, Noise, Person, Policy, Promise
 from dpsql.catalog.sections import Section
 from dpsql.privacy.unit import Neighbours
+from dpsql.privacy.window import Window
 
 T = TypeVar("T")
 

@@ -20,6 +20,7 @@ from dpsql.ledger.ledger import (
     Conditions,
     GrantedBy,
     Head,
+    Made,
     Ownership,
     Paid,
     Question,
@@ -34,6 +35,7 @@ from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
 from dpsql.points import Point, reached
 from dpsql.privacy.events import PlannedBatch
+from dpsql.privacy.window import Window
 
 
 def closed() -> LedgerBroken:
@@ -72,10 +74,18 @@ class BookLedger(ABC):
 
     # What the owner says
 
-    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction, anew: bool = True) -> bool:
+    def promise(
+        self,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        delta_prime: Fraction,
+        per: Window = Window.FOREVER,
+        anew: bool = True,
+    ) -> bool:
         account = Account.opened(epsilon=epsilon, delta=delta, delta_prime=delta_prime)
         with self.writing() as page:
-            return promises.promise(page, account, anew=anew)
+            return promises.promise(page, account, per=per, anew=anew)
 
     def renew(self) -> int:
         with self.writing() as page:
@@ -85,7 +95,7 @@ class BookLedger(ABC):
         with self.writing() as page:
             promises.close(page, reason)
 
-    def promises(self) -> tuple[tuple[Account, int], ...]:
+    def promises(self) -> tuple[Made, ...]:
         with self.reading() as page:
             return promises.promises(page)
 

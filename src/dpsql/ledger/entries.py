@@ -30,6 +30,7 @@ from dpsql.ledger.facts import (
 )
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import PlannedBatch
+from dpsql.privacy.window import Window
 
 F = TypeVar("F", bound=Fact)
 
@@ -85,8 +86,15 @@ def _opened(payload: bytes) -> Opened:
     return Opened(id=encoding.json_value(payload)["id"])
 
 
+def _promised_bytes(fact: Promised) -> bytes:
+    per: dict[str, encoding.Json] = {} if fact.per is None else {"per": fact.per.value}
+    return encoding.json_bytes({**encoding.account_to_json(fact.account), **per})
+
+
 def _promised(payload: bytes) -> Promised:
-    return Promised(account=encoding.account_from_json(encoding.json_value(payload)))
+    value = encoding.json_value(payload)
+    per = Window(value["per"]) if "per" in value else None
+    return Promised(account=encoding.account_from_json(value), per=per)
 
 
 def _ownership(payload: bytes) -> Ownership:
@@ -228,7 +236,7 @@ _PLAIN: Final[Mapping[str, type]] = {
 }
 _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Opened: ("opened", lambda fact: encoding.json_bytes({"id": fact.id, "schema": WORDING})),
-    Promised: ("promise", lambda fact: encoding.json_bytes(encoding.account_to_json(fact.account))),
+    Promised: ("promise", _promised_bytes),
     Ownership: ("owners", _ownership_bytes),
     Granted: ("grant", _granted_bytes),
     Revoked: ("revoke", _revoked_bytes),

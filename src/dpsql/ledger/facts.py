@@ -10,6 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, ReleasedStep, User
 from dpsql.privacy.events import PlannedBatch
+from dpsql.privacy.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,9 @@ class Promised:
     """The account of the source, as it was opened: nothing is spent yet."""
 
     account: Account
+    per: Window | None = None
+    """When the owner may renew it. None: from before windows were kept; it is not renewed any more, as if it were for
+    ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.privacy.events import Event, PlannedBatch
+from dpsql.privacy.window import Window
 
 if TYPE_CHECKING:
     from dpsql.ledger.facts import Entry, Granted, Revoked
@@ -177,6 +178,21 @@ class Paid:
     """Its answer is stored, and told again for nothing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A promise that was made, and every period it was given."""
+
+    account: Account
+    """As it was opened: nothing is spent yet."""
+    per: Window
+    begun: tuple[int | None, ...]
+    """When each period began, in seconds since 1970. None: it is not known, or the period is lost."""
+
+    @property
+    def periods(self) -> int:
+        return len(self.begun)
+
+
 class Ledger(Protocol):
     """Append-only. Every method is one durable transaction."""
 
@@ -185,9 +201,17 @@ class Ledger(Protocol):
         """Stands in the policy; a source opened with another ledger is refused."""
         ...
 
-    def promise(self, *, epsilon: Fraction, delta: Fraction, delta_prime: Fraction, anew: bool = True) -> bool:
-        """Open the account of the source. The same promise again is nothing; another one is refused. Without `anew`,
-        nothing is opened where a promise was closed; whether one holds afterwards."""
+    def promise(
+        self,
+        *,
+        epsilon: Fraction,
+        delta: Fraction,
+        delta_prime: Fraction,
+        per: Window = Window.FOREVER,
+        anew: bool = True,
+    ) -> bool:
+        """Open the account of the source. The same promise again is nothing; another one is refused, and so is another
+        window. Without `anew`, nothing is opened where a promise was closed; whether one holds afterwards."""
         ...
 
     def own(self, ownership: Ownership) -> None:
@@ -207,7 +231,7 @@ class Ledger(Protocol):
 
     def renew(self) -> int:
         """Begin a new period: every account starts again from nothing. What each period may tell adds up for people;
-        the number of the period that begins, from 2 on."""
+        the number of the period that begins, from 2 on. NotPermitted where the promise was made for ever."""
         ...
 
     def close_promise(self, reason: str) -> None:
@@ -215,8 +239,8 @@ class Ledger(Protocol):
         `own` begin anew, and people are then promised the sum of both."""
         ...
 
-    def promises(self) -> tuple[tuple[Account, int], ...]:
-        """Every promise made so far, as it was opened, with the number of its periods; the last one holds."""
+    def promises(self) -> tuple[Made, ...]:
+        """Every promise made so far with its periods, those that are lost among them; the last one holds."""
         ...
 
     def grant(

@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
-from dpsql.ledger.ledger import Head
+from dpsql.ledger.ledger import Head, Made
 from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.words import latest_fact, require_name, require_reason
+from dpsql.privacy.window import Window
 
 _WAS_CLOSED: Final = "the promise of this source was closed"
 _WHY_ANEW: Final = "another one adds to what people were promised before, so that no file makes it when it is opened"
 _SAY_IT: Final = "have the owner make another one in a call: owner.promise(epsilon=…)"
 
 
-def promise(page: Page, account: Account, *, anew: bool = True) -> bool:
+def promise(page: Page, account: Account, *, per: Window | None, anew: bool = True) -> bool:
     """Open the account of the source. Whether the promise holds: one that was closed is made `anew` only."""
     known = page.account(SOURCE)
     if known is None and not anew and _closed(page) is not None:
         return False
     if known is None:
-        page.keep_latest("promise", page.append(Promised(account=account)))
+        page.keep_latest("promise", page.append(Promised(account=account, per=per)))
         page.keep_account(SOURCE, account)
-    elif any(getattr(known, name) != getattr(account, name) for name in ("epsilon", "delta", "delta_prime")):
-        raise BadParameter(
-            "this ledger already holds another promise",
-            why="people were promised the first one; a second would add up with it, not replace it",
-            fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
-        )
+        return True
+    held = window(page) or Window.FOREVER
+    if any(getattr(known, name) != getattr(account, name) for name in ("epsilon", "delta", "delta_prime")):
+        raise _another_promise("")
+    if per is not held:
+        raise _another_promise(f': per = "{held.value}"')
     return True
+
+
+def _another_promise(held: str) -> BadParameter:
+    return BadParameter(
+        f"this ledger already holds another promise{held}",
+        why="people were promised the first one; a second would add up with it, not replace it",
+        fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
+    )
+
+
+def window(page: Page) -> Window | None:
+    """When the promise that was made last may be renewed; None: from before windows were kept."""
+    made = latest_fact(page, "promise", Promised)
+    return None if made is None else made.per
 
 
 def _closed(page: Page) -> Closed | None:
@@ -79,6 +95,19 @@ def account(page: Page, analyst: str | None) -> Account:
 def renew(page: Page) -> int:
     """Begin a new period: every account starts again from nothing. The number of the period, from 2 on."""
     promised(page)
+    if window(page) in (None, Window.FOREVER):
+        raise NotPermitted(
+            "this promise is for ever",
+            why="people were told that nothing of it is given back as time goes by",
+            fix='close it and make another promise, with a window such as per = "month": people are then promised the '
+            "sum of both",
+        )
+    return begin_period(page)
+
+
+def begin_period(page: Page) -> int:
+    """The number of the period that begins, whoever lets it begin."""
+    promised(page)
     known = latest_fact(page, "renew", Renewed) if is_renewed(page) else None
     period = 2 if known is None else known.period + 1
     page.keep_latest("renew", page.append(Renewed(period=period)))
@@ -100,15 +129,19 @@ def close(page: Page, reason: str) -> None:
     page.remove_accounts()
 
 
-def promises(page: Page) -> tuple[tuple[Account, int], ...]:
-    """Every promise as it was opened, with the number of its periods, those that are lost among them."""
-    renewed = [number for number, _ in page.facts_of(Renewed)]
-    renewed += [number for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]
+def promises(page: Page) -> tuple[Made, ...]:
+    """Every promise as it was opened, with its periods, those that are lost among them."""
+    begun = [(number, page.time_of(number)) for number, _ in (*page.facts_of(Promised), *page.facts_of(Renewed))]
+    begun += [(number, None) for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]
     made = page.facts_of(Promised)
     ends = [*[number for number, _ in made[1:]], page.head()[0] + 1]
     return tuple(
-        (fact.account, 1 + sum(number < each < end for each in renewed))
-        for (number, fact), end in zip(made, ends, strict=True)
+        Made(
+            account=fact.account,
+            per=fact.per or Window.FOREVER,
+            begun=tuple(time for number, time in sorted(begun, key=itemgetter(0)) if first <= number < end),
+        )
+        for (first, fact), end in zip(made, ends, strict=True)
     )
 
 

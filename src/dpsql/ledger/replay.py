@@ -143,14 +143,19 @@ def _grant(page: _ReplayPage, fact: Granted) -> None:
     grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions, by=fact.by)
 
 
+def _renew(page: _ReplayPage, fact: Renewed) -> None:
+    """Before windows were kept in the ledger, the policy alone said whether a promise may be renewed."""
+    (promises.begin_period if promises.window(page) is None else promises.renew)(page)
+
+
 def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
     promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent), periods=fact.periods)
 
 
 _FIRST: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
 _LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
-    Promised: lambda page, fact: promises.promise(page, fact.account),
-    Renewed: lambda page, fact: promises.renew(page),
+    Promised: lambda page, fact: promises.promise(page, fact.account, per=fact.per),
+    Renewed: _renew,
     Closed: lambda page, fact: promises.close(page, fact.reason),
     WrittenOff: _write_off,
     Ownership: owners.own,

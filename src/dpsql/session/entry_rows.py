@@ -136,8 +136,8 @@ def _granted(fact: facts.Granted) -> Words:
 
 
 def _promised(fact: facts.Promised) -> Words:
-    account = fact.account
-    return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime}
+    account, per = fact.account, None if fact.per is None else fact.per.value
+    return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime, "per": per}
 
 
 def _owned(fact: Ownership) -> Words:

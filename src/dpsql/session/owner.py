@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal, Self, Unpack, overload
 
 from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
-from dpsql.catalog.model import Catalog, Grant, Policy, Promise, Window
+from dpsql.catalog.model import Catalog, Grant, Policy, Promise
 from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
@@ -107,7 +107,8 @@ class Owner:
         """What is promised to every person, over the life of the ledger. Returns it in words.
 
         Without `delta_prime`, half of δ is kept back for Gaussian noise; with accounting="basic" nothing is, and ε
-        alone is added up. `per` is "forever" unless a window is named in which you mean to `renew` it.
+        alone is added up. `per` is "forever" unless a window is named in which you mean to `renew` it; it is part of
+        the promise, and stays.
         """
         words = {
             "epsilon": epsilon,
@@ -124,20 +125,13 @@ class Owner:
         except BaseException:
             self._declared.adopt(before)
             raise
-        return promised_in_words(self._ledger.promises(), promise, before.person.name)
+        return promised_in_words(self._ledger.promises(), before.person.name)
 
     def renew(self) -> str:
         """Begin a new period of the promise: every budget starts again from nothing. Returns what people are promised
         from here on, in words: what was told before is not forgotten by anybody."""
-        promise = self._declared.policy.promise
-        if promise is None or promise.per is Window.FOREVER:
-            raise NotPermitted(
-                "this promise is for ever",
-                why="people were told that nothing of it is given back as time goes by",
-                fix='say per = "month" in [promise], or close_promise(reason) and make another promise',
-            )
         self._ledger.renew()
-        return promised_in_words(self._ledger.promises(), promise, self._declared.policy.person.name)
+        return promised_in_words(self._ledger.promises(), self._declared.policy.person.name)
 
     def close_promise(self, reason: str) -> str:
         """End the promise and every grant under it. What was promised stays promised: another promise, about people as
@@ -159,7 +153,11 @@ class Owner:
         """Write the promise into the ledger, and with it whom it is about and what the file grants. A policy that is
         opened after its promise was closed does not make it again: False."""
         holds = self._ledger.promise(
-            epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime, anew=anew
+            epsilon=promise.epsilon,
+            delta=promise.delta,
+            delta_prime=promise.delta_prime,
+            per=promise.per,
+            anew=anew,
         )
         if holds:
             self._declared.under_promise()

@@ -3,40 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from fractions import Fraction
+from itertools import pairwise
 
-from dpsql.accounting.account import Account
-from dpsql.catalog.model import Promise
+from dpsql.ledger.ledger import Made
+from dpsql.privacy.window import YEAR_DAYS, Window
 from dpsql.session.digits import shown_amount
 from dpsql.session.odds import odds
 
 
-def promised_in_words(made: Sequence[tuple[Account, int]], promise: Promise, person: str) -> str:
+def promised_in_words(made: Sequence[Made], person: str) -> str:
     """What holds now; with every promise and period before it, which people have not forgotten."""
-    told = [f"Whatever is asked, for ever: {odds(epsilon=promise.epsilon, delta=promise.delta, person=person)}"]
-    if promise.per.renewals:
-        times, window = promise.per.renewals, promise.per.value
-        told.append(
-            f"You mean to renew it each {window}: that promises {times} × {shown_amount(promise.epsilon)} ="
-            f" {shown_amount(times * promise.epsilon)} a year. Nothing is renewed by itself."
-        )
-    if len(made) > 1 or any(periods > 1 for _, periods in made):
-        told.append(f"With what was promised before: {_sum(made)}.")
+    now = made[-1]
+    until = "for ever" if now.per is Window.FOREVER else "until you renew it"
+    told = [f"Whatever is asked, {until}: {odds(epsilon=now.account.epsilon, delta=now.account.delta, person=person)}"]
+    if now.per is not Window.FOREVER:
+        told.append(_renewals(now))
+    if len(made) > 1 or now.periods > 1:
+        epsilon, delta = _whole(made)
+        told.append(f"With what was promised before: {_sum(made)}; for ever,")
+        told.append(odds(epsilon=epsilon, delta=delta, person=person))
     return " ".join(told)
 
 
-def closed_in_words(made: Sequence[tuple[Account, int]], reason: str) -> str:
+def _renewals(now: Made) -> str:
+    """What the window means in a year, as long as it is kept to."""
+    times, epsilon = now.per.renewals, now.account.epsilon
+    if is_ahead_of_its_window(now):
+        return (
+            f"It was renewed sooner than each {now.per.value}: it has {now.periods} periods by now, and nobody can say "
+            "what it promises a year. Nothing is renewed by itself."
+        )
+    return (
+        f"You mean to renew it each {now.per.value}: that promises {times} × {shown_amount(epsilon)} ="
+        f" {shown_amount(times * epsilon)} a year. Nothing is renewed by itself."
+    )
+
+
+def is_ahead_of_its_window(made: Made) -> bool:
+    """A period was shorter than the window, or a year had more of them than it can, or nobody knows."""
+    days = [_day(time) for time in made.begun if time is not None]
+    if len(days) < made.periods:
+        return made.periods > 1
+    soon = any((later - sooner).days < made.per.days for sooner, later in pairwise(days))
+    years = zip(days, days[made.per.renewals :], strict=False)
+    return soon or any((later - sooner).days < YEAR_DAYS for sooner, later in years)
+
+
+def _day(time: int) -> date:
+    return datetime.fromtimestamp(time, UTC).date()
+
+
+def closed_in_words(made: Sequence[Made], reason: str) -> str:
     """What stays promised after the end of a promise."""
     return f"Closed: {reason}. People stay promised {_sum(made)}; another promise adds to it."
 
 
-def _sum(made: Sequence[tuple[Account, int]]) -> str:
+def _sum(made: Sequence[Made]) -> str:
     """Every promise by its periods, and all of them together."""
-    parts = [f"{_times(periods)}(ε = {_shown(each.epsilon)}, δ = {_shown(each.delta)})" for each, periods in made]
-    epsilon = sum((periods * each.epsilon for each, periods in made), Fraction(0))
-    delta = sum((periods * each.delta for each, periods in made), Fraction(0))
+    parts = [
+        f"{_times(each.periods)}(ε = {_shown(each.account.epsilon)}, δ = {_shown(each.account.delta)})" for each in made
+    ]
+    epsilon, delta = _whole(made)
     whole = f"ε = {_shown(epsilon)}, δ = {_shown(delta)} in all"
-    return whole if len(made) == 1 and made[0][1] == 1 else f"{' + '.join(parts)}, which is {whole}"
+    return whole if len(made) == 1 and made[0].periods == 1 else f"{' + '.join(parts)}, which is {whole}"
+
+
+def _whole(made: Sequence[Made]) -> tuple[Fraction, Fraction]:
+    """All promises with all their periods: what each of them tells adds up."""
+    epsilon = sum((each.periods * each.account.epsilon for each in made), Fraction(0))
+    return epsilon, sum((each.periods * each.account.delta for each in made), Fraction(0))
 
 
 def _times(periods: int) -> str:

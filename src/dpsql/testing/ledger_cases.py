@@ -13,6 +13,7 @@ from dpsql.errors import DpsqlError
 from dpsql.ledger.facts import Batched
 from dpsql.ledger.ledger import Charge, Ledger, Question, ReleasedStep
 from dpsql.privacy.events import Event, Pure
+from dpsql.privacy.window import Window
 
 TENTH: Final = Fraction(1, 10)
 SMALL: Final = Fraction(1, 10**6)
@@ -98,10 +99,17 @@ class LedgerCase:
         for ledger in getattr(self, "_made", ()):
             ledger.close()
 
-    def opened(self, tmp_path: Path, *, delta: Fraction = SMALL, budget: Fraction = Fraction(1)) -> Ledger:
+    def opened(
+        self,
+        tmp_path: Path,
+        *,
+        delta: Fraction = SMALL,
+        per: Window = Window.FOREVER,
+        budget: Fraction = Fraction(1),
+    ) -> Ledger:
         """A ledger with a promise of ε = 1, and a grant for ana."""
         ledger = self.fresh(tmp_path)
-        ledger.promise(epsilon=Fraction(1), delta=delta, delta_prime=delta / 2)
+        ledger.promise(epsilon=Fraction(1), delta=delta, delta_prime=delta / 2, per=per)
         ledger.grant("ana", epsilon=budget)
         return ledger
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from dpsql.errors import BadParameter, BadPolicy
+from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.ledger import Ownership
+from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
 
 PERSON: Final = 'person = "id"'
@@ -32,9 +33,33 @@ class DeclarationLaws(LedgerCase):
         ledger = self.opened(tmp_path)
         before = self.states(ledger, "ana")
         right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
-        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}):
+        month = {"per": Window.MONTH}
+        for change in ({"epsilon": Fraction(2)}, {"delta": SMALL * 2}, {"delta_prime": SMALL / 4}, month):
             with refused(BadParameter):
                 ledger.promise(**{**right, **change})
+        assert self.states(ledger, "ana") == before
+
+    def test_the_window_of_a_promise_does_not_change(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path, per=Window.MONTH)
+        before = self.states(ledger, "ana")
+        right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
+        for per in (Window.FOREVER, Window.YEAR, Window.DAY):
+            for anew in (False, True):
+                with refused(BadParameter, saying='per = "month"'):
+                    ledger.promise(**right, per=per, anew=anew)
+        assert ledger.promise(**right, per=Window.MONTH)
+        assert self.states(ledger, "ana") == before
+        ledger.close_promise("for ever from now on")
+        ledger.promise(**right)
+        assert [made.per for made in ledger.promises()] == [Window.MONTH, Window.FOREVER]
+        ledger.verify()
+
+    def test_a_promise_for_ever_is_not_renewed(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking())
+        before = self.states(ledger, "ana")
+        with refused(NotPermitted, saying="for ever"):
+            ledger.renew()
         assert self.states(ledger, "ana") == before
 
     def test_owners_need_a_promise(self, tmp_path: Path) -> None:
@@ -86,7 +111,7 @@ class DeclarationLaws(LedgerCase):
 
     def test_a_renewal_does_not_let_owners_change(self, tmp_path: Path) -> None:
         """The accounts start again from nothing; what was told about people as they were declared stays told."""
-        ledger = self.opened(tmp_path)
+        ledger = self.opened(tmp_path, per=Window.MONTH)
         ledger.own(OWNED)
         ledger.charge(asking())
         ledger.renew()

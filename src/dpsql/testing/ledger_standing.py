@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
+from dpsql.ledger.facts import Promised, Renewed
 from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, refused
 
 _HALF: Final = Fraction(1, 2)
@@ -109,7 +111,7 @@ class StandingLaws(LedgerCase):
     # The promise
 
     def test_a_renewal_starts_every_account_again(self, tmp_path: Path) -> None:
-        ledger = self.opened(tmp_path, budget=TENTH)
+        ledger = self.opened(tmp_path, per=Window.DAY, budget=TENTH)
         ledger.charge(asking("a"))
         with refused(BudgetExhausted):
             ledger.charge(asking("b"))
@@ -154,14 +156,16 @@ class StandingLaws(LedgerCase):
         ledger.verify()
 
     def test_promises_are_told_with_their_periods(self, tmp_path: Path) -> None:
-        ledger = self.opened(tmp_path)
+        ledger = self.opened(tmp_path, per=Window.MONTH)
         ledger.renew()
         ledger.renew()
         ledger.close_promise("a new start")
-        ledger.promise(epsilon=_HALF, delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.promise(epsilon=_HALF, delta=Fraction(0), delta_prime=Fraction(0), per=Window.YEAR)
         assert ledger.renew() == 2
-        told = [(account.epsilon, account.delta, periods) for account, periods in ledger.promises()]
-        assert told == [(1, SMALL, 3), (_HALF, 0, 2)]
+        told = [(made.account.epsilon, made.account.delta, made.per, made.periods) for made in ledger.promises()]
+        assert told == [(1, SMALL, Window.MONTH, 3), (_HALF, 0, Window.YEAR, 2)]
+        written = [entry.time for entry in ledger.entries() if isinstance(entry.fact, (Promised, Renewed))]
+        assert [time for made in ledger.promises() for time in made.begun] == written
         ledger.verify()
 
     # Tokens

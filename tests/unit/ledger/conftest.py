@@ -9,6 +9,7 @@ import pytest
 
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, asking
 
 
@@ -54,7 +55,7 @@ def begun(open_):
 
 def fill(ledger):
     """Opened, promise, grant, grant, charge, step, charge, retry, step, charge."""
-    ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2, per=Window.MONTH)
     ledger.grant("ana", epsilon=Fraction(1))
     ledger.grant("bob", epsilon=TENTH)
     ledger.store(ledger.charge(asking("one")), 0, FIRST)

@@ -32,11 +32,12 @@ from dpsql.ledger.facts import (
 )
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import TOLD, asking
 
 FACTS = [
     Opened(id="ab" * 16),
-    Promised(account=Account.opened(epsilon=1, delta=Fraction(1, 10**6), delta_prime=Fraction(1, 10**7))),
+    Promised(account=Account.opened(epsilon=1, delta=0, delta_prime=0), per=Window.QUARTER),
     Ownership(relation="add_remove", tables=(("people", 'person = "id"'), ("wards", "public = true"))),
     Versioned(label="2026-11"),
     Granted(
@@ -74,6 +75,7 @@ FACTS = [
 ]
 
 RECORD = released_to_bytes(TOLD)
+PROMISED = fact_to_entry(FACTS[1])[1]
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: type(fact).__name__)
@@ -89,6 +91,9 @@ def test_older_entries_read_the_same():
     assert fact_from_entry("grant", payload) == granted
     assert fact_to_entry(Revoked(analyst="ana")) == ("revoke", b'{"analyst":"ana"}')
     assert fact_from_entry("revoke", b'{"analyst":"ana"}') == Revoked(analyst="ana")
+    older = Promised(account=Account.opened(epsilon=1, delta=Fraction(1, 10**6), delta_prime=Fraction(1, 10**7)))
+    assert b'"per"' not in fact_to_entry(older)[1]
+    assert fact_from_entry(*fact_to_entry(older)) == older
     _, charged = fact_to_entry(asking("one"))
     assert not any(word in charged for word in (b'"payer"', b'"upon"', b'"batch"'))
 
@@ -133,6 +138,8 @@ def test_a_stored_step_is_a_line_and_whole_blocks():
         ("renew", b'{"period":true}'),
         ("renew", b'{"period":"2"}'),
         ("promise", b"null"),
+        ("promise", PROMISED.replace(b"quarter", b"fortnight")),
+        ("promise", PROMISED.replace(b'"quarter"', b"null")),
         ("version", b'{"label":"2","was":"1"}'),
         ("version", b"{}"),
         ("owners", b'{"relation":"add_remove"}'),

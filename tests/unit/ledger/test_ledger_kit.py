@@ -109,7 +109,7 @@ def forgets_spending(monkeypatch):
 
 
 def replaces_promise(monkeypatch):
-    monkeypatch.setattr(promises, "promise", lambda page, account, *, anew: page.keep_account(SOURCE, account))
+    monkeypatch.setattr(promises, "promise", lambda page, account, *, per, anew: page.keep_account(SOURCE, account))
 
 
 def owned_by_whoever_comes_last(monkeypatch):
@@ -290,12 +290,26 @@ def closes_nothing(monkeypatch):
 
 def makes_a_closed_promise_again(monkeypatch):
     right = promises.promise
-    monkeypatch.setattr(promises, "promise", lambda page, account, *, anew=True: right(page, account))
+    monkeypatch.setattr(promises, "promise", lambda page, account, *, per, anew: right(page, account, per=per))
 
 
 def forgets_to_add_up(monkeypatch):
     right = promises.promises
-    monkeypatch.setattr(promises, "promises", lambda page: tuple((made, 1) for made, _ in right(page)))
+    monkeypatch.setattr(promises, "promises", lambda page: tuple(replace(made, begun=(1,)) for made in right(page)))
+
+
+def renews_what_is_for_ever(monkeypatch):
+    monkeypatch.setattr(promises, "renew", promises.begin_period)
+
+
+def takes_any_window(monkeypatch):
+    right = promises.promise
+
+    def promise(page, account, *, per, anew=True):
+        known = page.account(SOURCE)
+        return right(page, account, per=per if known is None else promises.window(page), anew=anew)
+
+    monkeypatch.setattr(promises, "promise", promise)
 
 
 def every_token_holds(monkeypatch):
@@ -397,6 +411,9 @@ def upon_anything(monkeypatch):
         (closes_nothing, "a_closed_promise_takes_its_grants_with_it"),
         (makes_a_closed_promise_again, "a_closed_promise_is_made_again_on_purpose_only"),
         (forgets_to_add_up, "promises_are_told_with_their_periods"),
+        (renews_what_is_for_ever, "a_promise_for_ever_is_not_renewed"),
+        (takes_any_window, "another_promise_is_refused"),
+        (takes_any_window, "the_window_of_a_promise_does_not_change"),
         (every_token_holds, "a_new_token_replaces_the_old_one"),
         (every_token_holds, "a_withdrawn_token_is_nobodys"),
         (pays_for_each, "a_batch_is_charged_once"),

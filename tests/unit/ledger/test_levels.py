@@ -16,6 +16,7 @@ from dpsql.ledger.ledger import Charge, Question, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Composed, Pure, Refined
+from dpsql.privacy.window import Window
 
 KEY = bytes(range(32))
 ENTRY = bytes(range(32, 64))
@@ -25,7 +26,7 @@ QUESTION = Question(plan="p", policy="q", data_version="1")
 @pytest.fixture(params=["memory", "sqlite"])
 def ledger(request, tmp_path):
     ledger = MemoryLedger() if request.param == "memory" else SqliteLedger(tmp_path / "ledger.db")
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0), per=Window.MONTH)
     ledger.grant("ana", epsilon=Fraction(5))
     yield ledger
     ledger.close()

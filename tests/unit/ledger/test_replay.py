@@ -30,6 +30,7 @@ from dpsql.ledger.ledger import Ownership, Role, User
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replayed
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
+from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
@@ -83,8 +84,11 @@ def test_a_batch_is_added_up_once():
 
 
 def test_a_period_and_a_promise_begin_from_nothing():
+    """Also under a promise from before windows were kept: the policy let it be renewed then."""
     renewed = replayed([*BEGUN, asking("a"), Renewed(period=2), asking("b")])
     assert renewed.accounts["ana"].spent.epsilon == TENTH
+    monthly = replayed([BEGUN[0], replace(BEGUN[1], per=Window.MONTH), BEGUN[2], asking("a"), Renewed(period=2)])
+    assert monthly.accounts["ana"].spent.epsilon == 0
     closed = replayed([*BEGUN, asking("a"), Closed(reason="a"), BEGUN[1], BEGUN[2]])
     assert closed.accounts[SOURCE].spent.epsilon == 0
 
@@ -143,6 +147,7 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 5),
         ([*BEGUN, Renewed(period=3)], 4),
         ([BEGUN[0], Renewed(period=2)], 2),
+        ([BEGUN[0], Promised(account=ACCOUNT, per=Window.FOREVER), Renewed(period=2)], 3),
         ([*BEGUN, Closed(reason="a"), asking("a")], 5),
         ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 6),
         ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 5),

@@ -17,6 +17,7 @@ from dpsql.ledger.anchor import Anchor
 from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
+from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 from dpsql.testing.ledger_cases import FIRST, TENTH, asking
 
@@ -167,7 +168,7 @@ def test_no_history_is_counted_below_what_was_spent(store, tmp_path, seed):
                 spent += price
 
     with closing(store.open()) as ledger:
-        ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0))
+        ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0), per=Window.DAY)
         ledger.grant("ana", epsilon=Fraction(2))
         live(ledger, rng.randrange(4))
         backup = store.backup()
@@ -180,7 +181,7 @@ def test_no_history_is_counted_below_what_was_spent(store, tmp_path, seed):
         told = audit(ledger).promises
         assert sum(promise.account.spent.epsilon for promise in told) >= spent
         assert all(promise.kept for promise in told)
-        assert len(told) == ledger.promises()[0][1]
+        assert len(told) == ledger.promises()[0].periods
         ledger.renew()
         ledger.charge(asking("on"))
         ledger.verify()
@@ -213,7 +214,7 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
             (True, False, 1),  # the one before, of which the end is lost
         ]
         assert "a lost period" in str(told)
-        assert [periods for _, periods in ledger.promises()] == [2]
+        assert [made.periods for made in ledger.promises()] == [2]
         ledger.renew()
         ledger.charge(asking("five"))
         ledger.verify()

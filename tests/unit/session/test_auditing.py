@@ -17,6 +17,7 @@ from dpsql.ledger import promises
 from dpsql.ledger.ledger import Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
+from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 from dpsql.testing.ledger_cases import charges_of
 
@@ -111,7 +112,7 @@ def test_a_ledger_that_was_changed_is_not_audited(tmp_path):
 def owned(*charges):
     """A ledger that says whose rows are whose before it is charged."""
     ledger = MemoryLedger()
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000), per=Window.YEAR)
     ledger.own(Ownership(relation="add_remove", tables=(("people", 'person = "who"'),)))
     ledger.grant("ana", epsilon=Fraction(5))
     for charge in charges:

@@ -13,6 +13,7 @@ from dpsql.catalog.model import Defaults, Person, Policy
 from dpsql.engines.registry import open_source
 from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, FrozenLedger, NotPermitted
 from dpsql.ledger.memory import MemoryLedger
+from dpsql.privacy.window import Window
 from dpsql.randomness import SYSTEM
 from dpsql.session.owner import Owner
 from dpsql.testing.ledger_cases import charges_of
@@ -253,18 +254,36 @@ class TestRenewing:
         owner = declared(dpsql.open(":memory:"))
         told = owner.promise(epsilon=5, delta=1e-6, per="month")
         assert "12 × 5 = 60 a year" in told
+        assert "for ever" not in told
         ann = owner.grant("ann", budget=1)
         ann.sql(COUNT)
         assert "2 × (ε = 5, δ = 1e-06), which is ε = 10, δ = 2e-06 in all" in owner.renew()
         assert ann.budget.spent == 0
         assert ann.sql(COUNT).cost.epsilon == 0  # what was told is known
-        assert "3 × (ε = 5" in owner.renew()
+        told = owner.renew()
+        assert "3 × (ε = 5" in told
+        assert "12 × 5" not in told  # three periods on one day
         owner._ledger.verify()
 
     def test_a_promise_for_ever_is_not_renewed(self):
         owner = opened()
+        with pytest.raises(NotPermitted, match="for ever") as caught:
+            owner.renew()
+        assert "close it" in caught.value.fix
+
+    def test_the_window_is_part_of_the_promise(self):
+        """Said anew it is another promise, and what was said first still holds."""
+        owner = opened()
+        with pytest.raises(BadParameter, match='another promise: per = "forever"'):
+            owner.promise(epsilon=2, per="day")
+        assert owner.catalog.policy.promise.per is Window.FOREVER
         with pytest.raises(NotPermitted, match="for ever"):
             owner.renew()
+        owner.close_promise("by the day from now on")
+        told = owner.promise(epsilon=2, per="day")
+        assert "(ε = 2, δ = 0) + (ε = 2, δ = 0), which is ε = 4, δ = 0 in all" in told
+        assert "366 × 2 = 732 a year" in told
+        owner.renew()
 
     @pytest.mark.parametrize("per", ["forever", "month", "day"])
     def test_no_clock_renews_anything(self, per):

@@ -1,0 +1,66 @@
+"""What is promised, in words that stay true however often it is renewed."""
+
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+import pytest
+
+from dpsql.accounting.account import Account
+from dpsql.ledger.ledger import Made
+from dpsql.privacy.window import Window
+from dpsql.session.promising import is_ahead_of_its_window, promised_in_words
+
+FIRST = datetime(2026, 1, 1, 9, tzinfo=UTC)
+ACCOUNT = Account.opened(epsilon=Fraction(1, 2), delta=0, delta_prime=0)
+
+
+def begun(per, *days):
+    """A promise whose periods began so many days after the first."""
+    times = tuple(None if day is None else int((FIRST + timedelta(days=day)).timestamp()) for day in days)
+    return Made(account=ACCOUNT, per=per, begun=times)
+
+
+MONTHS = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365, 396]
+"""The first of each month of 2026, and of the next two."""
+
+
+@pytest.mark.parametrize(
+    ("made", "ahead"),
+    [
+        (begun(Window.MONTH, 0), False),
+        (begun(Window.MONTH, *MONTHS), False),
+        (begun(Window.MONTH, 0, 27), True),
+        (begun(Window.MONTH, *range(0, 12 * 28, 28)), False),  # twelve, so far
+        (begun(Window.MONTH, *range(0, 13 * 28, 28)), True),  # and a thirteenth within the year
+        (begun(Window.MONTH, 0, 31, None), True),  # lost: nobody knows when
+        (begun(Window.YEAR, 0, 365), False),
+        (begun(Window.YEAR, 0, 364), True),
+        (begun(Window.QUARTER, 0, 90, 181, 273, 365), False),
+        (begun(Window.QUARTER, 0, 90, 180, 270, 360), True),
+        (begun(Window.WEEK, *range(0, 700, 7)), False),
+        (begun(Window.DAY, *range(800)), False),
+        (begun(Window.DAY, 0, 0), True),
+        (begun(Window.DAY, 0, 0.7), False),  # after midnight
+    ],
+)
+def test_periods_that_begin_too_soon_are_seen(made, ahead):
+    assert is_ahead_of_its_window(made) is ahead
+
+
+def test_a_year_is_spoken_of_only_where_the_window_was_kept():
+    kept = promised_in_words([begun(Window.MONTH, 0, 31)], "patient")
+    assert "12 × 0.5 = 6 a year" in kept
+    assert "2 × (ε = 0.5, δ = 0), which is ε = 1, δ = 0 in all; for ever, a 50–50 guess" in kept
+    hurried = promised_in_words([begun(Window.MONTH, 0, 31, 32)], "patient")
+    assert "12 ×" not in hurried
+    assert "sooner than each month: it has 3 periods by now" in hurried
+    assert "3 × (ε = 0.5, δ = 0), which is ε = 1.5, δ = 0 in all" in hurried
+
+
+def test_for_ever_is_said_of_what_is_never_given_back():
+    """e^0.5 / (1 + e^0.5) is 62.25 %, and e / (1 + e) is 73.11 %; both rounded up."""
+    once = promised_in_words([begun(Window.FOREVER, 0)], "patient")
+    assert once.startswith("Whatever is asked, for ever: a 50–50 guess about any one patient becomes at most 62.3%")
+    twice = promised_in_words([begun(Window.YEAR, 0, 365)], "patient")
+    assert twice.startswith("Whatever is asked, until you renew it: a 50–50 guess about any one patient")
+    assert "for ever, a 50–50 guess about any one patient becomes at most 73.2%" in twice
