@@ -28,6 +28,7 @@ import floor
 import visits
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.analyst import Analyst
+from dpsql.session.declared import ownership_of
 
 CITIES = [f"city_{number:02d}" for number in range(50)]
 QUERIES = {
@@ -56,10 +57,12 @@ def opened(path: Path, *, cities: object, mode: str | None = None) -> Callable[[
     owner.promise(epsilon=1, delta=1e-6)
     owner.defaults(cost_per_query=1, max_keys=1000, selection_share=0.25, delta_per_query=4e-7, mode=mode)  # type: ignore[arg-type]
     place = owner.grant("bench", budget=1).place
+    owned = ownership_of(owner.catalog)
 
     def fresh() -> dpsql.Analyst:
         ledger = MemoryLedger()
         ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**6), delta_prime=Fraction(1, 2 * 10**6))
+        ledger.own(owned)
         ledger.grant("bench", epsilon=Fraction(1))
         return Analyst(place=replace(place, ledger=ledger))
 

@@ -13,7 +13,7 @@ import pytest
 
 from dpsql.errors import BudgetExhausted
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking, charges_of
+from dpsql.testing.ledger_cases import asking, charges_of, promised
 
 from crashing import STATEMENTS, looked, written
 from racing import STORES, ask_all, at_once, spend
@@ -34,8 +34,7 @@ def address(request, store, tmp_path):
 @pytest.mark.parametrize("store", STORES)
 def test_clients_spend_exactly_to_the_limit(address, store):
     granted = RACERS * CHARGES[store] * 9 // 10  # the rest must be refused
-    ledger = STORES[store](*address)
-    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger = promised(STORES[store](*address), delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(1))
     price = Fraction(1, granted)
     got = at_once(spend, [(store, address, name, CHARGES[store], price) for name in range(RACERS)])

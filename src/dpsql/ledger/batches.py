@@ -13,7 +13,7 @@ from dpsql.ledger import laws
 from dpsql.ledger.encoding import charge_digest
 from dpsql.ledger.facts import Batched
 from dpsql.ledger.grants import require_below_cap
-from dpsql.ledger.ledger import Charge, Receipt
+from dpsql.ledger.ledger import Charge, Ownership, Receipt
 from dpsql.ledger.page import Page, Payment
 from dpsql.privacy.events import PlannedBatch
 from dpsql.require import require_epsilon
@@ -22,7 +22,7 @@ MOST_QUESTIONS: Final = 10_000
 
 
 def charge_together(
-    page: Page, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction
+    page: Page, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
 ) -> tuple[Receipt, ...]:
     """Tell again or continue what was paid for, or pay for all of it at once: both accounts must admit the event."""
     batched = _described(charges, event, cost)
@@ -30,11 +30,11 @@ def charge_together(
     begun = [page.payments_for(member_digest(batched, charge)) for charge in charges]
     for payments in zip(*begun, strict=False):  # the first time it was paid for, then the second
         if all(payment.complete or payment.attempts < laws.ATTEMPTS for payment in payments):
-            laws.paying_accounts(page, batched)
+            laws.paying_accounts(page, batched, under=under)
             return tuple(_again(page, payment) for payment in payments)
     for charge in charges:
         require_below_cap(page, charge)
-    number = pay(page, batched)
+    number = pay(page, batched, under=under)
     return tuple(join(page, batched, replace(charge, batch=number)) for charge in charges)
 
 
@@ -62,9 +62,9 @@ def _again(page: Page, payment: Payment) -> Receipt:
     return laws.told_receipt(page, payment) if payment.complete else laws.continued(page, payment)
 
 
-def pay(page: Page, batched: Batched) -> int:
+def pay(page: Page, batched: Batched, *, under: Ownership | None = None) -> int:
     """The entry of the batch; both accounts are charged. Its questions follow at once."""
-    accounts = laws.paying_accounts(page, batched)
+    accounts = laws.paying_accounts(page, batched, under=under)
     charged = {holder: known.charged(batched.event) for holder, known in accounts.items()}
     number = page.append(batched)
     for holder, known in charged.items():

@@ -194,9 +194,7 @@ class BookLedger(ABC):
         charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
         with self.writing() as page:
             reached(Point.CHARGE_BEGUN)
-            if under is not None:
-                owners.require_owned(page, under)
-            receipt = laws.charge(page, charge)
+            receipt = laws.charge(page, charge, under=under)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)
         return receipt
@@ -208,9 +206,7 @@ class BookLedger(ABC):
             charge_to_json(charge)
         with self.writing() as page:
             reached(Point.CHARGE_BEGUN)
-            if under is not None:
-                owners.require_owned(page, under)
-            receipts = batches.charge_together(page, charges, event=event, cost=cost)
+            receipts = batches.charge_together(page, charges, event=event, cost=cost, under=under)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)
         return receipts

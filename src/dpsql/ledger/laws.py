@@ -12,10 +12,11 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.history import releases
 from dpsql.accounting.triple import FREE, triple
 from dpsql.errors import InternalError, NotPermitted
+from dpsql.ledger import owners
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
-from dpsql.ledger.ledger import Charge, Paid, Question, Receipt, Release, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.ledger.promises import account
 from dpsql.ledger.words import require_name
@@ -29,13 +30,13 @@ LEVEL_COUNT: Final = 4
 """In how many bytes hidden levels begin with their number."""
 
 
-def charge(page: Page, asked: Charge) -> Receipt:
+def charge(page: Page, asked: Charge, *, under: Ownership | None = None) -> Receipt:
     """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event."""
     require_charge(asked)
     if asked.batch is not None:
         raise _not_of_a_batch()
     _require_upon(page, asked)
-    accounts = paying_accounts(page, asked)
+    accounts = paying_accounts(page, asked, under=under)
     same = charge_digest(asked)
     paid = page.payments_for(same)
     for payment in paid:
@@ -99,10 +100,12 @@ def _is_of_this_period(page: Page, receipt: int) -> bool:
     return receipt > max(page.latest("promise") or 0, page.latest("renew") or 0)
 
 
-def paying_accounts(page: Page, asked: Charge | Batched) -> dict[str, Account]:
-    """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst."""
+def paying_accounts(page: Page, asked: Charge | Batched, *, under: Ownership | None = None) -> dict[str, Account]:
+    """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst, or where
+    the promise is about others than those it is asked `under`; before it is said whom it is about, nobody pays."""
     source, own = account(page, None), account(page, asked.holder)
     conditions_for(page, asked.analyst, holder=asked.holder)
+    owners.require_owned(page, under)
     return {asked.holder: own, SOURCE: source}
 
 

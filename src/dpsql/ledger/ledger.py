@@ -221,8 +221,8 @@ class Ledger(Protocol):
         ...
 
     def require_owned(self, ownership: Ownership) -> None:
-        """BadPolicy where the ledger says others by now than a plan believes: what is told exactly leaves no charge
-        that would notice."""
+        """BadPolicy where the ledger says others by now than a plan believes, or nothing of one of its tables: what is
+        told exactly leaves no charge that would notice."""
         ...
 
     def data_version(self, label: str | None = None) -> str:
@@ -320,7 +320,8 @@ class Ledger(Protocol):
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
         told again where its release is complete, and continued while it has attempts left. NotPermitted without a
-        promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now."""
+        promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now, or nothing
+        of one of its tables; nobody pays before `own`."""
         ...
 
     def charge_together(

@@ -20,6 +20,7 @@ class MemoryPage:
         self._key = key
         self._clock = clock
         self._facts: list[Fact] = []
+        self._kinds: dict[type, list[int]] = {}
         self._times: list[int] = []
         self._hashes: dict[int, bytes] = {0: START}
         self._latest: dict[str, int] = {}
@@ -44,6 +45,7 @@ class MemoryPage:
         """Add an entry that is known to be writable; its number."""
         self._times.append(self.now())
         self._facts.append(fact)
+        self._kinds.setdefault(type(fact), []).append(len(self._facts))
         return len(self._facts)
 
     def now(self) -> int:
@@ -62,7 +64,8 @@ class MemoryPage:
         return iter(self._facts)
 
     def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
-        return tuple((number, fact) for number, fact in enumerate(self._facts, start=1) if isinstance(fact, kind))
+        found = [(number, self.fact(number)) for number in self._kinds.get(kind, ())]
+        return tuple((number, fact) for number, fact in found if isinstance(fact, kind))
 
     def head(self) -> tuple[int, bytes]:
         return len(self._facts), self._hashes.get(len(self._facts), START)

@@ -29,11 +29,20 @@ def own(page: Page, said: Ownership) -> None:
         page.append(Ownership(relation=said.relation, tables=added))
 
 
-def require_owned(page: Page, said: Ownership) -> None:
-    """Nobody has said others since: an older declaration must not be charged under a newer one."""
-    changed = _changed(_known(_owners_said(page)), said)
+def require_owned(page: Page, said: Ownership | None) -> None:
+    """Whom the promise is about was said; and of every table what `said` believes. An older declaration must not be
+    charged under a newer one, nor one that nobody has written down."""
+    known = _known(_owners_said(page))
+    if not known:
+        raise _never_said("whom the promise of this ledger is about")
+    if said is None:
+        return
+    changed = _changed(known, said)
     if changed:
         raise _owned_otherwise(changed)
+    unheard = [table for table, _ in said.tables if _word(table) not in known]
+    if unheard:
+        raise _never_said(f"whose the rows of {', '.join(unheard)} are")
 
 
 def _owners_said(page: Page) -> list[Ownership]:
@@ -61,6 +70,14 @@ def _word(table: str) -> str:
 
 def _owners(said: Ownership) -> dict[str, str]:
     return {"the relation": said.relation, **{_word(table): way for table, way in said.tables}}
+
+
+def _never_said(what: str) -> BadPolicy:
+    return BadPolicy(
+        f"nobody has said {what}",
+        why="a promise is to people; what is told under it must be about rows of which the ledger knows whose they are",
+        fix="open the policy again: that writes it down",
+    )
 
 
 def _owned_otherwise(changed: Sequence[tuple[str, str, str]]) -> BadPolicy:

@@ -375,8 +375,8 @@ def _derived(
 
 
 def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
-    """Everything the plan read is owned as the ledger says; a ledger that says nothing of owners cannot disagree."""
-    return not known or all(known.get(table) == way for table, way in declared)
+    """Everything the plan read is owned as the ledger says."""
+    return all(known.get(table) == way for table, way in declared)
 
 
 _STEPS: dict[type[Any], Any] = {

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dpsql.errors import DpsqlError
 from dpsql.ledger.facts import Batched
-from dpsql.ledger.ledger import Charge, Ledger, Question, ReleasedStep
+from dpsql.ledger.ledger import Charge, Ledger, Ownership, Question, ReleasedStep
 from dpsql.privacy.events import Event, Pure
 from dpsql.privacy.window import Window
 
@@ -24,6 +24,26 @@ TOLD: Final = ReleasedStep(
 """A release with every kind of key, and numbers from one end of their width to the other."""
 FIRST: Final = ReleasedStep(keys=(("a",), ("b",)), values=((1,), (-1,)))
 SECOND: Final = ReleasedStep(keys=((),), values=((17, -3),))
+
+
+PERSON: Final = 'person = "id"'
+PUBLIC: Final = "public = true"
+OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wards", PUBLIC)))
+
+
+def promised(
+    ledger: Ledger,
+    *,
+    epsilon: Fraction = Fraction(1),
+    delta: Fraction = SMALL,
+    delta_prime: Fraction | None = None,
+    per: Window = Window.FOREVER,
+) -> Ledger:
+    """The ledger under a promise, and whom it is about: from here on grants can be paid from."""
+    kept = delta / 2 if delta_prime is None else delta_prime
+    ledger.promise(epsilon=epsilon, delta=delta, delta_prime=kept, per=per)
+    ledger.own(OWNED)
+    return ledger
 
 
 def asking(name: str = "how many", *, analyst: str = "ana", event: Event | None = None, steps: int = 1) -> Charge:
@@ -108,8 +128,7 @@ class LedgerCase:
         budget: Fraction = Fraction(1),
     ) -> Ledger:
         """A ledger with a promise of ε = 1, and a grant for ana."""
-        ledger = self.fresh(tmp_path)
-        ledger.promise(epsilon=Fraction(1), delta=delta, delta_prime=delta / 2, per=per)
+        ledger = promised(self.fresh(tmp_path), delta=delta, per=per)
         ledger.grant("ana", epsilon=budget)
         return ledger
 

@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.ledger import Ownership
+from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
+from dpsql.testing.ledger_cases import OWNED, PERSON, PUBLIC, SMALL, TENTH, LedgerCase, asking, refused
 
-PERSON: Final = 'person = "id"'
 HOUSEHOLD: Final = 'person = "household"'
-PUBLIC: Final = "public = true"
-OWNED: Final = Ownership(relation="add_remove", tables=(("people", PERSON), ("wards", PUBLIC)))
 
 
 class DeclarationLaws(LedgerCase):
@@ -149,6 +147,57 @@ class DeclarationLaws(LedgerCase):
         assert ledger.account().spent.epsilon == 0
         ledger.charge(asking(), under=replace(OWNED, tables=(("people", HOUSEHOLD),)))
         assert ledger.account().spent.epsilon == TENTH
+
+    def test_nobody_pays_before_it_is_said_whom_the_promise_is_about(self, tmp_path: Path) -> None:
+        """Neither a question nor a batch, under the first promise nor under the next one."""
+        ledger = self.fresh(tmp_path)
+        event = PlannedBatch(epsilon=TENTH, delta=SMALL / 10, events=(asking().event,))
+        for name in ("a", "b"):
+            ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+            ledger.grant("ana", epsilon=Fraction(1))
+            before = self.states(ledger, "ana")
+            for under in (None, OWNED):
+                with refused(BadPolicy, saying="nobody has said"):
+                    ledger.charge(asking(), under=under)
+                with refused(BadPolicy, saying="nobody has said"):
+                    ledger.charge_together([asking()], event=event, cost=TENTH, under=under)
+            with refused(BadPolicy, saying="nobody has said"):
+                ledger.require_owned(OWNED)
+            assert self.states(ledger, "ana") == before
+            ledger.own(OWNED)
+            assert ledger.charge(asking(name), under=OWNED).paid
+            assert [each.paid for each in ledger.charge_together([asking(name)], event=event, cost=TENTH)] == [True]
+            ledger.verify()
+            ledger.close_promise("a new start")
+
+    def test_a_plan_about_a_table_nobody_spoke_of_is_not_charged(self, tmp_path: Path) -> None:
+        """Of a process that was opened under an earlier promise, with tables the present one does not know."""
+        ledger = self.opened(tmp_path)
+        more = replace(OWNED, tables=(*OWNED.tables, ("beds", PUBLIC)))
+        for unheard in (more, replace(OWNED, tables=(("beds", PERSON),))):
+            with refused(BadPolicy, saying="beds"):
+                ledger.charge(asking(), under=unheard)
+            with refused(BadPolicy, saying="beds"):
+                ledger.require_owned(unheard)
+        assert ledger.account().spent.epsilon == 0
+        ledger.own(more)
+        ledger.require_owned(more)
+        assert ledger.charge(asking(), under=more).paid
+        ledger.require_owned(OWNED)
+        ledger.verify()
+
+    def test_a_table_that_comes_back_is_owned_as_it_was(self, tmp_path: Path) -> None:
+        """A policy that leaves a table out for a while does not make anybody forget whose its rows are."""
+        ledger = self.opened(tmp_path)
+        ledger.charge(asking(), under=OWNED)
+        without = replace(OWNED, tables=OWNED.tables[1:])
+        ledger.own(without)
+        ledger.charge(asking("b"), under=without)
+        for way in (HOUSEHOLD, PUBLIC, 'unit = "row"'):
+            with refused(BadPolicy, saying="people"):
+                ledger.own(replace(OWNED, tables=(("people", way),)))
+        ledger.own(OWNED)
+        ledger.verify()
 
     def test_tables_are_added_and_then_stay(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)

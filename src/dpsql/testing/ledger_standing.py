@@ -12,7 +12,7 @@ from dpsql.ledger.facts import Promised, Renewed
 from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, refused
+from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
 
 _HALF: Final = Fraction(1, 2)
 
@@ -131,7 +131,7 @@ class StandingLaws(LedgerCase):
             ledger.account("ana")
         with refused(BadParameter):
             ledger.renew()
-        ledger.promise(epsilon=Fraction(2), delta=SMALL, delta_prime=SMALL / 2)
+        promised(ledger, epsilon=Fraction(2))
         with refused(NotPermitted):
             ledger.charge(asking("b"))
         ledger.grant("ana", epsilon=_HALF)

@@ -10,7 +10,7 @@ from typing import Final
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy
-from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, refused
+from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, promised, refused
 
 _HALF: Final = Fraction(1, 2)
 
@@ -49,8 +49,7 @@ class WrittenGrants(LedgerCase):
         ledger.verify()
 
     def test_a_file_changes_and_ends_what_it_granted(self, tmp_path: Path) -> None:
-        ledger = self.fresh(tmp_path)
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger = promised(self.fresh(tmp_path))
         ledger.grant("eve", epsilon=_HALF)
         ledger.adopt_grants([_written("ana", _HALF), _written("lab", _HALF, members=("bob",))])
         assert ledger.charge(asking("a")).paid

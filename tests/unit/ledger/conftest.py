@@ -10,7 +10,7 @@ import pytest
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, asking
+from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, asking, promised
 
 
 @pytest.fixture(autouse=True)
@@ -45,8 +45,7 @@ def begun(open_):
     """A ledger with a promise, and a grant for ana."""
 
     def begin(**options):
-        ledger = open_(**options)
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        ledger = promised(open_(**options))
         ledger.grant("ana", epsilon=Fraction(1))
         return ledger
 
@@ -54,8 +53,8 @@ def begun(open_):
 
 
 def fill(ledger):
-    """Opened, promise, grant, grant, charge, step, charge, retry, step, charge."""
-    ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2, per=Window.MONTH)
+    """Opened, promise, owners, grant, grant, charge, step, charge, retry, step, charge."""
+    promised(ledger, per=Window.MONTH)
     ledger.grant("ana", epsilon=Fraction(1))
     ledger.grant("bob", epsilon=TENTH)
     ledger.store(ledger.charge(asking("one")), 0, FIRST)

@@ -15,7 +15,7 @@ from dpsql.errors import BadParameter, LedgerBroken, NotPermitted
 from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking
+from dpsql.testing.ledger_cases import asking, promised
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def ledger(tmp_path):
     path = tmp_path / "books" / "ledger.db"
     path.parent.mkdir()
     with closing(SqliteLedger(path)) as opened:
-        opened.promise(epsilon=Fraction(3), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(opened, epsilon=Fraction(3), delta=Fraction(0))
         opened.grant("ana", epsilon=Fraction(1))
     return path
 

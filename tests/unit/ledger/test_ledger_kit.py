@@ -13,7 +13,7 @@ from dpsql.errors import DpsqlError
 from dpsql.ledger import batches, encoding, grants, laws, memory_page, owners, promises, sayings
 from dpsql.ledger.book import BookLedger
 from dpsql.ledger.facts import Granted, Revoked, Stored
-from dpsql.ledger.ledger import NO_CONDITIONS
+from dpsql.ledger.ledger import NO_CONDITIONS, Ownership
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import SOURCE, Payment
@@ -143,6 +143,34 @@ def forgets_with_a_renewal(monkeypatch):
 
 def charges_older_plans(monkeypatch):
     monkeypatch.setattr(owners, "require_owned", lambda page, said: None)
+
+
+def remembers_owners_of_closed_promises(monkeypatch):
+    monkeypatch.setattr(owners, "_owners_said", lambda page: [fact for _, fact in page.facts_of(Ownership)])
+
+
+def charges_unheard_tables(monkeypatch):
+    right = owners.require_owned
+
+    def lenient(page, said):
+        known = {table for fact in owners._owners_said(page) for table, _ in fact.tables}
+        heard = None if said is None else replace(said, tables=tuple(each for each in said.tables if each[0] in known))
+        right(page, heard)
+
+    monkeypatch.setattr(owners, "require_owned", lenient)
+
+
+def forgets_tables_that_are_left_out(monkeypatch):
+    """Each word about owners is written whole, and the last one alone is looked at."""
+    said = owners._owners_said
+    monkeypatch.setattr(owners, "_owners_said", lambda page: said(page)[-1:])
+    right = owners.own
+
+    def own(page, now):
+        right(page, now)
+        page.append(now)
+
+    monkeypatch.setattr(owners, "own", own)
 
 
 def stores_again(monkeypatch):
@@ -322,7 +350,9 @@ def every_token_holds(monkeypatch):
 
 def pays_for_each(monkeypatch):
     monkeypatch.setattr(
-        batches, "charge_together", lambda page, charges, *, event, cost: tuple(laws.charge(page, c) for c in charges)
+        batches,
+        "charge_together",
+        lambda page, charges, *, event, cost, under: tuple(laws.charge(page, c) for c in charges),
     )
 
 
@@ -372,6 +402,10 @@ def upon_anything(monkeypatch):
         (keeps_the_first_owners_only, "a_way_is_corrected_while_nothing_was_charged"),
         (corrects_what_was_public, "neither_the_relation_nor_what_was_public_is_corrected"),
         (charges_older_plans, "a_plan_under_an_older_declaration_is_not_charged"),
+        (charges_older_plans, "nobody_pays_before_it_is_said_whom_the_promise_is_about"),
+        (remembers_owners_of_closed_promises, "nobody_pays_before_it_is_said_whom_the_promise_is_about"),
+        (charges_unheard_tables, "a_plan_about_a_table_nobody_spoke_of_is_not_charged"),
+        (forgets_tables_that_are_left_out, "a_table_that_comes_back_is_owned_as_it_was"),
         (keeps_the_first_owners_only, "tables_are_added_and_then_stay"),
         (forgets_what_is_latest, "the_data_version_stays_until_another_one_is_said"),
         (keeps_what_was_first, "the_data_version_stays_until_another_one_is_said"),

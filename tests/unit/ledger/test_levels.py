@@ -17,6 +17,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Composed, Pure, Refined
 from dpsql.privacy.window import Window
+from dpsql.testing.ledger_cases import promised
 
 KEY = bytes(range(32))
 ENTRY = bytes(range(32, 64))
@@ -26,7 +27,7 @@ QUESTION = Question(plan="p", policy="q", data_version="1")
 @pytest.fixture(params=["memory", "sqlite"])
 def ledger(request, tmp_path):
     ledger = MemoryLedger() if request.param == "memory" else SqliteLedger(tmp_path / "ledger.db")
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0), per=Window.MONTH)
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(0), per=Window.MONTH)
     ledger.grant("ana", epsilon=Fraction(5))
     yield ledger
     ledger.close()
@@ -100,7 +101,7 @@ def test_no_level_is_charged_upon_a_question_of_a_batch(ledger):
 
 def test_no_level_is_charged_where_rho_is_added_up_as_well():
     ledger = MemoryLedger()
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(1, 1000))
     ledger.grant("ana", epsilon=Fraction(5))
     first = bought(ledger)
     with pytest.raises(InternalError):
@@ -150,7 +151,7 @@ def test_another_attempt_does_not_change_what_is_hidden(ledger):
 
 def test_no_level_can_be_read_in_the_file(tmp_path):
     ledger = SqliteLedger(tmp_path / "ledger.db")
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(5))
     bought(ledger)
     ledger.close()
@@ -163,7 +164,7 @@ def test_no_level_can_be_read_in_the_file(tmp_path):
 
 def test_a_backup_has_no_levels_and_verifies(tmp_path):
     ledger = SqliteLedger(tmp_path / "ledger.db")
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(5))
     receipt = ledger.charge(charge())
     ledger.store(receipt, 0, TOLD, (FIRST,) * 300)
@@ -183,7 +184,7 @@ def test_levels_that_a_backup_has_not_kept_stop_nobody(tmp_path):
     """A finer level was paid for and not told yet when the ledger was lost."""
     path = tmp_path / "ledger.db"
     with closing(SqliteLedger(path)) as ledger:
-        ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(ledger, epsilon=Fraction(10), delta=Fraction(0))
         ledger.grant("ana", epsilon=Fraction(5))
         first = bought(ledger)
         ledger.charge(charge(FINER, upon=first.number))
@@ -202,7 +203,7 @@ def test_a_level_of_another_history_is_not_told_under_the_same_receipt(tmp_path,
     """A copy from before the answer is gone on with: receipts come again, and the file of the lost history is there."""
     path, copy = tmp_path / "ledger.db", tmp_path / "copy.db"
     ledger = SqliteLedger(path)
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(5))
     receipt = ledger.charge(charge())
     ledger.close()
@@ -239,7 +240,7 @@ DAMAGES = {
 def test_damaged_levels_are_absent_and_break_no_ledger(tmp_path, damage):
     """Known before the price; and where they are damaged after it, an error of that question alone."""
     ledger = SqliteLedger(tmp_path / "ledger.db")
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(0), delta_prime=Fraction(0))
+    promised(ledger, epsilon=Fraction(10), delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(5))
     first = bought(ledger)
     finer = ledger.charge(charge(FINER, upon=first.number))

@@ -14,7 +14,7 @@ import pytest
 from dpsql.errors import BadParameter, BudgetExhausted, LedgerBroken, MissingExtra
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once
+from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once, promised
 from dpsql.testing.ledger_kit import LedgerKit
 
 
@@ -43,7 +43,7 @@ def key(tmp_path):
 @pytest.fixture
 def begun(url, key):
     with closing(PostgresLedger(url, key=key)) as ledger:
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        promised(ledger)
         ledger.grant("ana", epsilon=Fraction(1))
         yield ledger
 
@@ -127,7 +127,7 @@ print(*admitted)
 def test_three_processes_spend_exactly_to_the_limit(url, key):
     """90 charges of 1/60 on a pure promise of 1: exactly 60 are admitted."""
     with closing(PostgresLedger(url, key=key)) as ledger:
-        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(ledger, delta=Fraction(0))
         ledger.grant("ana", epsilon=Fraction(1))
         running = [
             subprocess.Popen(
@@ -222,7 +222,7 @@ def test_a_connection_lost_inside_a_transaction_keeps_nothing(begun, postgres):
     with pytest.raises(LedgerBroken):
         interrupted()
     assert begun.account().spent.epsilon == 0
-    assert begun.head().number == 3
+    assert begun.head().number == 4
     begun.verify()
 
 

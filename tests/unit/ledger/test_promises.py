@@ -7,13 +7,13 @@ from dpsql.accounting.triple import Triple
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.promises import write_off
-from dpsql.testing.ledger_cases import SMALL, TENTH, asking
+from dpsql.testing.ledger_cases import SMALL, TENTH, asking, promised
 
 
 def test_what_was_lost_is_the_larger_of_both_in_every_part():
     """What is infinite stays so."""
     ledger = MemoryLedger()
-    ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+    promised(ledger)
     ledger.grant("ana", epsilon=Fraction(1))
     ledger.charge(asking("a"))
     lost = Head(number=99, hash=bytes(32), spent=Triple(epsilon=TENTH * 3, delta=SMALL / 4, rho=Fraction(1, 1000)))

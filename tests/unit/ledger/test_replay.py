@@ -35,11 +35,11 @@ from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
 OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
-BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1))]
+BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1)), OWNED]
 
 
 USER = User(name="ana", role=Role.ANALYST)
-MEMBERS = [replace(asking(name), batch=4) for name in "ab"]
+MEMBERS = [replace(asking(name), batch=5) for name in "ab"]
 BATCH = Batched(
     analyst="ana",
     payer=None,
@@ -54,7 +54,7 @@ def batch_of(*members, cost=TENTH):
     return [replace(BATCH, cost=cost, digest=batch_digest(members)), *members]
 
 
-UPON = batch_of(*[replace(asking(name), batch=6, upon=4) for name in "cd"])
+UPON = batch_of(*[replace(asking(name), batch=7, upon=5) for name in "cd"])
 
 
 def broken_entry(facts):
@@ -77,17 +77,17 @@ def test_totals_are_added_up_from_the_events():
 
 def test_a_batch_is_added_up_once():
     assert batch_of(*MEMBERS) == [BATCH, *MEMBERS]
-    totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=6)])
+    totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=7)])
     assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent
     assert totals.accounts[SOURCE].spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
-    assert [totals.payments[number].attempts for number in (5, 6)] == [1, 2]
+    assert [totals.payments[number].attempts for number in (6, 7)] == [1, 2]
 
 
 def test_a_period_and_a_promise_begin_from_nothing():
     """Also under a promise from before windows were kept: the policy let it be renewed then."""
     renewed = replayed([*BEGUN, asking("a"), Renewed(period=2), asking("b")])
     assert renewed.accounts["ana"].spent.epsilon == TENTH
-    monthly = replayed([BEGUN[0], replace(BEGUN[1], per=Window.MONTH), BEGUN[2], asking("a"), Renewed(period=2)])
+    monthly = replayed([BEGUN[0], replace(BEGUN[1], per=Window.MONTH), *BEGUN[2:], asking("a"), Renewed(period=2)])
     assert monthly.accounts["ana"].spent.epsilon == 0
     closed = replayed([*BEGUN, asking("a"), Closed(reason="a"), BEGUN[1], BEGUN[2]])
     assert closed.accounts[SOURCE].spent.epsilon == 0
@@ -95,9 +95,9 @@ def test_a_period_and_a_promise_begin_from_nothing():
 
 def test_payments_follow_from_the_entries():
     asked = asking(steps=2)
-    totals = replayed([*BEGUN, asked, Retried(receipt=4), Stored(receipt=4, step=0, released=FIRST)])
-    payment = totals.payments[4]
-    assert (payment.steps, payment.attempts, payment.stored, payment.complete) == (2, 2, (6,), False)
+    totals = replayed([*BEGUN, asked, Retried(receipt=5), Stored(receipt=5, step=0, released=FIRST)])
+    payment = totals.payments[5]
+    assert (payment.steps, payment.attempts, payment.stored, payment.complete) == (2, 2, (7,), False)
     assert totals.accounts[SOURCE].spent.epsilon == TENTH
 
 
@@ -106,72 +106,76 @@ def test_payments_follow_from_the_entries():
     [
         ([], 1),
         (BEGUN[1:], 1),
-        ([*BEGUN, Opened(id="x")], 4),
-        ([*BEGUN, BEGUN[1]], 4),  # the law writes no second one
-        ([*BEGUN, BEGUN[2]], 4),
+        ([*BEGUN, Opened(id="x")], 5),
+        ([*BEGUN, BEGUN[1]], 5),  # the law writes no second one
+        ([*BEGUN, BEGUN[2]], 5),
         ([BEGUN[0], BEGUN[2]], 2),
-        ([*BEGUN, Promised(account=Account.opened(epsilon=2, delta=SMALL, delta_prime=SMALL / 2))], 4),
-        ([*BEGUN, Granted(analyst="bob", epsilon=Fraction(2))], 4),
-        ([*BEGUN, asking("a", event=Pure(epsilon=Fraction(11, 10)))], 4),
+        ([*BEGUN, Promised(account=Account.opened(epsilon=2, delta=SMALL, delta_prime=SMALL / 2))], 5),
+        ([*BEGUN, Granted(analyst="bob", epsilon=Fraction(2))], 5),
+        ([*BEGUN, asking("a", event=Pure(epsilon=Fraction(11, 10)))], 5),
         (
             [*BEGUN, asking("a", event=Pure(epsilon=Fraction(9, 10))), asking("b", event=Pure(epsilon=Fraction(1, 5)))],
-            5,
-        ),
-        ([*BEGUN, asking("a", analyst="bob")], 4),
-        ([*BEGUN, asking("a"), asking("a")], 5),  # the law would have continued the first
-        ([BEGUN[0], Versioned(label="1")], 2),
-        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 5),
-        ([*BEGUN, Versioned(label="")], 4),
-        ([BEGUN[0], OWNED], 2),
-        ([*BEGUN, OWNED, OWNED], 5),
-        ([*BEGUN, OWNED, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
-        (
-            [*BEGUN, OWNED, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
             6,
         ),
-        ([*BEGUN, OWNED, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
-        ([*BEGUN, OWNED, replace(OWNED, relation="change_one", tables=())], 5),
-        ([*BEGUN, OWNED, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
-        ([*BEGUN, Retried(receipt=4)], 4),
-        ([*BEGUN, Retried(receipt=2)], 4),
-        ([*BEGUN, asking("a"), *[Retried(receipt=4)] * 3], 7),
-        ([*BEGUN, asking("a"), Stored(receipt=4, step=0, released=FIRST), Retried(receipt=4)], 6),
-        ([*BEGUN, Stored(receipt=4, step=0, released=FIRST)], 4),
-        ([*BEGUN, asking("a"), Stored(receipt=4, step=1, released=FIRST)], 5),
-        ([*BEGUN, asking("a"), *[Stored(receipt=4, step=0, released=FIRST)] * 2], 6),
-        ([*BEGUN, Unfrozen(reason="it never was")], 4),
-        ([*BEGUN, Frozen(reason="a"), Frozen(reason="a")], 5),
-        ([*BEGUN, Frozen(reason="a"), asking("a")], 5),
-        ([*BEGUN, Revoked(analyst="bob")], 4),
-        ([*BEGUN, Revoked(analyst="ana"), asking("a")], 5),
-        ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 5),
-        ([*BEGUN, Renewed(period=3)], 4),
+        ([*BEGUN, asking("a", analyst="bob")], 5),
+        ([*BEGUN, asking("a"), asking("a")], 6),  # the law would have continued the first
+        ([BEGUN[0], Versioned(label="1")], 2),
+        ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 6),
+        ([*BEGUN, Versioned(label="")], 5),
+        ([BEGUN[0], OWNED], 2),
+        ([*BEGUN, OWNED], 5),
+        ([*BEGUN, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
+        (
+            [*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
+            6,
+        ),
+        ([*BEGUN, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
+        ([*BEGUN, replace(OWNED, relation="change_one", tables=())], 5),
+        ([*BEGUN, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
+        ([*BEGUN, Retried(receipt=5)], 5),
+        ([*BEGUN, Retried(receipt=2)], 5),
+        ([*BEGUN, asking("a"), *[Retried(receipt=5)] * 3], 8),
+        ([*BEGUN, asking("a"), Stored(receipt=5, step=0, released=FIRST), Retried(receipt=5)], 7),
+        ([*BEGUN, Stored(receipt=5, step=0, released=FIRST)], 5),
+        ([*BEGUN, asking("a"), Stored(receipt=5, step=1, released=FIRST)], 6),
+        ([*BEGUN, asking("a"), *[Stored(receipt=5, step=0, released=FIRST)] * 2], 7),
+        ([*BEGUN, Unfrozen(reason="it never was")], 5),
+        ([*BEGUN, Frozen(reason="a"), Frozen(reason="a")], 6),
+        ([*BEGUN, Frozen(reason="a"), asking("a")], 6),
+        ([*BEGUN, Revoked(analyst="bob")], 5),
+        ([*BEGUN, Revoked(analyst="ana"), asking("a")], 6),
+        ([*BEGUN, Revoked(analyst="ana"), Revoked(analyst="ana")], 6),
+        ([*BEGUN, Renewed(period=3)], 5),
         ([BEGUN[0], Renewed(period=2)], 2),
         ([BEGUN[0], Promised(account=ACCOUNT, per=Window.FOREVER), Renewed(period=2)], 3),
-        ([*BEGUN, Closed(reason="a"), asking("a")], 5),
-        ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 6),
-        ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 5),
-        ([*BEGUN, Withdrawn(name="ana")], 4),
-        ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 5),
-        ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 5),
-        ([*BEGUN, replace(asking("a"), batch=3)], 4),
-        ([*BEGUN, BATCH], 5),
-        ([*BEGUN, BATCH, MEMBERS[0]], 6),
-        ([*BEGUN, BATCH, MEMBERS[0], Frozen(reason="a")], 6),
-        ([*BEGUN, BATCH, MEMBERS[1], MEMBERS[0]], 6),  # the digest is of their order
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], batch=5)], 6),
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], event=Pure(epsilon=TENTH / 2))], 6),
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], analyst="bob")], 6),
-        ([*BEGUN, BATCH, *MEMBERS, MEMBERS[0]], 7),
-        ([*BEGUN, BATCH, *MEMBERS, *[Retried(receipt=5)] * 3], 9),
-        ([*BEGUN, BATCH, *MEMBERS, Frozen(reason="a review"), Retried(receipt=5)], 8),
-        ([*BEGUN, BATCH, *MEMBERS, Revoked(analyst="ana"), Retried(receipt=5)], 8),
-        ([*BEGUN, *batch_of(*MEMBERS, cost=Fraction(0))], 6),
-        ([*BEGUN, *batch_of(*[replace(member, steps=0) for member in MEMBERS])], 6),
-        ([*BEGUN, *batch_of(*[replace(member, cost=Fraction(0)) for member in MEMBERS])], 6),
-        ([*BEGUN, *batch_of(MEMBERS[0], MEMBERS[0])], 6),
-        ([*BEGUN, asking("c"), Stored(receipt=4, step=0, released=FIRST), *UPON], 8),
-        ([*BEGUN, replace(BATCH, event=replace(BATCH.event, epsilon=Fraction(1, 5)), analyst="bob"), *MEMBERS], 4),
+        ([*BEGUN, Closed(reason="a"), asking("a")], 6),
+        ([*BEGUN, Closed(reason="a"), BEGUN[1], asking("a")], 7),
+        ([*BEGUN, Closed(reason="a"), Closed(reason="a")], 6),
+        ([*BEGUN, Withdrawn(name="ana")], 5),
+        ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 6),
+        ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 6),
+        ([*BEGUN, replace(asking("a"), batch=4)], 5),
+        ([*BEGUN[:3], asking("a")], 4),  # nobody has said whom the promise is about
+        ([*BEGUN[:3], BATCH], 4),
+        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], asking("b")], 9),
+        ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], Retried(receipt=5)], 9),
+        ([*BEGUN, BATCH], 6),
+        ([*BEGUN, BATCH, MEMBERS[0]], 7),
+        ([*BEGUN, BATCH, MEMBERS[0], Frozen(reason="a")], 7),
+        ([*BEGUN, BATCH, MEMBERS[1], MEMBERS[0]], 7),  # the digest is of their order
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], batch=6)], 7),
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], event=Pure(epsilon=TENTH / 2))], 7),
+        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], analyst="bob")], 7),
+        ([*BEGUN, BATCH, *MEMBERS, MEMBERS[0]], 8),
+        ([*BEGUN, BATCH, *MEMBERS, *[Retried(receipt=6)] * 3], 10),
+        ([*BEGUN, BATCH, *MEMBERS, Frozen(reason="a review"), Retried(receipt=6)], 9),
+        ([*BEGUN, BATCH, *MEMBERS, Revoked(analyst="ana"), Retried(receipt=6)], 9),
+        ([*BEGUN, *batch_of(*MEMBERS, cost=Fraction(0))], 7),
+        ([*BEGUN, *batch_of(*[replace(member, steps=0) for member in MEMBERS])], 7),
+        ([*BEGUN, *batch_of(*[replace(member, cost=Fraction(0)) for member in MEMBERS])], 7),
+        ([*BEGUN, *batch_of(MEMBERS[0], MEMBERS[0])], 7),
+        ([*BEGUN, asking("c"), Stored(receipt=5, step=0, released=FIRST), *UPON], 9),
+        ([*BEGUN, replace(BATCH, event=replace(BATCH.event, epsilon=Fraction(1, 5)), analyst="bob"), *MEMBERS], 5),
     ],
 )
 def test_what_a_law_forbids_is_seen(facts, entry):

@@ -19,7 +19,7 @@ from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
-from dpsql.testing.ledger_cases import FIRST, TENTH, asking
+from dpsql.testing.ledger_cases import FIRST, TENTH, asking, promised
 
 
 def uses(ledger):
@@ -40,7 +40,7 @@ def test_an_old_backup_is_refused_until_it_is_written_off(filled):
     filled.restore(backup)
     with closing(filled.open()) as ledger:
         for use in uses(ledger):
-            with pytest.raises(LedgerBroken, match=r"seen entry 12 .* it is not there") as caught:
+            with pytest.raises(LedgerBroken, match=r"seen entry 13 .* it is not there") as caught:
                 use()
             assert "write_off" in caught.value.fix
         ledger.write_off()
@@ -168,7 +168,7 @@ def test_no_history_is_counted_below_what_was_spent(store, tmp_path, seed):
                 spent += price
 
     with closing(store.open()) as ledger:
-        ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0), per=Window.DAY)
+        promised(ledger, epsilon=Fraction(2), delta=Fraction(0), per=Window.DAY)
         ledger.grant("ana", epsilon=Fraction(2))
         live(ledger, rng.randrange(4))
         backup = store.backup()
@@ -192,7 +192,7 @@ def test_a_state_of_another_promise_cannot_be_written_off(filled):
     backup = filled.backup()
     with closing(filled.open()) as ledger:
         ledger.close_promise("a new start")
-        ledger.promise(epsilon=Fraction(7), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(ledger, epsilon=Fraction(7), delta=Fraction(0))
     filled.restore(backup)
     with closing(filled.open()) as ledger, pytest.raises(LedgerBroken, match="older than its promise"):
         ledger.write_off()
@@ -230,7 +230,7 @@ def test_nothing_is_written_off_where_nothing_is_missing(filled):
 def test_a_state_older_than_the_promise_cannot_be_written_off(store):
     with closing(store.open()) as ledger:
         backup = store.backup()
-        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(ledger, delta=Fraction(0))
     store.restore(backup)
     with closing(store.open()) as ledger, pytest.raises(LedgerBroken, match="older than its promise"):
         ledger.write_off()
@@ -249,7 +249,7 @@ def test_a_machine_that_never_saw_the_ledger_takes_it_as_it_is(filled, tmp_path)
 
 def test_no_anchor_is_kept_where_none_is_wanted(store, state):
     with closing(store.open(anchors=None)) as ledger:
-        ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+        promised(ledger, delta=Fraction(0))
         ledger.verify()
         ledger.write_off()
     assert list(state.iterdir()) == []
@@ -265,13 +265,13 @@ def test_each_transaction_moves_the_anchor(filled, state):
 
 def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
     with closing(filled.open()) as one, closing(filled.open()) as other:
-        filled.unlocked("UPDATE payments SET attempts = 1 WHERE number = 7")
+        filled.unlocked("UPDATE payments SET attempts = 1 WHERE number = 8")
         with pytest.raises(LedgerBroken, match="sealed"):
             one.charge(asking("two", steps=2))
         for use in (other.account, lambda: other.charge(asking("new"))):
             with pytest.raises(LedgerBroken, match="was found broken"):
                 use()
-        filled.unlocked("UPDATE payments SET attempts = 2 WHERE number = 7")  # put right again
+        filled.unlocked("UPDATE payments SET attempts = 2 WHERE number = 8")  # put right again
         with closing(filled.open()) as third:
             with pytest.raises(LedgerBroken, match="was found broken"):
                 third.account()
@@ -284,7 +284,7 @@ def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
 
 def test_a_damaged_ledger_is_marked_when_it_is_opened(filled):
     with closing(filled.open()) as before:
-        filled.unlocked("DELETE FROM steps WHERE payment = 5")
+        filled.unlocked("DELETE FROM steps WHERE payment = 6")
         with pytest.raises(LedgerBroken, match="sealed"):
             filled.open()
         with pytest.raises(LedgerBroken, match="was found broken"):
@@ -319,7 +319,7 @@ import os, signal, sys
 from dpsql.ledger.anchor import Anchor
 from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import asking
+from dpsql.testing.ledger_cases import asking, promised
 ledger = SqliteLedger(sys.argv[1])
 Anchor.advance = lambda self, to: os.kill(os.getpid(), signal.SIGKILL)
 ledger.charge(asking("four"))

@@ -209,7 +209,7 @@ from fractions import Fraction
 from dpsql.errors import BudgetExhausted
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import FIRST, asking
+from dpsql.testing.ledger_cases import FIRST, asking, promised
 ledger = SqliteLedger(sys.argv[1])
 """
 
@@ -224,7 +224,7 @@ def process(path, program, *values):
 def test_four_processes_create_one_ledger_and_spend_exactly_to_the_limit(path, open_):
     """240 charges of 1/150 on a pure promise of 1: exactly 150 are admitted."""
     program = """
-    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0))
+    promised(ledger, delta=Fraction(0))
     ledger.grant("ana", epsilon=Fraction(1))
     admitted = []
     for number in range(60):

@@ -11,7 +11,7 @@ from dpsql.ledger.facts import Opened, Versioned
 from dpsql.ledger.ledger import Conditions
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.replay import replayed
-from dpsql.testing.ledger_cases import SMALL, asking
+from dpsql.testing.ledger_cases import SMALL, asking, promised
 
 NOON = 1_800_000_000
 YEARS = 9 * 365 * 86_400
@@ -32,7 +32,7 @@ def timed(request, store):
     """A ledger and its clock."""
     clock = Clock()
     with closing(MemoryLedger(clock=clock) if request.param == "memory" else store.open(clock=clock)) as ledger:
-        ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        promised(ledger)
         ledger.grant("ana", epsilon=Fraction(1))
         yield ledger, clock
 
@@ -46,7 +46,7 @@ def test_an_entry_has_the_time_of_the_clock(timed):
     ledger, clock = timed
     clock.now += 60
     ledger.charge(asking())
-    assert times(ledger) == [NOON, NOON, NOON, NOON + 60]
+    assert times(ledger) == [NOON] * 4 + [NOON + 60]
     ledger.verify()
 
 
@@ -57,7 +57,7 @@ def test_a_clock_that_is_set_back_stands_still(timed):
         ledger.charge(asking(f"at {now}"))
         with ledger.reading() as page:
             assert page.now() == max(NOON + YEARS, now)
-    assert times(ledger)[3:] == [NOON + YEARS] * 3 + [NOON + YEARS + 1]
+    assert times(ledger)[4:] == [NOON + YEARS] * 3 + [NOON + YEARS + 1]
     assert ledger.account().spent.epsilon == Fraction(4, 10)  # no clock gives any of it back
     ledger.verify()
 

@@ -40,11 +40,7 @@ def asked(path=":memory:"):
 
 def kept(*charges):
     """A ledger that verifies, whatever the charges say."""
-    ledger = MemoryLedger()
-    ledger.promise(epsilon=Fraction(10), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
-    ledger.grant("ana", epsilon=Fraction(5))
-    for charge in charges:
-        ledger.charge(charge)
+    ledger = owned(*charges)
     ledger.verify()
     return ledger
 

@@ -17,6 +17,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.record import kept
 from dpsql.session.auditing import audit
+from dpsql.session.declared import ownership_of
 from dpsql.testing.ledger_cases import batches_of, charges_of
 
 SLACK = Fraction(1, 10**8)
@@ -189,6 +190,7 @@ def audited_again(owner, change):
     (batch,) = batches_of(owner._ledger)
     ledger = MemoryLedger()
     ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**5), delta_prime=Fraction(0))
+    ledger.own(ownership_of(owner.catalog))
     ledger.grant("ana", epsilon=Fraction(1))
     charges, event = change(charges, batch.event)
     ledger.charge_together(charges, event=event, cost=batch.cost)

@@ -19,6 +19,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.exact import Exact
 from dpsql.session import answer as answering
 from dpsql.session.analyst import Analyst
+from dpsql.session.declared import ownership_of
 from dpsql.session.steps import key_values, told_keys
 from dpsql.sql.relations import Column
 
@@ -60,6 +61,7 @@ def alone(analyst, sql):
 def with_a_ledger_of_its_own(analyst):
     ledger, account = MemoryLedger(), analyst.place.accounts[0]
     ledger.promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
+    ledger.own(ownership_of(analyst.place.catalog))
     ledger.grant("ana", epsilon=analyst.budget.total)
     return Analyst(place=replace(analyst.place, ledger=ledger))
 
