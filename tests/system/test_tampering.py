@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.errors import LedgerBroken
+from dpsql.errors import FrozenLedger, LedgerBroken
 from dpsql.ledger.sqlite import SqliteLedger
 
 from crashing import STATEMENTS, found, opened, written
@@ -124,6 +124,9 @@ def test_an_old_copy_of_the_ledger_is_not_opened(folder, tmp_path):
         restored.write_off()
         assert restored.account().spent.epsilon == 3
     with opened(folder) as owner:
+        with pytest.raises(FrozenLedger, match="entries were lost"):
+            owner.analyst("ana").sql(STORED)
+        owner.unfreeze("looked at")
         assert owner.analyst("ana").sql(STORED).cost.epsilon == 0
 
 

@@ -25,7 +25,7 @@ def add_to(commands: Commands) -> None:
         listed.set_defaults(run=run)
         if name == "export":
             listed.add_argument("--format", default="jsonl", choices=["jsonl", "csv"])
-    lost = command(parts, "write-off", "count as spent what a restored ledger has lost, and answer questions again")
+    lost = command(parts, "write-off", "count as spent what a restored ledger has lost; it is frozen then")
     lost.set_defaults(run=_write_off)
     saved = command(parts, "backup", "copy the ledger to a file, also while it is in use")
     saved.add_argument("file", type=Path, metavar="FILE")
@@ -39,8 +39,15 @@ def add_to(commands: Commands) -> None:
 
 def _write_off(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        number = keeper.write_off()
+        number, frozen = keeper.write_off(), keeper.frozen
     print(f"what was lost counts as spent; {number} entries", file=sys.stderr)
+    if frozen is not None:
+        print(f"frozen: {frozen}", file=sys.stderr)
+        print(
+            "look at the grants (`dpsql ledger show`, `dpsql revoke`), make tokens anew (`dpsql user add`), then "
+            "`dpsql unfreeze`",
+            file=sys.stderr,
+        )
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
-from dpsql.ledger import promises
+from dpsql.ledger import grants, promises, sayings
 from dpsql.ledger.anchor import Anchored, Place
 from dpsql.ledger.facts import Closed, Renewed
 from dpsql.ledger.page import SOURCE
@@ -21,6 +21,7 @@ from dpsql.ledger.replay import replayed
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.unusable import Unusable
 
+WHY_STOPPED: Final = "entries were lost: what was frozen, revoked or withdrawn in them is not known any more"
 _FIRST_ENTRY: Final = 1
 """All states of a ledger have it."""
 
@@ -49,6 +50,14 @@ def write_off_lost(page: SqlPage, known: Anchored) -> None:
     else:
         spent, periods = source.spent, known.period - period + 1
     promises.write_off(page, replace(known.head, spent=spent), periods=periods)
+
+
+def stop_until_looked_at(page: SqlPage) -> None:
+    """Entries were lost, and with them perhaps a freeze, a revoked grant or a withdrawn token: nothing is told, and
+    nobody connects, until the owner has looked."""
+    for user in sayings.users(page):
+        sayings.withdraw(page, user.name)
+    grants.freeze(page, WHY_STOPPED)
 
 
 def _source(page: SqlPage, known: Anchored) -> Account:

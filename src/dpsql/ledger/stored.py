@@ -23,7 +23,7 @@ from dpsql.ledger.book import BookLedger, closed, require_verified
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.facts import Closed, Opened, Renewed
 from dpsql.ledger.ledger import Head
-from dpsql.ledger.losses import held, write_off_lost
+from dpsql.ledger.losses import held, stop_until_looked_at, write_off_lost
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import Database, Memory, SqlPage
@@ -151,15 +151,19 @@ class StoredLedger(BookLedger):
                 self._anchor.copied(place)
 
     def write_off(self, lost: Head | None = None) -> None:
-        """Count as spent what the anchor knows of and the ledger has lost; questions are answered again afterwards."""
+        """Count as spent what the anchor knows of and the ledger has lost. Where something was lost, the ledger is
+        frozen afterwards and every token withdrawn: the owner looks at the grants, and unfreezes it."""
         known = self._known()
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
             require_verified(page)
-            if known is not None and _missing(page, known):
+            missing = known is not None and _missing(page, known)
+            if known is not None and missing:
                 write_off_lost(page, known)
             if lost is not None:
                 promises.write_off(page, lost)
+            if missing or lost is not None:
+                stop_until_looked_at(page)
             after = _after(page, known)
         if self._anchor is not None:
             self._anchor.settle(after, before=known)

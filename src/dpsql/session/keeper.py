@@ -181,8 +181,9 @@ class Keeper:
     # Files
 
     def write_off(self) -> int:
-        """Count as spent what this machine has seen charged and the ledger has lost, after a backup was restored;
-        questions are answered again afterwards. Returns the number of entries there are now."""
+        """Count as spent what this machine has seen charged and the ledger has lost, after a backup was restored. Where
+        something was lost, the ledger is frozen and every token withdrawn: look at the grants, then `unfreeze`. Returns
+        the number of entries there are now."""
         ledger = self._ledger
         if not isinstance(ledger, StoredLedger):
             raise NotPermitted(

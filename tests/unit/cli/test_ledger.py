@@ -67,7 +67,11 @@ def test_charges_that_a_restored_ledger_has_lost_are_written_off(run, clinic, tm
     assert code == 9
     assert "missing" in err
     assert run("audit")[0] == 9
-    assert run("ledger", "write-off")[0] == 0
+    code, _, err = run("ledger", "write-off")
+    assert code == 0
+    assert "frozen: entries were lost" in err
+    assert "dpsql unfreeze" in err
+    assert "every question is refused" in run("audit")[1]
     assert run("ledger", "verify")[0] == 0
     assert "lost charges written off 1×" in run("audit")[1]
 

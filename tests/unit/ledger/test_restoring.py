@@ -12,9 +12,11 @@ from itertools import count
 
 import pytest
 
-from dpsql.errors import BudgetExhausted, LedgerBroken
+from dpsql.errors import BudgetExhausted, FrozenLedger, LedgerBroken, NotPermitted
 from dpsql.ledger.anchor import Anchor
 from dpsql.ledger.book import require_verified
+from dpsql.ledger.ledger import Role, User
+from dpsql.ledger.losses import WHY_STOPPED
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
@@ -47,6 +49,7 @@ def test_an_old_backup_is_refused_until_it_is_written_off(filled):
         ledger.verify()
         assert ledger.account().spent.epsilon == 5 * TENTH
         assert ledger.account("ana").spent.epsilon == 2 * TENTH  # whose they were is lost with them
+        ledger.unfreeze("looked at")
         assert ledger.charge(asking("four")).paid
     with closing(filled.open()) as ledger:
         assert ledger.account().spent.epsilon == 6 * TENTH
@@ -61,6 +64,7 @@ def test_a_ledger_put_back_while_it_is_open_is_refused(filled):
             ledger.charge(asking("five"))
         filled.restore(backup)
         ledger.write_off()
+        ledger.unfreeze("looked at")
         assert ledger.charge(asking("five")).paid
 
 
@@ -96,6 +100,7 @@ def test_a_shorter_state_that_went_on_by_itself_has_spent_too(filled, tmp_path):
         ledger.write_off()
         assert ledger.account().spent.epsilon == 8 * TENTH
         ledger.verify()
+        ledger.unfreeze("looked at")
         ledger.charge(asking("on"))
 
 
@@ -183,6 +188,7 @@ def test_no_history_is_counted_below_what_was_spent(store, tmp_path, seed):
         assert all(promise.kept for promise in told)
         assert len(told) == ledger.promises()[0].periods
         ledger.renew()
+        ledger.unfreeze("looked at")
         ledger.charge(asking("on"))
         ledger.verify()
 
@@ -206,6 +212,7 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
     filled.restore(backup)
     with closing(filled.open()) as ledger:
         ledger.write_off()
+        ledger.unfreeze("looked at")
         with pytest.raises(BudgetExhausted):
             ledger.charge(asking("five", event=Pure(epsilon=Fraction(1, 10**9))))
         told = audit(ledger)
@@ -217,6 +224,38 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
         assert [made.periods for made in ledger.promises()] == [2]
         ledger.renew()
         ledger.charge(asking("five"))
+        ledger.verify()
+
+
+def test_what_was_stopped_in_entries_that_are_lost_stays_stopped(filled):
+    """A freeze, a revoked grant and a withdrawn token: the copy knows of none of them, nor does the anchor."""
+    eve, olga = User(name="eve", role=Role.ANALYST), User(name="olga", role=Role.OWNER)
+    with closing(filled.open()) as ledger:
+        ledger.issue(eve, b"e" * 32)
+        ledger.issue(olga, b"o" * 32)
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.withdraw("eve")
+        ledger.revoke("ana")
+        ledger.freeze("a review")
+    filled.restore(backup)
+    with closing(filled.open()) as ledger:
+        ledger.write_off()
+        assert ledger.frozen() == WHY_STOPPED
+        with pytest.raises(FrozenLedger):
+            ledger.charge(asking("four"))
+        with pytest.raises(FrozenLedger):
+            ledger.conditions("ana")
+        assert (ledger.users(), ledger.holder_of(b"e" * 32), ledger.holder_of(b"o" * 32)) == ((), None, None)
+        words = [type(entry.fact).__name__ for entry in ledger.entries()[-4:]]
+        assert words == ["WrittenOff", "Withdrawn", "Withdrawn", "Frozen"]
+        before = ledger.head()
+        ledger.write_off()  # nothing is missing any more
+        assert ledger.head() == before
+        ledger.revoke("ana")
+        ledger.unfreeze("looked at")
+        with pytest.raises(NotPermitted, match="revoked"):
+            ledger.charge(asking("four"))
         ledger.verify()
 
 
