@@ -145,7 +145,7 @@ def test_an_auditor_verifies_and_freezes_and_only_the_owner_lets_go_on(clinic):
         assert found.holds
         assert "patient" in repr(found)
         dominik.freeze("a look")
-        with pytest.raises(FrozenLedger):
+        with pytest.raises(FrozenLedger, match="dominik has frozen this source: a look"):
             ana.sql(COUNT)  # a repeat, and free otherwise
         with pytest.raises(NotPermitted):
             dominik.unfreeze("seen")

@@ -122,13 +122,13 @@ class BookLedger(ABC):
         with self.writing() as page:
             grants.revoke(page, analyst)
 
-    def freeze(self, reason: str) -> None:
+    def freeze(self, reason: str, *, by: str | None = None) -> None:
         with self.writing() as page:
-            grants.freeze(page, reason)
+            grants.freeze(page, reason, by=by)
 
-    def unfreeze(self, reason: str) -> None:
+    def unfreeze(self, reason: str, *, by: str | None = None) -> None:
         with self.writing() as page:
-            grants.unfreeze(page, reason)
+            grants.unfreeze(page, reason, by=by)
 
     def data_version(self, label: str | None = None) -> str:
         with self.reading() if label is None else self.writing() as page:

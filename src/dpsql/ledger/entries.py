@@ -149,6 +149,22 @@ def _revoked(payload: bytes) -> Revoked:
     return Revoked(analyst=value["analyst"], by_file=value.get("by_file", False))
 
 
+def _stop_bytes(fact: Frozen | Unfrozen) -> bytes:
+    return encoding.json_bytes({"reason": fact.reason, **({} if fact.by is None else {"by": fact.by})})
+
+
+def _stop(kind: Callable[..., F]) -> Callable[[bytes], F]:
+    """The reader of what `_stop_bytes` wrote."""
+
+    def read(payload: bytes) -> F:
+        value = encoding.json_value(payload)
+        if any(type(part) is not str for part in value.values()):
+            raise encoding.unreadable()
+        return kind(reason=value["reason"], by=value.get("by"))
+
+    return read
+
+
 def _issued_bytes(fact: Issued) -> bytes:
     user = fact.user
     return encoding.json_bytes({"name": user.name, "role": user.role.value, "digest": fact.digest.hex()})
@@ -227,8 +243,6 @@ _PLAIN: Final[Mapping[str, type]] = {
     "version": Versioned,
     "renew": Renewed,
     "close": Closed,
-    "freeze": Frozen,
-    "unfreeze": Unfrozen,
     "policy": Adopted,
     "refuse": Refused,
     "withdraw": Withdrawn,
@@ -240,6 +254,8 @@ _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Ownership: ("owners", _ownership_bytes),
     Granted: ("grant", _granted_bytes),
     Revoked: ("revoke", _revoked_bytes),
+    Frozen: ("freeze", _stop_bytes),
+    Unfrozen: ("unfreeze", _stop_bytes),
     Issued: ("issue", _issued_bytes),
     WrittenOff: ("write_off", _written_off_bytes),
     Batched: ("batch", _batched_bytes),
@@ -253,6 +269,8 @@ _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "owners": _ownership,
     "grant": _granted,
     "revoke": _revoked,
+    "freeze": _stop(Frozen),
+    "unfreeze": _stop(Unfrozen),
     "issue": _issued,
     "write_off": _written_off,
     "batch": _batched,

@@ -69,6 +69,8 @@ class Frozen:
     """Nothing is told from here on."""
 
     reason: str
+    by: str | None = None
+    """Who said so, by the name of their token; None: the owner of the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Unfrozen:
     """Questions are answered again."""
 
     reason: str
+    by: str | None = None
+    """Who said so, by the name of their token; None: the owner of the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,18 +151,22 @@ def revoked(holder: str) -> NotPermitted:
     )
 
 
-def freeze(page: Page, reason: str) -> None:
+def freeze(page: Page, reason: str, *, by: str | None = None) -> None:
     """Nothing is charged or told from here on; the same reason again is nothing."""
     require_reason(reason, "a freeze")
+    if by is not None:
+        require_name(by)
     if frozen(page) != reason:
-        page.keep_latest("freeze", page.append(Frozen(reason=reason)))
+        page.keep_latest("freeze", page.append(Frozen(reason=reason, by=by)))
 
 
-def unfreeze(page: Page, reason: str) -> None:
+def unfreeze(page: Page, reason: str, *, by: str | None = None) -> None:
     """Questions are answered again; nothing where they are already."""
     require_reason(reason, "an unfreeze")
+    if by is not None:
+        require_name(by)
     if frozen(page) is not None:
-        page.keep_latest("freeze", page.append(Unfrozen(reason=reason)))
+        page.keep_latest("freeze", page.append(Unfrozen(reason=reason, by=by)))
 
 
 def frozen(page: Page) -> str | None:
@@ -173,10 +177,10 @@ def frozen(page: Page) -> str | None:
 
 def require_not_frozen(page: Page) -> None:
     """Questions are answered now."""
-    reason = frozen(page)
-    if reason is not None:
+    said = latest_fact(page, "freeze", Frozen)
+    if said is not None:
         raise FrozenLedger(
-            f"the owner has frozen this source: {reason}",
+            f"{said.by or 'the owner'} has frozen this source: {said.reason}",
             why="while something is being looked into, nothing more is told about anybody",
             fix=f"{_ASK}; nothing was spent",
         )

@@ -268,11 +268,11 @@ class Ledger(Protocol):
         """What was said last about each grant under the promise, by its analyst or group."""
         ...
 
-    def freeze(self, reason: str) -> None:
-        """Nothing is charged and nothing told until `unfreeze`."""
+    def freeze(self, reason: str, *, by: str | None = None) -> None:
+        """Nothing is charged and nothing told until `unfreeze`. `by` is who says so; None: the owner."""
         ...
 
-    def unfreeze(self, reason: str) -> None: ...
+    def unfreeze(self, reason: str, *, by: str | None = None) -> None: ...
 
     def frozen(self) -> str | None:
         """Why nothing is told now; None: it is."""

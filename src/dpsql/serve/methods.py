@@ -105,12 +105,12 @@ def _budget(visit: Visit, said: Message) -> Message:
 
 
 def _freeze(visit: Visit, said: Message) -> Message:
-    visit.owner.keeper.freeze(said["reason"])
+    visit.owner.keeper.freeze(said["reason"], by=visit.name)
     return {}
 
 
 def _unfreeze(visit: Visit, said: Message) -> Message:
-    visit.owner.keeper.unfreeze(said["reason"])
+    visit.owner.keeper.unfreeze(said["reason"], by=visit.name)
     return {}
 
 

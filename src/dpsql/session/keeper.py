@@ -83,13 +83,14 @@ class Keeper:
 
     # Deciding
 
-    def freeze(self, reason: str) -> None:
-        """Every question is refused from here on, stored answers too."""
-        self._ledger.freeze(reason)
+    def freeze(self, reason: str, *, by: str | None = None) -> None:
+        """Every question is refused from here on, stored answers too. `by` is written down: who says so, where it is
+        not simply the owner."""
+        self._ledger.freeze(reason, by=by)
 
-    def unfreeze(self, reason: str) -> None:
+    def unfreeze(self, reason: str, *, by: str | None = None) -> None:
         """Questions are answered again."""
-        self._ledger.unfreeze(reason)
+        self._ledger.unfreeze(reason, by=by)
 
     @property
     def frozen(self) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
-from dpsql.ledger.facts import Promised, Renewed
+from dpsql.ledger.facts import Frozen, Promised, Renewed, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.privacy.window import Window
@@ -48,12 +48,27 @@ class StandingLaws(LedgerCase):
     def test_freezing_again_is_nothing(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         first = ledger.head().number
-        ledger.unfreeze("it never was")
+        ledger.unfreeze("it never was", by="olga")
         ledger.freeze("a review")
         ledger.freeze("a review")
         assert ledger.head().number == first + 1
         with refused(BadParameter):
             ledger.freeze("")
+        ledger.verify()
+
+    def test_it_is_written_down_who_froze(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.freeze("a review", by="dominik")
+        with refused(FrozenLedger, saying="dominik has frozen this source: a review"):
+            ledger.charge(asking())
+        ledger.unfreeze("seen", by="olga")
+        ledger.freeze("another look")
+        with refused(FrozenLedger, saying="the owner has frozen this source: another look"):
+            ledger.charge(asking())
+        words = [entry.fact for entry in ledger.entries() if isinstance(entry.fact, (Frozen, Unfrozen))]
+        assert [word.by for word in words] == ["dominik", "olga", None]
+        with refused(BadParameter):
+            ledger.freeze("once more", by="")
         ledger.verify()
 
     # Grants

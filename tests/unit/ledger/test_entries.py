@@ -55,7 +55,7 @@ FACTS = [
     Revoked(analyst="ana", by_file=True),
     Renewed(period=2),
     Closed(reason="another person"),
-    Frozen(reason="a review"),
+    Frozen(reason="a review", by="dominik"),
     Unfrozen(reason="it is over"),
     Adopted(digest="ab", text="{}"),
     Refused(analyst="ana", code="DP101", sql="SELECT * FROM people -- ü"),
@@ -91,6 +91,8 @@ def test_older_entries_read_the_same():
     assert fact_from_entry("grant", payload) == granted
     assert fact_to_entry(Revoked(analyst="ana")) == ("revoke", b'{"analyst":"ana"}')
     assert fact_from_entry("revoke", b'{"analyst":"ana"}') == Revoked(analyst="ana")
+    assert fact_to_entry(Frozen(reason="a")) == ("freeze", b'{"reason":"a"}')
+    assert fact_from_entry("unfreeze", b'{"reason":"a"}') == Unfrozen(reason="a")
     older = Promised(account=Account.opened(epsilon=1, delta=Fraction(1, 10**6), delta_prime=Fraction(1, 10**7)))
     assert b'"per"' not in fact_to_entry(older)[1]
     assert fact_from_entry(*fact_to_entry(older)) == older
@@ -135,6 +137,9 @@ def test_a_stored_step_is_a_line_and_whole_blocks():
         ("issue", b'{"digest":"00","name":"ana","role":"god"}'),
         ("freeze", b'{"reason":7}'),
         ("freeze", b"{}"),
+        ("freeze", b'{"by":null,"reason":"a"}'),
+        ("unfreeze", b'{"by":7,"reason":"a"}'),
+        ("freeze", b'{"reason":"a","until":"tomorrow"}'),
         ("renew", b'{"period":true}'),
         ("renew", b'{"period":"2"}'),
         ("promise", b"null"),

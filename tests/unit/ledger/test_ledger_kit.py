@@ -260,6 +260,11 @@ def nobody_freezes(monkeypatch):
     monkeypatch.setattr(grants, "require_not_frozen", lambda page: None)
 
 
+def lays_every_freeze_to_the_owner(monkeypatch):
+    right = grants.freeze
+    monkeypatch.setattr(grants, "freeze", lambda page, reason, *, by: right(page, reason))
+
+
 def nobody_is_revoked(monkeypatch):
     def conditions(page, holder):
         return [fact for _, fact in page.facts_of(Granted) if fact.analyst == holder][-1].conditions
@@ -431,6 +436,7 @@ def upon_anything(monkeypatch):
         (keeps_anything, "what_cannot_be_kept_exactly_is_refused"),
         (stays_open, "a_closed_ledger_answers_nothing"),
         (nobody_freezes, "a_frozen_source_is_not_charged"),
+        (lays_every_freeze_to_the_owner, "it_is_written_down_who_froze"),
         (nobody_is_revoked, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
         (forgets_spending, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
         (gives_again_what_was_revoked, "a_file_never_gives_again_what_was_revoked"),
