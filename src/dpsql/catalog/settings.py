@@ -114,7 +114,7 @@ def _granted_to(section: Section) -> tuple[str, tuple[str, ...]]:
     if "group" not in section.data:
         to = section.required(
             "to",
-            values.text,
+            values.holder,
             why="a grant is a limit of one analyst, or of a group",
             fix='write to = "ana@example.org", or group = "students" and members = [...]',
         )
@@ -139,7 +139,7 @@ def _granted_to(section: Section) -> tuple[str, tuple[str, ...]]:
         why="a group without members could not ask anything",
         fix='write members = ["ana@example.org", "bob@example.org"]',
     )
-    return section.required("group", values.text, why="", fix=""), members
+    return section.required("group", values.holder, why="", fix=""), members
 
 
 def said(name: str, words: Mapping[str, object], read: Callable[[Section], T]) -> T:

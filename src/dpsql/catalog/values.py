@@ -168,6 +168,18 @@ def text(value: object) -> str:
     return value
 
 
+def holder(value: object) -> str:
+    """The name of an analyst or a group, as it is."""
+    found = text(value)
+    if found != found.strip():
+        raise Mistake(
+            f"{quoted(value)} begins or ends with a blank",
+            why="spending is kept by name, and this one looks like another",
+            fix=f'write "{found.strip()}"',
+        )
+    return found
+
+
 def name(value: object) -> str:
     """A name of a table or column, folded."""
     return folded(text(value))
@@ -187,7 +199,7 @@ def names(value: object) -> tuple[str, ...]:
 
 def people(value: object) -> tuple[str, ...]:
     """A list of analysts as they are called, none twice."""
-    found = tuple(text(entry) for entry in _list(value))
+    found = tuple(holder(entry) for entry in _list(value))
     if not found or len(set(found)) != len(found):
         raise Mistake(
             f"{quoted(value)} is empty or names somebody twice",

@@ -33,6 +33,7 @@ from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.replay import replayed, totals_broken
 from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
+from dpsql.ledger.words import require_new_name
 from dpsql.points import Point, reached
 from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
@@ -112,7 +113,7 @@ class BookLedger(ABC):
         by: GrantedBy = GrantedBy.CALL,
     ) -> None:
         with self.writing() as page:
-            grants.grant(page, analyst, epsilon=epsilon, conditions=conditions, by=by)
+            grants.say(page, analyst, epsilon=epsilon, conditions=conditions, by=by)
 
     def adopt_grants(self, written: Iterable[Granted]) -> None:
         with self.writing() as page:
@@ -120,7 +121,7 @@ class BookLedger(ABC):
 
     def revoke(self, analyst: str) -> None:
         with self.writing() as page:
-            grants.revoke(page, analyst)
+            grants.take_back(page, analyst)
 
     def freeze(self, reason: str, *, by: str | None = None) -> None:
         with self.writing() as page:
@@ -139,6 +140,7 @@ class BookLedger(ABC):
             sayings.adopt(page, digest, text)
 
     def issue(self, user: User, digest: bytes, *, instead: bool | None = None) -> None:
+        require_new_name(user.name)
         with self.writing() as page:
             sayings.issue(page, user, digest, instead=instead)
 

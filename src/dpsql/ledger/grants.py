@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account
-from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, NotPermitted
 from dpsql.ledger.facts import Frozen, Granted, Revoked, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
-from dpsql.ledger.words import latest_fact, readable, require_name, require_reason
+from dpsql.ledger.words import latest_fact, readable, require_name, require_new_name, require_reason
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"
@@ -31,17 +31,64 @@ def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions,
     page.keep_account(holder, granted if known is None else replace(granted, spent=known.spent))
 
 
+def say(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, by: GrantedBy) -> None:
+    """A grant in a call: one that can be spent from, by people who have no other one."""
+    said_now = Granted(analyst=holder, epsilon=epsilon, conditions=conditions, by=by)
+    _require_new_names(said_now)
+    _require_to_come(page, conditions.expires)
+    _require_one_limit(page, {holder: said_now})
+    grant(page, holder, epsilon=epsilon, conditions=conditions, by=by)
+
+
+def _require_new_names(granted: Granted) -> None:
+    for name in (granted.analyst, *granted.conditions.members):
+        require_new_name(name)
+
+
+def _require_to_come(page: Page, expires: date | None) -> None:
+    if expires is not None and _today(page) >= expires:
+        raise BadParameter(
+            f"a grant that ends on {expires.isoformat()} has ended already",
+            why=f"by the ledger it is {_today(page).isoformat()} (UTC), and nothing could be asked under it",
+            fix="name a later day, or revoke the grant that holds",
+        )
+
+
+def _require_one_limit(page: Page, new: Mapping[str, Granted], *, without: Container[str] = ()) -> None:
+    """Whoever asks has one limit: of their own, or of one group. `without`: grants that end now."""
+    held = {
+        holder: word
+        for holder, word in said(page).items()
+        if isinstance(word, Granted) and holder not in new and holder not in without
+    }
+    taken: dict[str, str] = {}
+    for holder, word in (*held.items(), *new.items()):
+        for name in {holder, *word.conditions.members}:
+            if taken.setdefault(name, holder) != holder and holder in new:
+                raise BadPolicy(
+                    f"a second limit of {name}: the grants of {taken[name]} and of {holder}",
+                    why="one analyst has one limit; two would have to be added up or chosen from",
+                    fix=f"keep one of them; one that holds already is ended by dpsql revoke {taken[name]}",
+                )
+
+
 def adopt(page: Page, written: Iterable[Granted]) -> None:
     """What a policy file grants, all of it: what it named before and does no longer is revoked. Where the owner has
     revoked a grant, or said another one in place of the file's, that word holds."""
     named = {each.analyst: each for each in written}
     for each in named.values():
+        _require_new_names(each)
         _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
-    for holder, word in said(page).items():
-        if holder in named and is_beside_the_file(word):
-            del named[holder]
-        elif holder not in named and isinstance(word, Granted) and word.by is GrantedBy.FILE:
-            revoke(page, holder, by_file=True)
+    words = said(page)
+    ended = [
+        holder
+        for holder, word in words.items()
+        if holder not in named and isinstance(word, Granted) and word.by is GrantedBy.FILE
+    ]
+    named = {name: each for name, each in named.items() if name not in words or not is_beside_the_file(words[name])}
+    _require_one_limit(page, named, without=ended)
+    for holder in ended:
+        revoke(page, holder, by_file=True)
     for each in named.values():
         grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
 
@@ -75,6 +122,21 @@ def _require_conditions(conditions: Conditions) -> None:
             why="its budget is shared by name; a name that stands twice was meant to be another one",
             fix="name every member once",
         )
+
+
+def take_back(page: Page, holder: str) -> None:
+    """A grant is revoked in a call; of somebody who spends from a group's, it is said what to do instead."""
+    words = said(page)
+    word = words.get(holder)
+    if word is None or (isinstance(word, Revoked) and not word.by_file):
+        for group, granted in words.items():
+            if isinstance(granted, Granted) and holder in granted.conditions.members:
+                raise NotPermitted(
+                    f"{holder} has no grant of their own and spends from that of the group {group}",
+                    why="a group has one budget, which its members share",
+                    fix=f"grant {group} again without {holder} among its members, or revoke {group}",
+                )
+    revoke(page, holder)
 
 
 def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
@@ -116,12 +178,16 @@ def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:
 
 def _require_not_expired(page: Page, holder: str, expires: date | None) -> None:
     """By the time of the ledger: that of the clock or of the last entry, whichever is later."""
-    if expires is not None and datetime.fromtimestamp(page.now(), UTC).date() >= expires:
+    if expires is not None and _today(page) >= expires:
         raise NotPermitted(
             f"the grant of {holder} ended on {expires.isoformat()}",
             why="the owner gave access for a limited time",
             fix="ask the owner for a new grant",
         )
+
+
+def _today(page: Page) -> date:
+    return datetime.fromtimestamp(page.now(), UTC).date()
 
 
 def require_below_cap(page: Page, asked: Charge) -> None:

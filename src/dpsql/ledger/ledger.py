@@ -252,12 +252,14 @@ class Ledger(Protocol):
         by: GrantedBy = GrantedBy.CALL,
     ) -> None:
         """Open the account of an analyst, or of a group, under the promise. The same grant again is nothing; a changed
-        one is a new limit on the same spending."""
+        one is a new limit on the same spending. BadParameter where its last day is past; BadPolicy where somebody would
+        have two limits."""
         ...
 
     def adopt_grants(self, written: Iterable[Granted]) -> None:
         """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not
-        is revoked. What the owner has revoked, or granted otherwise than the file, under this promise stays so."""
+        is revoked. What the owner has revoked, or granted otherwise than the file, under this promise stays so.
+        BadPolicy where somebody would have two limits: one of the file, and one beside it."""
         ...
 
     def revoke(self, analyst: str) -> None:

@@ -24,6 +24,16 @@ def require_name(analyst: str) -> str:
     )
 
 
+def require_new_name(name: str) -> None:
+    """A name nobody takes for another one: where it comes in, not where older entries are read."""
+    if require_name(name) != name.strip():
+        raise BadParameter(
+            f"the name {name!r} begins or ends with a blank",
+            why="spending is kept by name, and this one looks like another",
+            fix=f"write {name.strip()!r}",
+        )
+
+
 def require_reason(reason: str, what: str) -> None:
     """Why the owner does something, in words."""
     readable(reason, f"the reason for {what}", "whoever is refused, or reads the ledger later, must understand why")

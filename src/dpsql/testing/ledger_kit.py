@@ -206,7 +206,6 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
     def test_only_the_same_charge_is_continued(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.grant("bob", epsilon=Fraction(1))
-        ledger.grant("lab", epsilon=Fraction(1), conditions=Conditions(members=("ana",)))
         asked = asking(event=Pure(epsilon=TENTH / 2))
         others = [
             replace(asked, analyst="bob"),
@@ -215,12 +214,14 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
             replace(asked, cost=TENTH / 2),
             replace(asked, steps=2),
             replace(asked, record='{"version": 2}'),
-            replace(asked, payer="lab"),
             *(replace(asked, question=replace(asked.question, **{part: "x"})) for part in _PARTS),
         ]
         receipts = [ledger.charge(charge) for charge in (asked, *others)]
         ledger.store(receipts[0], 0, FIRST)
         receipts.append(ledger.charge(replace(asked, upon=receipts[0].number)))
+        ledger.revoke("ana")
+        ledger.grant("lab", epsilon=Fraction(1), conditions=Conditions(members=("ana",)))
+        receipts.append(ledger.charge(replace(asked, payer="lab")))
         assert len({receipt.number for receipt in receipts}) == len(receipts)
         assert all(receipt.paid for receipt in receipts)
 

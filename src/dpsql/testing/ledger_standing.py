@@ -109,18 +109,18 @@ class StandingLaws(LedgerCase):
 
     def test_the_members_of_a_group_share_one_budget(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
-        ledger.grant("lab", epsilon=TENTH * 2, conditions=Conditions(members=("ana", "bob")))
-        ledger.charge(replace(asking("a"), payer="lab"))
+        ledger.grant("lab", epsilon=TENTH * 2, conditions=Conditions(members=("cyn", "bob")))
+        ledger.charge(replace(asking("a", analyst="cyn"), payer="lab"))
         ledger.charge(replace(asking("b", analyst="bob"), payer="lab"))
         assert ledger.account("lab").spent.epsilon == ledger.account().spent.epsilon == TENTH * 2
         assert ledger.account("ana").spent.epsilon == 0
         with refused(BudgetExhausted):
-            ledger.charge(replace(asking("c"), payer="lab"))
+            ledger.charge(replace(asking("c", analyst="cyn"), payer="lab"))
         for asked in (asking("d", analyst="eve"), asking("d", analyst="lab"), asking("d", analyst="bob")):
             with refused(NotPermitted):
                 ledger.charge(replace(asked, payer="ana" if asked.analyst == "bob" else "lab"))
         with refused(BadParameter):
-            ledger.grant("lab", epsilon=TENTH, conditions=Conditions(members=("ana", "ana")))
+            ledger.grant("lab", epsilon=TENTH, conditions=Conditions(members=("bob", "bob")))
         ledger.verify()
 
     # The promise

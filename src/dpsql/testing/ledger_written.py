@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from dpsql.errors import BadParameter, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.facts import Granted
-from dpsql.ledger.ledger import Conditions, GrantedBy
+from dpsql.ledger.ledger import Conditions, GrantedBy, Role, User
 from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, promised, refused
 
 _HALF: Final = Fraction(1, 2)
@@ -73,3 +74,66 @@ class WrittenGrants(LedgerCase):
         with refused(BadParameter):
             ledger.adopt_grants([_written("ana", _HALF), _written("eve", Fraction(2))])
         assert ledger.entries() == before
+
+    def test_whoever_asks_has_one_limit(self, tmp_path: Path) -> None:
+        """Of their own or of one group, whichever of file and call comes first; one that ends makes room."""
+        ledger = self.opened(tmp_path)  # ana has a grant of her own, said in a call
+        before = ledger.entries()
+        lab = _written("lab", _HALF, members=("bob", "ana"))
+        for written in ([lab], [_written("bob", _HALF), replace(lab, conditions=Conditions(members=("bob",)))]):
+            with refused(BadPolicy, saying="a second limit of"):
+                ledger.adopt_grants(written)
+        with refused(BadPolicy, saying="a second limit of ana"):
+            ledger.grant("lab", epsilon=_HALF, conditions=lab.conditions)
+        assert ledger.entries() == before
+        ledger.revoke("ana")
+        ledger.adopt_grants([lab])
+        with refused(BadPolicy, saying="a second limit of ana: the grants of lab and of ana"):
+            ledger.grant("ana", epsilon=_HALF, by=GrantedBy.BESIDE)
+        ledger.adopt_grants([_written("bob", _HALF)])  # the group ends with this file
+        assert ledger.charge(asking("a", analyst="bob")).paid
+        ledger.verify()
+
+    def test_somebody_of_a_group_is_not_revoked_without_it(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.revoke("ana")
+        ledger.adopt_grants([_written("lab", _HALF, members=("ana", "bob"))])
+        before = ledger.entries()
+        for name in ("ana", "bob"):
+            with refused(NotPermitted, saying="the group lab"):
+                ledger.revoke(name)
+        with refused(NotPermitted, saying="eve has no grant"):
+            ledger.revoke("eve")
+        assert ledger.entries() == before
+        ledger.revoke("lab")
+        with refused(NotPermitted):
+            ledger.charge(replace(asking("a"), payer="lab"))
+        ledger.verify()
+
+    def test_a_name_has_no_blank_at_either_end(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = ledger.entries()
+        for name in (" ana", "ana ", "ana\t", "ana\n", "\u00a0ana", "\u200bana"):
+            with refused(BadParameter):
+                ledger.grant(name, epsilon=_HALF)
+            with refused(BadParameter):
+                ledger.grant("lab", epsilon=_HALF, conditions=Conditions(members=("bob", name)))
+            with refused(BadParameter):
+                ledger.adopt_grants([_written("lab", _HALF, members=(name,))])
+            with refused(BadParameter):
+                ledger.issue(User(name=name, role=Role.ANALYST), b"a" * 32)
+        assert ledger.entries() == before
+        ledger.grant("ana b. smith", epsilon=_HALF)
+
+    def test_a_grant_that_has_ended_is_not_given(self, tmp_path: Path) -> None:
+        """A file may name it for years; in a call it is a mistake."""
+        ledger = self.opened(tmp_path)
+        past = Conditions(expires=date(2020, 1, 1))
+        before = ledger.entries()
+        with refused(BadParameter, saying="2020-01-01 has ended already"):
+            ledger.grant("bob", epsilon=_HALF, conditions=past)
+        assert ledger.entries() == before
+        ledger.adopt_grants([replace(_written("bob", _HALF), conditions=past)])
+        with refused(NotPermitted):
+            ledger.charge(asking("a", analyst="bob"))
+        ledger.verify()

@@ -10,7 +10,7 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import DpsqlError
-from dpsql.ledger import batches, encoding, grants, laws, memory_page, owners, promises, sayings
+from dpsql.ledger import batches, book, encoding, grants, laws, memory_page, owners, promises, sayings, words
 from dpsql.ledger.book import BookLedger
 from dpsql.ledger.facts import Granted, Revoked, Stored
 from dpsql.ledger.ledger import NO_CONDITIONS, Ownership
@@ -293,6 +293,23 @@ def files_grant_anything(monkeypatch):
     monkeypatch.setattr(BookLedger, "adopt_grants", adopt)
 
 
+def says_any_grant(monkeypatch):
+    monkeypatch.setattr(grants, "say", grants.grant)
+
+
+def adds_up_limits(monkeypatch):
+    monkeypatch.setattr(grants, "_require_one_limit", lambda page, new, *, without=(): None)
+
+
+def revokes_nobody_silently(monkeypatch):
+    monkeypatch.setattr(grants, "take_back", grants.revoke)
+
+
+def takes_names_with_blanks(monkeypatch):
+    for room in (grants, book):
+        monkeypatch.setattr(room, "require_new_name", words.require_name)
+
+
 def every_name_is_an_analysts(monkeypatch):
     monkeypatch.setattr(grants, "readable", lambda text, what, why: grants.require_name(text))
 
@@ -443,6 +460,12 @@ def upon_anything(monkeypatch):
         (files_have_the_last_word, "a_later_word_of_the_owner_holds_in_place_of_the_file"),
         (files_end_nothing, "a_file_changes_and_ends_what_it_granted"),
         (files_grant_anything, "a_file_that_grants_too_much_changes_nothing"),
+        (says_any_grant, "whoever_asks_has_one_limit"),
+        (adds_up_limits, "whoever_asks_has_one_limit"),
+        (revokes_nobody_silently, "somebody_of_a_group_is_not_revoked_without_it"),
+        (takes_names_with_blanks, "a_name_has_no_blank_at_either_end"),
+        (says_any_grant, "a_name_has_no_blank_at_either_end"),
+        (says_any_grant, "a_grant_that_has_ended_is_not_given"),
         (every_name_is_an_analysts, "a_grant_names_what_it_is_for_readably"),
         (issues_to_anybody, "a_token_is_given_first_or_instead_of_another"),
         (no_caps, "a_grant_caps_the_price_of_one_question"),

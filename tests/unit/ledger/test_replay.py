@@ -1,6 +1,7 @@
 """Entries are lived through again: what the laws would not have done is seen, even where every hash is right."""
 
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 
 import pytest
@@ -26,7 +27,7 @@ from dpsql.ledger.facts import (
     Versioned,
     Withdrawn,
 )
-from dpsql.ledger.ledger import Ownership, Role, User
+from dpsql.ledger.ledger import Conditions, Ownership, Role, User
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replayed
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
@@ -180,6 +181,15 @@ def test_payments_follow_from_the_entries():
 )
 def test_what_a_law_forbids_is_seen(facts, entry):
     assert broken_entry(facts) == entry
+
+
+def test_what_is_refused_at_the_door_today_is_read_in_older_ledgers():
+    """Names with blanks, two limits of one analyst, and a grant whose last day was past."""
+    group = Granted(analyst="lab ", epsilon=TENTH, conditions=Conditions(members=("ana",)))
+    ended = Granted(analyst="bob", epsilon=TENTH, conditions=Conditions(expires=date(2020, 1, 1)))
+    facts = [*BEGUN, group, ended, Issued(user=User(name=" eve", role=Role.ANALYST), digest=bytes(32))]
+    totals = replayed(facts, [1_800_000_000] * len(facts))
+    assert {"ana", "lab ", "bob"} < totals.accounts.keys()
 
 
 def test_a_promise_is_replayed_as_it_was_made():

@@ -114,13 +114,13 @@ def test_a_frozen_source_answers_nobody(policy):
 
 def test_grants_are_held_to_the_rules_of_the_policy(policy):
     with dpsql.open_ledger(policy) as keeper:
-        keeper.grant("bob", budget=Fraction(1, 2), max_per_query=0.1, tables=["people"], expires="2027-01-01")
+        keeper.grant("bob", budget=Fraction(1, 2), max_per_query=0.1, tables=["people"], expires="2099-01-01")
         facts = [entry.fact for entry in keeper._ledger.entries()]
         said = [fact for fact in facts if isinstance(fact, Granted) and fact.analyst == "bob"]
         (granted,) = said
         assert granted.epsilon == Fraction(1, 2)
         assert (granted.conditions.max_per_query, granted.conditions.tables) == (Fraction(1, 10), ("people",))
-        assert granted.conditions.expires == date(2027, 1, 1)
+        assert granted.conditions.expires == date(2099, 1, 1)
         for words in ({"budget": 5}, {"budget": 0}, {"budget": 1, "tables": ["nowhere"]}, {"budget": float("nan")}):
             with pytest.raises((BadPolicy, BadParameter)):
                 keeper.grant("eve", **words)
@@ -209,6 +209,25 @@ def test_what_the_file_no_longer_grants_is_revoked_when_it_is_opened(policy):
     policy.write_text(POLICY + GROUP)
     with dpsql.open(policy) as owner:
         assert owner.analyst("mia").sql(COUNT).rows
+
+
+def test_a_file_that_gives_somebody_a_second_limit_is_not_opened(policy):
+    with dpsql.open_ledger(policy) as keeper:
+        keeper.grant("mia", budget=1)
+        before = keeper.rows()
+        back(policy)
+        policy.write_text(POLICY + GROUP)
+        with pytest.raises(BadPolicy, match="a second limit of mia") as caught:
+            dpsql.open(policy)
+        assert "dpsql revoke mia" in caught.value.fix
+        assert [row for row in keeper.rows() if row.kind in ("grant", "revoke")] == [
+            row for row in before if row.kind in ("grant", "revoke")
+        ]
+        keeper.revoke("mia")
+        with dpsql.open(policy) as owner:
+            assert owner.analyst("mia").sql(COUNT).rows
+        with pytest.raises(NotPermitted, match="spends from that of the group"):
+            keeper.revoke("mia")
 
 
 def test_the_file_grants_under_a_promise_that_is_made_again(policy):

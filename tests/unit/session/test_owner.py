@@ -10,7 +10,7 @@ import pytest
 
 import dpsql
 from dpsql.catalog.declare import TableWords
-from dpsql.errors import BadName, BadPolicy, NoSource, NotPermitted
+from dpsql.errors import BadName, BadParameter, BadPolicy, NoSource, NotPermitted
 
 PEOPLE = pd.DataFrame({"id": range(50), "home": [n // 2 for n in range(50)], "age": range(50)})
 WARDS = pd.DataFrame({"ward": [1, 2], "beds": [10, 20]})
@@ -293,8 +293,8 @@ class TestTheRulesOfTheFileHoldHereToo:
         assert owner.grant("eve", budget=1, tables={"people", "wards"}).sql("SELECT SUM(beds) FROM wards").rows == (
             (30,),
         )
-        with pytest.raises(NotPermitted, match="ended on 2026-01-01"):
-            owner.grant("old", budget=1, expires="2026-01-01").sql(COUNT)
+        with pytest.raises(BadParameter, match="ends on 2026-01-01 has ended already"):
+            owner.grant("old", budget=1, expires="2026-01-01")
 
     def test_words_that_are_not_said_stay_as_they_are(self, opened):
         owner = opened()
