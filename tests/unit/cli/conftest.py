@@ -3,44 +3,16 @@
 import sqlite3
 from contextlib import closing
 
-import duckdb
 import pytest
 
-import dpsql
+from asked_clinic import asked
 from dpsql.cli.main import main
-
-POLICY = """
-version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[person]
-name = "patient"
-[promise]
-epsilon = 4
-delta = 0
-[defaults]
-cost_per_query = 1
-noise = "laplace"
-[table.people]
-person = "id"
-unique = true
-[[grant]]
-to = "ana"
-budget = 3
-"""
-COUNT = "SELECT COUNT(*) AS n FROM people"
 
 
 @pytest.fixture
 def clinic(tmp_path):
     """The path of the policy."""
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
-        database.execute("CREATE TABLE people AS SELECT range AS id FROM range(50)")
-    (tmp_path / "dpsql.toml").write_text(POLICY)
-    with dpsql.open(tmp_path / "dpsql.toml") as owner:
-        owner.analyst("ana").sql(COUNT)
-    (tmp_path / "clinic.duckdb").unlink()
-    return tmp_path / "dpsql.toml"
+    return asked(tmp_path)
 
 
 @pytest.fixture

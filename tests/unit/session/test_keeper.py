@@ -6,53 +6,21 @@ from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
-import duckdb
 import pandas as pd
 import pytest
 
 import dpsql
+from asked_clinic import COUNT, POLICY, asked, back
 from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.session import granting
 from dpsql.session.tokens import new_token, token_digest
 
-POLICY = """
-version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[person]
-name = "patient"
-[promise]
-epsilon = 4
-delta = 0
-[defaults]
-cost_per_query = 1
-noise = "laplace"
-[table.people]
-person = "id"
-unique = true
-[[grant]]
-to = "ana"
-budget = 3
-"""
-COUNT = "SELECT COUNT(*) FROM people"
-
 
 @pytest.fixture
 def policy(tmp_path):
     """A policy whose data have been asked once, and are gone."""
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
-        database.execute("CREATE TABLE people AS SELECT range AS id FROM range(50)")
-    (tmp_path / "dpsql.toml").write_text(POLICY)
-    with dpsql.open(tmp_path / "dpsql.toml") as owner:
-        owner.analyst("ana").sql(COUNT)
-    (tmp_path / "clinic.duckdb").rename(tmp_path / "elsewhere")
-    return tmp_path / "dpsql.toml"
-
-
-def back(policy):
-    """The data are in reach again."""
-    (policy.parent / "elsewhere").rename(policy.parent / "clinic.duckdb")
+    return asked(tmp_path)
 
 
 def test_everything_but_answers_works_without_the_data(policy, tmp_path):
