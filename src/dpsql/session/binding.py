@@ -6,13 +6,13 @@ process this keeps mistakes away, not people.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from dpsql.errors import LedgerBroken, NotPermitted
+from dpsql.ledger.keyfile import create_private
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.ledger.stored import StoredLedger
@@ -129,7 +129,6 @@ def _marked(source: Path | None) -> tuple[str, str] | None:
 
 def _mark(source: Path, ledger: str, place: LedgerPlace) -> None:
     # Where nothing may be written beside the data, the policy alone can name the ledger.
-    with suppress(OSError), open(mark_beside(source), "x", encoding="utf-8") as file:
-        file.write(f"{ledger}\n{place.absolute() if isinstance(place, Path) else place}\n")
-        file.flush()
-        os.fsync(file.fileno())
+    words = f"{ledger}\n{place.absolute() if isinstance(place, Path) else place}\n"
+    with suppress(OSError):
+        create_private(mark_beside(source), words.encode(errors="backslashreplace"))

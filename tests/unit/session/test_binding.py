@@ -1,6 +1,7 @@
 """One source, one ledger: what is written beside the data, and what happens where nothing can be."""
 
 import os
+import stat
 
 import pytest
 
@@ -27,6 +28,15 @@ def test_the_mark_says_which_ledger_and_where(source, tmp_path):
     ledger = opened(tmp_path / "l.db", source=source)
     assert mark_beside(source).read_text().splitlines() == [ledger, str(tmp_path / "l.db")]
     assert opened(tmp_path / "l.db", source=source) == ledger
+
+
+def test_the_mark_is_for_its_owner_only(source, tmp_path):
+    before = os.umask(0)
+    try:
+        opened(tmp_path / "l.db", source=source)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(mark_beside(source).stat().st_mode) == 0o600
 
 
 def test_a_ledger_that_moved_is_still_the_same(source, tmp_path):
@@ -56,7 +66,7 @@ def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path
     def refused(*_, **__):
         raise PermissionError
 
-    monkeypatch.setattr(binding, "open", refused, raising=False)
+    monkeypatch.setattr(binding, "create_private", refused)
     ledger = opened(tmp_path / "l.db", source=source)
     assert not mark_beside(source).exists()
     with pytest.raises(NotPermitted, match=ledger):
