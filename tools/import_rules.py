@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "dpsql"
-OPEN = {"errors", "require", "enclosure", "points"}
+OPEN = {"errors", "require", "enclosure", "points", "written"}
 
 BELOW_SESSION = {
     "privacy",
@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "require": set(),
     "enclosure": set(),
     "points": set(),
+    "written": set(),
     "__init__": BELOW_SESSION | {"local", "session", "serve"},
 }
 

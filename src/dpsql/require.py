@@ -85,6 +85,20 @@ def require_positive(**named: Number) -> None:
     )
 
 
+_DAY: Final = 86_400
+
+
+def require_seconds(**named: Number) -> None:
+    """Each value is a time to wait: above 0 seconds, of a day at most."""
+    _each(
+        named,
+        must=f"a number of seconds above 0 and of at most {_DAY}",
+        holds=lambda value: 0 < value <= _DAY,
+        why="it says how long somebody waits, and nobody waits for less than nothing or for ever",
+        fix="choose a {name} of up to a day, for example 60",
+    )
+
+
 def require_non_negative(**named: Number) -> None:
     """Each value is a finite number, 0 or above."""
     _each(

@@ -156,6 +156,12 @@ def meaning_of_toml(text: str) -> Meaning:
     return None if found is None else sign * found
 
 
+def meaning_of_mode(text: str) -> Meaning:
+    """Up to three digits below 8, after a 0 or not."""
+    digits = text[1:] if len(text) == 4 and text[0] == "0" else text
+    return Fraction(int(digits, 8)) if 1 <= len(digits) <= 3 and set(digits) <= set("01234567") else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """Where a number enters, which ones may, and what is said by those that did."""

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import nullcontext
 from fractions import Fraction
+from operator import attrgetter
+from unittest import mock
 
 import numbers_that_enter as entering
 import pandas as pd
@@ -18,6 +21,7 @@ from numbers_that_enter import (
     counting,
     from_0_below_1,
     inside_0_1,
+    meaning_of_mode,
     meaning_of_text,
     meaning_of_toml,
     up_to,
@@ -27,10 +31,13 @@ import dpsql
 from dpsql.catalog.declare import declared
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import Defaults, Person, Policy
+from dpsql.cli.main import parser
+from dpsql.cli.serve import server_of
 from dpsql.engines.registry import open_source
 from dpsql.errors import DpsqlError
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
+from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
 from dpsql.sql.parse import parse
 
@@ -186,6 +193,54 @@ def doors() -> list[Door]:
                 read=meaning_of_text,
             )
             for name, holds in (("epsilon", above_0), ("confidence", inside_0_1))
+        ),
+        *command_line(real),
+    ]
+
+
+def command_line(real):
+    """Every option that takes a number, as far as the values that the ledger and the server are given."""
+    options = parser()
+
+    def granted(option, name):
+        def enter(text):
+            ledger = MemoryLedger()
+            ledger.promise(epsilon=Fraction(3), delta=Fraction(0), delta_prime=Fraction(0))
+            rest = [] if option == "--budget" else ["--budget", "3"]
+            chosen = options.parse_args(["grant", "bob", f"{option}={text}", *rest])
+            keeper = nullcontext(Keeper(ledger, policy=EMPTY, place=None))
+            with mock.patch("dpsql.cli.grant.opened", return_value=keeper):
+                chosen.run(chosen)
+            return attrgetter(name)(ledger.grants()["bob"])
+
+        return enter
+
+    def served(option, name):
+        def enter(text):
+            chosen = options.parse_args(["serve", "--socket", "door", f"{option}={text}"])
+            server = server_of(real, chosen)
+            return getattr(server if name.startswith("_") else chosen, name)
+
+        return enter
+
+    return [
+        Door(name="--budget", enter=granted("--budget", "epsilon"), holds=up_to(3), read=meaning_of_text),
+        Door(
+            name="--max-per-query",
+            enter=granted("--max-per-query", "conditions.max_per_query"),
+            holds=up_to(3),
+            read=meaning_of_text,
+        ),
+        Door(
+            name="--connections",
+            enter=served("--connections", "_connections"),
+            holds=lambda x: x.denominator == 1 and 1 <= x <= 1000,
+            read=meaning_of_text,
+        ),
+        Door(name="--mode", enter=served("--mode", "_mode"), holds=lambda x: x <= 0o777, read=meaning_of_mode),
+        *(
+            Door(name=f"--{name}", enter=served(f"--{name}", name), holds=up_to(86_400), read=meaning_of_text)
+            for name in ("patience", "idle", "timeout")
         ),
     ]
 

@@ -26,6 +26,7 @@ NOT_NUMBERS = st.one_of(st.booleans(), st.text(max_size=3), st.none(), st.just(1
 CHECKS = {  # name -> what the check lets through, said once more and differently
     "require_finite": lambda x: True,
     "require_positive": lambda x: x > 0,
+    "require_seconds": lambda x: not (x <= 0 or x > 24 * 60 * 60),
     "require_non_negative": lambda x: not x < 0,
     "require_epsilon": lambda x: x > 0,
     "require_delta": lambda x: not (x < 0 or x >= 1),
@@ -79,6 +80,7 @@ def test_nan_and_infinity_never_pass(check, value):
     ("check", "inside", "outside"),
     [
         ("require_positive", [math.ulp(0), 10**400], [0, -0.0, -1]),
+        ("require_seconds", [math.ulp(0), 86_400], [0, -1, Fraction(86_400 * 10**40 + 1, 10**40), 10**400]),
         ("require_non_negative", [0, -0.0], [-math.ulp(0), Fraction(-1, 10**400)]),
         ("require_epsilon", [1e-300], [0, -1]),
         ("require_delta", [0, Fraction(10**40 - 1, 10**40)], [1, 1.0, -1e-300]),

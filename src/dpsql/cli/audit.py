@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
-from dpsql.cli.place import Commands, command, moment, opened
+from dpsql.cli.place import Commands, add_since, command, opened
 
 _WRITERS = {".md": lambda audit: audit.markdown(), ".html": lambda audit: audit.html()}
 
@@ -17,7 +17,7 @@ def add_to(commands: Commands) -> None:
     parser = command(
         commands, "audit", "say in plain language whether the promise was kept, and check every price again"
     )
-    parser.add_argument("--since", type=moment, metavar="DATE", help="tell of what happened from this day on (UTC)")
+    add_since(parser, "tell of what happened from this day on (UTC)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write it to FILE.md or FILE.html")
     parser.add_argument(
         "--texts", action="store_true", help="with the texts of questions, which analysts may keep secret"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpsql.cli.place import Commands, command, moment, opened
+from dpsql.cli.place import Commands, add_since, command, opened
 
 
 def add_to(commands: Commands) -> None:
@@ -14,7 +14,7 @@ def add_to(commands: Commands) -> None:
     command(parts, "show", "what the promise and each grant have left").set_defaults(run=_show)
     history = command(parts, "history", "every payment, a line each")
     history.add_argument("--of", metavar="NAME", help="of this analyst only")
-    history.add_argument("--since", type=moment, metavar="DATE", help="from this day on (UTC)")
+    add_since(history, "from this day on (UTC)")
     history.set_defaults(run=_history)
 
 

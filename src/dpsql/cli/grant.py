@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from decimal import Decimal, InvalidOperation
 
 from dpsql.cli.place import Commands, command, opened
+from dpsql.cli.reading import read_by
+from dpsql.require import shown
+from dpsql.written import number
 
 
 def add_to(commands: Commands) -> None:
@@ -14,8 +16,8 @@ def add_to(commands: Commands) -> None:
     given = command(commands, "grant", "let an analyst spend at most so much of the promise")
     given.add_argument("name", metavar="NAME")
     given.add_argument("--members", type=_names, metavar="A,B", help="NAME is a group; these share its budget")
-    given.add_argument("--budget", required=True, type=_amount, metavar="EPSILON", help="in ε of the promise")
-    given.add_argument("--max-per-query", type=_amount, metavar="EPSILON", help="what one answer may cost")
+    given.add_argument("--budget", required=True, action=read_by(number), metavar="EPSILON", help="in ε of the promise")
+    given.add_argument("--max-per-query", action=read_by(number), metavar="EPSILON", help="what one answer may cost")
     given.add_argument("--tables", type=_names, metavar="A,B", help="these tables only")
     given.add_argument("--expires", metavar="DATE", help="the first day (UTC) without the grant")
     given.add_argument("--sees-releases", action="store_true", help="answers to others are told again, for nothing")
@@ -29,14 +31,6 @@ def _names(text: str) -> list[str]:
     return text.split(",")
 
 
-def _amount(text: str) -> Decimal:
-    """A price as it is written: 0.1 is a tenth."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-
-
 def _grant(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.grant(
@@ -48,7 +42,7 @@ def _grant(chosen: argparse.Namespace) -> int:
             expires=chosen.expires,
             sees_releases=chosen.sees_releases or None,
         )
-    print(f"{chosen.name} may spend {chosen.budget} in all", file=sys.stderr)
+    print(f"{chosen.name} may spend {shown(chosen.budget)} in all", file=sys.stderr)
     return 0
 
 

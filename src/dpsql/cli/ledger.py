@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dpsql import restore_ledger
-from dpsql.cli.place import Commands, command, moment, opened, policy_of
+from dpsql.cli.place import Commands, add_since, command, opened, policy_of
 
 
 def add_to(commands: Commands) -> None:
@@ -20,7 +20,7 @@ def add_to(commands: Commands) -> None:
         ("export", "write the entries as JSON lines or CSV to standard output", _export),
     ):
         listed = command(parts, name, about)
-        listed.add_argument("--since", type=moment, metavar="DATE", help="entries from this day on (UTC)")
+        add_since(listed, "entries from this day on (UTC)")
         listed.add_argument("--texts", action="store_true", help="with the texts of questions: for the owner")
         listed.set_defaults(run=run)
         if name == "export":

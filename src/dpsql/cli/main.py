@@ -15,14 +15,19 @@ from dpsql.cli.ending import INTERRUPTED, exit_code
 _COMMANDS = (plan, serve, audit, ledger, freeze, grant, user, budget)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
-    parser = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    found = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
+    commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_to(commands)
-    chosen = parser.parse_args(arguments)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
     try:
+        chosen = parser().parse_args(arguments)
         code = int(chosen.run(chosen))
         sys.stdout.flush()
     except DpsqlError as error:

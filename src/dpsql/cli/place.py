@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dpsql import Keeper, open_ledger
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.reading import read_by
+from dpsql.written import moment
 
 _POLICY = "dpsql.toml"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -31,10 +32,6 @@ def policy_of(chosen: argparse.Namespace) -> str | None:
     return chosen.policy or (None if chosen.ledger else _POLICY)
 
 
-def moment(text: str) -> datetime:
-    """A day or a time of UTC, as in 2026-10-01 or 2026-10-01T18:00."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date: write it as 2026-10-01") from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+def add_since(parser: argparse.ArgumentParser, about: str) -> None:
+    """From when on a command tells: a day or a time of UTC, as in 2026-10-01 or 2026-10-01T18:00."""
+    parser.add_argument("--since", action=read_by(moment), metavar="DATE", help=about)

@@ -10,6 +10,8 @@ from pathlib import Path
 from dpsql import Owner, SocketServer, open  # noqa: A004 - dpsql.open, as everywhere
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.place import Commands
+from dpsql.cli.reading import mode, read_by, seconds
+from dpsql.written import count
 
 _SECONDS = 60.0
 
@@ -19,43 +21,42 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser("serve", help="answer clients on a UNIX socket", epilog=MEANINGS)
     parser.add_argument("--socket", required=True, type=Path, metavar="PATH", help="where clients connect")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
-    parser.add_argument("--mode", type=_mode, default=0o600, metavar="0660", help="of the socket file (default: 0600)")
     parser.add_argument(
-        "--connections", type=int, default=16, metavar="N", help="at most so many at once (default: 16)"
+        "--mode", action=read_by(mode), default=0o600, metavar="0660", help="of the socket file (default: 0600)"
     )
     parser.add_argument(
-        "--patience", type=float, default=10.0, metavar="SECONDS", help="for one request to arrive (10)"
+        "--connections", action=read_by(count), default=16, metavar="N", help="at most so many at once (default: 16)"
     )
-    parser.add_argument("--idle", type=float, default=600.0, metavar="SECONDS", help="for a silent connection (600)")
-    parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="for one statement (default: the policy's, else 60)"
-    )
+    for name, default, about in (
+        ("--patience", 10, "for one request to arrive (default: 10)"),
+        ("--idle", 600, "for a silent connection (default: 600)"),
+        ("--timeout", None, "for one statement (default: the policy's, else 60)"),
+    ):
+        parser.add_argument(name, action=read_by(seconds), default=default, metavar="SECONDS", help=about)
     parser.set_defaults(run=run)
-
-
-def _mode(text: str) -> int:
-    try:
-        return int(text, 8)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no mode: write it as 0660") from None
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Until SIGTERM or Ctrl-C; requests that are being answered are finished."""
-    with _opened(chosen.policy, chosen.timeout) as owner:
+    with _opened(chosen.policy, None if chosen.timeout is None else float(chosen.timeout)) as owner:
         owner.keeper.verify()
-        server = SocketServer(
-            owner,
-            chosen.socket,
-            mode=chosen.mode,
-            connections=chosen.connections,
-            patience=chosen.patience,
-            idle=chosen.idle,
-        )
+        server = server_of(owner, chosen)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: server.stop())
         server.serve(ready=lambda: print(f"listening at {chosen.socket}", file=sys.stderr, flush=True))
     return 0
+
+
+def server_of(owner: Owner, chosen: argparse.Namespace) -> SocketServer:
+    """The server that the options ask for."""
+    return SocketServer(
+        owner,
+        chosen.socket,
+        mode=chosen.mode,
+        connections=chosen.connections,
+        patience=float(chosen.patience),
+        idle=float(chosen.idle),
+    )
 
 
 def _opened(policy: str, timeout: float | None) -> Owner:

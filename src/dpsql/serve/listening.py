@@ -26,7 +26,7 @@ def listening(path: Path, *, mode: int) -> Iterator[socket.socket]:
 
     The lock beside the socket says whether a server lives: while this one has it, no other can have bound the path.
     """
-    require_count(mode=mode, at_least=0, at_most=_NOBODY)
+    require_mode(mode)
     with _locked(path), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         _remove_left_over(path)
         try:
@@ -39,6 +39,11 @@ def listening(path: Path, *, mode: int) -> Iterator[socket.socket]:
         finally:
             with suppress(OSError):
                 path.unlink()
+
+
+def require_mode(mode: int) -> None:
+    """Nine bits: who may read and write."""
+    require_count(mode=mode, at_least=0, at_most=_NOBODY)
 
 
 def _bind(listener: socket.socket, path: Path, *, mode: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from dpsql import Analyst, Answer, Owner
 from dpsql.errors import NotPermitted
 from dpsql.serve.wire import Message, cell_to_wire, not_understood, number_from_wire
+from dpsql.written import moment
 
 OWNER: Final = "owner"
 ANALYST: Final = "analyst"
@@ -138,11 +139,9 @@ def _since(said: Message) -> datetime | None:
     text = said.get("since")
     if text is None:
         return None
-    try:
-        found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise not_understood() from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+    if not isinstance(text, str):
+        raise not_understood()
+    return moment("since", text)
 
 
 _ASKING: Final = (*_NUMBERS, *_WORDS)

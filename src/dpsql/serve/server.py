@@ -12,8 +12,8 @@ from typing import Final
 
 from dpsql import Owner
 from dpsql.errors import DpsqlError, InternalError, NotPermitted
-from dpsql.require import require_count, require_positive
-from dpsql.serve.listening import listening
+from dpsql.require import require_count, require_seconds
+from dpsql.serve.listening import listening, require_mode
 from dpsql.serve.methods import Visit, answered
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
@@ -52,9 +52,10 @@ class SocketServer:
         idle: float = 600.0,
     ) -> None:
         require_count(connections=connections, at_most=_MOST_CONNECTIONS)
-        require_positive(patience=patience, idle=idle)
+        require_mode(mode)
+        require_seconds(patience=patience, idle=idle)
         self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
-        self._connections, self._patience, self._idle = connections, patience, idle
+        self._connections, self._patience, self._idle = connections, float(patience), float(idle)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._live: dict[socket.socket, threading.Thread] = {}

@@ -24,6 +24,7 @@ from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows
 from dpsql.session.granting import keep_grant, said_grant
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
+from dpsql.written import in_utc
 
 _FORMATS: Final[Mapping[str, Callable[[Iterable[EntryRow]], Iterator[str]]]] = {"jsonl": as_json_lines, "csv": as_csv}
 _PAYMENTS: Final = ("charge", "batch")
@@ -50,7 +51,7 @@ class Keeper:
     def audit(self, *, since: datetime | None = None, texts: bool = False) -> Audit:
         """What was promised and kept, with every price derived again; question texts only where they are asked for."""
         person = "person" if self._policy is None else self._policy.person.name
-        return audit(self._ledger, since=since, texts=texts, person=person)
+        return audit(self._ledger, since=_utc(since), texts=texts, person=person)
 
     def rows(self, *, since: datetime | None = None, texts: bool = False) -> tuple[EntryRow, ...]:
         """The entries in plain words, from a ledger that verifies."""
@@ -219,9 +220,14 @@ class Keeper:
 
 
 def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, ...]:
-    if since is None:
+    begin = _utc(since)
+    if begin is None:
         return entries
-    return tuple(entry for entry in entries if (at := moment_of(entry)) is not None and at >= since)
+    return tuple(entry for entry in entries if (at := moment_of(entry)) is not None and at >= begin)
+
+
+def _utc(since: datetime | None) -> datetime | None:
+    return None if since is None else in_utc("since", since)
 
 
 def _role(word: str) -> Role:

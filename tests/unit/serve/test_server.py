@@ -132,7 +132,17 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
     assert sum(answer.epsilon for answer in told) == clinic.analyst("ana").budget.spent == 2
 
 
-@pytest.mark.parametrize("options", [{"connections": 0}, {"connections": 1.5}, {"patience": 0}, {"idle": float("nan")}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"connections": 0},
+        {"connections": 1.5},
+        {"patience": 0},
+        {"idle": float("nan")},
+        {"idle": 1e12},
+        {"mode": 0o1777},
+    ],
+)
 def test_limits_are_limits(clinic, tmp_path, options):
     with pytest.raises(BadParameter):
         dpsql.SocketServer(clinic, tmp_path / "door", **options)

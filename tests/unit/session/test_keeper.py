@@ -30,6 +30,10 @@ def test_everything_but_answers_works_without_the_data(policy, tmp_path):
         late = datetime.now(tz=UTC) + timedelta(days=1)
         assert (keeper.rows(since=late), len(keeper.audit(since=late))) == ((), 0)
         assert keeper.audit(since=late).promises[0].spent == 1  # a promise is about everything
+        assert (keeper.rows(since=datetime(9000, 1, 1)), len(keeper.audit(since=datetime(9000, 1, 1)))) == ((), 0)
+        for look in (keeper.rows, keeper.audit):
+            with pytest.raises(BadParameter, match="since"):
+                look(since="2026-10-01")
         found = keeper.audit()
         assert (found.holds, len(found), found.person) == (True, 1, "patient")
         assert list(keeper.budget_lines()) == [

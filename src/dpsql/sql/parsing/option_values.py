@@ -18,8 +18,8 @@ from dpsql.errors import BadName, BadParameter
 from dpsql.require import is_confidence
 from dpsql.sql.parsing.refusals import excerpt
 from dpsql.sql.syntax import At, Options, Said
+from dpsql.written import plain_number
 
-_NUMBER: Final = re.compile(r"(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
 _LARGEST: Final = Fraction(10**12)
 _SMALLEST: Final = Fraction(1, 10**12)
 """Prices are kept to the last of twelve places."""
@@ -146,7 +146,8 @@ def unknown_option(name: str, known: Mapping[str, object], at: At) -> BadName:
 
 
 def _number(name: str, written: str, at: At) -> Fraction:
-    if _NUMBER.fullmatch(written) is None:
+    value = plain_number(written)
+    if value is None:
         raise _bad(
             name,
             written,
@@ -154,7 +155,6 @@ def _number(name: str, written: str, at: At) -> Fraction:
             why="a price or a margin is a finite number in plain digits",
             fix=f"write a number such as {name} {'0.1' if name != 'LIMIT' else '3'}",
         )
-    value = Fraction(written if written[0] != "." else f"0{written}")
     if value and not _SMALLEST <= value <= _LARGEST:
         raise _bad(
             name, written, at, why="so small or large a number has no use here", fix="write one of ordinary size"

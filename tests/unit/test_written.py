@@ -1,0 +1,112 @@
+"""What people write as a number or a moment is read exactly, or refused under its name."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+
+import pytest
+
+from dpsql.errors import BadParameter
+from dpsql.written import count, in_utc, moment, number
+
+NOT_PLAIN = [
+    "",
+    " ",
+    "１",
+    "٣",
+    "½",
+    "1_0",
+    " 1",
+    "1 ",
+    "1\n",
+    "-1",
+    "+1",
+    "0x1",
+    "1,0",
+    "1/2",
+    "nan",
+    "inf",
+    "∞",
+    "1\x00",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("1", 1),
+        ("0", 0),
+        ("007", 7),
+        ("0.1", Fraction(1, 10)),
+        (".5", Fraction(1, 2)),
+        ("1.", 1),
+        ("1e-6", Fraction(1, 10**6)),
+        ("2E+3", 2000),
+    ],
+)
+def test_a_number_is_exact(text, means):
+    assert number("--budget", text) == means
+
+
+@pytest.mark.parametrize("text", [*NOT_PLAIN, ".", "1e", "e1", "1e999", "9" * 31, "0." + "1" * 31])
+def test_what_is_no_number_is_refused_under_its_name(text):
+    with pytest.raises(BadParameter, match="--budget cannot be"):
+        number("--budget", text)
+
+
+@pytest.mark.parametrize("text", [*NOT_PLAIN, "1.0", "1e1", "9" * 19])
+def test_what_is_no_whole_number_is_refused_under_its_name(text):
+    assert count("-n", "016") == 16
+    with pytest.raises(BadParameter, match="-n cannot be"):
+        count("-n", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("2026-10-01", datetime(2026, 10, 1, tzinfo=UTC)),
+        ("2026-10-01T18:00", datetime(2026, 10, 1, 18, tzinfo=UTC)),
+        ("2026-10-01 18:00:05.25", datetime(2026, 10, 1, 18, 0, 5, 250_000, tzinfo=UTC)),
+        ("2026-10-01T00:30+02:00", datetime(2026, 9, 30, 22, 30, tzinfo=UTC)),
+        ("2026-10-01T18:00Z", datetime(2026, 10, 1, 18, tzinfo=UTC)),
+    ],
+)
+def test_a_moment_is_in_utc(text, means):
+    found = moment("--since", text)
+    assert (found, found.tzinfo) == (means, UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "yesterday",
+            "",
+            "20261001",
+            "2026-W40-4",
+            "2026-02-30",
+            "2026-10-01T25:00",
+            "２０２６-10-01",
+            "2026-10-01T18",
+        ),
+        *("2026-10-01T18:00:00,5", "2026-10-01\n", "0001-01-01T00:00:00+23:00", "9999-12-31T23:00:00-23:00"),
+    ],
+)
+def test_what_is_no_moment_is_refused_under_its_name(text):
+    with pytest.raises(BadParameter, match="--since cannot be"):
+        moment("--since", text)
+
+
+def test_a_moment_of_python_is_utc_unless_it_has_a_zone():
+    assert in_utc("since", datetime(2026, 10, 1)) == datetime(2026, 10, 1, tzinfo=UTC)
+    assert in_utc("since", datetime(2026, 10, 1, 2, tzinfo=timezone(timedelta(hours=2)))) == datetime(
+        2026, 10, 1, tzinfo=UTC
+    )
+    for wrong in (date(2026, 10, 1), "2026-10-01", 7, datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))):
+        with pytest.raises(BadParameter, match="since cannot be"):
+            in_utc("since", wrong)
+
+
+def test_a_refusal_does_not_repeat_everything():
+    with pytest.raises(BadParameter) as refused:
+        number("--budget", "x" * 10**6)
+    assert len(str(refused.value)) < 300
