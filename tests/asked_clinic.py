@@ -28,17 +28,17 @@ budget = 3
 COUNT = "SELECT COUNT(*) FROM people"
 
 
-def declared(folder: Path) -> Path:
+def declared(folder: Path, words: str = POLICY) -> Path:
     """Data and a policy that nobody has opened; the path of the policy."""
     with duckdb.connect(str(folder / "clinic.duckdb")) as database:
         database.execute("CREATE TABLE people AS SELECT range AS id FROM range(50)")
-    (folder / "dpsql.toml").write_text(POLICY)
+    (folder / "dpsql.toml").write_text(words)
     return folder / "dpsql.toml"
 
 
-def asked(folder: Path) -> Path:
+def asked(folder: Path, words: str = POLICY) -> Path:
     """The path of a policy under which Ana has paid 1 of 3 for a count."""
-    policy = declared(folder)
+    policy = declared(folder, words)
     with dpsql.open(policy) as owner:
         owner.analyst("ana").sql(COUNT)
     (folder / "clinic.duckdb").rename(folder / "elsewhere")

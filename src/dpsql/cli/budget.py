@@ -1,21 +1,27 @@
-"""`dpsql budget show|history`: what is left of the promise and of each grant, and what was paid."""
+"""`dpsql budget show|history|renew|close`: what is left of the promise and of each grant; a new period, and the end."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 from dpsql.cli.place import Commands, add_since, command, opened
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("budget", help="what is left, and what was paid")
+    parser = commands.add_parser("budget", help="what is left, and what was paid; renew or close the promise")
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     command(parts, "show", "what the promise and each grant have left").set_defaults(run=_show)
     history = command(parts, "history", "every payment, a line each")
     history.add_argument("--of", metavar="NAME", help="of this analyst only")
     add_since(history, "from this day on (UTC)")
     history.set_defaults(run=_history)
+    renewed = command(parts, "renew", "begin a new period of the promise: every budget starts again from nothing")
+    renewed.set_defaults(run=_renew)
+    closed = command(parts, "close", "end the promise and every grant; what was promised stays promised")
+    closed.add_argument("--reason", required=True, help="why; it stands in the ledger and in the audit")
+    closed.set_defaults(run=_close)
 
 
 def _show(chosen: argparse.Namespace) -> int:
@@ -29,4 +35,17 @@ def _history(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         for line in keeper.history(of=chosen.of, since=chosen.since):
             print(line)
+    return 0
+
+
+def _renew(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        print(keeper.renew())
+    return 0
+
+
+def _close(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        print(keeper.close_promise(chosen.reason))
+    print("nothing is answered until `dpsql policy apply --new-promise`", file=sys.stderr)
     return 0

@@ -10,7 +10,7 @@ from dpsql.cli.ending import MEANINGS
 from dpsql.cli.reading import read_by
 from dpsql.written import moment
 
-_POLICY = "dpsql.toml"
+POLICY = "dpsql.toml"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -29,7 +29,7 @@ def opened(chosen: argparse.Namespace) -> Keeper:
 
 def policy_of(chosen: argparse.Namespace) -> str | None:
     """The policy file; None where a ledger alone is named."""
-    return chosen.policy or (None if chosen.ledger else _POLICY)
+    return chosen.policy or (None if chosen.ledger else POLICY)
 
 
 def add_since(parser: argparse.ArgumentParser, about: str) -> None:

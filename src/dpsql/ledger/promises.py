@@ -17,7 +17,7 @@ from dpsql.privacy.window import Window
 
 _WAS_CLOSED: Final = "the promise of this source was closed"
 _WHY_ANEW: Final = "another one adds to what people were promised before, so that no file makes it when it is opened"
-_SAY_IT: Final = "have the owner make another one in a call: owner.promise(epsilon=…)"
+_SAY_IT: Final = "have the owner make another one: owner.promise(epsilon=…), or dpsql policy apply --new-promise"
 
 
 def promise(page: Page, account: Account, *, per: Window | None, anew: bool = True) -> bool:

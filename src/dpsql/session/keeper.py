@@ -22,6 +22,7 @@ from dpsql.session.auditing import Audit, audit
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, said_grant
+from dpsql.session.promising import closed_in_words, promised_in_words
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 from dpsql.written import in_utc
@@ -41,6 +42,10 @@ class Keeper:
     def id(self) -> str:
         return self._ledger.id
 
+    @property
+    def _person(self) -> str:
+        return "person" if self._policy is None else self._policy.person.name
+
     # Looking
 
     def verify(self) -> int:
@@ -50,8 +55,7 @@ class Keeper:
 
     def audit(self, *, since: datetime | None = None, texts: bool = False) -> Audit:
         """What was promised and kept, with every price derived again; question texts only where they are asked for."""
-        person = "person" if self._policy is None else self._policy.person.name
-        return audit(self._ledger, since=_utc(since), texts=texts, person=person)
+        return audit(self._ledger, since=_utc(since), texts=texts, person=self._person)
 
     def rows(self, *, since: datetime | None = None, texts: bool = False) -> tuple[EntryRow, ...]:
         """The entries in plain words, from a ledger that verifies."""
@@ -141,6 +145,23 @@ class Keeper:
                 fix="name the policy file: --policy dpsql.toml",
             )
         return self._policy
+
+    def promised(self) -> str:
+        """What people are promised, with all that was promised before, in words; NotPermitted where no promise
+        holds."""
+        self._ledger.account()
+        return promised_in_words(self._ledger.promises(), self._person)
+
+    def renew(self) -> str:
+        """Begin a new period of the promise: every budget starts again from nothing. Returns what people are promised
+        from here on, in words."""
+        self._ledger.renew()
+        return promised_in_words(self._ledger.promises(), self._person)
+
+    def close_promise(self, reason: str) -> str:
+        """End the promise and every grant under it. What was promised stays promised: returned in words."""
+        self._ledger.close_promise(reason)
+        return closed_in_words(self._ledger.promises(), reason)
 
     def revoke(self, name: str) -> None:
         """Nothing is paid from this grant any more; what was spent stays spent."""

@@ -110,7 +110,7 @@ def open_ledger(policy: str | PathLike[str] | None = None, *, ledger: str | Path
         raise NoSource(
             f"there is no ledger in {place}",
             why="it is made when the data are opened first, or when it is restored",
-            fix="name the file of the ledger, or restore a backup: dpsql ledger restore FILE",
+            fix="make it: dpsql policy apply; or name its file, or restore a backup: dpsql ledger restore FILE",
         )
     opened = ledger_at(place) if read is None else bound_ledger(place, named=read.ledger, source=None)
     return Keeper(opened, policy=read, place=place if isinstance(place, Path) else None)

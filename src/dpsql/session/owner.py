@@ -34,6 +34,7 @@ class Owner:
         """Use `dpsql.open`."""
         self._engine, self._ledger, self._source = engine, ledger, source
         self._version_is_written = policy.data_version is not None
+        self._promise_is_written = policy.promise
         policy = replace(policy, data_version=ledger.data_version(policy.data_version))
         self._declared = Declared(policy, engine=engine, ledger=ledger)
         if policy.promise is not None and not self._keep(policy.promise, anew=False):
@@ -117,7 +118,20 @@ class Owner:
             "per": per,
             "accounting": accounting,
         }
-        promise = said("promise", words, promise_of)
+        return self._promised(said("promise", words, promise_of))
+
+    def promise_again(self) -> str:
+        """After `close_promise`: make the promise of the policy file. People are then promised it in addition to what
+        they were promised before; returned in words."""
+        if self._declared.promised or self._promise_is_written is None:
+            raise NotPermitted(
+                "the promise of the policy file holds" if self._declared.promised else "the policy file has no promise",
+                why="it is made again only after it was closed",
+                fix="close it first: close_promise(reason), or dpsql budget close --reason …; or write [promise]",
+            )
+        return self._promised(self._promise_is_written)
+
+    def _promised(self, promise: Promise) -> str:
         before = self._declared.policy
         self._declared.adopt(replace(before, promise=promise))
         try:

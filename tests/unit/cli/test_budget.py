@@ -1,4 +1,7 @@
-"""`dpsql budget …`: what is left, and what was paid."""
+"""`dpsql budget …`: what is left, what was paid, a new period and the end of a promise."""
+
+from asked_clinic import POLICY, asked
+from dpsql.cli.main import main
 
 
 def test_show(run):
@@ -15,3 +18,33 @@ def test_history(run):
     assert "cost=1" in out
     assert "SELECT" not in out
     assert run("budget", "history", "--of", "bob")[1] == ""
+
+
+def test_a_promise_for_ever_is_not_renewed_whatever_the_file_says_since(run, clinic):
+    clinic.write_text(clinic.read_text().replace("delta = 0", 'delta = 0\nper = "month"'))
+    code, out, err = run("budget", "renew")
+    assert (code, out) == (6, "")
+    assert "for ever" in err
+
+
+def test_a_new_period_begins_and_says_what_it_adds_up_to(tmp_path, capsys):
+    policy = asked(tmp_path, POLICY.replace("delta = 0", 'delta = 0\nper = "month"'))
+    assert main(["budget", "renew", "--policy", str(policy)]) == 0
+    out = capsys.readouterr().out
+    assert "2 × (ε = 4, δ = 0), which is ε = 8, δ = 0 in all" in out
+    assert "sooner than each month" in out
+    assert main(["budget", "show", "--policy", str(policy)]) == 0
+    assert capsys.readouterr().out == "promise       4 of 4 left, 0 spent\nana           3 of 3 left, 0 spent\n"
+
+
+def test_the_promise_is_closed_and_its_sum_is_told(run, clinic):
+    code, out, err = run("budget", "close", "--reason", "people are households now")
+    assert (code, "--new-promise" in err) == (0, True)
+    assert out == (
+        "Closed: people are households now. People stay promised ε = 4, δ = 0 in all; another promise adds to it.\n"
+    )
+    for words in (("budget", "renew"), ("grant", "bob", "--budget", "1"), ("budget", "close", "--reason", "again")):
+        code, out, err = run(*words)
+        assert (code in (2, 6), out) == (True, "")
+        assert "closed: people are households now" in err
+    assert run("audit")[0] == 0

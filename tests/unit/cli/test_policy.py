@@ -1,0 +1,101 @@
+"""`dpsql policy apply`: a ledger is made, and says to people what the file promises."""
+
+import math
+
+import pytest
+
+import dpsql
+from asked_clinic import COUNT, POLICY, back, declared
+from dpsql.cli.main import main
+from dpsql.errors import NotPermitted
+
+
+def rewritten(policy, before, after):
+    text = policy.read_text()
+    assert before in text
+    policy.write_text(text.replace(before, after))
+
+
+def guess(epsilon):
+    """The odds of somebody who thought it even, rounded up to a tenth of a percent."""
+    return f"at most {math.ceil(1000 / (1 + math.exp(-epsilon))) / 10}%"
+
+
+def test_a_ledger_is_made_and_nothing_is_asked(tmp_path, capsys):
+    policy = declared(tmp_path)
+    assert main(["ledger", "verify", "--policy", str(policy)]) == 7
+    assert "dpsql policy apply" in capsys.readouterr().err
+    assert main(["policy", "apply", "--policy", str(policy)]) == 0
+    told = capsys.readouterr()
+    assert guess(4) in told.out
+    assert "patient" in told.out
+    with dpsql.open_ledger(policy) as keeper:
+        kinds = [row.kind for row in keeper.rows()]
+        assert told.err == f"ledger {keeper.id}, {len(kinds)} entries\n"
+    assert {"promise", "owners", "grant"} <= set(kinds)
+    assert not {"charge", "refuse"} & set(kinds)
+    assert main(["policy", "apply", "--policy", str(policy)]) == 0
+    assert main(["user", "add", "ana", "--role", "analyst", "--policy", str(policy)]) == 0
+
+
+def test_the_ledger_may_be_elsewhere_and_the_policy_in_this_folder(tmp_path, monkeypatch, capsys):
+    declared(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["policy", "apply", "--ledger", "books.db"]) == 0
+    assert (tmp_path / "books.db").exists()
+    assert not (tmp_path / "clinic.duckdb.ledger").exists()
+
+
+def test_what_cannot_be_opened_makes_no_ledger(tmp_path):
+    assert main(["policy", "apply", "--policy", str(tmp_path / "none.toml")]) == 8
+    (tmp_path / "dpsql.toml").write_text(POLICY)
+    assert main(["policy", "apply", "--policy", str(tmp_path / "dpsql.toml")]) == 7
+    assert [path.name for path in tmp_path.iterdir()] == ["dpsql.toml"]
+
+
+def test_another_promise_is_not_written_over_the_first(run, clinic):
+    back(clinic)
+    rewritten(clinic, "epsilon = 4", "epsilon = 5")
+    code, out, err = run("policy", "apply")
+    assert (code, out) == (2, "")
+    assert "already holds another promise" in err
+
+
+def test_a_new_version_of_the_data(run, clinic):
+    back(clinic)
+    assert run("policy", "apply", "--new-version", "2026-11")[0] == 0
+    with dpsql.open(clinic) as owner:
+        answer = owner.analyst("ana").sql(COUNT)
+        assert (answer.cost.epsilon, owner.budget.spent) == (1, 2)  # asked again, paid again, from the same budget
+    rewritten(clinic, "[person]", 'data_version = "2026-12"\n[person]')
+    code, _, err = run("policy", "apply", "--new-version", "2027-01")
+    assert code == 6
+    assert "the policy file says the data version" in err
+
+
+def test_after_its_end_a_promise_is_made_again_by_saying_so(run, clinic):
+    back(clinic)
+    assert run("policy", "apply", "--new-promise")[0] == 6  # it holds
+    assert run("budget", "close", "--reason", "people are households now")[0] == 0
+    code, out, err = run("policy", "apply")
+    assert (code, out) == (6, "")
+    assert "closed: people are households now" in err
+    assert "dpsql policy apply --new-promise" in err
+    with dpsql.open(clinic) as owner, pytest.raises(NotPermitted, match="closed"):
+        owner.analyst("ana")
+    code, out, _ = run("policy", "apply", "--new-promise")
+    assert code == 0
+    assert guess(4) in out
+    assert "which is ε = 8, δ = 0 in all" in out
+    with dpsql.open(clinic) as owner:
+        assert (owner.budget.spent, owner.analyst("ana").budget.total) == (0, 3)
+    assert run("audit")[0] == 0
+
+
+def test_a_file_without_a_promise_makes_none(tmp_path, capsys):
+    policy = declared(tmp_path)
+    text = POLICY.replace("[promise]\nepsilon = 4\ndelta = 0\n", "")
+    policy.write_text(text[: text.index("[[grant]]")])
+    assert main(["policy", "apply", "--policy", str(policy)]) == 6
+    assert "no promise" in capsys.readouterr().err
+    assert main(["policy", "apply", "--new-promise", "--policy", str(policy)]) == 6
