@@ -1,6 +1,7 @@
 """A hospital behind a socket: the server is a process of its own, and may run as another user."""
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -124,11 +125,11 @@ def started(clinic: Clinic, *options: str, uid: int | None = None):
 
 
 @contextmanager
-def served(clinic: Clinic, *options: str, uid: int | None = None):
-    """The same, ended by SIGTERM: then it must end well."""
+def served(clinic: Clinic, *options: str, uid: int | None = None, ended_by: signal.Signals = signal.SIGTERM):
+    """The same, ended by a signal: then it must end well."""
     with started(clinic, *options, uid=uid) as server:
         yield server
-        server.terminate()
+        server.send_signal(ended_by)
         _, said = server.communicate(timeout=60)
         assert (server.returncode, said) == (0, ""), said
         assert not clinic.socket.exists()

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -254,7 +255,7 @@ def test_a_server_that_was_killed_is_followed_by_another(tmp_path):
     assert clinic.socket.exists()
     with pytest.raises(NoSource, match="no server"):
         clinic.client("ana")
-    with served(clinic), clinic.client("ana") as ana:
+    with served(clinic, ended_by=signal.SIGINT), clinic.client("ana") as ana:
         again = ana.sql(COUNT)
         assert (again.rows, again.epsilon) == (first.rows, 0)
         assert ana.budget.spent == 1

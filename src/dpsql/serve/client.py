@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import socket as sockets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from os import PathLike
 from types import TracebackType
-from typing import Any, Self
+from typing import Final, Self, TypeVar
 
-from dpsql.errors import BadName, NoSource, NotUnderstood
-from dpsql.require import Number
+from dpsql.errors import BadName, BadParameter, NoSource, NotUnderstood
+from dpsql.require import Number, require_seconds
 from dpsql.serve.wire import (
     LONGEST_REPLY,
+    PROTOCOL,
     Gone,
     Lines,
     Message,
@@ -27,6 +29,9 @@ from dpsql.serve.wire import (
     error_from_wire,
     number_to_wire,
 )
+from dpsql.written import in_utc
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +119,18 @@ class Client:
 
     def greet(self, token: str) -> None:
         """Say who asks."""
-        told = self._asked({"do": "hello", "token": token})
-        if not {"name", "role"} <= set(told):
-            raise _unreachable(_NO_SERVER)
-        self.name, self.role = told["name"], told["role"]
+
+        def read(told: Message) -> tuple[str, str, object]:
+            return told["name"], told["role"], told.get("protocol")
+
+        name, role, protocol = self._asked({"do": "hello", "token": token}, read)
+        if protocol != PROTOCOL:
+            raise NoSource(
+                f"the server speaks protocol {protocol}, and this client {PROTOCOL}",
+                why="they are of different versions of dpsql, and may take each other's words for something else",
+                fix="install the version of the server here: its owner knows it",
+            )
+        self.name, self.role = name, role
 
     def sql(
         self,
@@ -131,18 +144,8 @@ class Client:
     ) -> ServedAnswer:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
         limit = {} if max_cost is None else {"max_cost": number_to_wire(max_cost)}
-        told = self._asked({"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise), **limit})
-        return ServedAnswer(
-            columns=tuple(told["columns"]),
-            rows=tuple(tuple(map(cell_from_wire, row)) for row in told["rows"]),
-            epsilon=Fraction(told["cost"]["epsilon"]),
-            delta=Fraction(told["cost"]["delta"]),
-            release=told["release"],
-            confidence=Fraction(told["confidence"]),
-            notes=tuple(told["notes"]),
-            head=told["head"],
-            text=told["text"],
-        )
+        request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise), **limit}
+        return self._asked(request, _answer)
 
     def query(
         self,
@@ -154,9 +157,7 @@ class Client:
         noise: str | None = None,
     ) -> Price:
         """What the answer would cost and how wide its margins would be: nothing is read, nothing is spent."""
-        told = self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise)})
-        margins = {name: cell_from_wire(margin) for name, margin in told["margins"].items()}
-        return Price(epsilon=Fraction(told["epsilon"]), delta=Fraction(told["delta"]), margins=margins)
+        return self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise)}, _price)
 
     def cost(self, sql: str) -> Fraction:
         """What the answer would be charged."""
@@ -164,35 +165,33 @@ class Client:
 
     def explain(self, sql: str) -> str:
         """How the answer would be protected, in words."""
-        return str(self._asked({"do": "explain", "sql": sql})["text"])
+        return self._asked({"do": "explain", "sql": sql}, lambda told: str(told["text"]))
 
     @property
     def budget(self) -> Standing:
         """What the analyst's grant has left; for other roles, what the promise has."""
-        told = self._asked({"do": "budget"})
-        return Standing(total=Fraction(told["total"]), spent=Fraction(told["spent"]))
+        return self._asked({"do": "budget"}, _standing)
 
     def ledger(self, *, since: datetime | None = None) -> list[dict[str, object]]:
         """The entries of the ledger: of an analyst their own, with texts; of an auditor all, without; of an owner
         all, with texts."""
-        return list(self._asked({"do": "ledger", **_since(since)})["entries"])
+        return self._asked({"do": "ledger", **_since(since)}, lambda told: list(told["entries"]))
 
     def audit(self, *, since: datetime | None = None) -> ServedAudit:
         """Whether the promise was kept, with every price derived again."""
-        told = self._asked({"do": "audit", **_since(since)})
-        return ServedAudit(holds=told["holds"], text=told["text"], markdown=told["markdown"])
+        return self._asked({"do": "audit", **_since(since)}, _audit)
 
     def verify(self) -> int:
         """The number of entries of a ledger that verifies; LedgerBroken otherwise."""
-        return int(self._asked({"do": "verify"})["entries"])
+        return self._asked({"do": "verify"}, lambda told: int(told["entries"]))
 
     def freeze(self, reason: str) -> None:
         """Every question is refused from here on, of everybody."""
-        self._asked({"do": "freeze", "reason": reason})
+        self._asked({"do": "freeze", "reason": reason}, _nothing)
 
     def unfreeze(self, reason: str) -> None:
         """Questions are answered again."""
-        self._asked({"do": "unfreeze", "reason": reason})
+        self._asked({"do": "unfreeze", "reason": reason}, _nothing)
 
     def close(self) -> None:
         self._lines.connection.close()
@@ -208,33 +207,88 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.name!r}, role={self.role!r})"
 
-    def _asked(self, request: Message) -> dict[str, Any]:
-        """What the server says; its error, raised here. A reply that does not come ends the connection: the next one
-        would be taken for it."""
-        with self._lock:
-            try:
-                self._lines.send(request, within=self._timeout)
-                line = self._lines.next(first_byte_within=self._timeout, rest_within=self._timeout)
-            except (Gone, TooSlow, TooLong) as ended:
-                self.close()
-                raise _unreachable(_ENDED[type(ended)]) from None
+    def _asked(self, request: Message, read: Callable[[Message], T]) -> T:
+        """What the server says, as it is read here; its error, raised here."""
+        line = self._reply(request)
         try:
             reply = decoded(line)
-            error = error_from_wire(reply["error"], sql=request.get("sql")) if "error" in reply else None
-            told = {} if error is not None else dict(reply["ok"])
-        except (NotUnderstood, KeyError, TypeError, ValueError):
+            if "error" not in reply:
+                return read(dict(reply["ok"]))
+            error = error_from_wire(reply["error"], sql=request.get("sql"))
+        except (NotUnderstood, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             raise _unreachable(_NO_SERVER) from None
-        if error is not None:
-            raise error
-        return told
+        raise error
+
+    def _reply(self, request: Message) -> bytes:
+        """One line of the server. One that does not come ends the connection: the next would be taken for it."""
+        with self._lock:
+            try:
+                with suppress(Gone):  # what it has said before it left can be read all the same
+                    self._lines.send(request, within=self._timeout)
+                return self._lines.next(first_byte_within=self._timeout, rest_within=self._timeout)
+            except (TypeError, ValueError, RecursionError):
+                raise BadParameter(
+                    "this request cannot be sent",
+                    why="texts and numbers of ordinary size go over the socket, and nothing else",
+                    fix="pass the SQL as a text, and numbers as int, float, Fraction or Decimal",
+                ) from None
+            except (Gone, TooSlow, TooLong) as ended:
+                self.close()
+                raise _unreachable(_ENDED[type(ended)], fix=_AGAIN) from None
+            except BaseException:  # Ctrl-C among them
+                self.close()
+                raise
 
 
-_NO_SERVER = "what answers there is no server of dpsql"
-_ENDED = {
+def _answer(told: Message) -> ServedAnswer:
+    return ServedAnswer(
+        columns=tuple(told["columns"]),
+        rows=tuple(tuple(map(cell_from_wire, row)) for row in told["rows"]),
+        epsilon=Fraction(told["cost"]["epsilon"]),
+        delta=Fraction(told["cost"]["delta"]),
+        release=told["release"],
+        confidence=Fraction(told["confidence"]),
+        notes=tuple(told["notes"]),
+        head=told["head"],
+        text=told["text"],
+    )
+
+
+def _price(told: Message) -> Price:
+    margins = {name: cell_from_wire(margin) for name, margin in told["margins"].items()}
+    return Price(epsilon=Fraction(told["epsilon"]), delta=Fraction(told["delta"]), margins=margins)
+
+
+def _standing(told: Message) -> Standing:
+    return Standing(total=Fraction(told["total"]), spent=Fraction(told["spent"]))
+
+
+def _audit(told: Message) -> ServedAudit:
+    return ServedAudit(holds=told["holds"], text=told["text"], markdown=told["markdown"])
+
+
+def _nothing(told: Message) -> None:
+    """That it was done is all there is to know."""
+
+
+_NO_SERVER: Final = "what answers there is no server of dpsql"
+_ENDED: Final = {
     Gone: "the server has closed the connection",
     TooSlow: "the server did not answer in time",
     TooLong: "the answer is longer than a client reads",
 }
+_AGAIN: Final = "connect again: what was charged stays charged, and asked again it is told for nothing"
+_START: Final = "have the owner start it there: dpsql serve --socket PATH"
+_UNREACHED: Final[Mapping[type[OSError], tuple[str, str]]] = {
+    FileNotFoundError: ("there is no such file", _START),
+    ConnectionRefusedError: ("nobody listens there, or it is no socket", _START),
+    PermissionError: (
+        "this user may not connect",
+        "have the owner start it with another --mode, such as 0666, in a folder that you may enter",
+    ),
+    TimeoutError: ("it does not take the connection in time", "wait longer: timeout=…; or see that it runs"),
+}
+"""Why a path leads to no server, and what to do."""
 
 
 def _options(epsilon: Number | None, confidence: Number | None, mode: str | None, noise: str | None) -> Message:
@@ -243,7 +297,7 @@ def _options(epsilon: Number | None, confidence: Number | None, mode: str | None
 
 
 def _since(since: datetime | None) -> Message:
-    return {} if since is None else {"since": since.isoformat()}
+    return {} if since is None else {"since": in_utc("since", since).isoformat()}
 
 
 def connect(*, socket: str | PathLike[str], token: str, timeout: float | None = None) -> Client:
@@ -251,22 +305,35 @@ def connect(*, socket: str | PathLike[str], token: str, timeout: float | None = 
 
     What was charged for an answer that did not arrive stays charged; asked again, it is told for nothing.
     """
+    if timeout is not None:
+        require_seconds(timeout=timeout)
+        timeout = float(timeout)
+    path = _path(socket)
     connection = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
         connection.settimeout(timeout)
-        connection.connect(os.fspath(socket))
+        connection.connect(path)
         client = Client(connection, timeout=timeout)
         client.greet(token)
     except OSError as error:
         connection.close()
-        raise _unreachable(f"no server can be reached at {os.fspath(socket)}: {error.strerror or error}") from None
+        why, fix = _UNREACHED.get(type(error), (error.strerror or "the path is too long", _START))
+        raise _unreachable(f"no server can be reached at {path}: {why}", fix=fix) from None
     except BaseException:
         connection.close()
         raise
     return client
 
 
-def _unreachable(what: str) -> NoSource:
-    return NoSource(
-        what, why="data and ledger belong to the server; without it nothing can be answered", fix="see that it runs"
+def _path(socket: object) -> str:
+    if isinstance(socket, str | PathLike) and "\0" not in (path := os.fsdecode(socket)):
+        return path
+    raise BadParameter(
+        f"socket={socket!r} is no path",
+        why="a server is found by the path of its socket",
+        fix='pass socket="/run/dpsql/door", or a Path',
     )
+
+
+def _unreachable(what: str, *, fix: str = "see that the path is that of `dpsql serve --socket`") -> NoSource:
+    return NoSource(what, why="data and ledger belong to the server; without it nothing can be answered", fix=fix)

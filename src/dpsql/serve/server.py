@@ -17,6 +17,7 @@ from dpsql.serve.listening import listening, require_mode
 from dpsql.serve.methods import Visit, answered
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
+    PROTOCOL,
     Gone,
     Lines,
     Message,
@@ -128,7 +129,7 @@ class SocketServer:
                 if visit is None:
                     token = _token_of(request)
                     visit = self._recognised(token)
-                    reply: Message = {"ok": {"name": visit.name, "role": visit.role}}
+                    reply: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}}
                 else:
                     self._require_still(visit, token)
                     reply = {"ok": answered(visit, request)}

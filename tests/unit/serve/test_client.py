@@ -2,14 +2,17 @@
 
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from fractions import Fraction
 
 import pytest
 from in_this_process import serving
 
 import dpsql
-from dpsql.errors import BadName, NoSource
+from dpsql.errors import BadName, BadParameter, NoSource, NotPermitted
+from dpsql.serve.client import Client
+from dpsql.serve.wire import Lines
 
 
 @contextmanager
@@ -18,7 +21,7 @@ def impostor(path, *replies):
 
     def answer():
         connection, _ = listener.accept()
-        with connection, connection.makefile("rb") as lines:
+        with connection, connection.makefile("rb") as lines, suppress(ConnectionError):  # who asks may have left
             for reply in replies:
                 lines.readline()
                 connection.sendall(reply)
@@ -33,13 +36,57 @@ def impostor(path, *replies):
         thread.join()
 
 
-HELLO = b'{"ok": {"name": "ana", "role": "analyst"}}\n'
+HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 1}}\n'
 
 
-def test_nobody_listens(tmp_path):
-    for path in (tmp_path / "none", "x" * 300):
-        with pytest.raises(NoSource, match="no server can be reached"):
-            dpsql.connect(socket=path, token="t")
+def unreached(path):
+    with pytest.raises(NoSource, match="no server can be reached") as refused:
+        dpsql.connect(socket=path, token="t")
+    assert str(path) in refused.value.what
+    return refused.value
+
+
+def test_a_path_that_leads_to_no_server_says_what_is_there(tmp_path):
+    assert "no such file" in unreached(tmp_path / "none").what
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "nobody listens there, or it is no socket" in unreached(tmp_path / "notes.txt").what
+    assert "the path is too long" in unreached("x" * 300).what
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(tmp_path / "door"))
+    assert "dpsql serve --socket" in unreached(tmp_path / "door").fix
+
+
+def test_a_socket_of_others(tmp_path, monkeypatch):
+    """What root is not refused is refused here by hand."""
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    class Closed(socket.socket):
+        connect = refused
+
+    monkeypatch.setattr(socket, "socket", Closed)
+    assert "--mode" in unreached(tmp_path / "door").fix
+
+
+@pytest.mark.parametrize("wrong", [{"socket": 7}, {"socket": "a\0b"}, {"socket": None}])
+def test_what_is_no_path(wrong):
+    with pytest.raises(BadParameter, match="is no path"):
+        dpsql.connect(token="t", **wrong)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e12, "1", True])
+def test_a_timeout_is_a_number_of_seconds(tmp_path, timeout):
+    with pytest.raises(BadParameter, match="timeout"):
+        dpsql.connect(socket=tmp_path / "none", token="t", timeout=timeout)
+
+
+@pytest.mark.parametrize("told", [b"", b', "protocol": 2', b', "protocol": "1"'])
+def test_a_server_of_another_version_is_not_asked(tmp_path, told):
+    hello = b'{"ok": {"name": "ana", "role": "analyst"' + told + b"}}\n"
+    with impostor(tmp_path / "door", hello), pytest.raises(NoSource, match="speaks protocol") as refused:
+        dpsql.connect(socket=tmp_path / "door", token="t")
+    assert "version" in refused.value.why
 
 
 @pytest.mark.parametrize(
@@ -56,6 +103,86 @@ def test_a_server_that_does_not_answer_in_time(tmp_path):
             client.sql("SELECT 1")
         with pytest.raises(NoSource, match="closed"):
             client.sql("SELECT 1")  # the late answer would be taken for this one's
+
+
+WRONG = [b'{"ok": {}}\n', b'{"ok": {"margins": 7, "rows": [[{"noisy": []}]], "total": "1/0", "entries": "x"}}\n']
+
+
+@pytest.mark.parametrize("reply", WRONG)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.sql("SELECT 1"),
+        lambda client: client.cost("SELECT 1"),
+        lambda client: client.explain("SELECT 1"),
+        lambda client: client.budget,
+        lambda client: client.verify(),
+        lambda client: client.audit(),
+    ],
+)
+def test_an_answer_that_lacks_something_is_not_believed(tmp_path, reply, ask):
+    with (
+        impostor(tmp_path / "door", HELLO, reply),
+        dpsql.connect(socket=tmp_path / "door", token="t") as client,
+        pytest.raises(NoSource, match="no server of dpsql"),
+    ):
+        ask(client)
+
+
+def test_who_is_turned_away_hears_why(tmp_path):
+    """The server has said no and closed before it was greeted."""
+    full = b'{"error": {"code": "DP402", "title": "full", "where": null, "why": "w", "fix": "f", "try": null}}\n'
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "door"))
+        listener.listen()
+
+        def refuse():
+            connection, _ = listener.accept()
+            connection.sendall(full)
+            connection.close()
+            refused.set()
+
+        refused = threading.Event()
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        with closing(socket.socket(socket.AF_UNIX)) as connection:
+            connection.connect(str(tmp_path / "door"))
+            assert refused.wait(30)
+            with pytest.raises(NotPermitted, match="full"):
+                Client(connection, timeout=30).greet("t")
+        thread.join()
+
+
+def test_a_question_that_was_interrupted_ends_the_connection(tmp_path, monkeypatch):
+    """Its answer would be taken for that of the next one."""
+    late = b'{"ok": {"text": "of the first"}}\n'
+    with impostor(tmp_path / "door", HELLO, late), dpsql.connect(socket=tmp_path / "door", token="t") as client:
+
+        def pressed(*_, **__):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as keys:
+            keys.setattr(Lines, "next", pressed)
+            with pytest.raises(KeyboardInterrupt):
+                client.explain("SELECT 1")
+        with pytest.raises(NoSource, match="closed"):
+            client.explain("SELECT 2")
+
+
+@pytest.mark.parametrize("words", [{"epsilon": 10**5000}, {"mode": object()}, {"sql": object()}])
+def test_what_cannot_be_sent_is_not_sent(clinic, tmp_path, token, words):
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
+        with pytest.raises(BadParameter, match="cannot be sent"):
+            client.sql(**{"sql": "SELECT 1", **words})
+        assert client.verify() > 0  # and the connection goes on
+
+
+def test_a_moment_without_a_zone_is_utc(clinic, tmp_path, token):
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
+        assert client.ledger(since=datetime(2020, 1, 1)) == client.ledger()
+        assert client.ledger(since=datetime(9000, 1, 1)) == []
+        with pytest.raises(BadParameter, match="since"):
+            client.audit(since="2020-01-01")
 
 
 def test_an_answer_is_read_by_column(clinic, tmp_path):
