@@ -43,16 +43,21 @@ class Price:
     margins: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Standing:
     """What an account may spend, and has spent, in ε."""
 
     total: Fraction
     spent: Fraction
+    text: str
+    """As a terminal shows it."""
 
     @property
     def left(self) -> Fraction:
         return max(Fraction(0), self.total - self.spent)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -260,7 +265,7 @@ def _price(told: Message) -> Price:
 
 
 def _standing(told: Message) -> Standing:
-    return Standing(total=Fraction(told["total"]), spent=Fraction(told["spent"]))
+    return Standing(total=Fraction(told["total"]), spent=Fraction(told["spent"]), text=told["text"])
 
 
 def _audit(told: Message) -> ServedAudit:
@@ -278,7 +283,7 @@ _ENDED: Final = {
     TooLong: "the answer is longer than a client reads",
 }
 _AGAIN: Final = "connect again: what was charged stays charged, and asked again it is told for nothing"
-_START: Final = "have the owner start it there: dpsql serve --socket PATH"
+_START: Final = "have the owner start it: dpsql serve --socket {path}"
 _UNREACHED: Final[Mapping[type[OSError], tuple[str, str]]] = {
     FileNotFoundError: ("there is no such file", _START),
     ConnectionRefusedError: ("nobody listens there, or it is no socket", _START),
@@ -318,7 +323,7 @@ def connect(*, socket: str | PathLike[str], token: str, timeout: float | None = 
     except OSError as error:
         connection.close()
         why, fix = _UNREACHED.get(type(error), (error.strerror or "the path is too long", _START))
-        raise _unreachable(f"no server can be reached at {path}: {why}", fix=fix) from None
+        raise _unreachable(f"no server can be reached at {path}: {why}", fix=fix.format(path=path)) from None
     except BaseException:
         connection.close()
         raise

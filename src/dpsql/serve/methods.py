@@ -102,7 +102,7 @@ def answer_to_wire(answer: Answer) -> Message:
 
 def _budget(visit: Visit, said: Message) -> Message:
     budget = visit.asking().budget if visit.role == ANALYST else visit.owner.budget
-    return {"total": str(budget.total), "spent": str(budget.spent)}
+    return {"total": str(budget.total), "spent": str(budget.spent), "text": repr(budget)}
 
 
 def _freeze(visit: Visit, said: Message) -> Message:

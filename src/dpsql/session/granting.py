@@ -53,7 +53,7 @@ def grant_of(name: str, *, ledger: Ledger, policy: Policy) -> Grant:
     raise NotPermitted(
         f"{name} has no grant",
         why="every spending has a limit the owner has set",
-        fix="add a [[grant]] to the policy, or use grant(...)",
+        fix=f"have the owner add a [[grant]] to the policy, or say it: dpsql grant {name} --budget …, owner.grant(…)",
     )
 
 

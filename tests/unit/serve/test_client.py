@@ -198,4 +198,5 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert answer.head == str(clinic._ledger.head())
         assert repr(ana) == "Client('ana', role='analyst')"
         assert ana.budget.left == Fraction(9, 2)
+        assert "4.50 of 5.00" in repr(ana.budget)
         assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0
