@@ -49,7 +49,7 @@ def restore(copy: Path, ledger: Path, *, replace: bool) -> Path | None:
         raise NotPermitted(
             f"there is a ledger in {ledger}",
             why="what was charged since the copy was made would be forgotten",
-            fix="say that it is to be replaced; it is kept under another name",
+            fix="say that it is to be replaced: --replace, or replace=True; it is kept under another name",
         )
     if not copy.is_file():
         raise BadParameter(f"there is no file {copy}", why="it is to be restored", fix="name the file of a backup")

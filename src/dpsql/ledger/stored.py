@@ -243,7 +243,7 @@ def _require_none_missing(page: SqlPage, known: Anchored | None) -> None:
         raise Unusable(
             f"charges are missing: this machine has seen entry {known.head.number} of the ledger, and it is not there",
             why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
-            fix="restore a later backup; or have the owner write off what is missing: ledger.write_off()",
+            fix="restore a later backup; or write off what is missing: dpsql ledger write-off, or ledger.write_off()",
         )
 
 
@@ -251,5 +251,6 @@ def _no_anchor() -> LedgerBroken:
     return Unusable(
         "the anchor of the ledger cannot be read or written",
         why="without it nobody sees whether charges are missing at the end of the ledger",
-        fix="look at the folder it is kept in: anchors in $DPSQL_STATE, or in the folder for states of programs",
+        fix="look at its folder, $DPSQL_STATE/anchors or else ~/.local/state/dpsql/anchors; a user without a home sets "
+        "DPSQL_STATE to a folder of their own",
     )
