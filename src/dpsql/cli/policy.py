@@ -34,13 +34,15 @@ def _apply(chosen: argparse.Namespace) -> int:
     with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
         if chosen.new_promise:
             owner.promise_again()
-        print(owner.keeper.promised())
-        print(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries", file=sys.stderr)
+        promised = owner.keeper.promised()
         if chosen.new_version is not None:
             owner.new_data_version(chosen.new_version)
-            print(
-                f"data version {chosen.new_version}: what is asked again is paid again, from the same budget. A server "
-                "that runs takes it on when it is started again",
-                file=sys.stderr,
-            )
+        print(promised)
+        print(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries", file=sys.stderr)
+    if chosen.new_version is not None:
+        print(
+            f"data version {chosen.new_version}: what is asked again is paid again, from the same budget. A server "
+            "that runs takes it on when it is started again",
+            file=sys.stderr,
+        )
     return 0

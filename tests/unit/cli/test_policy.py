@@ -63,13 +63,14 @@ def test_another_promise_is_not_written_over_the_first(run, clinic):
 
 def test_a_new_version_of_the_data(run, clinic):
     back(clinic)
+    assert run("policy", "apply", "--new-version", "two\nlines")[:2] == (2, "")
     assert run("policy", "apply", "--new-version", "2026-11")[0] == 0
     with dpsql.open(clinic) as owner:
         answer = owner.analyst("ana").sql(COUNT)
         assert (answer.cost.epsilon, owner.budget.spent) == (1, 2)  # asked again, paid again, from the same budget
     rewritten(clinic, "[person]", 'data_version = "2026-12"\n[person]')
-    code, _, err = run("policy", "apply", "--new-version", "2027-01")
-    assert code == 6
+    code, out, err = run("policy", "apply", "--new-version", "2027-01")
+    assert (code, out) == (6, "")
     assert "the policy file says the data version" in err
 
 
