@@ -15,7 +15,8 @@ from dpsql.session.odds import odds
 from dpsql.session.render import printable
 
 if TYPE_CHECKING:
-    from dpsql.session.auditing import Audit, AuditedPromise
+    from dpsql.session.audited import AuditedPromise
+    from dpsql.session.auditing import Audit
 
 _YES, _NO = "✓", "✗"
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")

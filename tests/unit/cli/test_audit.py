@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpsql.session import auditing
+from dpsql.session.audit_walk import Walk
 
 
 def test_the_statement(run):
@@ -39,7 +39,7 @@ def test_a_broken_ledger_is_not_audited(run, broken):
 
 
 def test_a_price_that_differs_is_code_9(run, monkeypatch):
-    monkeypatch.setattr(auditing, "_derived", lambda *_: (None, "another price"))
+    monkeypatch.setattr(Walk, "_derived", lambda *_: (None, "another price"))
     code, out, _ = run("audit")
     assert code == 9
     assert "0/1 prices" in out

@@ -14,10 +14,12 @@ from dpsql.accounting.batch import planned_batch
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import promises
-from dpsql.ledger.ledger import Head, Ownership, ReleasedStep
+from dpsql.ledger.facts import Entry
+from dpsql.ledger.ledger import Charge, Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
 from dpsql.privacy.window import Window
+from dpsql.session.audit_walk import Walk
 from dpsql.session.auditing import audit
 from dpsql.testing.ledger_cases import charges_of
 
@@ -25,12 +27,17 @@ COUNT = "SELECT COUNT(*) FROM people"
 TOWNS = "SELECT town, COUNT(*), SUM(age) FROM people GROUP BY town"
 
 
-def asked(path=":memory:"):
+def declared(path=":memory:", *, delta=1e-3):
     owner = dpsql.open(path)
     rows = pd.DataFrame({"who": range(60), "age": 30, "town": ["x", "y"] * 30})
     owner.register("people", rows, person="who", unique=True, keys={"town": "private"}, bounds={"age": (0, 99)})
-    owner.promise(epsilon=10, delta=1e-3)
+    owner.promise(epsilon=10, delta=delta)
     owner.defaults(max_keys=10, selection_share=0.25, delta_per_query=1e-6)
+    return owner
+
+
+def asked(path=":memory:"):
+    owner = declared(path)
     ana, bob = owner.grant("ana", budget=5), owner.grant("bob", budget=5, sees_releases=True)
     ana.sql(COUNT, epsilon=2, noise="laplace")
     bob.sql(TOWNS, epsilon=1, noise="laplace")
@@ -89,6 +96,97 @@ def test_a_record_that_cannot_be_read_is_found(paid):
 def test_steps_that_the_plan_does_not_have_are_found(paid):
     (row,) = audit(kept(replace(paid, steps=2)))
     assert row.verdict == "more or fewer steps were paid for than the plan has"
+
+
+def test_a_told_cost_that_is_not_what_it_costs_is_found(paid):
+    """The cap of a query and the history of a budget look at it; the account was charged what is right."""
+    one = Fraction(1)
+    cheap = replace(paid, cost=one)
+    (row,) = audit(kept(cheap))
+    assert row.derived == row.charged
+    assert row.verdict == "its plan was bought for another cost than was told"
+    record = json.dumps({**json.loads(paid.record), "cost": "1"})
+    (row,) = audit(kept(replace(cheap, record=record)))
+    assert row.verdict == "it was said to cost 1, and costs 2"
+
+
+WAYS = (
+    (COUNT, {"epsilon": 0.01}),
+    (TOWNS, {"epsilon": 0.02, "noise": "laplace"}),
+    (COUNT, {"epsilon": 0.3, "noise": "gaussian"}),
+    (COUNT, {"epsilon": 0.5, "noise": "gaussian"}),  # the difference
+    (TOWNS, {"epsilon": 0.4, "noise": "gaussian"}),
+    (COUNT + " WHERE age < 50", {"epsilon": 0.2, "noise": "laplace"}),
+    (COUNT + " WHERE age < 45 WITHIN 40 CONFIDENCE 0.9", {}),
+    ("SELECT town FROM people GROUP BY town", {"epsilon": 0.7}),
+    ("SELECT town, COUNT(DISTINCT who) FROM people GROUP BY town", {"epsilon": 0.7}),
+)
+
+
+def every_way():
+    """The entries of a ledger with payments of every kind, counted in ε first and in ρ then."""
+    with declared(delta=0.9) as owner:
+        ana = owner.grant("ana", budget=8)
+        for sql, options in WAYS:
+            ana.sql(sql, **options)
+        owner.defaults(delta_per_query=0.01)
+        ana.sql("SELECT town FROM people GROUP BY town", epsilon=0.01)  # decisions in ε, bought with ρ
+        owner.defaults(delta_per_query=1e-6)
+        found = owner.audit()
+        return found, owner._ledger.entries()
+
+
+def walked(entries):
+    walk = Walk(since=None, texts=True)
+    for entry in entries:
+        walk.past(entry)
+    return walk.charges
+
+
+def with_cost(entry, factor):
+    """The same entry, saying another cost."""
+    cost = entry.fact.cost * factor
+    record = json.dumps({**json.loads(entry.fact.record), "cost": str(cost)})
+    return replace(entry, fact=replace(entry.fact, cost=cost, record=record))
+
+
+def test_costs_of_every_kind_agree_and_every_other_one_is_found():
+    found, entries = every_way()
+    assert found.holds
+    paying = {entry.number for entry in entries if isinstance(entry.fact, Charge)}
+    assert len(paying) == len(WAYS) + 1
+    assert any(charge.charged.epsilon is not None and charge.cost != charge.charged.epsilon for charge in found)
+    for factor in (Fraction(1, 2), 1 - Fraction(1, 10**5), 1 + Fraction(1, 10**5), Fraction(2)):
+        rows = walked(with_cost(entry, factor) if entry.number in paying else entry for entry in entries)
+        said = [row for row in rows if row.problem.startswith("it was said to cost")]
+        assert len(said) >= len(rows) - 2  # two are made finer, and what was paid before is wrong there
+        assert all(row.problem for row in rows)
+
+
+def test_a_cost_in_rho_is_none_while_epsilon_is_what_is_added_up():
+    """The ρ of a small ε is a far smaller share of its limit."""
+    with declared() as owner:
+        owner.grant("ana", budget=5).sql(COUNT, epsilon=Fraction(1, 100), noise="laplace")
+        entries, account = owner._ledger.entries(), owner._ledger.account()
+    in_rho = Fraction(1, 100) ** 2 / 2 * account.epsilon / account.rho
+    assert in_rho < Fraction(1, 1000)
+    told = [with_cost(each, in_rho * 100) if isinstance(each.fact, Charge) else each for each in entries]
+    (row,) = walked(told)
+    assert row.problem.endswith("and costs 0.01")
+
+
+def test_a_batch_is_said_to_cost_what_it_does_and_its_questions_have_their_shares(paid):
+    other = replace(paid, sql="the other", question=replace(paid.question, plan="other"))
+    cheap = with_cost(Entry(number=1, fact=other), Fraction(1, 2)).fact
+    fair = planned_batch((paid.event, other.event), delta=0, by="basic")
+    for second, cost, problems in (
+        (other, fair.epsilon, ["", "", ""]),
+        (other, fair.epsilon / 2, ["it was said to cost 2, and costs 4", "", ""]),
+        (cheap, fair.epsilon, ["", "", "its cost is not its share in the cost of its batch"]),
+    ):
+        ledger = kept()
+        ledger.charge_together([paid, second], event=fair, cost=cost)
+        assert [row.problem for row in audit(ledger)] == problems
 
 
 def test_a_ledger_that_was_changed_is_not_audited(tmp_path):

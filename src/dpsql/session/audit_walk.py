@@ -1,0 +1,275 @@
+"""An audit from the first entry to the last: what each changes, and what is wrong with what was charged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from dpsql.accounting.account import Account
+from dpsql.accounting.batch import proven
+from dpsql.accounting.triple import FREE, Triple, triple
+from dpsql.errors import BudgetExhausted, DpsqlError, MissingExtra
+from dpsql.ledger.facts import (
+    Adopted,
+    Batched,
+    Closed,
+    Entry,
+    Fact,
+    Frozen,
+    Granted,
+    Promised,
+    Refused,
+    Renewed,
+    Unfrozen,
+    WrittenOff,
+)
+from dpsql.ledger.ledger import Charge, Ownership
+from dpsql.ledger.page import SOURCE
+from dpsql.ledger.promises import at_least
+from dpsql.plan.audit import Audited, audited
+from dpsql.plan.audit_cost import Shares, costs
+from dpsql.plan.audit_upon import audited_upon
+from dpsql.plan.record import kept
+from dpsql.privacy.events import Event
+from dpsql.session.audited import AuditedCharge, AuditedPromise, Happening
+from dpsql.session.digits import shown_amount
+from dpsql.session.entry_rows import moment_of
+from dpsql.session.policy_changes import changes
+
+
+@dataclass(slots=True, kw_only=True)
+class Walk:
+    """What is known on the way from the first entry to the last."""
+
+    since: datetime | None
+    texts: bool
+    promises: list[AuditedPromise] = field(default_factory=list)
+    charges: list[AuditedCharge] = field(default_factory=list)
+    owners: dict[str, str] = field(default_factory=dict)
+    records: dict[int, str] = field(default_factory=dict)
+    batched_receipts: set[int] = field(default_factory=set)
+    """Of the questions that were paid for in batches."""
+    batches: dict[int, list[Event]] = field(default_factory=dict)
+    """Of each batch, the questions that were announced and did not come yet."""
+    shares: dict[int, Shares] = field(default_factory=dict)
+    """Of each batch, how its questions share its price."""
+    grants: dict[str, Account] = field(default_factory=dict)
+    """What each grant has spent under the promise that holds."""
+    before: dict[str, Account] = field(default_factory=dict)
+    """The same before it was granted or renewed last: a question may have been priced just then."""
+    policies: list[Happening] = field(default_factory=list)
+    policy: str = ""
+    """The declarations that hold."""
+    freezes: list[Happening] = field(default_factory=list)
+    counted: Counter[type[Fact]] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    top_ups: int = 0
+    frozen: str | None = None
+
+    def past(self, entry: Entry) -> None:
+        told = self._is_told(entry)
+        self.counted[type(entry.fact)] += told
+        step = _STEPS.get(type(entry.fact))
+        if step is not None:
+            step(self, entry, entry.fact, told)
+
+    def _is_told(self, entry: Entry) -> bool:
+        at = moment_of(entry)
+        return self.since is None or (at is not None and at >= self.since)
+
+    def promised(self, entry: Entry, fact: Promised, told: bool) -> None:
+        self._begin(AuditedPromise(account=fact.account), grants={})
+        self.owners.clear()
+
+    def renewed(self, entry: Entry, fact: Renewed, told: bool) -> None:
+        again = replace(self.promises[-1].account, spent=FREE)
+        unspent = {holder: replace(account, spent=FREE) for holder, account in self.grants.items()}
+        self._begin(AuditedPromise(account=again, period=fact.period), grants=unspent)
+
+    def _begin(self, promise: AuditedPromise, *, grants: dict[str, Account]) -> None:
+        self.before |= self.grants | ({SOURCE: self.promises[-1].account} if self.promises else {})
+        self.promises.append(promise)
+        self.grants = grants
+
+    def granted(self, entry: Entry, fact: Granted, told: bool) -> None:
+        known = self.grants.get(fact.analyst)
+        limit = self.promises[-1].account.grant(epsilon=fact.epsilon)
+        if known is not None:
+            self.before[fact.analyst] = known
+        self.grants[fact.analyst] = limit if known is None else replace(limit, spent=known.spent)
+
+    def closed(self, entry: Entry, fact: Closed, told: bool) -> None:
+        self.promises[-1] = replace(self.promises[-1], ended=fact.reason)
+
+    def written_off(self, entry: Entry, fact: WrittenOff, told: bool) -> None:
+        last, account = self.promises[-1], self.promises[-1].account
+        whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
+        lost = AuditedPromise(account=replace(account, spent=whole), lost=True)
+        known = replace(last, account=replace(account, spent=at_least(account.spent, fact.spent)))
+        self.promises[-1:] = [lost] * fact.periods + [known]
+
+    def owned(self, entry: Entry, fact: Ownership, told: bool) -> None:
+        self.owners |= {"": fact.relation, **dict(fact.tables)}
+
+    def batched(self, entry: Entry, fact: Batched, told: bool) -> None:
+        self.batches[entry.number] = list(fact.event.events)
+        self._charge(fact.holder, fact.event)
+        if told:
+            self.charges.append(_batch_row(entry, fact))
+
+    def charged(self, entry: Entry, fact: Charge, told: bool) -> None:
+        self.records[entry.number] = fact.record
+        if fact.batch is not None:
+            self.batched_receipts.add(entry.number)
+        waiting = self.batches.get(fact.batch or 0, [])
+        paid = fact.batch is None or (bool(waiting) and waiting.pop(0) == fact.event)
+        if told:
+            self.charges.append(self._row(entry, fact, "" if paid else "it is not the question its batch has paid for"))
+            self.top_ups += fact.upon is not None
+        if fact.batch is None:
+            self._charge(fact.holder, fact.event)
+
+    def refusal(self, entry: Entry, fact: Refused, told: bool) -> None:
+        self.refused[fact.analyst] += told
+
+    def adopted(self, entry: Entry, fact: Adopted, told: bool) -> None:
+        before, self.policy = self.policy, fact.text
+        if told:
+            what = changes(before, fact.text) if before else "the first version"
+            self.policies.append(Happening(at=moment_of(entry), what=what))
+
+    def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
+        self.frozen = fact.reason
+        if told:
+            self.freezes.append(Happening(at=moment_of(entry), what=f"frozen: {fact.reason}"))
+
+    def unfrozen(self, entry: Entry, fact: Unfrozen, told: bool) -> None:
+        self.frozen = None
+        if told:
+            self.freezes.append(Happening(at=moment_of(entry), what=f"unfrozen: {fact.reason}"))
+
+    def _charge(self, holder: str, event: Event) -> None:
+        last = self.promises[-1]
+        self.promises[-1] = replace(last, account=_after(last.account, event))
+        self.grants[holder] = _after(self.grants[holder], event)
+
+    def _row(self, entry: Entry, charge: Charge, problem: str) -> AuditedCharge:
+        derived, wrong = self._derived(charge)
+        return AuditedCharge(
+            receipt=entry.number,
+            analyst=charge.analyst,
+            sql=charge.sql if self.texts else "",
+            cost=charge.cost,
+            charged=triple(charge.event),
+            derived=derived,
+            problem=problem or wrong,
+            batch=charge.batch,
+            at=moment_of(entry),
+        )
+
+    def _derived(self, charge: Charge) -> tuple[Triple | None, str]:
+        """The price that follows from the record, and what is wrong with it."""
+        additive = charge.batch is None and not self.promises[-1].account.delta_prime
+        try:
+            found = audited(charge.record, in_batch=charge.batch is not None)
+            audited_upon(
+                charge.record,
+                upon=charge.upon,
+                records=self.records,
+                additive=additive,
+                batched=self.batched_receipts,
+            )
+        except DpsqlError as error:
+            return None, error.what
+        if found.price != triple(charge.event):
+            return found.price, "what was charged is not the price of what was released"
+        if len(found.steps) != charge.steps:
+            return found.price, "more or fewer steps were paid for than the plan has"
+        if not _protects(found.owners, self.owners):
+            return found.price, "its plan protects others than the ledger says the promise is about"
+        return found.price, self._misstated(charge, found)
+
+    def _misstated(self, charge: Charge, found: Audited) -> str:
+        """Where the cost that was told, which the cap of a query looks at, is not that of what was released."""
+        if kept(charge.record).cost != charge.cost:
+            return "its plan was bought for another cost than was told"
+        if charge.batch is not None:
+            fits = self.shares.setdefault(charge.batch, Shares()).fit(found.steps, cost=charge.cost)
+            return "" if fits else "its cost is not its share in the cost of its batch"
+        account = self.promises[-1].account
+        possible = costs(found.steps, rate=account.rho / account.epsilon, in_rho=self._counts_rho(charge))
+        if any(charge.cost in span for span in possible):
+            return ""
+        return _said(charge.cost, " or ".join(shown_amount(span.low) for span in possible) or "more than it can pay")
+
+    def _counts_rho(self, charge: Charge) -> bool:
+        """One of the accounts that pay does not grant the cost as ε any more, or did not when it was priced."""
+        paying = [self.promises[-1].account, self.grants[charge.holder]]
+        paying += [self.before[holder] for holder in (SOURCE, charge.holder) if holder in self.before]
+        return any(not account.admits_pure(epsilon=charge.cost) for account in paying)
+
+
+def _said(cost: Fraction, derived: str) -> str:
+    return f"it was said to cost {shown_amount(cost)}, and costs {derived}"
+
+
+def _after(account: Account, event: Event) -> Account:
+    """Added up whether or not it fits: whether it did is what the reader wants to know."""
+    try:
+        return account.charged(event)
+    except BudgetExhausted:
+        return replace(account, spent=account.spent + triple(event))
+
+
+def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
+    """Its events, priced again: each of them is compared with its own record in its own row."""
+    derived, problem, missing = None, "", None
+    try:
+        proof = proven(fact.event.events, delta=fact.event.delta)
+    except MissingExtra as error:
+        missing = error
+    except DpsqlError as error:
+        problem = error.what
+    else:
+        derived = triple(proof.batch)
+        if proof.batch.epsilon > fact.event.epsilon:
+            missing = proof.without
+            problem = f"{proof.by}, the best accountant at hand, proves more for this batch than was charged"
+    misstated = "" if fact.cost == fact.event.epsilon else _said(fact.cost, shown_amount(fact.event.epsilon))
+    return AuditedCharge(
+        receipt=entry.number,
+        analyst=fact.analyst,
+        sql=f"{len(fact.event.events)} questions planned together",
+        cost=fact.cost,
+        charged=triple(fact.event),
+        derived=derived if missing is None else None,
+        problem=(problem if missing is None else "") or misstated,
+        unchecked="" if missing is None else f"not checked here: {missing.what}; {missing.fix}",
+        at=moment_of(entry),
+    )
+
+
+def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
+    """Everything the plan read is owned as the ledger says."""
+    return all(known.get(table) == way for table, way in declared)
+
+
+_STEPS: dict[type[Any], Any] = {
+    Promised: Walk.promised,
+    Renewed: Walk.renewed,
+    Granted: Walk.granted,
+    Closed: Walk.closed,
+    WrittenOff: Walk.written_off,
+    Ownership: Walk.owned,
+    Batched: Walk.batched,
+    Charge: Walk.charged,
+    Refused: Walk.refusal,
+    Adopted: Walk.adopted,
+    Frozen: Walk.frozen_for,
+    Unfrozen: Walk.unfrozen,
+}
+"""What an entry changes; other kinds change nothing an audit tells of."""

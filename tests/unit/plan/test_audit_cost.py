@@ -1,0 +1,80 @@
+"""What was released says what it cost: its ε, or its ρ at the rate of the account."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+
+from dpsql.plan.audit_cost import Shares, Span, costs
+from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure, Refined
+
+RATE = Fraction(1, 50)
+TINY = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Step:
+    """All that is read of one."""
+
+    event: Event
+
+
+def steps(*events):
+    return tuple(map(Step, events))
+
+
+LAPLACE = steps(Pure(epsilon=Fraction(1, 10)))
+GAUSSIAN = steps(DiscreteGaussian(sigma_squared=Fraction(100), l2_squared=Fraction(1)))  # ρ = 1/200
+GROUPS = steps(
+    KeySelection(epsilon=Fraction(1, 10), delta=TINY, keys=2),  # ρ = 1/400
+    DiscreteGaussian(sigma_squared=Fraction(100), l2_squared=Fraction(1)),
+)
+THRESHOLD = steps(GaussianThreshold(sigma_squared=Fraction(100), delta=TINY, keys=2))  # ρ = 1/100
+LEVEL = steps(Refined(epsilon=Fraction(1, 10)))
+
+
+@pytest.mark.parametrize(
+    ("bought", "in_rho", "expected"),
+    [
+        (LAPLACE, False, ["1/10"]),
+        (LAPLACE, True, ["1/10", "1/4"]),  # (1/10)²/2 = 1/200, and 50 · 1/200 = 1/4
+        (GAUSSIAN, False, ["1/4"]),
+        (GAUSSIAN, True, ["1/4"]),
+        (GROUPS, False, ["3/8"]),
+        (THRESHOLD, True, ["1/2"]),
+        (LEVEL, False, ["1/10"]),
+        (LEVEL, True, ["1/10"]),
+    ],
+)
+def test_a_cost_is_that_of_what_was_released(bought, in_rho, expected):
+    found = costs(bought, rate=RATE, in_rho=in_rho)
+    assert [span.low for span in found] == list(map(Fraction, expected))
+    for span in found:
+        assert span.low <= span.high < span.low * (1 + TINY)
+        assert span.low in span
+        assert span.low / 2 not in span
+        assert span.low * (1 - Fraction(1, 10**9)) not in span  # less than it costs is never what was said
+
+
+def test_an_account_without_a_second_branch_counts_no_rho():
+    assert costs(GAUSSIAN, rate=Fraction(0), in_rho=True) == ()
+    assert costs(LAPLACE, rate=Fraction(0), in_rho=True) == (Span(low=Fraction(1, 10), high=Fraction(1, 10)),)
+
+
+def fitting(*members):
+    shares = Shares()
+    return [shares.fit(bought, cost=Fraction(cost)) for bought, cost in members]
+
+
+def test_the_questions_of_a_batch_are_as_fine_as_their_parts_of_its_price():
+    double = steps(Pure(epsilon=Fraction(1, 5)))
+    assert fitting((LAPLACE, "1/20"), (double, "1/10"), (LAPLACE, "1/20")) == [True, True, True]
+    assert fitting((LAPLACE, "1/20"), (double, "1/20"), (LAPLACE, "1/20")) == [True, False, True]
+    assert fitting((GAUSSIAN, "1/20"), (THRESHOLD, "1/10"), (GROUPS, "3/40")) == [True, True, True]
+    assert fitting((GAUSSIAN, "1/20"), (THRESHOLD, "1/20")) == [True, False]
+
+
+def test_nothing_fits_that_has_another_currency():
+    """(1/10, 1/20) and (1/5, 1/10) agree in ε and not in ρ, so that ρ decides nothing any more."""
+    double = steps(Pure(epsilon=Fraction(1, 5)))
+    assert fitting((LAPLACE, "1/20"), (double, "1/10"), (GAUSSIAN, "1/20")) == [True, True, False]
