@@ -45,6 +45,7 @@ def in_text(audit: Audit) -> str:
 
 def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     """What was found, in sentences, each under a word."""
+    yield "Report", list(_head(audit))
     written = "" if audit.last_written is None else f", last written {_time(audit.last_written)}"
     yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}"]
     yield "Promise", list(_promise(audit))
@@ -66,6 +67,16 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         )
 
 
+def _head(audit: Audit) -> Iterator[str]:
+    """Which ledger it is about, up to where, and when it was made by what."""
+    yield f"about the ledger {audit.ledger}, made {_time(audit.made)} by dpsql {audit.version}"
+    begin = audit.first_written if audit.since is None else audit.since
+    covered = "" if begin is None else f"covers {_time(begin)} to {_time(audit.last_written or audit.made)}; "
+    later = audit.head.number - audit.entries
+    missing = f", of which the last {later} came while this was made and are not in it" if later else ""
+    yield f"{covered}the ledger ends with entry {audit.head.number}{missing}, hash {audit.head.hash.hex()}"
+
+
 def _promise(audit: Audit) -> Iterator[str]:
     if not audit.promises:
         yield "none was made, and nothing was answered"
@@ -74,8 +85,17 @@ def _promise(audit: Audit) -> Iterator[str]:
         yield f"{_stated(promise, audit.person)}  {_YES if promise.kept else _NO}"
     epsilon = sum((promise.account.epsilon for promise in audit.promises), Fraction(0))
     delta = sum((promise.account.delta for promise in audit.promises), Fraction(0))
-    together = " all of this together" if len(audit.promises) > 1 else ""
-    yield f"Whatever is asked{together}, for ever: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
+    yield (
+        f"ε limits what answers tell about one {audit.person}: none becomes more than e^ε times as likely, or as"
+        f" unlikely, because of their rows{', apart from δ' if delta else ''}"
+    )
+    number = len(audit.promises)
+    asked = (
+        "Whatever is asked, for ever" if number == 1 else f"All {number} promises and periods together, which add up"
+    )
+    yield f"{asked}: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
+    if number > 1:
+        yield "People remember earlier periods: another renewal or promise adds to this again"
 
 
 def _recomputed(audit: Audit) -> Iterator[str]:
@@ -121,11 +141,10 @@ def tables(audit: Audit) -> Iterator[Table]:
             (each.name, str(each.payments), shown_amount(each.cost), str(each.refused)) for each in audit.analysts
         ),
     )
-    done = [("policy", each) for each in audit.policies] + [("freeze", each) for each in audit.freezes]
     yield Table(
         title="What the owner did",
-        names=("when", "kind", "what"),
-        rows=tuple((_when(each.at), kind, each.what) for kind, each in done),
+        names=("when", "kind", "what", "by"),
+        rows=tuple((_when(each.at), each.kind, each.what, each.by) for each in audit.deeds),
     )
     texts = any(charge.sql for charge in audit.charges)
     yield Table(

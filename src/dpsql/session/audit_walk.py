@@ -38,6 +38,7 @@ from dpsql.privacy.events import Event
 from dpsql.session.audited import AuditedCharge, AuditedPromise, Happening
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import moment_of
+from dpsql.session.owner_deeds import POLICY, deed, is_deed
 from dpsql.session.policy_changes import changes
 
 
@@ -61,10 +62,9 @@ class Walk:
     """What each grant has spent under the promise that holds."""
     before: dict[str, Account] = field(default_factory=dict)
     """The same before it was granted or renewed last: a question may have been priced just then."""
-    policies: list[Happening] = field(default_factory=list)
+    deeds: list[Happening] = field(default_factory=list)
     policy: str = ""
     """The declarations that hold."""
-    freezes: list[Happening] = field(default_factory=list)
     counted: Counter[type[Fact]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     top_ups: int = 0
@@ -73,6 +73,8 @@ class Walk:
     def past(self, entry: Entry) -> None:
         told = self._is_told(entry)
         self.counted[type(entry.fact)] += told
+        if told and is_deed(entry):
+            self.deeds.append(deed(entry))
         step = _STEPS.get(type(entry.fact))
         if step is not None:
             step(self, entry, entry.fact, told)
@@ -140,17 +142,13 @@ class Walk:
         before, self.policy = self.policy, fact.text
         if told:
             what = changes(before, fact.text) if before else "the first version"
-            self.policies.append(Happening(at=moment_of(entry), what=what))
+            self.deeds.append(Happening(at=moment_of(entry), kind=POLICY, what=what))
 
     def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
         self.frozen = fact.reason
-        if told:
-            self.freezes.append(Happening(at=moment_of(entry), what=f"frozen: {fact.reason}"))
 
     def unfrozen(self, entry: Entry, fact: Unfrozen, told: bool) -> None:
         self.frozen = None
-        if told:
-            self.freezes.append(Happening(at=moment_of(entry), what=f"unfrozen: {fact.reason}"))
 
     def _charge(self, holder: str, event: Event) -> None:
         last = self.promises[-1]

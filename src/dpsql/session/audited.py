@@ -79,4 +79,7 @@ class Happening:
     """Something the owner did, and when."""
 
     at: datetime | None
+    kind: str
     what: str
+    by: str = ""
+    """Where it was said, or by whom; empty where the ledger does not know."""

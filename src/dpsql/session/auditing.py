@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 
+from dpsql import __version__
+from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.facts import Refused, Renewed, WrittenOff
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.ledger import Head, Ledger
 from dpsql.session.audit_report import in_html, in_markdown, in_text
 from dpsql.session.audit_walk import Walk
 from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedPromise, Happening
 from dpsql.session.entry_rows import moment_of
+from dpsql.session.owner_deeds import FREEZE, POLICY
 
 __all__ = ["Audit", "AuditedCharge", "audit"]
 
@@ -26,16 +29,23 @@ class Audit:
     """The findings. Printed, it is a statement in plain language; iterated over, it is the audited payments."""
 
     ledger: str
+    head: Head
+    """Where the ledger ended when its entries had been read."""
+    version: str
+    """Of dpsql."""
+    made: datetime
+    """When it was made: by the clock, and never before the last entry."""
     person: str
     since: datetime | None
     entries: int
+    first_written: datetime | None
     last_written: datetime | None
     promises: tuple[AuditedPromise, ...]
     """All of them, whatever `since` says: people remember."""
     charges: tuple[AuditedCharge, ...]
     analysts: tuple[AnalystSum, ...]
-    policies: tuple[Happening, ...]
-    freezes: tuple[Happening, ...]
+    deeds: tuple[Happening, ...]
+    """Everything the owner did, oldest first."""
     renewals: int
     refused: int
     top_ups: int
@@ -47,6 +57,16 @@ class Audit:
     def holds(self) -> bool:
         """Every promise was kept, and every price agrees."""
         return all(promise.kept for promise in self.promises) and all(charge.agrees for charge in self.charges)
+
+    @property
+    def policies(self) -> tuple[Happening, ...]:
+        """Versions of the policy, and what changed with them."""
+        return tuple(each for each in self.deeds if each.kind == POLICY)
+
+    @property
+    def freezes(self) -> tuple[Happening, ...]:
+        """When nothing was answered any more, and when it was again."""
+        return tuple(each for each in self.deeds if each.kind == FREEZE)
 
     @property
     def problems(self) -> tuple[AuditedCharge, ...]:
@@ -83,21 +103,25 @@ class Audit:
 def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, person: str = "person") -> Audit:
     """What the ledger shows; LedgerBroken where it does not verify itself. `since` leaves out what was before, but for
     the promises: they hold for ever. `person` is the word for whom they protect."""
-    entries = ledger.entries()  # verified
+    entries, head = ledger.entries(), ledger.head()  # verified
     walk = Walk(since=since, texts=texts)
     for entry in entries:
         walk.past(entry)
+    last = entries[-1].time or 0
     return Audit(
         ledger=ledger.id,
+        head=head,
+        version=__version__,
+        made=datetime.fromtimestamp(max(utc_seconds(), last), tz=UTC),
         person=person,
         since=since,
         entries=len(entries),
+        first_written=moment_of(entries[0]),
         last_written=moment_of(entries[-1]),
         promises=tuple(walk.promises),
         charges=tuple(walk.charges),
         analysts=tuple(_sums(walk)),
-        policies=tuple(walk.policies),
-        freezes=tuple(walk.freezes),
+        deeds=tuple(walk.deeds),
         renewals=walk.counted[Renewed],
         refused=walk.counted[Refused],
         top_ups=walk.top_ups,

@@ -110,9 +110,9 @@ Words = tuple[str, dict[str, object]]
 
 
 def _price(spent: Triple) -> dict[str, object]:
-    """None is infinite: Gaussian noise has no ε by itself."""
-    parts = (("epsilon", spent.epsilon), ("delta", spent.delta), ("rho", spent.rho))
-    return {name: "infinite" if value is None else value for name, value in parts}
+    """What is infinite is not counted: Gaussian noise has no ε by itself, and a finer level of Laplace noise no ρ."""
+    parts = (("epsilon", spent.epsilon, "rho"), ("delta", spent.delta, ""), ("rho", spent.rho, "epsilon"))
+    return {name: f"not counted, see {other}" if value is None else value for name, value, other in parts}
 
 
 def _charge(fact: Charge) -> Words:

@@ -316,8 +316,8 @@ def test_it_reads_as_a_statement():
     assert "chain intact" in text
     assert "kept: 3 spent" in text
     assert "2/2 prices derived again from the stored plans, 0 differ" in text
-    # 1 / (1 + e^-10) is 0.99995…, rounded up to a tenth of a percent
-    assert "a 50–50 guess about any one person becomes at most 100.0%, apart from δ" in text
+    # 1 / (1 + e^-10) is 0.99995…, and never 100 %
+    assert "a 50–50 guess about any one person may become sure, more than 99.9%" in text
     assert "ana: 1 payment, 2 in all, 0 refused" in text
     assert repr(found) == text
     assert "Frozen" not in text
@@ -347,7 +347,7 @@ def test_reports_have_no_marks_but_their_own():
     assert "<script" not in markdown
     assert "[y]" not in markdown
     cells = [line.replace(r"\|", "").count("|") for line in markdown.splitlines() if "alert" in line and line[0] == "|"]
-    assert set(cells) == {4, 5, 7}  # what the owner did, analysts, payments: no cell ends early
+    assert set(cells) == {5, 7}  # what the owner did and analysts, payments: no cell ends early
 
 
 def test_reports_hold_no_texts_unless_asked():

@@ -92,7 +92,7 @@ def test_json_lines_are_exact_and_have_times():
     grant = next(each for each in found if each["kind"] == "grant")
     assert (grant["tables"], grant["expires"], grant["members"]) == (["a", "b"], "2027-01-02", ["x", "y"])
     lost = next(each for each in found if each["kind"] == "write_off")
-    assert (lost["epsilon"], lost["lost_up_to"], lost["periods"]) == ("infinite", 9, 2)
+    assert (lost["epsilon"], lost["lost_up_to"], lost["periods"]) == ("not counted, see rho", 9, 2)
 
 
 def test_csv_has_a_cell_for_each_name_and_no_formulas():

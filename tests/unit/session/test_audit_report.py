@@ -1,0 +1,66 @@
+"""A report says which ledger it is about, up to where, when it was made, and what its numbers mean."""
+
+import re
+from fractions import Fraction
+from math import exp
+
+import dpsql
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.session.auditing import audit
+
+OPENED = 1_790_000_000  # 2026-09-21 14:13:20 UTC
+
+
+def promised(clock=lambda: OPENED, *, epsilon=1):
+    ledger = MemoryLedger(clock=clock)
+    ledger.promise(epsilon=Fraction(epsilon), delta=Fraction(0), delta_prime=Fraction(0))
+    return ledger
+
+
+def test_a_report_says_what_it_is_about():
+    ledger = promised()
+    found = audit(ledger)
+    head = ledger.head()
+    for report in (str(found), found.html()):
+        assert ledger.id in report
+        assert f"by dpsql {dpsql.__version__}" in report
+        assert "covers 2026-09-21 14:13 UTC to 2026-09-21 14:13 UTC" in report
+        assert f"ends with entry {head.number}, hash {head.hash.hex()}" in report
+
+
+def test_a_report_is_never_older_than_its_ledger():
+    later = 4_000_000_000
+    found = audit(promised(lambda: later))
+    assert found.made.timestamp() == later
+
+
+def test_entries_that_came_meanwhile_are_named(monkeypatch):
+    """Reading them and asking for the head are two transactions."""
+    ledger = promised()
+    entries = ledger.entries()
+    ledger.freeze("meanwhile")
+    monkeypatch.setattr(type(ledger), "entries", lambda self: entries)
+    assert "ends with entry 3, of which the last 1 came while this was made and are not in it, hash" in str(
+        audit(ledger)
+    )
+
+
+def percent(text):
+    (found,) = re.findall(r"at most ([0-9.]+)%", text)
+    return float(found)
+
+
+def test_the_odds_are_those_of_everything_that_was_promised():
+    ledger = promised()
+    once = str(audit(ledger))
+    assert "Whatever is asked, for ever" in once
+    assert "none becomes more than e^ε times as likely" in once
+    assert 0 <= percent(once) - 100 / (1 + exp(-1)) < 0.1
+    ledger.renew()
+    ledger.close_promise("new people")
+    ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0))
+    whole = str(audit(ledger))
+    assert "for ever" not in whole
+    assert "All 3 promises and periods together" in whole
+    assert "another renewal or promise adds to this" in whole
+    assert 0 <= percent(whole) - 100 / (1 + exp(-4)) < 0.1  # 1 + 1 + 2

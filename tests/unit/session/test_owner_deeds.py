@@ -1,0 +1,88 @@
+"""Everything an owner decides is told, of every kind of entry there is."""
+
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import get_args
+
+from dpsql.accounting.triple import FREE
+from dpsql.ledger import facts
+from dpsql.ledger.facts import Entry
+from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Head, Ownership, Role, User
+from dpsql.ledger.memory import MemoryLedger
+from dpsql.ledger.promises import write_off
+from dpsql.session.auditing import audit
+from dpsql.session.owner_deeds import is_deed
+
+OF_ANALYSTS = {facts.Batched, Charge, facts.Retried, facts.Stored, facts.Refused}
+TOLD_ELSEWHERE = {facts.Opened, facts.Adopted}
+
+
+LIMITS = (
+    "at most 0.1 a question",
+    "tables a b",
+    "until 2027-01-02",
+    "shared by x y",
+    "sees what others were told",
+)
+
+
+def test_every_kind_of_entry_is_a_deed_of_the_owner_or_of_an_analyst():
+    kinds = set(get_args(facts.Fact))
+    deeds = {kind for kind in kinds if is_deed(Entry(number=1, fact=object.__new__(kind)))}
+    assert deeds == kinds - OF_ANALYSTS - TOLD_ELSEWHERE
+
+
+def decided():
+    ledger = MemoryLedger()
+    ledger.promise(epsilon=Fraction(2), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    ledger.own(Ownership(relation="add_remove", tables=(("people", 'person = "who"'),)))
+    ledger.data_version("2026-10")
+    conditions = Conditions(
+        max_per_query=Fraction(1, 10),
+        tables=("a", "b"),
+        expires=date(2027, 1, 2),
+        members=("x", "y"),
+        sees_releases=True,
+    )
+    ledger.grant("class", epsilon=Fraction(1), conditions=conditions, by=GrantedBy.FILE)
+    ledger.revoke("class")
+    ledger.issue(User(name="olga", role=Role.OWNER), bytes(32))
+    ledger.withdraw("olga")
+    ledger.freeze("DPIA review")
+    ledger.unfreeze("done")
+    ledger.renew()
+    with ledger.writing() as page:
+        write_off(page, Head(number=99, hash=b"", spent=FREE), periods=2)
+    ledger.close_promise("new people")
+    return ledger
+
+
+def test_every_decision_is_told_with_where_it_was_said():
+    found = audit(decided())
+    told = [(each.kind, each.what, each.by) for each in found.deeds]
+    assert told == [
+        ("promise", "ε = 2, δ = 0.001 for everybody", ""),
+        ("owners", "whose the rows of 1 tables are: add_remove", ""),
+        ("data", "version 2026-10", ""),
+        (
+            "grant",
+            f"class: ε = 1 in all, {', '.join(LIMITS)}",
+            "the policy file",
+        ),
+        ("revoke", "class", ""),
+        ("token", "olga has one, as owner", ""),
+        ("token", "olga has none any more", ""),
+        ("freeze", "frozen: DPIA review", ""),
+        ("freeze", "unfrozen: done", ""),
+        ("renewal", "period 2 begins: people are promised one ε more", ""),
+        ("write-off", "what was lost up to entry 99 counts as spent, with 2 whole periods of the promise", ""),
+        ("close", "the promise has ended: new people", ""),
+    ]
+    assert [each.what for each in found.freezes] == ["frozen: DPIA review", "unfrozen: done"]
+    for report in (found.markdown(), found.html()):
+        assert report.count("DPIA review") == 1
+        assert "olga" in report
+
+
+def test_what_was_before_is_left_out():
+    assert audit(decided(), since=datetime(9000, 1, 1, tzinfo=UTC)).deeds == ()
