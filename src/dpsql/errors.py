@@ -36,7 +36,7 @@ Messages never contain a value computed from private rows.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class DpsqlError(Exception):
@@ -214,3 +214,7 @@ class TestsOnly(DpsqlError):
 
 class InternalError(DpsqlError):
     code = "DP900"
+
+
+NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, TestsOnly)
+"""What does not speak of the question: it may depend on rows or on the machine, and is written down nowhere."""

@@ -27,6 +27,13 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--connections", action=read_by(count), default=16, metavar="N", help="at most so many at once (default: 16)"
     )
+    parser.add_argument(
+        "--refusals",
+        action=read_by(count),
+        default=300,
+        metavar="N",
+        help="written down for one token within an hour (default: 300)",
+    )
     for name, default, about in (
         ("--patience", 10, "for one request to arrive (default: 10)"),
         ("--idle", 600, "for a silent connection (default: 600)"),
@@ -56,6 +63,7 @@ def server_of(owner: Owner, chosen: argparse.Namespace) -> SocketServer:
         connections=chosen.connections,
         patience=float(chosen.patience),
         idle=float(chosen.idle),
+        refusals=chosen.refusals,
     )
 
 

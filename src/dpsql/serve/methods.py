@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from dpsql import Analyst, Answer, Owner
 from dpsql.errors import NotPermitted
+from dpsql.serve.refusals import Refusals
 from dpsql.serve.wire import Message, cell_to_wire, not_understood, number_from_wire
 from dpsql.written import moment
 
@@ -26,6 +28,7 @@ class Visit:
     owner: Owner
     name: str
     role: str
+    refusals: Refusals
     analyst: Analyst | None = None
     """Made when it is first needed: what is SET holds to the end of the connection."""
 
@@ -48,7 +51,23 @@ class Method:
 
 
 def answered(visit: Visit, request: Message) -> Message:
-    """The answer to a request of this visitor. What is refused here depends on the request and the role alone."""
+    """The answer to a request of this visitor. What is refused here depends on the request and the role alone; where it
+    was a question, that is written down."""
+    sql = request.get("sql")
+    if request.get("do") != "sql" or not isinstance(sql, str):
+        return _answered(visit, request, nullcontext())
+    with visit.refusals.counted(visit.name):
+        return _answered(visit, request, visit.owner.keeper.refusals_written(visit.name, sql))
+
+
+def _answered(visit: Visit, request: Message, written: AbstractContextManager[None]) -> Message:
+    with written:
+        method, said = _understood(visit, request)
+    return method.answer(visit, said)
+
+
+def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:
+    """The method and its words, where this visitor may use it."""
     word = request.get("do")
     method = METHODS.get(word) if isinstance(word, str) else None
     if method is None:
@@ -64,12 +83,14 @@ def answered(visit: Visit, request: Message) -> Message:
         raise not_understood()
     if not all(isinstance(said[name], str) for name in method.needs):
         raise not_understood()
-    return method.answer(visit, said)
+    return method, said
 
 
 def _sql(visit: Visit, said: Message) -> Message:
-    options = _options(said) | {"max_cost": number_from_wire(said.get("max_cost"))}
-    return answer_to_wire(visit.asking().sql(said["sql"], **options))
+    with visit.owner.keeper.refusals_written(visit.name, said["sql"]):
+        options = _options(said) | {"max_cost": number_from_wire(said.get("max_cost"))}
+        asking = visit.asking()  # refused where nothing was granted
+    return answer_to_wire(asking.sql(said["sql"], **options))  # writes its own refusals
 
 
 def _cost(visit: Visit, said: Message) -> Message:

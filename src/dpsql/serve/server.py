@@ -15,6 +15,7 @@ from dpsql.errors import DpsqlError, InternalError, NotPermitted
 from dpsql.require import require_count, require_seconds
 from dpsql.serve.listening import listening, require_mode
 from dpsql.serve.methods import Visit, answered
+from dpsql.serve.refusals import Refusals
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
     PROTOCOL,
@@ -31,6 +32,7 @@ from dpsql.serve.wire import (
 _TICK: Final = 0.2  # seconds: how often a listener looks whether it should stop
 _REFUSING: Final = 1.0  # seconds to tell somebody that there is no room
 _MOST_CONNECTIONS: Final = 1000
+_MOST_REFUSALS: Final = 1_000_000
 
 
 class SocketServer:
@@ -40,6 +42,7 @@ class SocketServer:
     connections  how many at once; one more is told to come again
     patience     seconds in which a request must have come whole, a reply be taken, and a new client say hello
     idle         seconds after which a silent connection is closed
+    refusals     how many refusals within an hour are written down for one holder of a token; then they wait
     """
 
     def __init__(
@@ -51,12 +54,15 @@ class SocketServer:
         connections: int = 16,
         patience: float = 10.0,
         idle: float = 600.0,
+        refusals: int = 300,
     ) -> None:
         require_count(connections=connections, at_most=_MOST_CONNECTIONS)
+        require_count(refusals=refusals, at_most=_MOST_REFUSALS)
         require_mode(mode)
         require_seconds(patience=patience, idle=idle)
         self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
         self._connections, self._patience, self._idle = connections, float(patience), float(idle)
+        self._refusals = Refusals(refusals)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._live: dict[socket.socket, threading.Thread] = {}
@@ -150,7 +156,7 @@ class SocketServer:
         user = self._owner.keeper.user_of(token)
         if user is None:
             raise _unknown_token()
-        return Visit(owner=self._owner, name=user.name, role=user.role.value)
+        return Visit(owner=self._owner, name=user.name, role=user.role.value, refusals=self._refusals)
 
     def _require_still(self, visit: Visit, token: str) -> None:
         """A token that was withdrawn counts no longer, also on a connection that is open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, said_grant
 from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.session.refusing import refusals_written
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 from dpsql.written import in_utc
@@ -200,6 +202,10 @@ class Keeper:
     def user_of(self, token: str) -> User | None:
         """Whose token it is; None: nobody's, or nobody's any more."""
         return self._ledger.holder_of(token_digest(token))
+
+    def refusals_written(self, name: str, sql: str) -> AbstractContextManager[None]:
+        """What is refused in this block to somebody who asks, before they are anybody's analyst, is written down."""
+        return refusals_written(self._ledger, analyst=name, sql=sql)
 
     # Files
 

@@ -8,24 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
-from dpsql.errors import (
-    DpsqlError,
-    EngineFailed,
-    InternalError,
-    LedgerBroken,
-    MissingExtra,
-    NoSource,
-    NotSupported,
-    NotUnderstood,
-    TestsOnly,
-)
+from dpsql.errors import NO_REFUSALS, DpsqlError, NotSupported, NotUnderstood
 from dpsql.ledger.ledger import Ledger
 from dpsql.sql.parsing.text import prepared
 from dpsql.sql.syntax import Purpose
-
-_NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, TestsOnly)
 
 
 @contextmanager
@@ -33,7 +20,7 @@ def refusals_written(ledger: Ledger, *, analyst: str, sql: str) -> Iterator[None
     """A refusal in this block is written down before it is told."""
     try:
         yield
-    except _NO_REFUSALS:
+    except NO_REFUSALS:
         raise
     except DpsqlError as error:
         about = sql if error.sql is None else error.sql  # of several questions, the one it speaks of

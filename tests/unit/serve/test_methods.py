@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.errors import NotPermitted, NotUnderstood, RowLevel
+from dpsql.errors import DpsqlError, NotPermitted, NotUnderstood, RowLevel
 from dpsql.ledger.book import BookLedger
 from dpsql.serve.methods import METHODS, Visit, answered
+from dpsql.serve.refusals import Refusals
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "serve.md"
 
@@ -32,8 +33,8 @@ def test_the_guide_says_every_word():
     assert told == {name: {*method.needs, *method.takes} for name, method in METHODS.items()}
 
 
-def visit(owner, role):
-    return Visit(owner=owner, name="ana", role=role)
+def visit(owner, role, refusals=300):
+    return Visit(owner=owner, name="ana", role=role, refusals=Refusals(refusals))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -79,3 +80,59 @@ def test_an_analyst_is_told_of_their_own_entries_without_a_replay_of_all(clinic,
     assert later["entries"] == []
     assert list(clinic.keeper.budget_lines()) == budgets
     assert [line.split()[0] for line in budgets] == ["promise", "ana", "bob"]
+
+
+COUNT = "SELECT COUNT(*) FROM people"
+
+
+def written(owner):
+    return [
+        (row.who, row.details["code"], row.details["sql"])
+        for row in owner.keeper.rows(texts=True)
+        if row.kind == "refuse"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "request_", "code"),
+    [
+        ("analyst", {"sql": COUNT}, "DP402"),  # nothing was granted
+        ("auditor", {"sql": COUNT}, "DP402"),  # not for the role
+        ("analyst", {"sql": COUNT, "more": 1}, "DP100"),
+    ],
+)
+def test_a_question_that_is_refused_before_anybody_is_an_analyst_is_written_down_once(clinic, role, request_, code):
+    with pytest.raises(DpsqlError) as refused:
+        answered(visit(clinic, role), {"do": "sql", **request_})
+    assert refused.value.code == code
+    assert written(clinic) == [("ana", code, COUNT)]
+
+
+def test_a_refusal_is_written_once_whoever_refuses(clinic):
+    clinic.grant("ana", budget=1)
+    ana = visit(clinic, "analyst")
+    for request, code in (({"sql": "SELECT * FROM people"}, "DP101"), ({"sql": COUNT, "epsilon": "x"}, "DP410")):
+        with pytest.raises(DpsqlError):
+            answered(ana, {"do": "sql", **request})
+        assert written(clinic)[-1] == ("ana", code, request["sql"])
+    assert len(written(clinic)) == 2
+
+
+def test_prices_and_explanations_that_are_refused_are_not_written(clinic):
+    for word in ("cost", "explain"):
+        with pytest.raises(NotPermitted):
+            answered(visit(clinic, "analyst"), {"do": word, "sql": COUNT})
+    assert written(clinic) == []
+
+
+def test_nobody_fills_the_ledger_with_refusals(clinic):
+    clinic.grant("ana", budget=5)
+    ana = visit(clinic, "analyst", refusals=3)
+    for _ in range(5):
+        with pytest.raises(DpsqlError):
+            answered(ana, {"do": "sql", "sql": "SELECT * FROM people"})
+    assert len(written(clinic)) == 3
+    with pytest.raises(NotPermitted, match="3 of your questions were refused within an hour"):
+        answered(ana, {"do": "sql", "sql": COUNT})
+    assert answered(ana, {"do": "budget"})["spent"] == "0"  # what asks nothing goes on
+    assert len(written(clinic)) == 3

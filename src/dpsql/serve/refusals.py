@@ -1,0 +1,48 @@
+"""How often somebody was refused: every refusal is an entry, and nobody may fill the disk with what costs nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Final
+
+from dpsql.errors import NO_REFUSALS, DpsqlError, NotPermitted
+
+_WINDOW: Final = 3600.0
+
+
+class Refusals:
+    """Of each holder of a token the last ones, `most` of them within an hour. One more question is then refused without
+    an entry, until the first of them is an hour old."""
+
+    def __init__(self, most: int, *, clock: Callable[[], float] = monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._lock = threading.Lock()
+        self._last: dict[str, deque[float]] = {}
+
+    @contextmanager
+    def counted(self, name: str) -> Iterator[None]:
+        """A question of somebody: refused where too many were, and counted where it is refused."""
+        self._require_few(name)
+        try:
+            yield
+        except NO_REFUSALS:
+            raise
+        except DpsqlError:
+            with self._lock:
+                self._last.setdefault(name, deque(maxlen=self._most)).append(self._clock())
+            raise
+
+    def _require_few(self, name: str) -> None:
+        with self._lock:
+            last = self._last.get(name)
+            many = last is not None and len(last) == self._most and self._clock() - last[0] < _WINDOW
+        if many:
+            raise NotPermitted(
+                f"{self._most} of your questions were refused within an hour",
+                why="each refusal is written down, and the ledger must not be filled by questions that cost nothing",
+                fix="look at why they were refused, and ask again in an hour",
+            )
