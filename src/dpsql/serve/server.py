@@ -16,6 +16,7 @@ from dpsql.require import require_count, require_seconds
 from dpsql.serve.listening import listening, require_mode
 from dpsql.serve.methods import Visit, answered
 from dpsql.serve.refusals import Refusals
+from dpsql.serve.seats import Seats
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
     PROTOCOL,
@@ -39,7 +40,7 @@ class SocketServer:
     """Answers clients on a UNIX socket for the owner of data and ledger.
 
     mode         of the socket file: who may connect at all
-    connections  how many at once; one more is told to come again
+    connections  how many at once; one more is told to come again, and so is whoever has too many of them
     patience     seconds in which a request must have come whole, a reply be taken, and a new client say hello
     idle         seconds after which a silent connection is closed
     refusals     how many refusals within an hour are written down for one holder of a token; then they wait
@@ -61,8 +62,8 @@ class SocketServer:
         require_mode(mode)
         require_seconds(patience=patience, idle=idle)
         self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
-        self._connections, self._patience, self._idle = connections, float(patience), float(idle)
-        self._refusals = Refusals(refusals)
+        self._patience, self._idle = float(patience), float(idle)
+        self._seats, self._refusals = Seats(connections), Refusals(refusals)
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._live: dict[socket.socket, threading.Thread] = {}
@@ -89,7 +90,7 @@ class SocketServer:
 
     def _welcome(self, connection: socket.socket) -> None:
         with self._lock:
-            full = len(self._live) >= self._connections
+            full = not self._seats.take(connection)
             if not full:
                 thread = threading.Thread(target=self._attend, args=(connection,), daemon=True)
                 self._live[connection] = thread
@@ -103,10 +104,14 @@ class SocketServer:
         try:
             thread.start()
         except BaseException:
-            with self._lock:
-                del self._live[connection]
+            self._leave(connection)
             connection.close()
             raise
+
+    def _leave(self, connection: socket.socket) -> None:
+        with self._lock:
+            del self._live[connection]
+            self._seats.leave(connection)
 
     def _dismiss(self) -> None:
         """Nobody is heard any more; who was heard is answered."""
@@ -121,12 +126,11 @@ class SocketServer:
     def _attend(self, connection: socket.socket) -> None:
         try:
             with connection, suppress(Gone, TooSlow):
-                self._converse(Lines(connection, LONGEST_REQUEST))
+                self._converse(connection, Lines(connection, LONGEST_REQUEST))
         finally:
-            with self._lock:
-                del self._live[connection]
+            self._leave(connection)
 
-    def _converse(self, lines: Lines) -> None:
+    def _converse(self, connection: socket.socket, lines: Lines) -> None:
         visit, token = None, ""
         while not self._stopping.is_set():
             try:
@@ -134,7 +138,7 @@ class SocketServer:
                 request = decoded(lines.next(first_byte_within=first, rest_within=self._patience))
                 if visit is None:
                     token = _token_of(request)
-                    visit = self._recognised(token)
+                    visit = self._recognised(connection, token)
                     reply: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}}
                 else:
                     self._require_still(visit, token)
@@ -152,10 +156,14 @@ class SocketServer:
             if visit is None:
                 return
 
-    def _recognised(self, token: str) -> Visit:
+    def _recognised(self, connection: socket.socket, token: str) -> Visit:
         user = self._owner.keeper.user_of(token)
         if user is None:
             raise _unknown_token()
+        with self._lock:
+            seated = self._seats.belongs(connection, user.name)
+        if not seated:
+            raise _no_room()
         return Visit(owner=self._owner, name=user.name, role=user.role.value, refusals=self._refusals)
 
     def _require_still(self, visit: Visit, token: str) -> None:
@@ -182,7 +190,9 @@ def _unknown_token() -> NotPermitted:
 
 def _no_room() -> NotPermitted:
     return NotPermitted(
-        "too many are connected", why="each of them takes memory and time of the others", fix="try again later"
+        "too many are connected, or too many of your own",
+        why="each of them takes memory and time of the others, and nobody may have all of them",
+        fix="close some of your own, or try again later",
     )
 
 

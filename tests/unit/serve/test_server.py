@@ -1,6 +1,8 @@
 """Every wait is bounded, one connection cannot hurt another, and a server ends when it is told to."""
 
+import json
 import threading
+from contextlib import ExitStack
 from fractions import Fraction
 
 import pytest
@@ -12,20 +14,50 @@ from dpsql.serve import server as servers
 
 
 def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):
+    other = clinic.keeper.admit("olga", role="owner")
     with serving(clinic, tmp_path / "door", connections=2):
-        held = [dpsql.connect(socket=tmp_path / "door", token=token) for _ in range(2)]
+        held = [dpsql.connect(socket=tmp_path / "door", token=each) for each in (token, other)]
         with pytest.raises(NotPermitted, match="too many are connected"):
             dpsql.connect(socket=tmp_path / "door", token=token)
         assert held[0].verify() > 0
         for client in held:
             client.close()
-        found = None
-        while found is None:  # a closed connection is noticed by its own thread, in its own time
-            try:
-                with dpsql.connect(socket=tmp_path / "door", token=token) as client:
-                    found = client.verify()
-            except NotPermitted:
-                continue
+        with connected(tmp_path / "door", token) as client:
+            assert client.verify() > 0
+
+
+def connected(path, token):
+    """A connection, once there is room: one that was closed is noticed by its own thread, in its own time."""
+    while True:
+        try:
+            return dpsql.connect(socket=path, token=token)
+        except NotPermitted:
+            continue
+
+
+def test_one_holder_cannot_have_all_connections(clinic, token, tmp_path):
+    other = clinic.keeper.admit("olga", role="owner")
+    with serving(clinic, tmp_path / "door", connections=4):
+        held = [dpsql.connect(socket=tmp_path / "door", token=token) for _ in range(2)]
+        with pytest.raises(NotPermitted, match="too many of your own"):
+            dpsql.connect(socket=tmp_path / "door", token=token)
+        with connected(tmp_path / "door", other) as olga:
+            assert olga.verify() > 0
+        held.pop().close()
+        held.append(connected(tmp_path / "door", token))
+        for client in held:
+            client.close()
+
+
+def test_who_says_nothing_cannot_have_all_connections(clinic, token, tmp_path):
+    with (
+        serving(clinic, tmp_path / "door", connections=4),
+        dpsql.connect(socket=tmp_path / "door", token=token) as client,
+        ExitStack() as silent,
+    ):
+        lines = [silent.enter_context(raw(tmp_path / "door"))[1] for _ in range(3)]
+        assert json.loads(lines[-1].readline())["error"]["code"] == "DP402"  # two of three, and one stays free
+        assert client.verify() > 0
 
 
 def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
@@ -137,6 +169,7 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
     [
         {"connections": 0},
         {"connections": 1.5},
+        {"refusals": 0},
         {"patience": 0},
         {"idle": float("nan")},
         {"idle": 1e12},
