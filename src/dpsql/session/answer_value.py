@@ -20,8 +20,8 @@ from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow,
 
 Intervals: TypeAlias = Literal["none", "columns"]
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How a text begins that a spreadsheet would take for a formula."""
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a text begins that a spreadsheet would take for a formula; the last four are the wide forms of the first four."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -106,7 +106,10 @@ def test_a_file(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+WIDE = [chr(ord(sign) + 0xFEE0) for sign in "=+-@"]  # as keyboards of East Asia write them
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", *WIDE])
 def test_texts_in_a_file_are_no_formulas(tmp_path, start):
     path = tmp_path / "x.csv"
     r = answer(columns=(f"{start}head",), rows=((f"{start}cmd",), ("plain",)))
