@@ -6,6 +6,7 @@ from math import exp
 
 import dpsql
 from dpsql.ledger.memory import MemoryLedger
+from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 
 OPENED = 1_790_000_000  # 2026-09-21 14:13:20 UTC
@@ -13,7 +14,7 @@ OPENED = 1_790_000_000  # 2026-09-21 14:13:20 UTC
 
 def promised(clock=lambda: OPENED, *, epsilon=1):
     ledger = MemoryLedger(clock=clock)
-    ledger.promise(epsilon=Fraction(epsilon), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.promise(epsilon=Fraction(epsilon), delta=Fraction(0), delta_prime=Fraction(0), per=Window.MONTH)
     return ledger
 
 
