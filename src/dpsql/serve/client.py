@@ -49,12 +49,12 @@ class Standing:
 
     total: Fraction
     spent: Fraction
+    left: Fraction
+    """What can really be spent: less than the grant has where the promise has less."""
+    short: str
+    """Where the promise and not the grant is short, in words; else nothing."""
     text: str
     """As a terminal shows it."""
-
-    @property
-    def left(self) -> Fraction:
-        return max(Fraction(0), self.total - self.spent)
 
     def __repr__(self) -> str:
         return self.text
@@ -174,7 +174,7 @@ class Client:
 
     @property
     def budget(self) -> Standing:
-        """What the analyst's grant has left; for other roles, what the promise has."""
+        """What can be spent of the analyst's grant; for other roles, what the promise has."""
         return self._asked({"do": "budget"}, _standing)
 
     def ledger(self, *, since: datetime | None = None) -> list[dict[str, object]]:
@@ -265,7 +265,8 @@ def _price(told: Message) -> Price:
 
 
 def _standing(told: Message) -> Standing:
-    return Standing(total=Fraction(told["total"]), spent=Fraction(told["spent"]), text=told["text"])
+    total, spent, left = (Fraction(told[name]) for name in ("total", "spent", "left"))
+    return Standing(total=total, spent=spent, left=left, short=told["short"], text=told["text"])
 
 
 def _audit(told: Message) -> ServedAudit:

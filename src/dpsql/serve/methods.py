@@ -123,7 +123,8 @@ def answer_to_wire(answer: Answer) -> Message:
 
 def _budget(visit: Visit, said: Message) -> Message:
     budget = visit.asking().budget if visit.role == ANALYST else visit.owner.budget
-    return {"total": str(budget.total), "spent": str(budget.spent), "text": repr(budget)}
+    amounts = {"total": str(budget.total), "spent": str(budget.spent), "left": str(budget.left)}
+    return {**amounts, "short": budget.short, "text": repr(budget)}
 
 
 def _freeze(visit: Visit, said: Message) -> Message:

@@ -33,11 +33,11 @@ class Analyst:
 
     @property
     def budget(self) -> Budget:
-        """What the analyst's own grant, or that of their group, has left."""
+        """What can be spent of the analyst's own grant, or of that of their group; less where the promise has less."""
         place = self.place
         accounts = place.accounts
         more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)
-        return Budget.of(accounts[-1], "" if more is None else more[1])
+        return Budget.under(accounts, "" if more is None else more[1])
 
     def query(
         self,

@@ -55,7 +55,7 @@ class Answer:
     head: str | None = None
     """Where the ledger ended when this was told: the number of its last entry, and the beginning of its hash."""
     budget: Budget | None = None
-    """What is left of the grant after it; None where it was free."""
+    """What can be spent after it; None where it was free."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
 
@@ -126,7 +126,9 @@ class Answer:
         return dict(zip(names, (cells for _, cells in found), strict=True))
 
     def _footer(self) -> list[str]:
-        paid = [f"cost {self.cost}"] + ([] if self.budget is None else [f"{self.budget.shown} left"])
+        paid = [f"cost {self.cost}"]
+        if self.budget is not None:
+            paid += filter(None, (f"{self.budget.shown} left", self.budget.short))
         paid += [] if self.release is None else [f"release #{self.release}"]
         paid += [] if self.head is None else [f"ledger {self.head}"]
         remark = remarks(self.rows, percent=shown_percent(self.confidence))

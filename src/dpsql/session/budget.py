@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 from typing import Final
 
-from dpsql.accounting.account import Account, more_like
+from dpsql.accounting.account import Account, more_like, remaining
 from dpsql.accounting.triple import Triple, triple
 from dpsql.ledger.ledger import Charge, Ledger
 from dpsql.privacy.events import Pure
@@ -26,25 +27,49 @@ class Budget:
     """The branch of the account that is ahead: sums of ε, or of ρ."""
     outlook: str = ""
     """About how many more queries."""
+    shared: Fraction | None = None
+    """Of a grant: what the promise to everybody has left, where that is less than the grant has."""
 
     @property
     def left(self) -> Fraction:
-        return max(Fraction(0), self.total - self.spent)
+        """What can really be spent: both the grant and the promise must pay."""
+        own = max(Fraction(0), self.total - self.spent)
+        return own if self.shared is None else min(own, self.shared)
 
     @classmethod
     def of(cls, account: Account, outlook: str = "") -> Budget:
+        """Of one account."""
         return cls(total=account.epsilon, spent=account.spent_epsilon, counted_in=account.counted_in, outlook=outlook)
+
+    @classmethod
+    def under(cls, accounts: Sequence[Account], outlook: str = "") -> Budget:
+        """Of a grant, the last of the accounts, and the promise it is under, the first."""
+        promise, own = remaining(accounts[:1]), remaining(accounts[-1:])
+        return replace(cls.of(accounts[-1], outlook), shared=promise if promise < own else None)
 
     @property
     def shown(self) -> str:
         """In a few letters; what is left is rounded down."""
-        return f"{floor(100 * self.left) / 100:.2f} of {float(self.total):.2f}"
+        return f"{_down(self.left)} of {float(self.total):.2f}"
+
+    @property
+    def short(self) -> str:
+        """Where the promise and not the grant is short, in words."""
+        if self.shared is None:
+            return ""
+        own = _down(max(Fraction(0), self.total - self.spent))
+        return f"the promise to everybody has {_down(self.shared)} left; your grant {own}"
 
     def __repr__(self) -> str:
         full = round(10 * self.left / self.total)
-        counted = "" if self.counted_in == "ε" else f", counted in {self.counted_in}"
-        outlook = f", {self.outlook}" if self.outlook else ""
-        return f"Budget({'▰' * full}{'▱' * (10 - full)} {self.shown}{counted}{outlook})"
+        counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
+        parts = [f"{'▰' * full}{'▱' * (10 - full)} {self.shown}", counted, self.short, self.outlook]
+        return f"Budget({', '.join(filter(None, parts))})"
+
+
+def _down(amount: Fraction) -> str:
+    """To a hundredth, never above what it is."""
+    return f"{floor(100 * amount) / 100:.2f}"
 
 
 def outlook(

@@ -77,7 +77,9 @@ class Keeper:
         yield _left("promise", source.epsilon, source.spent_epsilon, remaining([source]))
         for name in sorted(self._ledger.grants()):
             own = self._ledger.account(name)
-            yield _left(printable(name), own.epsilon, own.spent_epsilon, remaining([source, own]))
+            left, granted = remaining([source, own]), remaining([own])
+            short = "" if left == granted else f"; the promise has no more, the grant has {shown_down(granted)}"
+            yield _left(printable(name), own.epsilon, own.spent_epsilon, left) + short
 
     def rows_about(self, analyst: str, *, since: datetime | None = None) -> tuple[EntryRow, ...]:
         """What one analyst has paid for and was refused, with the texts they wrote, and the grants of this name."""

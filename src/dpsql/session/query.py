@@ -120,7 +120,7 @@ class Query:
         if not told.is_text:
             told = replace(told, head=str(self.place.ledger.head()))
         if told.cost.epsilon:
-            told = replace(told, budget=Budget.of(self.place.accounts[-1]))
+            told = replace(told, budget=Budget.under(self.place.accounts))
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 

@@ -197,6 +197,10 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
             answer["m"]
         assert answer.head == str(clinic._ledger.head())
         assert repr(ana) == "Client('ana', role='analyst')"
-        assert ana.budget.left == Fraction(9, 2)
         assert "4.50 of 5.00" in repr(ana.budget)
+        assert (ana.budget.left, ana.budget.short) == (Fraction(9, 2), "")
+        whole = clinic.budget.left
+        clinic.grant("bob", budget=whole).sql("SELECT COUNT(*) FROM people", epsilon=whole - 1)
+        assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
+        assert ana.budget.short == "the promise to everybody has 1.00 left; your grant 4.50"
         assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0

@@ -87,3 +87,25 @@ def test_near_the_end_another_price_than_told_is_not_silent():
     (note,) = [note for note in answer.notes if "Gaussian" in note]
     assert note.startswith("your budget grants no Gaussian noise for 0.1 any more")
     assert f"takes {float(taken):.2g} of it" in note
+
+
+def test_what_can_be_spent_is_what_both_have():
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(9), "age": 3}), person="id", unique=True, columns=["age"])
+    owner.promise(epsilon=2)
+    ana, bob = owner.grant("ana", budget=1), owner.grant("bob", budget=2)
+    assert (ana.budget.left, ana.budget.short) == (1, "")
+    bob.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(8, 5))
+    short = "the promise to everybody has 0.40 left; your grant 1.00"
+    assert (ana.budget.left, ana.budget.spent, ana.budget.total) == (Fraction(2, 5), 0, 1)
+    assert (ana.budget.shown, ana.budget.short) == ("0.40 of 1.00", short)
+    assert f"0.40 of 1.00, {short}" in repr(ana.budget)
+    answer = ana.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(3, 10))
+    short = "the promise to everybody has 0.10 left; your grant 0.70"
+    assert f"cost 0.30 · 0.10 of 1.00 left · {short} · release #" in str(answer)
+    assert list(owner.keeper.budget_lines())[1] == (
+        "ana           0.1 of 1 left, 0.3 spent; the promise has no more, the grant has 0.7"
+    )
+    ana.sql("SELECT COUNT(age) FROM people", epsilon=answer.budget.left)
+    with pytest.raises(BudgetExhausted, match="the promise"):
+        ana.sql("SELECT COUNT(id) FROM people", epsilon=Fraction(1, 10**6))
