@@ -77,6 +77,11 @@ class Recalled:
     fresh: int | None = None
     """New noise is asked for beside so many releases: none of them is then looked at. None: it is not."""
 
+    @property
+    def paid(self) -> Fraction:
+        """What was paid for a stored answer that can be made finer: so much need not be paid again. At most."""
+        return max((stored.paid for stored in self.stored if stored.alone), default=Fraction(0))
+
 
 def averaged_noises(releases: tuple[Measured, ...]) -> tuple[SlotLaw, ...]:
     """The noise of each slot in the average of some releases."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Defaults, Noise
 from dpsql.errors import NotSupported
-from dpsql.privacy.events import DiscreteGaussian
+from dpsql.privacy.events import DiscreteGaussian, Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +89,13 @@ def _gaussian_rho(cost: Fraction, accounts: tuple[Account, ...]) -> Fraction:
     if not rho:
         return Fraction(0)
     event = DiscreteGaussian(sigma_squared=1 / (2 * rho), l2_squared=Fraction(1))
-    return rho if all(_grants(account, event, cost) for account in accounts) else Fraction(0)
+    return rho if grant_at(accounts, event, cost) else Fraction(0)
 
 
-def _grants(account: Account, event: DiscreteGaussian, cost: Fraction) -> bool:
+def grant_at(accounts: Iterable[Account], event: Event, cost: Fraction) -> bool:
+    """All accounts admit the event, and lose no more by it than it is said to cost."""
+    return all(_grants(account, event, cost) for account in accounts)
+
+
+def _grants(account: Account, event: Event, cost: Fraction) -> bool:
     return account.admits(event) and account.charged(event).spent_epsilon - account.spent_epsilon <= cost

@@ -7,8 +7,8 @@ that halving finds the first price that suffices; what is returned has been plan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import partial
@@ -19,8 +19,8 @@ from dpsql.catalog.model import Defaults, Noise
 from dpsql.errors import BudgetExhausted, DpsqlError, NotPermitted, NotSupported
 from dpsql.plan.expected import Certainty, expected
 from dpsql.plan.price import Plan
-from dpsql.plan.terms import Terms, as_if_unspent
-from dpsql.session.digits import shown_amount
+from dpsql.plan.terms import Terms, grant_at
+from dpsql.session.digits import shown_amount, shown_down
 from dpsql.session.inquiry import Part
 from dpsql.session.terms import Ask, terms_of
 from dpsql.sql.syntax import At
@@ -62,9 +62,15 @@ class _Search:
     defaults: Defaults
     accounts: tuple[Account, ...]
     left: Fraction
-    """What the accounts can still pay; a stored answer is made finer by this much more than was paid for it."""
+    """What the accounts can still pay."""
+    paid: Fraction
+    """What was paid for a stored answer that can be made finer: for so much more than is left it may be."""
     cap: Fraction
-    planned: Callable[[Ask, Terms], Part]
+    is_fixed: bool
+    """Somebody has said which noise."""
+    bought: Callable[[Ask], Part]
+    known: dict[tuple[int, Noise], Part | None] = field(default_factory=dict)
+    """What was planned so far."""
 
     def price(self, number: int) -> Fraction:
         """The prices in order, up to the cap."""
@@ -76,20 +82,35 @@ class _Search:
         """The number of the cap."""
         return _first(_MOST, lambda number: self.price(number) == self.cap)
 
-    def terms(self, number: int, noise: Noise) -> tuple[Ask, Terms]:
-        ask = replace(self.ask, epsilon=self.price(number), noise=noise, within=None)
-        terms = terms_of(ask, self.defaults, self.accounts)
-        return ask, terms if terms.cost <= self.left else as_if_unspent(terms, self.accounts)
+    def asked(self, number: int, noise: Noise) -> Ask:
+        return replace(self.ask, epsilon=self.price(number), noise=noise, within=None)
+
+    def part(self, number: int, noise: Noise) -> Part | None:
+        """What this price buys; None where there is no such plan, or nobody can pay for it."""
+        if (number, noise) not in self.known:
+            self.known[number, noise] = self._part(number, noise)
+        return self.known[number, noise]
+
+    def _part(self, number: int, noise: Noise) -> Part | None:
+        try:
+            part = self.bought(self.asked(number, noise))
+        except DpsqlError:  # too little for any plan of this kind
+            return None
+        return part if self.can_pay(part) else None
+
+    def can_pay(self, part: Part) -> bool:
+        """Noise that nobody has asked for must not take more than it is said to cost, either: in ρ it may. A lack of δ
+        no price cures; it is told when it is charged."""
+        plan = part.sealed.plan
+        accounts = [replace(each, spent=replace(each.spent, delta=Fraction(0))) for each in self.accounts]
+        if plan.charged is None or self.is_fixed:
+            return part.is_granted(accounts)
+        return grant_at(accounts, plan.charged, plan.cost)
 
     def margin(self, number: int, noise: Noise) -> Fraction | None:
         """± at this price; None where there is no such plan."""
-        try:
-            part = self.planned(*self.terms(number, noise))
-        except DpsqlError:  # too little for any plan of this kind
-            return None
-        if self.price(number) > self.left and not (part.is_stored or part.is_finer(self.accounts)):
-            return None
-        return largest_margin(part.sealed.plan, at=self.ask.priced_at)
+        part = self.part(number, noise)
+        return None if part is None else largest_margin(part.sealed.plan, at=self.ask.priced_at)
 
     def reaches(self, number: int, noise: Noise, margin: Fraction) -> bool:
         found = self.margin(number, noise)
@@ -99,10 +120,27 @@ class _Search:
         """The largest prices that an account's branches would grant: above one of them, the same noise costs more."""
         for granted in _BRANCHES:
             if self.grants(0, noise, granted):
-                yield _last(self.last, partial(self.grants, noise=noise, granted=granted))
+                top = _last(self.last, partial(self.grants, noise=noise, granted=granted))
+                if self.is_payable(top, noise):
+                    yield top
+
+    def topmost(self, noise: Noise, tops: Sequence[int]) -> Iterator[int]:
+        """The largest price above those tops that can be paid, where there is one: by paying only what is missing in a
+        stored answer, or with noise that an account has not granted by itself."""
+        low = max(tops, default=-1) + 1
+        if low <= self.last and self.is_payable(low, noise):
+            yield _last(self.last, partial(self.is_payable, noise=noise), low=low)
 
     def grants(self, number: int, noise: Noise, granted: Callable[[Terms], bool]) -> bool:
-        return granted(self.terms(number, noise)[1])
+        return granted(terms_of(self.asked(number, noise), self.defaults, self.accounts))
+
+    def is_payable(self, number: int, noise: Noise) -> bool:
+        return self.part(number, noise) is not None
+
+    def cost(self, number: int, noise: Noise) -> Fraction:
+        """What is really paid at this price."""
+        part = self.part(number, noise)
+        return self.cap if part is None else part.sealed.plan.cost
 
 
 _BRANCHES: Final[tuple[Callable[[Terms], bool], ...]] = (
@@ -111,18 +149,17 @@ _BRANCHES: Final[tuple[Callable[[Terms], bool], ...]] = (
 )
 
 
-def _first(last: int, holds: Callable[[int], bool]) -> int:
+def _first(last: int, holds: Callable[[int], bool], *, low: int = 0) -> int:
     """The first number from which on it holds, up to `last`, of which it is known."""
-    low = 0
     while low < last:
         middle = (low + last) // 2
         low, last = (low, middle) if holds(middle) else (middle + 1, last)
     return last
 
 
-def _last(last: int, holds: Callable[[int], bool]) -> int:
-    """The last number up to which it holds; it does for 0."""
-    return last if holds(last) else _first(last, lambda number: not holds(number)) - 1
+def _last(last: int, holds: Callable[[int], bool], *, low: int = 0) -> int:
+    """The last number up to which it holds; it does for `low`."""
+    return last if holds(last) else _first(last, lambda number: not holds(number), low=low) - 1
 
 
 def cheapest(
@@ -131,12 +168,12 @@ def cheapest(
     defaults: Defaults,
     accounts: tuple[Account, ...],
     limit: Fraction | None,
-    planned: Callable[[Ask, Terms], Part],
+    bought: Callable[[Ask], Part],
     *,
     paid: Fraction = Fraction(0),
 ) -> Ask:
     """What is asked, with the price and the noise that give its margin; refused where no price does. What was `paid`
-    for the same question before need not be paid again."""
+    for the same question before need not be paid again, and what is still to be paid is as little as possible."""
     left = remaining(accounts)
     cap = left + paid if limit is None else min(left + paid, limit)
     wanted = ask.within or Fraction(0)
@@ -149,17 +186,31 @@ def cheapest(
             fix="ask something that is stored, or have the owner of the data grant more",
             at=ask.priced_at,
         )
-    search = _Search(ask=ask, defaults=defaults, accounts=accounts, left=left, cap=cap, planned=planned)
-    tops = [(top, noise) for noise in noises for top in search.tops(noise)]
-    found = [
-        (_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise)
-        for top, noise in tops
-        if search.reaches(top, noise, wanted)
-    ]
+    search = _Search(
+        ask=ask,
+        defaults=defaults,
+        accounts=accounts,
+        left=left,
+        paid=paid,
+        cap=cap,
+        is_fixed=fixed is not None,
+        bought=bought,
+    )
+    tops: list[tuple[int, Noise]] = []
+    found: list[tuple[int, Noise]] = []
+    for noise in noises:
+        granted = list(search.tops(noise))
+        reached = [top for top in granted if search.reaches(top, noise, wanted)]
+        if not reached:
+            more = list(search.topmost(noise, granted))
+            granted += more
+            reached = [top for top in more if search.reaches(top, noise, wanted)]
+        tops += ((top, noise) for top in granted)
+        found += ((_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise) for top in reached)
     if not found:
         raise _out_of_reach(text, search, tops, by_owner=cap == limit)
-    number, noise = min(found, key=lambda each: each[0])
-    return replace(search.terms(number, noise)[0], within=wanted)
+    number, noise = min(found, key=lambda each: (search.cost(*each), each[0]))
+    return replace(search.asked(number, noise), within=wanted)
 
 
 def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, by_owner: bool) -> DpsqlError:
@@ -168,7 +219,8 @@ def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, 
     reached = _rounded_up(min(margins)) if margins else None
     at, cap = search.ask.priced_at, shown_amount(search.cap)
     kind: type[DpsqlError] = NotPermitted if by_owner else BudgetExhausted
-    limit = f"your limit of {cap} per query" if by_owner else f"the {shown_amount(search.left)} that is left"
+    before = f", beside the {shown_amount(search.paid)} paid before," if search.paid else ""
+    limit = f"your limit of {cap} per query" if by_owner else f"the {shown_down(search.left)} that is left{before}"
     best = "no margin at all" if reached is None else f"± {shown_amount(reached)} at best"
     return kind(
         f"{limit} buys {best}, not ± {shown_amount(search.ask.within or Fraction(0))}",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode
@@ -29,8 +29,12 @@ def chosen_plan(
 ) -> Part:
     """The plan for what is asked. `limit` is the cap of one query in the grant."""
     defaults = checked.query.catalog.policy.defaults
+
+    def bought(asked: Ask) -> Part:
+        return _bought(asked, defaults, accounts, planned)
+
     if ask.within is None and not ask.only_stored:
-        return _bought(ask, defaults, accounts, planned)
+        return bought(ask)
     if not checked.query.private:  # exact and free
         return planned(ask, _terms_to_plan_with(ask, defaults, accounts))
     stored = next(_stored(ask, defaults, accounts, planned), None)
@@ -43,41 +47,50 @@ def chosen_plan(
             fix="leave COST 0 out, or say what it may cost: COST 0.1",
             at=ask.priced_at,
         )
-    paid = _paid(planned(ask, _terms_to_plan_with(ask, defaults, accounts)))
-    found = cheapest(checked.query.text, ask, defaults, accounts, limit, planned, paid=paid)
-    return _bought(found, defaults, accounts, planned)
+    paid = _paid(ask, defaults, accounts, planned)
+    return bought(cheapest(checked.query.text, ask, defaults, accounts, limit, bought, paid=paid))
 
 
 def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Part:
-    """Where the accounts do not grant Gaussian noise at the whole price, a release that was bought with it may still be
-    stored, or be made finer for what they do grant."""
+    """The plan at its price. Where the accounts do not grant Gaussian noise at the whole price, a release that was
+    bought with it may still be stored, or be made finer for what they do grant. Where they do not grant that either,
+    the cheaper plan is the one that is told, and refused."""
     terms = terms_of(ask, defaults, accounts)
+    if terms.gaussian_rho:
+        return planned(ask, terms)
     try:
         part = planned(ask, terms)
     except DpsqlError as error:
-        if terms.gaussian_rho:
-            raise
-        return _as_if_unspent(ask, terms, accounts, planned) or _raised(error)
-    if part.is_stored or terms.gaussian_rho:
+        other = _as_if_unspent(ask, terms, accounts, planned)
+        if other is None or (other.is_granted(accounts) and not _is_free_or_finer(other, accounts)):
+            raise error from None
+        return other  # where it is too dear, that is what is in the way
+    other = _as_if_unspent(ask, terms, accounts, planned)
+    if other is None or (part.is_stored and (other.is_stored or part.would_be_granted(accounts))):
         return part
-    return _as_if_unspent(ask, terms, accounts, planned) or part
+    if _is_free_or_finer(other, accounts):  # what is as good as noise that nobody can buy is less than was asked for
+        return other
+    return part if part.is_granted(accounts) else min(part, other, key=lambda each: each.sealed.plan.cost)
 
 
 def _as_if_unspent(ask: Ask, terms: Terms, accounts: tuple[Account, ...], planned: Planned) -> Part | None:
+    """The plan with the Gaussian noise that the accounts would have granted at first, if they ever did."""
+    unspent = as_if_unspent(terms, accounts)
     with suppress(DpsqlError):
-        part = planned(ask, as_if_unspent(terms, accounts))
-        if part.is_stored or part.is_finer(accounts):
-            return part
+        return planned(ask, unspent) if unspent.gaussian_rho else None
     return None
 
 
-def _raised(error: DpsqlError) -> NoReturn:
-    raise error
+def _is_free_or_finer(part: Part, accounts: tuple[Account, ...]) -> bool:
+    return part.is_stored or part.is_finer(accounts)
 
 
-def _paid(part: Part) -> Fraction:
+def _paid(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned: Planned) -> Fraction:
     """What was paid for the stored answer that can be made finer."""
-    return max((stored.paid for stored in part.sealed.plan.recalled.stored if stored.alone), default=Fraction(0))
+    terms = _terms_to_plan_with(ask, defaults, accounts)
+    first = planned(ask, terms)
+    parts = [first, _as_if_unspent(ask, terms, accounts, planned) or first]
+    return max(part.sealed.plan.recalled.paid for part in parts)
 
 
 def _terms_to_plan_with(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Terms:

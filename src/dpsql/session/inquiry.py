@@ -16,6 +16,7 @@ from dpsql.engines.engine import Engine
 from dpsql.errors import NothingStored
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.seal import Sealed
+from dpsql.plan.terms import grant_at
 from dpsql.privacy.events import Composed, Event
 from dpsql.session.charging import require_few_keys
 from dpsql.session.recalling import question_of
@@ -43,13 +44,19 @@ class Part:
     def is_stored(self) -> bool:
         return self.sealed.plan.stored is not None
 
+    def is_granted(self, accounts: Sequence[Account]) -> bool:
+        """Everything it is charged can be paid; also where nothing is."""
+        return self.sealed.plan.charged is None or self.would_be_granted(accounts)
+
+    def would_be_granted(self, accounts: Sequence[Account]) -> bool:
+        """Its steps can be paid, whether they are taken or a stored answer is told in their place."""
+        event = self.sealed.plan.event
+        return event is None or all(account.admits(event) for account in accounts)
+
     def is_finer(self, accounts: Sequence[Account]) -> bool:
-        """It makes a stored answer finer, and what is missing can be paid."""
+        """It makes a stored answer finer, and what is missing can be paid, at the price that is told."""
         plan = self.sealed.plan
-        if plan.finer is None or plan.charged is None:
-            return False
-        event = plan.charged
-        return all(account.admits(event) for account in accounts)
+        return plan.finer is not None and plan.charged is not None and grant_at(accounts, plan.charged, plan.cost)
 
     @property
     def is_priced(self) -> bool:

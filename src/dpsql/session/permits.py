@@ -31,7 +31,8 @@ def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset
 
 
 def permit(checked: Checked, terms: Terms, grant: Grant, *, ask: Ask) -> None:
-    """Raises where the grant caps the price of one query below this one.
+    """Raises where the grant caps the price of one query below this one: the price of the whole answer, also where less
+    is missing in a stored one. Finer levels end at the cap as well.
 
     What is stored has no price any more, and a margin is looked for below the cap.
     """
@@ -46,7 +47,7 @@ def over_the_limit(price: Fraction, limit: Fraction, *, at: At, try_sql: str | N
     """A cap of the grant is never raised from SQL."""
     return NotPermitted(
         f"epsilon = {shown_amount(price)} is above your limit of {shown_amount(limit)} per query",
-        why="the owner limits what one answer may cost",
+        why="the owner limits what one answer may cost, bought at once or in parts",
         fix=f"ask for at most {shown_amount(limit)}",
         try_sql=try_sql,
         at=at,

@@ -27,7 +27,7 @@ from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
-from dpsql.session.shortfall import cheaper_than_told, said_in_prices
+from dpsql.session.shortfall import Priced, cheaper_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
@@ -108,7 +108,9 @@ class Query:
                 told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
                 asked = self._anew() if self.inquiry.inner else self.inquiry  # some may be paid for by now
-                raise said_in_prices(error, asked, self.place.accounts, at_price=self._anew) from None
+                raise said_in_prices(
+                    error, asked, self.place.accounts, planned_at=self._anew, priced=self._priced
+                ) from None
         return self._noted(replace(told, notes=(*told.notes, *cheaper)) if told.cost.epsilon else told)
 
     def delivered(self, receipt: Receipt) -> Answer:
@@ -123,6 +125,15 @@ class Query:
             told = replace(told, budget=Budget.under(self.place.accounts))
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
+
+    @property
+    def _priced(self) -> Priced:
+        return Priced(
+            sql=self.sql,
+            by_call=self.ask.epsilon is not None,
+            at=self.wanted.priced_at,
+            cap=self.place.grant.max_per_query,
+        )
 
     @property
     def _not_scaled(self) -> bool:

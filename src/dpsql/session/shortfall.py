@@ -3,35 +3,114 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.errors import BudgetExhausted, DpsqlError
 from dpsql.plan.explanation.promise import account_name
+from dpsql.plan.finer import Way
 from dpsql.plan.price import Plan
 from dpsql.session.digits import shown_amount
-from dpsql.session.inquiry import Inquiry
+from dpsql.session.inquiry import Inquiry, Part
+from dpsql.session.permits import at_price
+from dpsql.sql.syntax import At
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """How the price of a question was said, so that another one can be proposed in the same words."""
+
+    sql: str
+    by_call: bool
+    """As an argument of the call, not in the text."""
+    at: At
+    """Where in the text; None where the price is that of the session or the policy."""
+    cap: Fraction | None
+    """The most that one question may cost."""
+
+    def words(self, price: Fraction) -> str:
+        return f"{'epsilon=' if self.by_call else 'COST '}{shown_amount(price)}"
+
+    def text(self, price: Fraction) -> str | None:
+        """The same statement at another price; None where its call says the price."""
+        return None if self.by_call else at_price(self.sql, price, priced_at=self.at)
 
 
 def said_in_prices(
-    error: BudgetExhausted, inquiry: Inquiry, accounts: Sequence[Account], *, at_price: Callable[[Fraction], Inquiry]
+    error: BudgetExhausted,
+    inquiry: Inquiry,
+    accounts: Sequence[Account],
+    *,
+    planned_at: Callable[[Fraction], Inquiry],
+    priced: Priced,
 ) -> BudgetExhausted:
     """The refusal of a plan, with a price that would be granted where there is one; it is planned to be sure."""
     short = [account for account in accounts if not _granted(inquiry, (account,))]
     if not short:  # somebody else was faster: the accounts have changed since
         return error
-    left = _rounded_down(remaining(accounts))
-    name = " and ".join(map(account_name, short))
-    fits = left > 0 and _fits(left, accounts, at_price)
+    fit, try_sql = _what_fits(error, inquiry, accounts, planned_at, priced)
     return BudgetExhausted(
-        f"this answer costs {shown_amount(inquiry.cost)}, more than {name} has left",
+        _too_dear(inquiry, short),
         why="every answer tells a little about people, and what was promised to them holds for all answers together",
-        fix=f"ask for less accuracy: epsilon={shown_amount(left)} would fit"
-        if fits
-        else f"nothing of this kind fits any more ({error.why}); ask something that is stored, or have the owner of "
-        "the data grant more",
+        fix=fit,
+        try_sql=try_sql,
+        at=priced.at,
     )
+
+
+def _too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
+    """What is in the way: too little δ, or too little ε; each as the accounts that are short have it."""
+    without = [account for account in short if inquiry.delta > _delta_left(account)]
+    if without:
+        left = [_delta_left(account) for account in without]
+        return f"finding groups takes δ = {shown_amount(inquiry.delta)}, more than {_have(without, left)}"
+    cost, more = shown_amount(inquiry.cost), " more" if any(_is_finer(part) for part in inquiry.parts) else ""
+    left = [remaining((account,)) for account in short]
+    if max(left) >= inquiry.cost:  # counted in ρ it weighs more than its price
+        names = " and ".join(map(account_name, short))
+        return f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise"
+    return f"this answer costs {cost}{more}, more than {_have(short, left)}"
+
+
+def _have(accounts: Sequence[Account], left: Sequence[Fraction]) -> str:
+    names = " and ".join(map(account_name, accounts))
+    amounts = " and ".join(shown_amount(_rounded_down(each)) for each in left)
+    return f"{names} {'has' if len(accounts) == 1 else 'have'} left: {amounts}"
+
+
+def _what_fits(
+    error: BudgetExhausted,
+    inquiry: Inquiry,
+    accounts: Sequence[Account],
+    planned_at: Callable[[Fraction], Inquiry],
+    priced: Priced,
+) -> tuple[str, str | None]:
+    """What to ask for instead, in words and as a text."""
+    left, paid = remaining(accounts), inquiry.outer.sealed.plan.recalled.paid
+    stored = False
+    for most in (left + paid, left) if paid and not inquiry.inner else (left,):
+        price = _rounded_down(most if priced.cap is None else min(most, priced.cap))
+        found = _planned(price, accounts, planned_at)
+        if found is None:
+            continue
+        if found.event is not None:
+            more = f", for {shown_amount(found.cost)} more" if _is_finer(found.outer) else ""
+            return f"ask for less accuracy: {priced.words(price)} would fit{more}", priced.text(price)
+        stored = True
+    if stored:
+        return "nothing finer fits any more; what is stored is told for nothing: COST 0", priced.text(Fraction(0))
+    return (
+        f"nothing of this kind fits any more ({error.why}); ask something that is stored, or have the owner of "
+        "the data grant more"
+    ), None
+
+
+def _is_finer(part: Part) -> bool:
+    """Only what is missing in a stored answer is paid for."""
+    plan = part.sealed.plan
+    return plan.charged is not None and plan.finer is not None and plan.finer.way is not Way.AVERAGED
 
 
 def cheaper_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
@@ -50,16 +129,24 @@ def cheaper_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...
     return (note,)
 
 
-def _fits(price: Fraction, accounts: Sequence[Account], at_price: Callable[[Fraction], Inquiry]) -> bool:
+def _planned(price: Fraction, accounts: Sequence[Account], planned_at: Callable[[Fraction], Inquiry]) -> Inquiry | None:
+    """The question at this price, where it has a plan and that is granted."""
+    if not price:
+        return None
     try:
-        return _granted(at_price(price), accounts)
+        found = planned_at(price)
     except DpsqlError:  # at this price it has no plan
-        return False
+        return None
+    return found if _granted(found, accounts) else None
 
 
 def _granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:
     event = inquiry.event
     return event is None or all(account.admits(event) for account in accounts)
+
+
+def _delta_left(account: Account) -> Fraction:
+    return account.delta - account.delta_prime - account.spent.delta
 
 
 def _rounded_down(left: Fraction) -> Fraction:

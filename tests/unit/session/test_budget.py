@@ -107,5 +107,5 @@ def test_what_can_be_spent_is_what_both_have():
         "ana           0.1 of 1 left, 0.3 spent; the promise has no more, the grant has 0.7"
     )
     ana.sql("SELECT COUNT(age) FROM people", epsilon=answer.budget.left)
-    with pytest.raises(BudgetExhausted, match="the promise"):
+    with pytest.raises(BudgetExhausted, match=r"the promise has left: 0\n"):
         ana.sql("SELECT COUNT(id) FROM people", epsilon=Fraction(1, 10**6))

@@ -55,5 +55,46 @@ def test_a_lack_of_delta_is_not_cured_by_a_smaller_price():
         analyst.sql(f"SELECT town, SUM(age) FROM people WHERE age > {low} GROUP BY town", epsilon=0.1)
     with pytest.raises(BudgetExhausted) as caught:
         analyst.sql("SELECT town, SUM(age) FROM people WHERE age > 3 GROUP BY town", epsilon=0.1)
+    assert (
+        caught.value.what
+        == "finding groups takes δ = 0.00000025, more than the promise and your grant have left: 0 and 0"
+    )
     assert "would fit" not in caught.value.fix
     assert "δ" in caught.value.fix
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_it_is_proposed_in_the_words_of_the_question(delta):
+    analyst = analyst_of(delta=delta)
+    analyst.sql("SELECT SUM(age) FROM people", epsilon=0.6)
+    for sql, said in (
+        (f"{COUNT} COST 0.7", "COST 0.4 would fit"),
+        ("SELECT /*+ dp(epsilon=0.7) */ COUNT(*) FROM people", "COST 0.4 would fit"),
+    ):
+        with pytest.raises(BudgetExhausted) as caught:
+            analyst.sql(sql)
+        assert caught.value.what == "this answer costs 0.7, more than your grant has left: 0.4"
+        assert said in caught.value.fix
+        assert caught.value.try_sql == sql.replace("0.7", "0.4")
+        assert sql[slice(*caught.value.at)] == "0.7"
+    with pytest.raises(BudgetExhausted, match="costs") as caught:
+        analyst.sql(COUNT, epsilon=0.7)
+    assert "epsilon=0.4 would fit" in caught.value.fix
+    assert caught.value.try_sql is None
+
+
+def test_all_accounts_that_are_short_are_named():
+    owner = dpsql.open(":memory:")
+    owner.register(
+        "people", pd.DataFrame({"who": range(9), "age": 3}), person="who", unique=True, bounds={"age": (0, 9)}
+    )
+    owner.promise(epsilon=2, delta=0)
+    owner.grant("bob", budget=2).sql(COUNT, epsilon=1.7)
+    analyst = owner.grant("ana", budget=0.5)
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(COUNT, epsilon=0.4)
+    assert caught.value.what == "this answer costs 0.4, more than the promise has left: 0.3"
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(COUNT, epsilon=0.6)
+    assert caught.value.what == "this answer costs 0.6, more than the promise and your grant have left: 0.3 and 0.5"
+    assert analyst.sql(COUNT, epsilon=0.3).cost.epsilon > 0
