@@ -356,6 +356,20 @@ def test_fresh_is_not_made_of_what_is_stored(analyst):
         analyst.query(f"{FRESH} COST 0")
 
 
+def test_fresh_is_the_same_word_in_python_and_in_the_text(analyst):
+    analyst.sql(BOTH, epsilon=0.3, noise="gaussian")
+    for asked in (
+        lambda: analyst.query(f"{FRESH} COST 0.3"),
+        lambda: analyst.query(BOTH, epsilon=0.3, noise="gaussian", fresh=True),
+        lambda: analyst.query(f"{FRESH} COST 0.3", fresh=True),
+    ):
+        assert (asked().cost.epsilon, asked().run().cost.epsilon) == (Fraction("0.3"), Fraction("0.3"))
+    assert analyst.sql(BOTH, epsilon=0.3, noise="gaussian", fresh=False).cost.epsilon == 0
+    for said in ({"sql": f"{BOTH} COST 0", "fresh": True}, {"sql": BOTH, "fresh": 1}, {"sql": BOTH, "fresh": "no"}):
+        with pytest.raises(BadParameter, match="fresh"):
+            analyst.query(**said)
+
+
 def test_a_fresh_answer_that_was_never_told_is_continued(analyst, monkeypatch):
     engine = analyst.place.engine
     run = type(engine).run

@@ -145,11 +145,12 @@ class Client:
         confidence: Number | None = None,
         mode: str | None = None,
         noise: str | None = None,
+        fresh: bool = False,
         max_cost: Number | None = None,
     ) -> ServedAnswer:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
         limit = {} if max_cost is None else {"max_cost": number_to_wire(max_cost)}
-        request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise), **limit}
+        request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh), **limit}
         return self._asked(request, _answer)
 
     def query(
@@ -160,9 +161,10 @@ class Client:
         confidence: Number | None = None,
         mode: str | None = None,
         noise: str | None = None,
+        fresh: bool = False,
     ) -> Price:
         """What the answer would cost and how wide its margins would be: nothing is read, nothing is spent."""
-        return self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise)}, _price)
+        return self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}, _price)
 
     def cost(self, sql: str) -> Fraction:
         """What the answer would be charged."""
@@ -297,8 +299,11 @@ _UNREACHED: Final[Mapping[type[OSError], tuple[str, str]]] = {
 """Why a path leads to no server, and what to do."""
 
 
-def _options(epsilon: Number | None, confidence: Number | None, mode: str | None, noise: str | None) -> Message:
+def _options(
+    epsilon: Number | None, confidence: Number | None, mode: str | None, noise: str | None, fresh: bool
+) -> Message:
     said = {"epsilon": number_to_wire(epsilon), "confidence": number_to_wire(confidence), "mode": mode, "noise": noise}
+    said |= {"fresh": fresh or None}
     return {name: value for name, value in said.items() if value is not None}
 
 

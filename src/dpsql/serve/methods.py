@@ -19,6 +19,7 @@ ANALYST: Final = "analyst"
 AUDITOR: Final = "auditor"
 _NUMBERS: Final = ("epsilon", "confidence")
 _WORDS: Final = ("mode", "noise")
+_FLAGS: Final = ("fresh",)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +105,8 @@ def _explain(visit: Visit, said: Message) -> Message:
 
 
 def _options(said: Message) -> dict[str, Any]:
-    return {name: number_from_wire(said.get(name)) for name in _NUMBERS} | {name: said.get(name) for name in _WORDS}
+    numbers = {name: number_from_wire(said.get(name)) for name in _NUMBERS}
+    return numbers | {name: said.get(name) for name in _WORDS} | {name: said.get(name, False) for name in _FLAGS}
 
 
 def answer_to_wire(answer: Answer) -> Message:
@@ -166,7 +168,7 @@ def _since(said: Message) -> datetime | None:
     return moment("since", text)
 
 
-_ASKING: Final = (*_NUMBERS, *_WORDS)
+_ASKING: Final = (*_NUMBERS, *_WORDS, *_FLAGS)
 METHODS: Final[Mapping[str, Method]] = {
     "sql": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=(*_ASKING, "max_cost"), answer=_sql),
     "cost": Method(roles=frozenset({ANALYST}), needs=("sql",), takes=_ASKING, answer=_cost),

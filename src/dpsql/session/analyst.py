@@ -47,9 +47,10 @@ class Analyst:
         confidence: Number | None = None,
         mode: str | None = None,
         noise: str | None = None,
+        fresh: bool = False,
     ) -> Query:
-        """A question with its price: nothing is read, nothing is spent."""
-        ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
+        """A question with its price: nothing is read, nothing is spent. `fresh`: with new noise, whatever is stored."""
+        ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
         return self._query(sql, ask)
 
     def sql(
@@ -60,6 +61,7 @@ class Analyst:
         confidence: Number | None = None,
         mode: str | None = None,
         noise: str | None = None,
+        fresh: bool = False,
         max_cost: Number | None = None,
     ) -> Answer:
         """The answer to a question: `query` and `run` in one. Also SET, RESET and SHOW, which speak to this session."""
@@ -67,7 +69,7 @@ class Analyst:
         if statement is not None:
             return self._obeyed(statement)
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
-            query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise)
+            query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return query.answered(max_cost=max_cost)
 
     def _obeyed(self, statement: SettingStatement) -> Answer:

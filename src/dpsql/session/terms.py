@@ -66,12 +66,13 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
     """The one wish of a query, out of everything that was said about it."""
     _require_agreement(options, call)
     epsilon, within = options.epsilon, options.within
-    if options.fresh is not None and epsilon is not None and not epsilon.value:
+    fresh = call.fresh or options.fresh is not None
+    if fresh and epsilon is not None and not epsilon.value:
         raise BadParameter(
             "fresh buys new noise, and COST 0 buys nothing",
             why="only one of them could count",
             fix="leave one of them out",
-            at=options.fresh.at,
+            at=epsilon.at if options.fresh is None else options.fresh.at,
         )
     priced = epsilon or within
     return Ask(
@@ -85,7 +86,7 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         rows_per_person=min(filter(None, map(_said, (options.rows_per_person, options.rows_in_all))), default=None),
         groups_per_person=_said(options.groups_per_person),
         delta=_said(options.delta),
-        fresh=options.fresh is not None,
+        fresh=fresh,
         priced_at=None if priced is None else priced.at,
         scale=call.scale,
     )
@@ -139,8 +140,15 @@ def asked(
     confidence: Number | None = None,
     mode: str | None = None,
     noise: str | None = None,
+    fresh: bool = False,
 ) -> Ask:
     """The wishes of a query, checked."""
+    if not isinstance(fresh, bool):
+        raise BadParameter(
+            f"fresh={fresh!r} is neither True nor False",
+            why="it decides whether new noise is bought",
+            fix="pass fresh=True for new noise, or leave it out",
+        )
     if epsilon is not None:
         require_epsilon(epsilon=epsilon)
     if confidence is not None:
@@ -150,6 +158,7 @@ def asked(
         confidence=None if confidence is None else stated(confidence),
         mode=None if mode is None else _chosen("mode", mode, Mode),
         noise=None if noise is None else _chosen("noise", noise, Noise),
+        fresh=fresh,
     )
 
 

@@ -199,6 +199,9 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert repr(ana) == "Client('ana', role='analyst')"
         assert "4.50 of 5.00" in repr(ana.budget)
         assert (ana.budget.left, ana.budget.short) == (Fraction(9, 2), "")
+        asked = "SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people"
+        assert ana.query(asked, epsilon=Fraction(1, 2)).epsilon == 0
+        assert ana.query(asked, epsilon=Fraction(1, 2), fresh=True).epsilon == Fraction(1, 2)
         whole = clinic.budget.left
         clinic.grant("bob", budget=whole).sql("SELECT COUNT(*) FROM people", epsilon=whole - 1)
         assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
