@@ -458,6 +458,24 @@ def test_levels_that_were_paid_for_and_are_gone_are_priced_anew(monkeypatch):
     assert analyst.budget.spent == Fraction("0.2")  # nothing is refunded
 
 
+def test_a_level_that_is_damaged_after_its_price_was_told_is_not_charged(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "state"))
+    with dpsql.open(str(tmp_path / "ledger.db")) as owner:
+        owner.register("p", pd.DataFrame({"id": range(100), "x": 1}), person="id", unique=True, bounds={"x": (0, 1)})
+        owner.promise(epsilon=20, accounting="basic")
+        analyst = owner.grant("ana", budget=20)
+        analyst.sql("SELECT SUM(x) AS s FROM p COST 1")
+        query = analyst.query("SELECT SUM(x) AS s FROM p COST 4")
+        assert query.cost.epsilon == 3
+        with closing(sqlite3.connect(tmp_path / "ledger.db")) as file, file:
+            assert file.execute("UPDATE hidden SET content = zeroblob(length(content))").rowcount == 1
+        with pytest.raises(NothingStored, match="ask again"):
+            query.answered(max_cost=None)
+        assert analyst.budget.spent == 1
+        assert query.run().cost.epsilon == 4  # as the error says: priced anew
+        owner.keeper.verify()
+
+
 def test_damaged_levels_cost_the_whole_price_and_stop_nobody(tmp_path, monkeypatch):
     """One byte beside the entries: no money for nothing, and no ledger that is taken for broken."""
     monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "state"))

@@ -196,6 +196,7 @@ class BookLedger(ABC):
         charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
         with self.writing() as page:
             reached(Point.CHARGE_BEGUN)
+            levels.require_kept(page, charge)
             receipt = laws.charge(page, charge, under=under)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)

@@ -323,7 +323,8 @@ class Ledger(Protocol):
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
         told again where its release is complete, and continued while it has attempts left. NotPermitted without a
         promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now, or nothing
-        of one of its tables; nobody pays before `own`."""
+        of one of its tables; nobody pays before `own`.
+        NothingStored where a finer level is to be paid for and what was kept of it was changed or lost."""
         ...
 
     def charge_together(

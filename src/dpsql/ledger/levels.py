@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpsql.accounting.history import releases
 from dpsql.errors import InternalError, NothingStored
 from dpsql.ledger import laws
-from dpsql.ledger.encoding import released_from_bytes, released_to_bytes, unreadable
+from dpsql.ledger.encoding import charge_digest, released_from_bytes, released_to_bytes, unreadable
 from dpsql.ledger.facts import Stored
 from dpsql.ledger.ledger import Charge, ReleasedStep
 from dpsql.ledger.page import Page
+from dpsql.privacy.events import Refined
 
 
 def store_with(
@@ -25,6 +27,23 @@ def store_with(
         count = len(hidden).to_bytes(laws.LEVEL_COUNT, "big")
         page.hide(receipt, step, b"".join([count, *map(released_to_bytes, hidden)]))
     return kept
+
+
+def require_kept(page: Page, asked: Charge) -> None:
+    """Before a finer level is charged: there is one to tell, in this very transaction. What was paid for before is told
+    again or continued for nothing, and entries that are lived through again have no levels beside them."""
+    if asked.upon is None or not any(isinstance(part, Refined) for part in releases(asked.event)):
+        return
+    before = page.payments_for(charge_digest(asked))
+    if any(payment.complete or payment.attempts < laws.ATTEMPTS for payment in before):
+        return
+    first = page.payment(asked.upon)
+    if first is not None and first.complete and not _levels(page, first.number, first.steps - 1):
+        raise NothingStored(
+            "the finer level that was priced is not there any more",
+            why="what was kept of it was changed or lost since the price was told; nothing was charged",
+            fix="ask again: the question is priced anew, without it; tell the owner of the data",
+        )
 
 
 def reveal(page: Page, *, receipt: int, step: int, level: int) -> ReleasedStep:

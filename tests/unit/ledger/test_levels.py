@@ -135,9 +135,10 @@ def test_a_release_without_levels_has_none_to_tell(ledger):
     receipt = ledger.charge(charge())
     ledger.store(receipt, 0, TOLD)
     assert [release.hidden for release in ledger.recall(QUESTION)] == [0]
-    finer = ledger.charge(charge(FINER, upon=receipt.number))
-    with pytest.raises(NothingStored):
-        ledger.reveal(finer, 0, level=0)
+    spent = ledger.account().spent
+    with pytest.raises(NothingStored, match="nothing was charged"):
+        ledger.charge(charge(FINER, upon=receipt.number))
+    assert ledger.account().spent == spent
     assert ledger.charge(charge(steps=2)).paid  # others go on
     ledger.verify()
 
@@ -219,9 +220,8 @@ def test_a_level_of_another_history_is_not_told_under_the_same_receipt(tmp_path,
         file.execute("UPDATE hidden SET content = ?", (content,))
     ledger = SqliteLedger(copy)
     assert [release.hidden for release in ledger.recall(QUESTION)] == [0]
-    finer = ledger.charge(charge(FINER, upon=receipt.number))
-    with pytest.raises(NothingStored):
-        ledger.reveal(finer, 0, level=1)
+    with pytest.raises(NothingStored, match="nothing was charged"):
+        ledger.charge(charge(FINER, upon=receipt.number))
     ledger.close()
 
 
@@ -250,6 +250,10 @@ def test_damaged_levels_are_absent_and_break_no_ledger(tmp_path, damage):
     assert [release.hidden for release in ledger.recall(QUESTION)] == [0]
     with pytest.raises(NothingStored):
         ledger.reveal(finer, 0, level=0)
+    spent = ledger.account().spent
+    with pytest.raises(NothingStored, match="nothing was charged"):
+        ledger.charge(charge(Composed((Refined(epsilon=Fraction(1, 5)),)), upon=first.number))
+    assert ledger.account().spent == spent
     ledger.verify()
     assert ledger.charge(charge(upon=first.number, steps=2)).paid
     ledger.close()
