@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
-from dpsql.accounting.account import remaining
+from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.batch import Proof
 from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.ledger.batches import batch_digest
 from dpsql.ledger.ledger import Charge
 from dpsql.plan.explanation.promise import account_name
 from dpsql.plan.seal import Sealed
@@ -18,6 +19,7 @@ from dpsql.plan.terms import Scale
 from dpsql.require import Number, require_epsilon, require_open_unit, require_positive
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.batch_text import THEOREMS, batch_cost, batch_text, summary
 from dpsql.session.batch_ways import Way, best, ways
 from dpsql.session.charging import charge_of
 from dpsql.session.declared import ownership_of
@@ -27,20 +29,18 @@ from dpsql.session.query import Query
 from dpsql.session.refusing import refusals_written
 from dpsql.session.terms import Ask, stated
 
-_THEOREMS: Final = {
-    "optimal": "optimal composition",
-    "pld": "composition of privacy loss distributions",
-    "zcdp": "composition in ρ",
-}
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Planned:
     """A question of a batch; its answer is there once the batch has run."""
 
     sql: str
     weight: Fraction
     _answer: Answer | None = None
+
+    def __repr__(self) -> str:
+        told = "not answered yet" if self._answer is None else f"answered for {self._answer.cost}"
+        return f"Planned({self.sql!r}, {told})"
 
     @property
     def answer(self) -> Answer:
@@ -53,7 +53,7 @@ class Planned:
         return self._answer
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Batch:
     """`with analyst.plan(total=0.5) as p: a = p.sql("…"); b = p.sql("…")`: shares by weight, equal unless said."""
 
@@ -62,6 +62,8 @@ class Batch:
     total: Fraction
     delta: Fraction | None
     questions: list[Planned] = field(default_factory=list)
+    _ran: tuple[list[Query], Way | None, tuple[Account, ...]] | None = None
+    """What was run, as it was planned, and the accounts it was planned with."""
 
     def sql(self, sql: str, *, weight: Number = 1) -> Planned:
         """One more question. A stored answer, or one about public tables, leaves its share unspent."""
@@ -82,23 +84,48 @@ class Batch:
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=whole):
             self._run()
 
+    @property
+    def cost(self) -> Cost:
+        """What all of it would be charged, with the questions so far: nothing is read, nothing is spent. After it has
+        run, what it was charged."""
+        told = [question._answer.cost for question in self.questions if question._answer is not None]
+        if self._ran is None:
+            queries = self._queries()
+            return batch_cost(queries, self._way(queries))
+        return Cost(
+            epsilon=sum((cost.epsilon for cost in told), Fraction(0)),
+            delta=sum((cost.delta for cost in told), Fraction(0)),
+        )
+
+    def explain(self) -> str:
+        """The price of all of it and how it is derived, then the price and the margins of each question. Free."""
+        if self._ran is not None:
+            return batch_text(*self._ran)
+        queries = self._queries()
+        return batch_text(queries, self._way(queries), self.place.accounts)
+
+    def __repr__(self) -> str:
+        if self._ran is not None:
+            return f"Batch({summary(*self._ran)})"
+        count = len(self.questions)
+        return f"Batch({count} question{'' if count == 1 else 's'} for {shown_amount(self.total)}, not run yet)"
+
+    def _queries(self) -> list[Query]:
+        return [self.query(question.sql, self._asked(question)) for question in self.questions]
+
     def _run(self) -> None:
-        queries = [self.query(question.sql, self._asked(question)) for question in self.questions]
+        queries, accounts = self._queries(), self.place.accounts
         for query in queries:
             query.require_allowed(max_cost=None)
-        for question, answer in zip(self.questions, self._answers(queries), strict=True):
+        way = self._way(queries)
+        answers = _answered_one_by_one(queries) if way is None else _answered_together(way, self.place)
+        for question, answer in zip(self.questions, answers, strict=True):
             question._answer = answer
+        self._ran = queries, way, accounts
 
     def _asked(self, question: Planned, scale: Scale | None = None) -> Ask:
         whole = sum((each.weight for each in self.questions), Fraction(0))
         return Ask(epsilon=self.total * question.weight / whole, scale=scale)
-
-    def _answers(self, queries: Sequence[Query]) -> list[Answer]:
-        way = self._way(queries)
-        if way is not None:
-            return _answered_together(way, self.place)
-        _require_payable(queries)
-        return [_answered(query) for query in queries]
 
     def _way(self, queries: Sequence[Query]) -> Way | None:
         """By a theorem about planned batches, where somebody has said what it may spend of δ."""
@@ -143,7 +170,20 @@ def _charges(plans: Sequence[Sealed], place: Place) -> list[Charge]:
     return [charge_of(sealed, analyst=place.analyst, payer=place.payer, dialect=place.dialect) for sealed in paying]
 
 
+def _answered_one_by_one(queries: Sequence[Query]) -> list[Answer]:
+    _require_payable(queries)
+    return [_answered(query) for query in queries]
+
+
 def _answered_together(way: Way, place: Place) -> list[Answer]:
+    """In turn: whoever runs the same batch at the same time waits, and is told the same answers."""
+    members = _charges(way.members, place)
+    whole = replace(members[0].question, plan=batch_digest(members))
+    with place.ledger.turn(place.analyst, whole):
+        return _answered_in_turn(way, place)
+
+
+def _answered_in_turn(way: Way, place: Place) -> list[Answer]:
     """One charge for all; then each question under its own receipt, as if it had been paid for alone."""
     require_few_keys_each(way.paying, place.engine, place.ledger)
     proof = way.proof
@@ -170,7 +210,7 @@ def _priced_in(answer: Answer, proof: Proof, share: Fraction) -> Answer:
     batch = proof.batch
     note = (
         f"one of {len(batch.events)} questions planned together: they cost {shown_amount(batch.epsilon)} and"
-        f" δ = {shown_amount(batch.delta)}, by {_THEOREMS[proof.by]}"
+        f" δ = {shown_amount(batch.delta)}, by {THEOREMS[proof.by]}"
     )
     cost = Cost(epsilon=batch.epsilon * share, delta=batch.delta * share)
     return replace(answer, cost=cost, notes=(*answer.notes, note))

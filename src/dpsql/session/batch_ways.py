@@ -47,10 +47,12 @@ class Way:
 
     proof: Proof
     """The total, where all of it is paid for; of a part, stored answers being free, what the part costs."""
+    begun: bool = False
+    """It was paid for before."""
 
     def of(self, places: Sequence[int]) -> Way:
         """The same batch, where these members have been paid for before."""
-        return self.paid_for(tuple(self.members[place] for place in places))
+        return replace(self.paid_for(tuple(self.members[place] for place in places)), begun=True)
 
     def paid_for(self, paying: tuple[Sealed, ...]) -> Way:
         """The same batch, where these of its members are paid for."""

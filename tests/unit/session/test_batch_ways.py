@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -230,3 +231,73 @@ def test_a_question_of_a_batch_with_other_noise_than_its_event_says_is_found():
     batch, first, second, *rest = audited_again(owner, change)
     assert not second.agrees
     assert all(row.agrees for row in (batch, first, *rest))
+
+
+# ---- in words --------------------------------------------------------------------------------------------------
+
+
+def test_the_price_is_told_before_and_after_it_is_paid():
+    owner, ana = opened(epsilon=2)
+    ana.sql(COUNTS[0], epsilon=1)
+    with ana.plan(total=1) as p:
+        for sql in [*COUNTS, COUNTS[3]]:
+            p.sql(sql)
+        assert repr(p) == "Batch(31 questions for 1, not run yet)"
+        assert repr(p.questions[3]) == f"Planned({COUNTS[3]!r}, not answered yet)"
+        before, explained = p.cost, p.explain()
+        assert ana.budget.spent == 1
+    (batch,) = batches_of(owner._ledger)
+    assert (before.epsilon, before.delta) == (batch.cost, batch.event.delta)
+    assert (p.cost.epsilon, p.cost.delta) == (before.epsilon, before.delta)
+    first, *lines = explained.splitlines()
+    assert p.explain() == explained
+    assert repr(p) == f"Batch({first})"
+    alone = sum(event.events[0].epsilon for event in batch.event.events)
+    assert first.startswith("31 questions for ")
+    assert first.endswith(f", by optimal composition; one by one, as fine, {float(alone):.3g}")
+    assert float(batch.cost) < 1 < alone
+    assert [line.split()[1] for line in lines].count("free") == 2  # the stored one, and the twin
+    assert sum(float(line.split()[1].replace("free", "0")) for line in lines) == pytest.approx(float(batch.cost), 0.01)
+    assert lines[5].endswith(f"COUNT(*) ± {p.questions[5].answer.rows[0][0].margin}; {COUNTS[5]}")
+
+
+def test_where_prices_are_added_up_the_batch_says_so():
+    owner, ana = opened(epsilon=2, slack=None)
+    with ana.plan(total=0.5) as p:
+        p.sql(COUNTS[0])
+        p.sql("SELECT COUNT(*) FROM towns")
+        assert p.cost.epsilon == Fraction(1, 4)
+        first, one, two = p.explain().splitlines()
+    assert first == "2 questions for 0.25, the sum of their prices"
+    assert one.split()[:2] == ["1", "0.25"]
+    assert two.split()[:2] == ["2", "free"]
+    assert repr(p) == f"Batch({first})"
+    owner.close()
+    assert "DuckDb" not in repr(p)
+
+
+def test_twins_of_a_batch_wait_for_each_other_and_pay_once(monkeypatch):
+    """Without a turn each of them would take an attempt of the others, and the fourth would pay again."""
+    owner, ana = opened(epsilon=4)
+    engine = type(ana.place.engine)
+    run, told, twins = engine.run, [], []
+
+    def slow(self, sql, *, parameters=()):
+        if not twins:
+            twins.extend(Thread(target=lambda: told.append(ana.run(COUNTS, total=1))) for _ in range(4))
+            for twin in twins:
+                twin.start()
+            for twin in twins:
+                twin.join(timeout=0.3)  # they wait for this one
+        return run(self, sql, parameters=parameters)
+
+    monkeypatch.setattr(engine, "run", slow)
+    told.append(ana.run(COUNTS, total=1))
+    for twin in twins:
+        twin.join()
+    assert owner._ledger.account().spent.epsilon == 1
+    assert len(batches_of(owner._ledger)) == 1
+    values = [[answer.rows[0][0].value for answer in answers] for answers in told]
+    assert len(values) == 5
+    assert all(each == values[0] for each in values)
+    assert sorted(sum(answer.cost.epsilon for answer in answers) for answers in told) == [0, 0, 0, 0, 1]
