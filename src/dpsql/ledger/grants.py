@@ -14,7 +14,7 @@ from dpsql.ledger.facts import Frozen, Granted, Revoked, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
-from dpsql.ledger.words import latest_fact, readable, require_name, require_new_name, require_reason
+from dpsql.ledger.words import about_grant, latest_fact, readable, require_name, require_new_name, require_reason
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"
@@ -25,9 +25,9 @@ def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions,
     granted = _limit(page, holder, epsilon=epsilon, conditions=conditions)
     said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions, by=by)
     known = page.account(holder)
-    if known is not None and latest_fact(page, _about(holder), Granted) == said:
+    if known is not None and latest_fact(page, about_grant(holder), Granted) == said:
         return
-    page.keep_latest(_about(holder), page.append(said))
+    page.keep_latest(about_grant(holder), page.append(said))
     page.keep_account(holder, granted if known is None else replace(granted, spent=known.spent))
 
 
@@ -98,10 +98,6 @@ def is_beside_the_file(word: Granted | Revoked) -> bool:
     return not word.by_file if isinstance(word, Revoked) else word.by is GrantedBy.BESIDE
 
 
-def _about(holder: str) -> str:
-    return f"grant {holder}"
-
-
 def _limit(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions) -> Account:
     """The account of a grant, before anything is spent; raises where it cannot be one."""
     require_name(holder)
@@ -150,15 +146,15 @@ def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
             why="there is nothing to take back",
             fix="look at the grants in the policy, or in the ledger",
         )
-    word = latest_fact(page, _about(holder), Revoked)
+    word = latest_fact(page, about_grant(holder), Revoked)
     if word is None or (word.by_file and not by_file):
-        page.keep_latest(_about(holder), page.append(Revoked(analyst=holder, by_file=by_file)))
+        page.keep_latest(about_grant(holder), page.append(Revoked(analyst=holder, by_file=by_file)))
 
 
 def said(page: Page) -> dict[str, Granted | Revoked]:
     """What was said last about each grant under this promise."""
     words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
-    latest = {fact.analyst: fact for number, fact in words if page.latest(_about(fact.analyst)) == number}
+    latest = {fact.analyst: fact for number, fact in words if page.latest(about_grant(fact.analyst)) == number}
     return {holder: fact for holder, fact in latest.items() if page.account(holder) is not None}
 
 
@@ -202,7 +198,7 @@ def require_below_cap(page: Page, asked: Charge) -> None:
 
 
 def _conditions(page: Page, holder: str) -> Conditions:
-    said = latest_fact(page, _about(holder), Granted)
+    said = latest_fact(page, about_grant(holder), Granted)
     if said is None:
         raise revoked(holder)
     return said.conditions

@@ -12,12 +12,14 @@ from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
 from dpsql.ledger.ledger import Head, Made
 from dpsql.ledger.page import SOURCE, Page
-from dpsql.ledger.words import latest_fact, require_name, require_reason
+from dpsql.ledger.words import about_grant, latest_fact, require_name, require_reason
 from dpsql.privacy.window import Window
 
 _WAS_CLOSED: Final = "the promise of this source was closed"
-_WHY_ANEW: Final = "another one adds to what people were promised before, so that no file makes it when it is opened"
-_SAY_IT: Final = "have the owner make another one: owner.promise(epsilon=…), or dpsql policy apply --new-promise"
+_ANOTHER: Final = (
+    "the owner of the data can make another one, if people may be promised the sum of both, and grant budgets under it:"
+    " owner.promise(epsilon=…), then owner.grant(…); or dpsql policy apply --new-promise"
+)
 
 
 def promise(page: Page, account: Account, *, per: Window | None, anew: bool = True) -> bool:
@@ -62,7 +64,11 @@ def promised(page: Page) -> Account:
     if source is None:
         ended = _closed(page)
         if ended is not None:
-            raise BadParameter(f"{_WAS_CLOSED}: {ended.reason}", why=_WHY_ANEW, fix=_SAY_IT)
+            raise NotPermitted(
+                f"{_WAS_CLOSED}: {ended.reason}",
+                why="another one adds to what people were promised before, so that no file makes it when it is opened",
+                fix=_ANOTHER,
+            )
         raise BadParameter(
             "something was said before the promise that holds under a promise only",
             why="a grant is a spending limit under the promise of the source, and owners are those it protects",
@@ -76,19 +82,29 @@ def account(page: Page, analyst: str | None) -> Account:
     found = page.account(SOURCE if analyst is None else require_name(analyst))
     if found is not None:
         return found
-    ended = _closed(page)
-    if ended is not None:
-        raise NotPermitted(f"{_WAS_CLOSED}: {ended.reason}", why=_WHY_ANEW, fix=_SAY_IT)
+    ended = latest_fact(page, "close", Closed)
+    if ended is not None and page.account(SOURCE) is None:
+        raise NotPermitted(
+            f"{_WAS_CLOSED}: {ended.reason}",
+            why="every answer, a stored one too, is told under a promise to people, and none holds now",
+            fix=_ANOTHER,
+        )
     if analyst is None:
         raise NotPermitted(
             "no promise was made for this source",
             why="without a promise to people there is nothing that could be spent",
             fix="have the owner of the data state (ε, δ)",
         )
+    if ended is not None and 0 < (page.latest(about_grant(analyst)) or 0) < (page.latest("close") or 0):
+        raise NotPermitted(
+            f"the grant of {analyst} ended with the promise it was under, which was closed: {ended.reason}",
+            why="a grant is a spending limit under one promise; another promise has been made since",
+            fix="ask the owner of the data for a grant under the promise that holds now",
+        )
     raise NotPermitted(
-        "this analyst has no grant",
+        f"{analyst} has no grant",
         why="every answer tells a little about people; the owner decides who may ask",
-        fix="have the owner of the data grant a budget",
+        fix="have the owner of the data grant a budget: a [[grant]] in the policy, or owner.grant(…)",
     )
 
 

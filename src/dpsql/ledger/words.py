@@ -17,6 +17,11 @@ def latest_fact(page: Page, what: str, kind: type[F]) -> F | None:
     return fact if isinstance(fact, kind) else None
 
 
+def about_grant(holder: str) -> str:
+    """Under which words the last entry about a grant is kept."""
+    return f"grant {holder}"
+
+
 def require_name(analyst: str) -> str:
     """The name of an analyst, checked: text that looks the same to everybody who reads it."""
     return readable(

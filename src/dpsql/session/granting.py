@@ -50,6 +50,8 @@ def grant_of(name: str, *, ledger: Ledger, policy: Policy) -> Grant:
     for holder in (name, *(grant.to for grant in policy.grants if name in grant.members)):
         if isinstance(said.get(holder), Revoked):
             raise revoked(holder)
+    if name not in said:
+        ledger.account(name)  # raises, and says so where the grant has ended with its promise
     raise NotPermitted(
         f"{name} has no grant",
         why="every spending has a limit the owner has set",

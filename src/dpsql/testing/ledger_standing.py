@@ -144,7 +144,7 @@ class StandingLaws(LedgerCase):
             ledger.charge(asking("b"))
         with refused(NotPermitted):
             ledger.account("ana")
-        with refused(BadParameter):
+        with refused(NotPermitted):
             ledger.renew()
         promised(ledger, epsilon=Fraction(2))
         with refused(NotPermitted):

@@ -353,3 +353,35 @@ class TestExpiry:
         ann = owner.grant("ann", budget=1)
         with pytest.raises(dpsql.DpsqlError, match="no Gaussian noise"):
             ann.sql(COUNT, noise="gaussian")
+
+
+def test_after_a_promise_was_closed_everybody_is_told_what_happened_and_what_to_do():
+    owner = opened()
+    ana = owner.grant("ana", budget=1)
+    ana.sql(COUNT)
+    planned = ana.query(OLD)
+    owner.close_promise("persons are households now")
+    asked = [
+        lambda: ana.sql(COUNT),
+        lambda: ana.sql(f"EXPLAIN PRIVACY {OLD}"),
+        lambda: planned.answered(max_cost=None),
+        lambda: ana.run([COUNT, OLD], total=1),
+        lambda: ana.budget,
+        lambda: ana.sql("SHOW dp.budget"),
+        lambda: owner.analyst("ana"),
+        lambda: owner.grant("bob", budget=1),
+        lambda: owner.close_promise("twice"),
+    ]
+    for ask in asked:
+        with pytest.raises(NotPermitted, match="was closed: persons are households now") as caught:
+            ask()
+        assert "make another one" in caught.value.fix
+        assert "promise" in caught.value.why
+    owner.promise(epsilon=1)
+    for ask in asked[:7]:
+        with pytest.raises(NotPermitted, match="grant of ana ended .* closed: persons are households now") as caught:
+            ask()
+        assert "grant under the promise that holds now" in caught.value.fix
+    with pytest.raises(NotPermitted, match="bob has no grant"):
+        owner.analyst("bob")
+    assert owner.grant("ana", budget=1).sql(COUNT).cost.epsilon == 0  # its answer was told before
