@@ -219,7 +219,7 @@ def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, 
     reached = _rounded_up(min(margins)) if margins else None
     at, cap = search.ask.priced_at, shown_amount(search.cap)
     kind: type[DpsqlError] = NotPermitted if by_owner else BudgetExhausted
-    before = f", beside the {shown_amount(search.paid)} paid before," if search.paid else ""
+    before = ", beside what was paid before," if search.paid else ""
     limit = f"your limit of {cap} per query" if by_owner else f"the {shown_down(search.left)} that is left{before}"
     best = "no margin at all" if reached is None else f"± {shown_amount(reached)} at best"
     return kind(

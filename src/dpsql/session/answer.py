@@ -21,7 +21,7 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import DpsqlError, InternalError, NothingStored
+from dpsql.errors import DpsqlError, InternalError, NothingStored, NotPermitted
 from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -261,8 +261,20 @@ def chosen(number: int, question: Question, ask: Ask, asking: _Asking, outcomes:
 
 
 def planned(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known, place: Place) -> Part:
+    """One question at a price that the grant allows, or whatever the price where it is stored: that costs nothing."""
+    try:
+        permit(checked, terms, place.grant, ask=ask)
+    except NotPermitted as refused:
+        with suppress(DpsqlError):
+            part = planned_at(number, checked, ask, terms, known, place)
+            if part.is_stored:
+                return part
+        raise refused from None
+    return planned_at(number, checked, ask, terms, known, place)
+
+
+def planned_at(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known, place: Place) -> Part:
     """The stages from a price to the charge, in their order: no released value is known before the statements are."""
-    permit(checked, terms, place.grant, ask=ask)
     bounded = bound(checked, wishes_of(ask, checked.query.catalog.policy.defaults, terms))  # contributions
     draft = rewrite(bounded)  # what the engine will run
     sealed = sealed_with(draft, known, ask, terms, place)

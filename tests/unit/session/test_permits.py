@@ -165,3 +165,13 @@ def test_a_price_above_the_limit_is_refused(owner):
     assert caught.value.try_sql == "SELECT COUNT(*) FROM staff COST 0.5"
     assert thrifty.cost(caught.value.try_sql) == Fraction(1, 2)
     thrifty.sql("SELECT COUNT(*) FROM staff", epsilon=0.5)
+
+
+def test_what_is_stored_is_told_whatever_the_limit_is_now(owner):
+    tim = owner.grant("tim", budget=5)
+    bought = tim.sql("SELECT COUNT(*) FROM staff", epsilon=2)
+    tim = owner.grant("tim", budget=5, max_per_query=0.5)
+    again = tim.sql("SELECT COUNT(*) FROM staff", epsilon=2)
+    assert (again.cost.epsilon, again.rows[0][0].value) == (0, bought.rows[0][0].value)
+    with pytest.raises(NotPermitted, match=r"epsilon = 3 is above your limit of 0\.5 per query"):
+        tim.sql("SELECT COUNT(*) FROM staff", epsilon=3)

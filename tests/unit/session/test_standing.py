@@ -379,7 +379,7 @@ def test_after_a_promise_was_closed_everybody_is_told_what_happened_and_what_to_
         assert "promise" in caught.value.why
     owner.promise(epsilon=1)
     for ask in asked[:7]:
-        with pytest.raises(NotPermitted, match="grant of ana ended .* closed: persons are households now") as caught:
+        with pytest.raises(NotPermitted, match=r"grant of ana ended .* closed: persons are households now") as caught:
             ask()
         assert "grant under the promise that holds now" in caught.value.fix
     with pytest.raises(NotPermitted, match="bob has no grant"):
