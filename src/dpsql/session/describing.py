@@ -15,6 +15,7 @@ from dpsql.session.averaging import made_finer
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell
+from dpsql.session.shortfall import otherwise_than_told
 from dpsql.sql.syntax import Purpose
 
 
@@ -57,6 +58,8 @@ def _dry_run(inquiry: Inquiry, accounts: Sequence[Account]) -> Iterator[tuple[Ce
     yield "delta", shown_amount(inquiry.delta)
     yield "allowed", "yes" if allowed else "no: the budget does not suffice"
     yield "already stored", "yes" if known else "no"
+    for note in otherwise_than_told(inquiry.outer.sealed.plan, accounts):
+        yield "note", note
     for part in inquiry.parts:
         if part.sealed.plan.finer is not None:
             yield "makes finer", made_finer(part.sealed.plan.finer)

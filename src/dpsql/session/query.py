@@ -27,7 +27,7 @@ from dpsql.session.inquiry import Inquiry
 from dpsql.session.permits import at_price
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
-from dpsql.session.shortfall import Priced, cheaper_than_told, said_in_prices
+from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
@@ -103,7 +103,7 @@ class Query:
         """The answer to this very plan."""
         self.require_allowed(max_cost=max_cost)
         with speaking_of(self.sql):
-            cheaper = cheaper_than_told(self.sealed.plan, self.place.accounts)
+            otherwise = otherwise_than_told(self.sealed.plan, self.place.accounts)
             try:
                 told = answer(self.inquiry, self.place)
             except BudgetExhausted as error:
@@ -111,7 +111,7 @@ class Query:
                 raise said_in_prices(
                     error, asked, self.place.accounts, planned_at=self._anew, priced=self._priced
                 ) from None
-        return self._noted(replace(told, notes=(*told.notes, *cheaper)) if told.cost.epsilon else told)
+        return self._noted(replace(told, notes=(*told.notes, *otherwise)) if told.cost.epsilon else told)
 
     def delivered(self, receipt: Receipt) -> Answer:
         """The answer to this very plan, which is paid for."""

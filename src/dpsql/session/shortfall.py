@@ -113,18 +113,23 @@ def _is_finer(part: Part) -> bool:
     return plan.charged is not None and plan.finer is not None and plan.finer.way is not Way.AVERAGED
 
 
-def cheaper_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
-    """Near the end of a budget neither branch of its account may grant the price as such, and Laplace noise is bought
-    that weighs less than the price: then the answer says so. Nothing elsewhere."""
+def otherwise_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
+    """What an answer takes of a budget is its price, but for noise of ε in an account that counts in ρ: such noise,
+    asked for by name, may weigh more; and near the end of a budget, where neither branch grants the price as such, it
+    is bought because it weighs less. Then this says so."""
     own, event = accounts[-1], plan.charged
-    if event is None or plan.terms.pure or plan.terms.gaussian_rho or not own.delta_prime or not own.admits(event):
+    if event is None or not own.delta_prime or not own.admits(event):
         return ()
-    taken = own.charged(event).spent_epsilon - own.spent_epsilon
-    if taken >= plan.terms.cost:
+    taken, price = own.charged(event).spent_epsilon - own.spent_epsilon, shown_amount(plan.cost)
+    if taken > plan.cost:
+        return (
+            f"your budget counts in ρ, where this noise weighs more: {float(taken):.2g} of it is taken, not {price}",
+        )
+    if taken == plan.cost or plan.terms.pure or plan.terms.gaussian_rho:
         return ()
     note = (
-        f"your budget grants no Gaussian noise for {shown_amount(plan.terms.cost)} any more: these numbers have Laplace"
-        f" noise, which takes {float(taken):.2g} of it"
+        f"your budget grants no Gaussian noise for {price} any more: these numbers have Laplace noise, which takes"
+        f" {float(taken):.2g} of it"
     )
     return (note,)
 

@@ -109,3 +109,23 @@ def test_what_can_be_spent_is_what_both_have():
     ana.sql("SELECT COUNT(age) FROM people", epsilon=answer.budget.left)
     with pytest.raises(BudgetExhausted, match=r"the promise has left: 0\n"):
         ana.sql("SELECT COUNT(id) FROM people", epsilon=Fraction(1, 10**6))
+
+
+def test_noise_that_weighs_more_than_its_price_says_so_before_and_after():
+    """Under (5, 1e-6) an answer of ε takes ε²/2 of the 0.36 there is in ρ: 0.6 of the budget for a price of 0.3."""
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
+    owner.promise(epsilon=5, delta=1e-6)
+    ana = owner.grant("ana", budget=5)
+    ana.sql("SELECT COUNT(*) FROM people", epsilon=1, noise="gaussian")
+    sql = "SELECT /*+ dp(noise='laplace') */ COUNT(id) FROM people COST 0.3"
+    told = dict(ana.sql(f"DRY RUN {sql}"))["note"]
+    before = ana.budget.spent
+    answer = ana.sql(sql)
+    taken = ana.budget.spent - before
+    assert taken > Fraction(1, 2) > answer.cost.epsilon
+    assert told == (
+        f"your budget counts in ρ, where this noise weighs more: {float(taken):.2g} of it is taken, not 0.3"
+    )
+    assert told in answer.notes
+    assert "note" not in dict(ana.sql("DRY RUN SELECT COUNT(*) FROM people WHERE id > 5 COST 0.3"))
