@@ -231,11 +231,14 @@ def command_line(real):
             holds=up_to(3),
             read=meaning_of_text,
         ),
-        Door(
-            name="--connections",
-            enter=served("--connections", "_connections"),
-            holds=lambda x: x.denominator == 1 and 1 <= x <= 1000,
-            read=meaning_of_text,
+        *(
+            Door(
+                name=f"--{name}",
+                enter=served(f"--{name}", name),
+                holds=lambda x, most=most: x.denominator == 1 and 1 <= x <= most,
+                read=meaning_of_text,
+            )
+            for name, most in (("connections", 1_000), ("refusals", 1_000_000))
         ),
         Door(name="--mode", enter=served("--mode", "_mode"), holds=lambda x: x <= 0o777, read=meaning_of_mode),
         *(

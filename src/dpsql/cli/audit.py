@@ -36,6 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
     print(audit)
     if write is not None:
         try:
+            chosen.report.touch(mode=0o600)  # it tells who asked, and what with --texts; its owner decides who reads it
             chosen.report.write_text(write(audit), encoding="utf-8")
         except OSError as error:
             print(f"{chosen.report} cannot be written: {error.strerror}", file=sys.stderr)

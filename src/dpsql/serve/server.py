@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
@@ -120,8 +121,9 @@ class SocketServer:
         for connection in live:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
+        until = time.monotonic() + self._patience
         for thread in live.values():
-            thread.join(self._patience)
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _attend(self, connection: socket.socket) -> None:
         try:

@@ -19,6 +19,7 @@ def test_a_report_is_written_without_texts_unless_they_are_asked_for(run, tmp_pa
     code, _, err = run("audit", "--report", tmp_path / name)
     text = (tmp_path / name).read_text()
     assert (code, str(tmp_path / name) in err) == (0, True)
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
     assert text.startswith(mark)
     assert "SELECT" not in text
     run("audit", "--texts", "--report", tmp_path / name)
