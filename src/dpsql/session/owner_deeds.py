@@ -8,6 +8,7 @@ from typing import Any, Final
 from dpsql.ledger import facts
 from dpsql.ledger.facts import Entry
 from dpsql.ledger.ledger import GrantedBy, Ownership
+from dpsql.privacy.window import Window
 from dpsql.session.audited import Happening
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import moment_of
@@ -31,7 +32,8 @@ def deed(entry: Entry) -> Happening:
 
 
 def _promised(fact: facts.Promised) -> tuple[str, str]:
-    return f"ε = {shown_amount(fact.account.epsilon)}, δ = {float(fact.account.delta):g} for everybody", ""
+    window = "for ever" if fact.per in (None, Window.FOREVER) else f"to be renewed each {fact.per.value}"
+    return f"ε = {shown_amount(fact.account.epsilon)}, δ = {float(fact.account.delta):g} for everybody, {window}", ""
 
 
 def _granted(fact: facts.Granted) -> tuple[str, str]:
@@ -68,8 +70,8 @@ _WORDS: Final[Mapping[type, tuple[str, Words]]] = {
     facts.Closed: ("close", lambda fact: (f"the promise has ended: {fact.reason}", "")),
     facts.Granted: ("grant", _granted),
     facts.Revoked: ("revoke", lambda fact: (fact.analyst, _FILE if fact.by_file else "")),
-    facts.Frozen: (FREEZE, lambda fact: (f"frozen: {fact.reason}", "")),
-    facts.Unfrozen: (FREEZE, lambda fact: (f"unfrozen: {fact.reason}", "")),
+    facts.Frozen: (FREEZE, lambda fact: (f"frozen: {fact.reason}", fact.by or "")),
+    facts.Unfrozen: (FREEZE, lambda fact: (f"unfrozen: {fact.reason}", fact.by or "")),
     facts.Issued: ("token", lambda fact: (f"{fact.user.name} has one, as {fact.user.role.value}", "")),
     facts.Withdrawn: ("token", lambda fact: (f"{fact.name} has none any more", "")),
     facts.WrittenOff: ("write-off", _lost),

@@ -10,6 +10,7 @@ from dpsql.ledger.facts import Entry
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Head, Ownership, Role, User
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.promises import write_off
+from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 from dpsql.session.owner_deeds import is_deed
 
@@ -33,8 +34,9 @@ def test_every_kind_of_entry_is_a_deed_of_the_owner_or_of_an_analyst():
 
 
 def decided():
-    ledger = MemoryLedger()
-    ledger.promise(epsilon=Fraction(2), delta=Fraction(1, 1000), delta_prime=Fraction(1, 2000))
+    ledger = MemoryLedger(clock=lambda: 1_790_000_000)  # 2026-09-21
+    limits = {"epsilon": Fraction(2), "delta": Fraction(1, 1000), "delta_prime": Fraction(1, 2000)}
+    ledger.promise(**limits, per=Window.MONTH)
     ledger.own(Ownership(relation="add_remove", tables=(("people", 'person = "who"'),)))
     ledger.data_version("2026-10")
     conditions = Conditions(
@@ -48,7 +50,7 @@ def decided():
     ledger.revoke("class")
     ledger.issue(User(name="olga", role=Role.OWNER), bytes(32))
     ledger.withdraw("olga")
-    ledger.freeze("DPIA review")
+    ledger.freeze("DPIA review", by="dominik")
     ledger.unfreeze("done")
     ledger.renew()
     with ledger.writing() as page:
@@ -61,7 +63,7 @@ def test_every_decision_is_told_with_where_it_was_said():
     found = audit(decided())
     told = [(each.kind, each.what, each.by) for each in found.deeds]
     assert told == [
-        ("promise", "ε = 2, δ = 0.001 for everybody", ""),
+        ("promise", "ε = 2, δ = 0.001 for everybody, to be renewed each month", ""),
         ("owners", "whose the rows of 1 tables are: add_remove", ""),
         ("data", "version 2026-10", ""),
         (
@@ -72,7 +74,7 @@ def test_every_decision_is_told_with_where_it_was_said():
         ("revoke", "class", ""),
         ("token", "olga has one, as owner", ""),
         ("token", "olga has none any more", ""),
-        ("freeze", "frozen: DPIA review", ""),
+        ("freeze", "frozen: DPIA review", "dominik"),
         ("freeze", "unfrozen: done", ""),
         ("renewal", "period 2 begins: people are promised one ε more", ""),
         ("write-off", "what was lost up to entry 99 counts as spent, with 2 whole periods of the promise", ""),
