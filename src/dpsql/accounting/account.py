@@ -7,8 +7,7 @@ Proof: docs/theorems/account_rule.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Final
 
@@ -140,7 +139,9 @@ class Account:
                 why=self._shortfall(after, asked=price),
                 fix=_FIX_OF_FLOATS if self._almost_fits(after) else _FIX,
             )
-        paid = copy(self)  # its limits were checked when it was made
+        paid = object.__new__(Account)  # its limits were checked when it was made
+        for name in _LIMITS:
+            object.__setattr__(paid, name, getattr(self, name))
         object.__setattr__(paid, "spent", after)
         return paid
 
@@ -206,6 +207,9 @@ class Account:
         if self.concentrated_branch_open and self.spent.rho is not None and self.rho:
             shares.append(self.spent.rho / self.rho)
         return self.epsilon * min(shares, default=Fraction(1))
+
+
+_LIMITS: Final = tuple(field.name for field in fields(Account) if field.name != "spent")
 
 
 def remaining(accounts: Iterable[Account]) -> Fraction:

@@ -40,7 +40,7 @@ class Triple:
 
     def __post_init__(self) -> None:
         for part in (self.epsilon, self.delta, self.rho):
-            if part is not None:
+            if part is not None and not (type(part) is Fraction and part.numerator >= 0):  # the usual case, at once
                 require_non_negative(price=part)  # a negative price would be a refund, and a budget without end
 
     def __add__(self, other: Triple) -> Triple:

@@ -165,7 +165,7 @@ class Anchor:
                 file.seek((turn + 1) % 2 * PLACE_BYTES)
                 file.write(self._place(turn + 1, changed))
                 file.flush()
-                os.fsync(file.fileno())
+                _to_disk(file.fileno())
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -175,11 +175,14 @@ class Anchor:
             yield file
 
     def _place(self, turn: int, said: Anchored) -> bytes:
-        content = _content_of(turn, said, said.head.spent)
+        content = _content_of(turn, said)
         if len(content) > PLACE_BYTES - _MAC_BYTES:
-            content = _content_of(turn, said, _rounded_up(said.head.spent))
+            said = replace(said, head=replace(said.head, spent=_rounded_up(said.head.spent)))
+            content = _content_of(turn, said)
         content = content.ljust(PLACE_BYTES - _MAC_BYTES)
-        return content + chain.anchored(self._key, content)
+        place = content + chain.anchored(self._key, content)
+        self._read[place] = turn, said  # until the file is read again, and for good where it holds this place then
+        return place
 
     def _newest(self, places: bytes) -> tuple[int, Anchored] | None:
         both = [places[start : start + PLACE_BYTES] for start in (0, PLACE_BYTES)]
@@ -238,13 +241,13 @@ def _places_from_json(value: list[tuple[int, str]]) -> tuple[Place, ...]:
     return tuple(Place(number=number, link=bytes.fromhex(link)) for number, link in value)
 
 
-def _content_of(turn: int, said: Anchored, spent: Triple) -> bytes:
+def _content_of(turn: int, said: Anchored) -> bytes:
     return json_bytes(
         {
             "turn": turn,
             "number": said.head.number,
             "hash": said.head.hash.hex(),
-            "spent": triple_to_json(spent),
+            "spent": triple_to_json(said.head.spent),
             "period": said.period,
             "promise": _places_to_json(() if said.promise is None else (said.promise,)),
             "broken": said.broken,
@@ -262,6 +265,10 @@ def _rounded_up(spent: Triple) -> Triple:
 
 def _up(value: Fraction) -> Fraction:
     return Fraction(ceil(value * _FINEST), _FINEST)
+
+
+_to_disk: Final = getattr(os, "fdatasync", os.fsync)
+"""A place is overwritten: only its bytes matter, and the length of a file that has grown. Not when it was written."""
 
 
 def _lock(file: int) -> None:

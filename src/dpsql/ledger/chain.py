@@ -5,8 +5,10 @@ Each use has a prefix no other use has.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 KEY_BYTES: Final = 32
@@ -14,11 +16,29 @@ START: Final = bytes(32)
 """What stands before the first entry."""
 
 _LARGEST_SALT: Final = 2**63 - 1
-_MODULUS: Final = 2**256
+MODULUS: Final = 2**256
+"""Sums over rows are kept modulo this."""
+
+
+@lru_cache(maxsize=8)
+def _begun(key: bytes, algorithm: str) -> tuple[hashlib._Hash, hashlib._Hash]:
+    """The inner and the outer hash of HMAC (RFC 2104) once both have read the key, which is no longer than a block:
+    most of what a short message costs."""
+    block = key.ljust(hashlib.new(algorithm).block_size, b"\0")
+    inner, outer = (hashlib.new(algorithm, bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))
+    return inner, outer
+
+
+def _hmac(key: bytes, message: bytes, algorithm: str) -> bytes:
+    begun_inner, begun_outer = _begun(key, algorithm)
+    inner, outer = begun_inner.copy(), begun_outer.copy()
+    inner.update(message)
+    outer.update(inner.digest())
+    return outer.digest()
 
 
 def _mac(key: bytes, message: bytes) -> bytes:
-    return hmac.digest(key, message, "sha256")
+    return _hmac(key, message, "sha256")
 
 
 def linked(key: bytes, *, number: int, time: int | None, kind: str, payload: bytes, previous: bytes) -> bytes:
@@ -37,7 +57,7 @@ def covered(key: bytes, table: str, row: Iterable[int | str | bytes | None]) -> 
     for value in row:
         part = _bytes_of(value)
         parts.append(b"%d:" % len(part) + part)
-    digest = hmac.digest(key, b"".join(parts), "sha512")
+    digest = _hmac(key, b"".join(parts), "sha512")
     return digest[:32], int.from_bytes(digest[32:], "big")
 
 
@@ -52,12 +72,12 @@ def _bytes_of(value: int | str | bytes | None) -> bytes:
 
 def summed(key: bytes, total: int, *, number: int) -> bytes:
     """The sum over all rows, hidden: who knew its parts could look for other rows of the same sum."""
-    return ((total + _mask(key, number)) % _MODULUS).to_bytes(32, "big")
+    return ((total + _mask(key, number)) % MODULUS).to_bytes(32, "big")
 
 
 def sum_of(key: bytes, hidden: bytes, *, number: int) -> int:
     """What `summed` hid."""
-    return (int.from_bytes(hidden, "big") - _mask(key, number)) % _MODULUS
+    return (int.from_bytes(hidden, "big") - _mask(key, number)) % MODULUS
 
 
 def _mask(key: bytes, number: int) -> int:

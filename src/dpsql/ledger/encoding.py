@@ -55,6 +55,9 @@ EVENT_WORDS: Final[Mapping[str, type[Event]]] = {
 """The priced events, by the word they have in ledgers. A word is never given another meaning."""
 
 _WORD_OF: Final = {kind: word for word, kind in EVENT_WORDS.items()}
+_FIELDS_OF: Final = {
+    word: tuple((field.name, str(field.type)) for field in fields(kind)) for word, kind in EVENT_WORDS.items()
+}
 
 
 def unreadable() -> LedgerBroken:
@@ -75,9 +78,12 @@ def _reading() -> Iterator[None]:
         raise error if isinstance(error, LedgerBroken) else unreadable() from None
 
 
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def json_bytes(value: Json) -> bytes:
     """The one way to write this value: equal values are equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    return _ENCODER.encode(value).encode("ascii")
 
 
 def json_value(text: bytes) -> Any:
@@ -144,23 +150,23 @@ def event_to_json(event: Event, *, depth: int = 0) -> dict[str, Json]:
             fix="compose the releases in one flat tuple",
         )
     found: dict[str, Json] = {"event": word}
-    for field in fields(event):
-        value = getattr(event, field.name)
-        if field.type == "tuple[Event, ...]":
-            found[field.name] = [event_to_json(part, depth=depth + 1) for part in value]
+    for name, kind in _FIELDS_OF[word]:
+        value = getattr(event, name)
+        if kind == "tuple[Event, ...]":
+            found[name] = [event_to_json(part, depth=depth + 1) for part in value]
         else:
-            found[field.name] = fraction_to_text(value) if field.type == "Fraction" else value
+            found[name] = fraction_to_text(value) if kind == "Fraction" else value
     return found
 
 
 def event_from_json(value: Mapping[str, Any]) -> Event:
     """What `event_to_json` wrote; LedgerBroken for anything else."""
     with _reading():
-        kind = EVENT_WORDS[value["event"]]
-        if set(value) != {"event"} | {field.name for field in fields(kind)}:
+        word = value["event"]
+        if set(value) != {"event"} | {name for name, _ in _FIELDS_OF[word]}:
             raise unreadable()
-        parts = {field.name: _READ_FIELD[str(field.type)](value[field.name]) for field in fields(kind)}
-        return kind(**parts)
+        parts = {name: _READ_FIELD[kind](value[name]) for name, kind in _FIELDS_OF[word]}
+        return EVENT_WORDS[word](**parts)
 
 
 def _whole(value: Any) -> int:
@@ -236,7 +242,10 @@ def account_from_json(value: Mapping[str, Any]) -> Account:
 
 def question_to_json(question: Question) -> dict[str, Json]:
     """The three parts that decide whether two plans ask the same."""
-    return {field.name: _text(getattr(question, field.name)) for field in fields(question)}
+    return {name: _text(getattr(question, name)) for name in _PARTS}
+
+
+_PARTS: Final = tuple(field.name for field in fields(Question))
 
 
 def question_digest(question: Question) -> bytes:
@@ -264,7 +273,7 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
     with _reading():
         return Charge(
             analyst=_text(value["analyst"]),
-            question=Question(**{field.name: _text(value["question"][field.name]) for field in fields(Question)}),
+            question=Question(**{name: _text(value["question"][name]) for name in _PARTS}),
             event=event_from_json(value["event"]),
             cost=fraction_from_text(value["cost"]),
             steps=_whole(value["steps"]),

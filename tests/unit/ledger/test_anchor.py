@@ -26,6 +26,11 @@ def anchor(tmp_path):
     return Anchor(tmp_path / "deep" / "anchors", ledger="abc", key=KEY)
 
 
+def anew(file):
+    """What somebody reads there who knows nothing but the file."""
+    return Anchor(file.parent, ledger=file.name, key=KEY).read()
+
+
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "deep" / "anchors" / "abc"
@@ -35,7 +40,8 @@ def test_what_was_seen_is_read_again(anchor, file):
     assert anchor.read() is None
     for number in range(1, 5):
         anchor.advance(seen(number))
-        assert anchor.read() == seen(number)
+        assert anchor.read() == anew(file) == seen(number)
+        assert (anchor.read().trail, anchor.read().copies) == (anew(file).trail, anew(file).copies)
     assert file.stat().st_size == 2 * PLACE_BYTES
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -94,13 +100,13 @@ def test_the_ends_of_backups_are_remembered(anchor):
     assert anchor.read().copies == tuple(reversed(ends[2:10]))  # what was not seen yet is nobody's past
 
 
-def test_the_longest_anchor_fits_its_place(anchor):
+def test_the_longest_anchor_fits_its_place(anchor, file):
     places = tuple(Place.of(10**12 + number, bytes(32)) for number in range(48))
     whole = replace(seen(10**13), promise=places[0], trail=places, copies=places[:8])
     awkward = Fraction(10**2500 + 1, 3 * 10**2500)
     for spent in (SPENT, Triple(epsilon=awkward, delta=awkward, rho=awkward)):
         anchor.settle(replace(whole, head=replace(whole.head, spent=spent)), before=anchor.read())
-        assert len(anchor.read().places) == 58
+        assert len(anchor.read().places) == len(anew(file).places) == 58
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, PLACE_BYTES // 2, PLACE_BYTES - 1])
@@ -136,11 +142,12 @@ def test_an_anchor_that_is_no_anchor_is_refused(anchor, file, tmp_path):
                 use()
 
 
-def test_a_spending_too_long_for_its_place_is_kept_rounded_up(anchor):
+def test_a_spending_too_long_for_its_place_is_kept_rounded_up(anchor, file):
     awkward = Fraction(10**2500 + 1, 3 * 10**2500)
     long = Triple(epsilon=awkward, delta=awkward / 10, rho=awkward * 7)
     anchor.advance(seen(1, spent=long))
     kept = anchor.read().head.spent
+    assert anew(file).head.spent == kept
     for name in ("epsilon", "delta", "rho"):
         exact, found = getattr(long, name), getattr(kept, name)
         assert exact <= found < exact + Fraction(1, 10**29)

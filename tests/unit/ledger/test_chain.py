@@ -19,6 +19,16 @@ def test_the_salt_is_63_bits_of_the_hmac_of_the_number(key, number):
     assert 0 <= expected < 2**63
 
 
+@given(st.binary(max_size=64), st.lists(st.one_of(st.integers(), st.text(), st.binary(), st.none())))
+def test_a_row_is_covered_by_the_hmac_of_its_values(key, row):
+    said = {int: lambda value: b"i%d" % value, bytes: lambda value: b"b" + value, type(None): lambda value: b"n"}
+    said[str] = lambda value: b"s" + value.encode()
+    values = [said[type(value)](value) for value in row]
+    message = b"row:steps" + b"".join(b"%d:%s" % (len(value), value) for value in values)
+    digest = hmac.new(key, message, hashlib.sha512).digest()
+    assert chain.covered(key, "steps", row) == (digest[:32], int.from_bytes(digest[32:], "big"))
+
+
 def test_every_part_of_an_entry_changes_its_hash():
     right = {"number": 12, "time": 34, "kind": "step", "payload": b"abc", "previous": bytes(32)}
     changes = [
