@@ -73,7 +73,7 @@ class Loading(SqlPage):
             entries.append((number, kind, payload, link, when))
             row = (number, charge.analyst, charge_digest(charge), question_digest(charge.question), 1, 1, 0)
             mac, part = chain.covered(self._key, PAYMENTS.name, row)
-            self._total += part
+            self._beside.total += part
             payments.append((*row, mac))
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entries)
         database.executemany(PAYMENTS.kept, payments)

@@ -29,7 +29,7 @@ from dpsql.ledger.ledger import (
     ReleasedStep,
     User,
 )
-from dpsql.ledger.page import SOURCE, Page
+from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page
 from dpsql.ledger.replay import replayed, totals_broken
 from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
@@ -59,7 +59,7 @@ class BookLedger(ABC):
     def id(self) -> str: ...
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Page]:
+    def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> AbstractContextManager[Page]:
         """One transaction beside which no other writes: durable once it is left, undone if it is left by an error."""
 
     @abstractmethod
@@ -193,11 +193,11 @@ class BookLedger(ABC):
             sayings.refuse(page, analyst, code=code, sql=sql)
 
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
-        charge_to_json(charge)  # what has no word in a ledger is refused before others are made to wait
-        with self.writing() as page:
+        foreseen = laws.foreseen(charge)  # what has no word in a ledger is refused here, where none waits
+        with self.writing(foreseen) as page:
             reached(Point.CHARGE_BEGUN)
             levels.require_kept(page, charge)
-            receipt = laws.charge(page, charge, under=under)
+            receipt = laws.charge(page, charge, under=under, same=foreseen.same)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)
         return receipt

@@ -17,9 +17,9 @@ from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
-from dpsql.ledger.page import SOURCE, Page, Payment
+from dpsql.ledger.page import SOURCE, Foreseen, Page, Payment
 from dpsql.ledger.promises import account
-from dpsql.ledger.words import require_name
+from dpsql.ledger.words import about_grant, require_name
 from dpsql.privacy.events import Refined
 from dpsql.require import require_count, require_epsilon
 
@@ -30,14 +30,27 @@ LEVEL_COUNT: Final = 4
 """In how many bytes hidden levels begin with their number."""
 
 
-def charge(page: Page, asked: Charge, *, under: Ownership | None = None) -> Receipt:
-    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event."""
+def foreseen(asked: Charge) -> Foreseen:
+    """What a charge will look at. What has no word in a ledger is refused, and so is a name that no database should be
+    asked for."""
+    holder = require_name(asked.holder)
+    return Foreseen(
+        holders=(holder,),
+        said=("close", "freeze", about_grant(holder)),
+        kinds=(Ownership,),
+        same=charge_digest(asked),
+    )
+
+
+def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: bytes | None = None) -> Receipt:
+    """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event. `same`:
+    the digest of the charge, where it is known."""
     require_charge(asked)
     if asked.batch is not None:
         raise _not_of_a_batch()
     _require_upon(page, asked)
     accounts = paying_accounts(page, asked, under=under)
-    same = charge_digest(asked)
+    same = charge_digest(asked) if same is None else same
     paid = page.payments_for(same)
     for payment in paid:
         if payment.complete:

@@ -12,6 +12,7 @@ from dpsql.ledger.chain import KEY_BYTES
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.facts import Opened
 from dpsql.ledger.memory_page import MemoryPage
+from dpsql.ledger.page import NOTHING_FORESEEN, Foreseen
 
 
 class MemoryLedger(BookLedger):
@@ -29,7 +30,7 @@ class MemoryLedger(BookLedger):
         return self._id
 
     @contextmanager
-    def writing(self) -> Iterator[MemoryPage]:
+    def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> Iterator[MemoryPage]:
         with self._lock:
             if self._page is None:
                 raise closed()

@@ -15,7 +15,8 @@ from dpsql.ledger.encoding import account_to_json, json_bytes
 from dpsql.ledger.page import SOURCE, Totals
 from dpsql.ledger.replay import replayed, totals_broken
 from dpsql.ledger.schema import ACCOUNTS, SCHEMA
-from dpsql.ledger.sql_page import Database, SqlPage, account_of, head_broken
+from dpsql.ledger.sql_page import SqlPage, account_of
+from dpsql.ledger.sql_rows import Database, head_broken
 from dpsql.ledger.stored import read_about
 
 

@@ -49,6 +49,26 @@ class Totals:
     latest: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What a law will look at, as far as it is known before it begins: a store may read it on one way. It decides
+    nothing, and what is missing here is read when it is looked at."""
+
+    holders: tuple[str, ...] = ()
+    """Whose accounts."""
+    said: tuple[str, ...] = ()
+    """What was said last about this, and the entries that say it."""
+    kinds: tuple[type[Fact], ...] = ()
+    """All entries of these kinds."""
+    counted: tuple[type[Fact], ...] = ()
+    """How many entries there are of these kinds together."""
+    same: bytes | None = None
+    """Payments by who asked what at which price."""
+
+
+NOTHING_FORESEEN: Final = Foreseen()
+
+
 class Page(Protocol):
     """One transaction: what is written through it is kept together or not at all."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -18,27 +18,28 @@ from typing import TYPE_CHECKING, Final, LiteralString
 
 from dpsql.errors import LedgerBroken, MissingExtra
 from dpsql.ledger import keyfile
-from dpsql.ledger.anchor import DEFAULT, anchors_folder
+from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.schema import SCHEMA, tables
-from dpsql.ledger.sql_page import Database, Row, SqlPage
-from dpsql.ledger.stored import StoredLedger, read_about, require_key, write_first_entry
+from dpsql.ledger.sql_page import SqlPage
+from dpsql.ledger.sql_rows import Database, Look, Row
+from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
-from dpsql.require import require_count
 
 if TYPE_CHECKING:
     import psycopg
 
 _CREATING: Final = 0x64707371
 """The advisory lock under which tables are made."""
-_LONGEST_WAIT_MS: Final = 3_600_000
 _AT_ONCE: Final = 256
 _TICK: Final = 0.05  # seconds between two looks for somebody else's turn
 
 _WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 """Whatever the server begins with by itself: who waits for the head must then see what the one before has written."""
+_WRITING_ALONE: Final = (_WRITING, "SELECT one FROM head FOR UPDATE")
+_READING: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 _TRIGGERS: Final = ("entries_are_not_changed", "entries_are_numbered", "entries_are_not_emptied")
 _TABLES: Final = (
@@ -85,24 +86,42 @@ _OTHERWISE: Final = ("the ledger cannot be read or written", "look at the server
 
 
 class PostgresDatabase:
-    """A connection as the page knows it."""
+    """A connection as the page knows it. Every way to the server and back costs time in which nobody else writes, so
+    that changes wait for the next look, or for the commit, and go along with it."""
 
     _names = count()
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
+        self._waiting: list[Look] = []
 
     def run(self, sql: str, *values: object) -> None:
-        self._connection.execute(_written(sql), values)
+        self._waiting.append((sql, values))
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        return self._connection.execute(_written(sql), values).fetchall()
+        return self.looks((sql, values))[0]
+
+    def looks(self, *asked: Look) -> list[list[Row]]:
+        return [found.fetchall() for found in self._sent(*asked)]
 
     def stream(self, sql: str) -> Iterator[Row]:
         name = f"dpsql_{next(self._names)}"  # it ends with its transaction
         self.run(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}")
         while part := self.rows(f"FETCH {_AT_ONCE} FROM {name}"):
             yield from part
+
+    def commit(self) -> None:
+        (ended,) = self._sent(("COMMIT", ()))
+        if ended.statusmessage != "COMMIT":  # a server rolls back what has failed, and says so here
+            raise Unusable(_OTHERWISE[0], why=WHY_UNUSABLE, fix=_OTHERWISE[1])
+
+    def _sent(self, *asked: Look) -> list[psycopg.Cursor[Row]]:
+        """What the server says to these, once it has done what was waiting. After a failure it does nothing of the
+        rest, the commit included."""
+        statements, self._waiting = [*self._waiting, *asked], []
+        with self._connection.pipeline() if len(statements) > 1 else nullcontext():
+            said = [self._connection.execute(_written(sql), values) for sql, values in statements]
+        return said[-len(asked) :]
 
 
 @lru_cache(maxsize=256)
@@ -118,6 +137,8 @@ class PostgresLedger(StoredLedger):
     `clock` and `anchors` are as in a SQLite file. Threads may share the object; a process made by fork opens its own.
     """
 
+    _commit_is_uncertain = True
+
     def __init__(
         self,
         url: str,
@@ -127,21 +148,11 @@ class PostgresLedger(StoredLedger):
         clock: Callable[[], int] = utc_seconds,
         anchors: str | os.PathLike[str] | None = DEFAULT,
     ) -> None:
-        require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
-        super().__init__(clock=clock, anchors=anchors_folder(anchors))
+        super().__init__(key_path=Path(key).absolute(), wait_ms=wait_ms, clock=clock, anchors=anchors)
         self._url = url
-        self._key_path = Path(key).absolute()
-        self._wait_ms = wait_ms
         self._connection: psycopg.Connection[Row] | None = None
-        try:
-            self._connection = self._connected()
-            self._opened(*self._identified(self._connection))
-        except BaseException as error:
-            self.close()
-            told = self._told(error)
-            if told is None:
-                raise
-            raise told from None
+        self._database: PostgresDatabase | None = None
+        self._open()
 
     def _connected(self) -> psycopg.Connection[Row]:
         """A connection that loses nothing it has committed."""
@@ -168,31 +179,29 @@ class PostgresLedger(StoredLedger):
             raise
         return connection
 
-    def _identified(self, connection: psycopg.Connection[Row]) -> tuple[str, bytes]:
-        """The id and the key."""
-        if _is_new(connection):
-            self._create(connection)
-        schema, ledger, check = read_about(PostgresDatabase(connection))
+    def _identified(self) -> tuple[str, bytes]:
+        self._connection = self._connected()
+        if self._is_new():
+            self._create(_TABLES)
+        schema, ledger, check = read_about(PostgresDatabase(self._connection))
         if schema != SCHEMA:  # no ledger in PostgreSQL was ever written in an older one
             raise unreadable()
         return ledger, require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
 
-    def _create(self, connection: psycopg.Connection[Row]) -> None:
+    def _is_new(self) -> bool:
+        """True where the schema holds no ledger, as the last commit left it."""
+        found = self._open_connection().execute(
+            "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+            " WHERE relname = 'about' AND nspname = current_schema()"
+        )
+        return found.fetchall() == [(0,)]
+
+    def _begin_creating(self) -> Database:
+        connection = self._open_connection()
         connection.execute(_WRITING)
-        key: bytes | None = None
-        try:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
-            if _is_new(connection):  # nobody else was faster
-                key = keyfile.create_key(self._key_path)
-                for statement in _TABLES:
-                    connection.execute(statement.encode())
-                write_first_entry(PostgresDatabase(connection), key=key, clock=self._clock)
-        except BaseException:
-            _roll_back(connection)
-            if key is not None:
-                self._key_path.unlink()
-            raise
-        _commit(connection)  # where it is not known whether this succeeded, the key is kept
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
+        self._database = PostgresDatabase(connection)
+        return self._database
 
     def _check(self, page: SqlPage) -> None:
         """Also that what keeps entries append-only is there and switched on. Its files are the server's matter."""
@@ -215,20 +224,20 @@ class PostgresLedger(StoredLedger):
     def _begin(self, *, write: bool) -> Database:
         if self._open_connection().closed:  # lost by an earlier transaction
             self._connection = self._connected()
-        connection = self._open_connection()
-        if write:
-            connection.execute(_WRITING)
-            connection.execute("SELECT one FROM head FOR UPDATE")
-        else:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return PostgresDatabase(connection)
+        self._database = PostgresDatabase(self._open_connection())
+        for statement in _WRITING_ALONE if write else _READING:
+            self._database.run(statement)
+        return self._database
 
     def _commit(self) -> None:
-        _commit(self._open_connection())
+        if self._database is None:
+            raise closed()
+        self._database.commit()
 
     def _roll_back(self) -> None:
-        if self._connection is not None:
-            _roll_back(self._connection)
+        if self._connection is not None and not self._connection.closed:
+            with suppress(Exception):  # a lost connection has rolled back by itself
+                self._connection.execute("ROLLBACK")
 
     def _told(self, error: BaseException) -> LedgerBroken | None:
         """One constant text for each way a server can fail: its own words may hold values."""
@@ -264,36 +273,12 @@ class PostgresLedger(StoredLedger):
                     return True
                 raise
 
-    def close(self) -> None:
-        if os.getpid() != self._process:
-            return  # the connection is the parent's
-        with self._lock:
-            self._is_open = False
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
 def _is_of_the_driver(error: BaseException) -> bool:
     """Whether the driver raised it; without importing the driver."""
     return type(error).__module__.partition(".")[0] == "psycopg"
-
-
-def _is_new(connection: psycopg.Connection[Row]) -> bool:
-    """True where the schema holds no ledger, as the last commit left it."""
-    found = connection.execute(
-        "SELECT COUNT(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
-        " WHERE relname = 'about' AND nspname = current_schema()"
-    )
-    return found.fetchall() == [(0,)]
-
-
-def _commit(connection: psycopg.Connection[Row]) -> None:
-    if connection.execute("COMMIT").statusmessage != "COMMIT":  # a server rolls back what has failed, and says so here
-        raise Unusable(_OTHERWISE[0], why=WHY_UNUSABLE, fix=_OTHERWISE[1])
-
-
-def _roll_back(connection: psycopg.Connection[Row]) -> None:
-    if not connection.closed:
-        with suppress(Exception):  # a lost connection has rolled back by itself
-            connection.execute("ROLLBACK")

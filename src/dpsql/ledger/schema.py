@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 SCHEMA: Final = 2
@@ -19,8 +20,8 @@ class SideTable:
     """A table added up from the entries, every row covered."""
 
     name: str
-    types: tuple[tuple[type, ...], ...]
-    """Those the values of its columns may have, the proof included."""
+    types: frozenset[tuple[type, ...]]
+    """Those the values of a row may have, the proof included."""
     listed: str
     """Its columns."""
     read: str
@@ -38,7 +39,7 @@ def _side_table(name: str, *, keys: int, columns: Mapping[str, tuple[type, ...]]
     new = ", ".join(f"{column} = excluded.{column}" for column in (*names[keys:], "mac"))
     return SideTable(
         name=name,
-        types=(*columns.values(), (bytes,)),
+        types=frozenset(product(*columns.values(), (bytes,))),
         listed=listed,
         read=f"SELECT {listed}, mac FROM {name}",
         matched=" AND ".join(f"{column} = ?" for column in names[:keys]),

@@ -16,16 +16,16 @@ from typing import Final
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import keyfile
-from dpsql.ledger.anchor import DEFAULT, anchors_folder
+from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.migration import migrate
 from dpsql.ledger.schema import SCHEMA, tables
-from dpsql.ledger.sql_page import Database, Row, SqlPage
-from dpsql.ledger.stored import StoredLedger, read_about, require_key, write_first_entry
+from dpsql.ledger.sql_page import SqlPage
+from dpsql.ledger.sql_rows import Database, Look, Row
+from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.turns import FileTurns
 from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
-from dpsql.require import require_count
 
 APPLICATION: Final = 0x64707371
 """Marks the file as a ledger of dpsql: "dpsq"."""
@@ -71,7 +71,6 @@ _DAMAGED: Final = (
     sqlite3.SQLITE_MISMATCH,
 )
 _AT_ONCE: Final = 256
-_LONGEST_WAIT_MS: Final = 3_600_000
 _FAMILY: Final = 0xFF  # SQLite says more in the higher bits
 
 
@@ -109,6 +108,9 @@ class SqliteDatabase:
     def rows(self, sql: str, *values: object) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
 
+    def looks(self, *asked: Look) -> list[list[Row]]:
+        return [self.rows(sql, *values) for sql, values in asked]
+
     def stream(self, sql: str) -> Iterator[Row]:
         rows = self._connection.execute(sql)
         try:
@@ -135,22 +137,11 @@ class SqliteLedger(StoredLedger):
         clock: Callable[[], int] = utc_seconds,
         anchors: str | os.PathLike[str] | None = DEFAULT,
     ) -> None:
-        require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
-        super().__init__(clock=clock, anchors=anchors_folder(anchors))
         self._path = Path(path).absolute()
-        self._wait_ms = wait_ms
+        super().__init__(key_path=keyfile.key_path(self._path), wait_ms=wait_ms, clock=clock, anchors=anchors)
         self._queue = FileTurns(self._path)
         self._database: sqlite3.Connection | None = None
-        try:
-            self._database = self._connected()
-            self._opened(*self._identified(self._database))
-        except BaseException as error:
-            self.close()
-            if _family(error) == sqlite3.SQLITE_NOTADB:
-                raise _not_a_ledger() from None
-            if isinstance(error, (sqlite3.Error, OSError, ValueError)):  # the last: no system has such a path
-                raise _unusable(error) from None
-            raise
+        self._open()
 
     def _connected(self) -> sqlite3.Connection:
         keyfile.create_private(self._path)  # SQLite would let others read a file it creates
@@ -162,36 +153,37 @@ class SqliteLedger(StoredLedger):
             check_same_thread=False,  # the lock keeps threads apart
         )
 
-    def _identified(self, database: sqlite3.Connection) -> tuple[str, bytes]:
-        """The id and the key. Nothing is written to a file that is not a ledger."""
-        if _is_new(database):
-            self._create(database)
+    def _identified(self) -> tuple[str, bytes]:
+        """Nothing is written to a file that is not a ledger."""
+        self._database = database = self._connected()
+        if self._is_new():
+            self._create(TABLES)
         if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger()
         schema, ledger, check = read_about(SqliteDatabase(database))
-        key = require_key(keyfile.read_key(keyfile.key_path(self._path)), ledger=ledger, check=check)
+        key = require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
         self._configure(database)
         if schema < SCHEMA:
             self._migrate(database, key)
         return ledger, key
 
-    def _create(self, database: sqlite3.Connection) -> None:
+    def _is_new(self) -> bool:
+        """True for an empty file: no tables, and no mark of any program."""
+        database = self._open_database()
+        marked = database.execute("PRAGMA application_id").fetchone() != (0,)
+        return not marked and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
+
+    def _begin_creating(self) -> Database:
+        database = self._open_database()
+        os.chmod(self._path, keyfile.PRIVATE)
         database.execute("PRAGMA synchronous = FULL")
         database.execute("BEGIN EXCLUSIVE")
-        key: bytes | None = None
-        try:
-            if _is_new(database):  # nobody else was faster
-                os.chmod(self._path, keyfile.PRIVATE)
-                key = keyfile.create_key(keyfile.key_path(self._path))
-                for statement in TABLES:
-                    database.execute(statement)
-                write_first_entry(SqliteDatabase(database), key=key, clock=self._clock)
-            database.execute("COMMIT")
-        except BaseException:
-            _roll_back(database)
-            if key is not None:
-                keyfile.key_path(self._path).unlink()
-            raise
+        return SqliteDatabase(database)
+
+    def _open_database(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise closed()
+        return self._database
 
     def _migrate(self, database: sqlite3.Connection, key: bytes) -> None:
         """Bring the tables to this schema, all or nothing."""
@@ -199,9 +191,9 @@ class SqliteLedger(StoredLedger):
         database.execute("BEGIN IMMEDIATE")
         try:
             migrate(SqliteDatabase(database), key=key, clock=self._clock, tables=TABLES)
-            database.execute("COMMIT")
+            self._commit()
         except BaseException:
-            _roll_back(database)
+            self._roll_back()
             raise
         database.execute("PRAGMA foreign_keys = ON")
 
@@ -227,10 +219,9 @@ class SqliteLedger(StoredLedger):
     def _check(self, page: SqlPage) -> None:
         """Also the pages of the file, and the words that say what its tables, indexes and triggers do."""
         super()._check(page)
-        if self._database is None:
-            raise closed()
-        whole = self._database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
-        if not whole or self._database.execute(_LAYOUT).fetchall() != _layout():
+        database = self._open_database()
+        whole = database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+        if not whole or database.execute(_LAYOUT).fetchall() != _layout():
             raise LedgerBroken(
                 "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
                 why="a row that an index does not find would be spent, or said, as if it were not there",
@@ -238,34 +229,35 @@ class SqliteLedger(StoredLedger):
             )
 
     def _begin(self, *, write: bool) -> Database:
-        if self._database is None:
-            raise closed()
-        self._database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-        return SqliteDatabase(self._database)
+        database = self._open_database()
+        database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        return SqliteDatabase(database)
 
     def _commit(self) -> None:
-        if self._database is not None:
-            self._database.execute("COMMIT")
+        self._open_database().execute("COMMIT")
 
     def _roll_back(self) -> None:
-        if self._database is not None:
-            _roll_back(self._database)
+        with suppress(sqlite3.Error):
+            if self._database is not None and self._database.in_transaction:
+                self._database.execute("ROLLBACK")
 
     def _told(self, error: BaseException) -> LedgerBroken | None:
         return _unusable(error) if isinstance(error, sqlite3.Error) else None
 
+    def _told_opening(self, error: BaseException) -> LedgerBroken | None:
+        if _family(error) == sqlite3.SQLITE_NOTADB:
+            return _not_a_ledger()
+        of_the_path = isinstance(error, (OSError, ValueError))  # the latter: no system has such a path
+        return _unusable(error) if of_the_path else self._told(error)
+
     def process_turn(self, same: bytes) -> AbstractContextManager[None]:
         return self._queue.of(same)
 
-    def close(self) -> None:
-        if os.getpid() != self._process:
-            return  # the connection is the parent's
-        with self._lock:
-            self._is_open = False
-            if self._database is not None:
-                self._database.close()
-            self._database = None
-            self._queue.close()
+    def _disconnect(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+        self._queue.close()
 
 
 def _layout() -> list[Row]:
@@ -274,15 +266,3 @@ def _layout() -> list[Row]:
         for statement in TABLES:
             empty.execute(statement)
         return empty.execute(_LAYOUT).fetchall()
-
-
-def _is_new(database: sqlite3.Connection) -> bool:
-    """True for an empty file: no tables, and no mark of any program."""
-    marked = database.execute("PRAGMA application_id").fetchone() != (0,)
-    return not marked and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
-
-
-def _roll_back(database: sqlite3.Connection) -> None:
-    with suppress(sqlite3.Error):
-        if database.in_transaction:
-            database.execute("ROLLBACK")

@@ -9,26 +9,32 @@ import os
 import secrets
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import chain, keyfile, promises
-from dpsql.ledger.anchor import Anchor, Anchored, Place
+from dpsql.ledger import chain, keyfile
+from dpsql.ledger.anchor import Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.book import BookLedger, closed, require_verified
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.facts import Closed, Opened, Renewed
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.losses import held, stop_until_looked_at, write_off_lost
-from dpsql.ledger.page import SOURCE
+from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen
 from dpsql.ledger.schema import SCHEMA
-from dpsql.ledger.sql_page import Database, Memory, SqlPage
+from dpsql.ledger.sql_page import SqlPage
+from dpsql.ledger.sql_rows import Database, Memory
 from dpsql.ledger.unusable import Unusable
 from dpsql.points import Point, reached
+from dpsql.require import require_count
+
+_LONGEST_WAIT_MS: Final = 3_600_000
+_ENDINGS: Final = (Renewed, Closed)
+"""What ends a period of a promise."""
 
 
 class StoredLedger(BookLedger):
@@ -37,11 +43,18 @@ class StoredLedger(BookLedger):
     _id: str
     _key: bytes
     _anchor: Anchor | None = None
+    _commit_is_uncertain = False
+    """Whether a commit that failed may have succeeded: then a new key is kept."""
 
-    def __init__(self, *, clock: Callable[[], int], anchors: Path | None) -> None:
+    def __init__(
+        self, *, key_path: Path, wait_ms: int, clock: Callable[[], int], anchors: str | os.PathLike[str] | None
+    ) -> None:
+        require_count(wait_ms=wait_ms, at_least=0, at_most=_LONGEST_WAIT_MS)
         super().__init__()
+        self._key_path = key_path
+        self._wait_ms = wait_ms
         self._clock = clock
-        self._anchors = anchors
+        self._anchors = anchors_folder(anchors)
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._broken: LedgerBroken | None = None
@@ -62,6 +75,25 @@ class StoredLedger(BookLedger):
     def _told(self, error: BaseException) -> LedgerBroken | None:
         """A failure of the database in constant words; None for any other error."""
 
+    def _told_opening(self, error: BaseException) -> LedgerBroken | None:
+        """The same while the ledger is opened."""
+        return self._told(error)
+
+    @abstractmethod
+    def _identified(self) -> tuple[str, bytes]:
+        """Connect; the id and the key of the ledger, which is created where there is none."""
+
+    @abstractmethod
+    def _is_new(self) -> bool:
+        """Whether there is none yet."""
+
+    @abstractmethod
+    def _begin_creating(self) -> Database:
+        """Begin a transaction in which nobody else creates one."""
+
+    @abstractmethod
+    def _disconnect(self) -> None: ...
+
     def _check(self, page: SqlPage) -> None:
         """Everything that is kept, as bytes."""
         page.check()
@@ -69,6 +101,41 @@ class StoredLedger(BookLedger):
     @property
     def id(self) -> str:
         return self._id
+
+    def _open(self) -> None:
+        try:
+            self._opened(*self._identified())
+        except BaseException as error:
+            self.close()
+            told = self._told_opening(error)
+            if told is None:
+                raise
+            raise told from None
+
+    def _create(self, tables: Sequence[str]) -> None:
+        """The key, the tables and the first entry, all or nothing."""
+        made, committing = False, False
+        try:
+            database = self._begin_creating()
+            if self._is_new():  # nobody else was faster
+                key = keyfile.create_key(self._key_path)
+                made = True
+                for statement in tables:
+                    database.run(statement)
+                write_first_entry(database, key=key, clock=self._clock)
+            committing = True
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            if made and not (committing and self._commit_is_uncertain):
+                self._key_path.unlink()
+            raise
+
+    def close(self) -> None:
+        if os.getpid() == self._process:  # else the connection is the parent's
+            with self._lock:
+                self._is_open = False
+                self._disconnect()
 
     def _opened(self, ledger: str, key: bytes) -> None:
         """Check everything once. Afterwards each transaction checks what it reads."""
@@ -82,7 +149,9 @@ class StoredLedger(BookLedger):
                 self._anchor.advance(_anchored(page))
 
     @contextmanager
-    def _transaction(self, *, write: bool, anchored: bool = True) -> Iterator[SqlPage]:
+    def _transaction(
+        self, *, write: bool, anchored: bool = True, foreseen: Foreseen = NOTHING_FORESEEN
+    ) -> Iterator[SqlPage]:
         """A page: durable and anchored once it is left. `anchored`: refused where the anchor knows of more."""
         if os.getpid() != self._process:
             raise LedgerBroken(
@@ -98,16 +167,20 @@ class StoredLedger(BookLedger):
             try:
                 known = self._known() if anchored else None  # before the look: an anchor never leads
                 page = SqlPage(self._begin(write=write), key=self._key, clock=self._clock, memory=self._memory)
-                page.open_head()
+                page.open_head(
+                    foreseen if self._anchor is None else _with_anchor(foreseen),
+                    seen=0 if known is None else known.head.number,
+                )
                 _require_none_missing(page, known)
                 yield page
                 page.close_head()
-                after = _anchored(page) if page.appended and anchored else None
+                anchor = self._anchor if page.appended and anchored else None
+                after = None if anchor is None else _anchored(page)
                 self._commit()
                 if write:
                     reached(Point.COMMITTED)
-                if after is not None and self._anchor is not None:
-                    self._anchor.advance(after)
+                if anchor is not None and after is not None:
+                    anchor.advance(after)
             except BaseException as error:
                 self._roll_back()
                 self._end_with(error)
@@ -127,8 +200,8 @@ class StoredLedger(BookLedger):
             raise error
         raise told from None
 
-    def writing(self) -> AbstractContextManager[SqlPage]:
-        return self._transaction(write=True)
+    def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> AbstractContextManager[SqlPage]:
+        return self._transaction(write=True, foreseen=foreseen)
 
     def reading(self) -> AbstractContextManager[SqlPage]:
         return self._transaction(write=False)
@@ -150,19 +223,15 @@ class StoredLedger(BookLedger):
                 self._anchor.advance(_anchored(page))  # a place behind the end would not show what came after it
                 self._anchor.copied(place)
 
-    def write_off(self, lost: Head | None = None) -> None:
+    def write_off(self) -> None:
         """Count as spent what the anchor knows of and the ledger has lost. Where something was lost, the ledger is
         frozen afterwards and every token withdrawn: the owner looks at the grants, and unfreezes it."""
         known = self._known()
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
             require_verified(page)
-            missing = known is not None and _missing(page, known)
-            if known is not None and missing:
+            if known is not None and _missing(page, known):
                 write_off_lost(page, known)
-            if lost is not None:
-                promises.write_off(page, lost)
-            if missing or lost is not None:
                 stop_until_looked_at(page)
             after = _after(page, known)
         if self._anchor is not None:
@@ -204,6 +273,13 @@ def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
 # The anchor
 
 
+def _with_anchor(foreseen: Foreseen) -> Foreseen:
+    """With what the anchor is told, where anything else is foreseen: then something will be appended."""
+    if foreseen is NOTHING_FORESEEN:
+        return foreseen
+    return replace(foreseen, said=(*foreseen.said, "promise"), counted=(*foreseen.counted, *_ENDINGS))
+
+
 def _anchored(page: SqlPage) -> Anchored:
     """What an anchor is told of a ledger as it stands."""
     number, link = page.head()
@@ -211,7 +287,7 @@ def _anchored(page: SqlPage) -> Anchored:
     head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
     made = page.latest("promise")
     promise = None if made is None else Place.of(made, page.hash_of(made) or b"")
-    return Anchored(head=head, period=page.count_of(Renewed, Closed), promise=promise)
+    return Anchored(head=head, period=page.count_of(*_ENDINGS), promise=promise)
 
 
 def _after(page: SqlPage, known: Anchored | None) -> Anchored:

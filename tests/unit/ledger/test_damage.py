@@ -222,6 +222,18 @@ LOOKS = {
         "UPDATE entries SET payload = (SELECT payload FROM entries WHERE number = 10) WHERE number = 7",
         lambda ledger: ledger.recall(asking("one").question),
     ),
+    "what a grant says": (
+        "UPDATE entries SET payload = (SELECT payload FROM entries WHERE number = 5) WHERE number = 4",
+        lambda ledger: ledger.conditions("ana"),
+    ),
+    "the hash before what a grant says": (
+        "UPDATE entries SET hash = (SELECT hash FROM entries WHERE number = 1) WHERE number = 3",
+        lambda ledger: ledger.conditions("ana"),
+    ),
+    "which grant holds": (
+        "UPDATE latest SET entry = 5 WHERE what = 'grant ana'",
+        lambda ledger: ledger.charge(asking("more")),
+    ),
     "the head": ("UPDATE head SET number = 10", lambda ledger: ledger.account()),
     "the last entry": ("DELETE FROM entries WHERE number = 11", lambda ledger: ledger.account()),
 }
@@ -229,9 +241,14 @@ LOOKS = {
 
 @pytest.mark.parametrize("what", LOOKS)
 def test_a_changed_row_is_seen_where_it_is_read_and_ends_the_ledger(filled, what):
-    """The ledger was opened while all was well. Afterwards it refuses what it could still read, too."""
+    """The ledger was opened while all was well, and has seen the row as it was. Afterwards it refuses what it could
+    still read, too."""
     statement, look = LOOKS[what]
     with closing(filled.open()) as ledger:
+        for name in ("ana", "bob"):
+            ledger.conditions(name)
+        for name in ("one", "two", "three"):
+            ledger.recall(asking(name).question)
         filled.unlocked(statement)
         with pytest.raises(LedgerBroken):
             look(ledger)

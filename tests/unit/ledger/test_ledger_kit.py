@@ -33,7 +33,7 @@ class Unlocked(MemoryLedger):
     """Looks, and spends a moment later."""
 
     @contextmanager
-    def writing(self):
+    def writing(self, foreseen=None):
         yield self._page
 
 

@@ -93,11 +93,44 @@ def test_threads_that_open_at_once_open_one_ledger(url, key):
 
 def test_a_failed_creation_leaves_neither_key_nor_tables(url, key, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("dpsql.ledger.postgres.write_first_entry", lambda *values, **named: 1 / 0)
+        patch.setattr("dpsql.ledger.stored.write_first_entry", lambda *values, **named: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             PostgresLedger(url, key=key)
     assert not key.exists()
     PostgresLedger(url, key=key).close()
+
+
+def test_a_charge_goes_to_the_server_twice(begun, url, key, monkeypatch):
+    """Once to lock the head and to look, once to write and to commit; also where somebody else has charged since."""
+    ways, pipeline, execute = [], psycopg.Connection.pipeline, psycopg.Connection.execute
+
+    def counted_pipeline(connection):
+        ways.append("several")
+        return pipeline(connection)
+
+    def counted_execute(connection, *values):
+        if connection.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF:
+            ways.append(values[0])
+        return execute(connection, *values)
+
+    with closing(PostgresLedger(url, key=key)) as other:
+        begun.charge(asking("one"))
+        other.charge(asking("two"))
+        monkeypatch.setattr(psycopg.Connection, "pipeline", counted_pipeline)
+        monkeypatch.setattr(psycopg.Connection, "execute", counted_execute)
+        begun.charge(asking("three"))
+    assert ways == ["several", "several"]
+
+
+def test_what_the_server_refuses_is_not_committed(begun, url):
+    """The refusal of what was written comes with the commit, which is then not done."""
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("ALTER TABLE payments ADD CONSTRAINT none CHECK (steps < 2)")
+    with pytest.raises(LedgerBroken):
+        begun.charge(asking(steps=2))
+    with psycopg.connect(url) as other:
+        found = [other.execute(f"SELECT COUNT(*) FROM {table}").fetchall() for table in ("entries", "payments")]
+    assert found == [[(3,)], [(0,)]]
 
 
 def test_a_commit_is_on_disk_when_it_returns(begun):

@@ -12,7 +12,7 @@ import pytest
 
 from dpsql.errors import BudgetExhausted, LedgerBroken
 from dpsql.ledger import laws
-from dpsql.ledger.ledger import ReleasedStep
+from dpsql.ledger.ledger import Ownership, ReleasedStep
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.testing.ledger_cases import FIRST, TENTH, TOLD, asking
@@ -188,6 +188,19 @@ def test_a_failure_says_nothing_of_the_statement(begun):
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
     assert "payments" not in f"{caught.value} {caught.value.as_json()}"
+
+
+def test_a_charge_asks_the_database_for_few_things(begun):
+    """Begin, the head, accounts, what holds, what says so, the same question, how many periods; then an entry, a
+    payment, two accounts, the head, and the end. Each costs time in which nobody else writes."""
+    ledger, said = begun(), []
+    owned = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
+    ledger.own(owned)
+    ledger.charge(asking(), under=owned)
+    ledger._database.set_trace_callback(said.append)
+    ledger.charge(asking("another"), under=owned)
+    ledger._database.set_trace_callback(None)
+    assert len(set(said)) <= 13  # what runs triggers is told twice
 
 
 def test_a_fork_does_not_share_the_connection(monkeypatch, begun):
