@@ -266,6 +266,9 @@ def _left(limit: Fraction, spent: Fraction | None) -> str:
 
 def _bounded(total: Triple) -> Triple:
     """The total, rounded up where an endless row of odd denominators would make it grow without limit."""
+    parts = (total.epsilon, total.delta, total.rho)
+    if all(part is None or part.denominator.bit_length() <= _LARGEST_DENOMINATOR_BITS for part in parts):
+        return total
     return Triple(epsilon=_coarse(total.epsilon), delta=_up(total.delta), rho=_coarse(total.rho))
 
 

@@ -11,14 +11,16 @@ The file has two places of the same size, written in turn, so that a write that 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
+from os import open as open_descriptor
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from dpsql.accounting.triple import Triple
 from dpsql.ledger import chain, keyfile
@@ -103,14 +105,14 @@ class Anchor:
     def read(self) -> Anchored | None:
         """What is known; None where this machine has not seen the ledger. LedgerBroken where the file is damaged."""
         try:
-            with open(self._path, "rb", buffering=0) as file:
-                content = file.read(_BYTES)
+            with _opened(self._path, os.O_RDONLY) as file:
+                content = os.read(file, _BYTES)
         except FileNotFoundError:
             return None
         newest = self._newest(content)
         if newest is None and content:  # two others may have written while it was read
             with self._locked() as locked:
-                newest = self._newest(locked.read(_BYTES))
+                newest = self._newest(os.read(locked, _BYTES))
             if newest is None:
                 raise self._damaged()
         return None if newest is None else newest[1]
@@ -151,27 +153,32 @@ class Anchor:
         self._write(remembered)
 
     def _write(self, change: Callable[[Anchored | None], Anchored | None]) -> None:
-        if not self._path.exists():
+        try:
+            self._change(change)
+        except FileNotFoundError:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             keyfile.create_private(self._path)
+            self._change(change)
+
+    def _change(self, change: Callable[[Anchored | None], Anchored | None]) -> None:
         with self._locked() as file:
-            content = file.read(_BYTES)
+            content = os.read(file, _BYTES)
             newest = self._newest(content)
             if content and newest is None:
                 raise self._damaged()
             turn, known = (0, None) if newest is None else newest
             changed = change(known)
             if changed is not None:
-                file.seek((turn + 1) % 2 * PLACE_BYTES)
-                file.write(self._place(turn + 1, changed))
-                file.flush()
-                _to_disk(file.fileno())
+                os.lseek(file, (turn + 1) % 2 * PLACE_BYTES, os.SEEK_SET)
+                if os.write(file, self._place(turn + 1, changed)) != PLACE_BYTES:
+                    raise OSError(errno.ENOSPC, "the place of an anchor was written in part")
+                _to_disk(file)
 
     @contextmanager
-    def _locked(self) -> Iterator[BinaryIO]:
+    def _locked(self) -> Iterator[int]:
         """The file, while no other process writes it; closing it ends the lock."""
-        with open(self._path, "r+b") as file:
-            _lock(file.fileno())
+        with _opened(self._path, os.O_RDWR) as file:
+            _lock(file)
             yield file
 
     def _place(self, turn: int, said: Anchored) -> bytes:
@@ -267,6 +274,16 @@ def _up(value: Fraction) -> Fraction:
     return Fraction(ceil(value * _FINEST), _FINEST)
 
 
+@contextmanager
+def _opened(path: Path, how: int) -> Iterator[int]:
+    file = open_descriptor(path, how | _BINARY)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+_BINARY: Final = getattr(os, "O_BINARY", 0)  # where systems tell text from bytes
 _to_disk: Final = getattr(os, "fdatasync", os.fsync)
 """A place is overwritten: only its bytes matter, and the length of a file that has grown. Not when it was written."""
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 KEY_BYTES: Final = 32
 START: Final = bytes(32)
@@ -21,24 +21,23 @@ MODULUS: Final = 2**256
 
 
 @lru_cache(maxsize=8)
-def _begun(key: bytes, algorithm: str) -> tuple[hashlib._Hash, hashlib._Hash]:
-    """The inner and the outer hash of HMAC (RFC 2104) once both have read the key, which is no longer than a block:
-    most of what a short message costs."""
+def _hmac(key: bytes, algorithm: str) -> Callable[[bytes], bytes]:
+    """HMAC (RFC 2104) under a key no longer than a block, which both hashes have read already: most of what a short
+    message costs."""
     block = key.ljust(hashlib.new(algorithm).block_size, b"\0")
-    inner, outer = (hashlib.new(algorithm, bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))
-    return inner, outer
+    inner_begun, outer_begun = (hashlib.new(algorithm, bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))
 
+    def mac(message: bytes) -> bytes:
+        inner, outer = inner_begun.copy(), outer_begun.copy()
+        inner.update(message)
+        outer.update(inner.digest())
+        return outer.digest()
 
-def _hmac(key: bytes, message: bytes, algorithm: str) -> bytes:
-    begun_inner, begun_outer = _begun(key, algorithm)
-    inner, outer = begun_inner.copy(), begun_outer.copy()
-    inner.update(message)
-    outer.update(inner.digest())
-    return outer.digest()
+    return mac
 
 
 def _mac(key: bytes, message: bytes) -> bytes:
-    return _hmac(key, message, "sha256")
+    return _hmac(key, "sha256")(message)
 
 
 def linked(key: bytes, *, number: int, time: int | None, kind: str, payload: bytes, previous: bytes) -> bytes:
@@ -48,26 +47,23 @@ def linked(key: bytes, *, number: int, time: int | None, kind: str, payload: byt
     """
     head = b"entry:%d" % number if time is None else b"timed:%d:%d" % (number, time)
     # lengths, so that no two entries read the same
-    return _mac(key, b"%s:%s:%d:" % (head, kind.encode(), len(payload)) + payload + previous)
+    return _mac(key, b"%b:%b:%d:%b%b" % (head, kind.encode(), len(payload), payload, previous))
 
 
-def covered(key: bytes, table: str, row: Iterable[int | str | bytes | None]) -> tuple[bytes, int]:
+def covered(key: bytes, table: str, row: Iterable[Any]) -> tuple[bytes, int]:
     """What stands in a row to show that it was written, and its secret part in the sum over all rows that exist."""
     parts = [b"row:" + table.encode()]
-    for value in row:
-        part = _bytes_of(value)
-        parts.append(b"%d:" % len(part) + part)
-    digest = _hmac(key, b"".join(parts), "sha512")
+    for value in row:  # each value its own bytes, of whatever type it is; written out, since a ledger has millions
+        kind = type(value)
+        if kind is int:
+            part = b"i%d" % value
+        elif kind is bytes:
+            part = b"b%b" % value
+        else:
+            part = b"n" if value is None else b"s" + value.encode("utf-8", "surrogatepass")
+        parts.append(b"%d:%b" % (len(part), part))
+    digest = _hmac(key, "sha512")(b"".join(parts))
     return digest[:32], int.from_bytes(digest[32:], "big")
-
-
-def _bytes_of(value: int | str | bytes | None) -> bytes:
-    """Each value its own bytes, of whatever type it is."""
-    if isinstance(value, str):
-        return b"s" + value.encode("utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return b"b" + value
-    return b"n" if value is None else b"i%d" % value
 
 
 def summed(key: bytes, total: int, *, number: int) -> bytes:

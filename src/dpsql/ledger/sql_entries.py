@@ -14,7 +14,7 @@ from dpsql.ledger.entries import fact_from_entry, fact_to_entry, word_of
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.page import F
 from dpsql.ledger.replay import broken_at
-from dpsql.ledger.sql_rows import Database, Look, Memory, Row, among, head_broken, remember
+from dpsql.ledger.sql_rows import REMEMBERED, Database, Look, Memory, Row, among, head_broken, remember
 
 _LINKED: Final = (
     "SELECT this.number, this.time, this.kind, this.payload, this.hash, before.hash"
@@ -37,6 +37,7 @@ class SqlEntries:
         self._last = (0, chain.START)
         self._time = 0
         self._rows: dict[int, Row] = {}
+        self._large: list[int] = []
         self._hashes: dict[int, bytes | None] = {}
         self._read: dict[int, Fact] = {}
         self._listed: dict[str, list[int]] = {}
@@ -63,6 +64,17 @@ class SqlEntries:
         self._listed.pop(kind, None)
         self._counted = {words: count for words, count in self._counted.items() if kind not in words}
         return number
+
+    def _turn_entries(self, database: Database) -> None:
+        self._database = database
+        self.appended = False
+        for number in self._large:
+            self._rows.pop(number, None)
+            self._read.pop(number, None)
+        self._large.clear()
+        if max(len(self._rows), len(self._hashes)) > REMEMBERED:
+            for kept in (self._rows, self._read, self._hashes, self._listed):
+                kept.clear()
 
     # Single entries
 
@@ -115,6 +127,7 @@ class SqlEntries:
         """Entries that were read: each is checked once it is looked at. Their numbers."""
         rows = {row[0]: row for row in found}
         self._rows.update(rows)
+        self._large += [number for number, row in rows.items() if type(row[3]) is not bytes or len(row[3]) > _SMALL]
         return list(rows)
 
     # All entries of a kind

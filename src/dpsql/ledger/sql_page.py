@@ -12,7 +12,7 @@ from dpsql.ledger.encoding import account_from_json, account_to_json, unreadable
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Payment, Totals
 from dpsql.ledger.schema import ACCOUNTS, LATEST, PAYMENTS, STEPS
 from dpsql.ledger.sql_entries import SqlEntries
-from dpsql.ledger.sql_rows import CoveredRows, Database, Look, Memory, Row, among, head_broken, remember
+from dpsql.ledger.sql_rows import REMEMBERED, CoveredRows, Database, Look, Memory, Row, among, head_broken, remember
 
 _LIMITS: Final = ("epsilon", "delta", "delta_prime", "rho", "granted_from")
 _SPENT: Final = ("epsilon", "delta", "rho")
@@ -57,6 +57,16 @@ class SqlPage(SqlEntries):
         looks, takes = zip(*self._foreseen(foreseen, seen), strict=True)
         for take, found in zip(takes, self._database.looks(*looks), strict=True):
             take(found)
+
+    def turn(self, database: Database) -> None:
+        """Go on in another transaction, on a database that nobody else has written since. What was read stays read:
+        no payments and no large entries, and not more of the rest than was of use lately."""
+        self._turn_entries(database)
+        self._beside.database = database
+        self._same.clear()
+        if max(len(self._said), len(self._accounts)) > REMEMBERED:
+            self._said.clear()
+            self._accounts.clear()
 
     def _foreseen(self, foreseen: Foreseen, seen: int) -> Iterator[tuple[Look, Callable[[list[Row]], None]]]:
         """What is asked of the database, and what is done with what it says: in this order."""

@@ -65,12 +65,12 @@ class Memory:
     """The sums of heads whose seal is right, by the head and the proof of the account of the source."""
 
 
-_REMEMBERED: Final = 256
+REMEMBERED: Final = 256
 
 
 def remember(known: dict[K, V], key: K, value: V) -> V:
     """The value, kept for the next look."""
-    if len(known) >= _REMEMBERED:
+    if len(known) >= REMEMBERED:
         known.clear()
     known[key] = value
     return value
@@ -80,7 +80,7 @@ class CoveredRows:
     """Every row is checked when it is read, and every change goes into the sum."""
 
     def __init__(self, database: Database, *, key: bytes, memory: Memory) -> None:
-        self._database = database
+        self.database = database
         self._key = key
         self._covers = memory.covers
         self.total = 0
@@ -95,7 +95,7 @@ class CoveredRows:
 
     def found(self, table: SideTable, where: str, *values: object) -> list[Row]:
         """Rows without their proofs."""
-        return self.checked(table, self._database.rows(f"{table.read} WHERE {where}", *values))
+        return self.checked(table, self.database.rows(f"{table.read} WHERE {where}", *values))
 
     def checked(self, table: SideTable, found: list[Row]) -> list[Row]:
         """Rows that were read, without their proofs; LedgerBroken where nobody with the key wrote one of them."""
@@ -109,19 +109,19 @@ class CoveredRows:
         """Write a row, in place of the one that was there before."""
         mac, part = self.cover(table, row)
         self.total += part - (0 if before is None else self.cover(table, before)[1])
-        self._database.run(table.kept, *row, mac)
+        self.database.run(table.kept, *row, mac)
 
     def remove(self, table: SideTable) -> None:
         """All rows of the table."""
         for row in self.found(table, "1 = 1"):
             self.total -= self.cover(table, row)[1]
-        self._database.run(f"DELETE FROM {table.name}")
+        self.database.run(f"DELETE FROM {table.name}")
 
     def check(self) -> None:
         """Every row of every table, and their sum; LedgerBroken."""
         total = 0
         for table in SIDE_TABLES:
-            for row in self._database.stream(table.read):
+            for row in self.database.stream(table.read):
                 _require_types(table, row)
                 mac, part = chain.covered(self._key, table.name, row[:-1])
                 if not chain.equal(row[-1], mac):

@@ -141,6 +141,7 @@ class SqliteLedger(StoredLedger):
         super().__init__(key_path=keyfile.key_path(self._path), wait_ms=wait_ms, clock=clock, anchors=anchors)
         self._queue = FileTurns(self._path)
         self._database: sqlite3.Connection | None = None
+        self._version: int | None = None
         self._open()
 
     def _connected(self) -> sqlite3.Connection:
@@ -232,6 +233,12 @@ class SqliteLedger(StoredLedger):
         database = self._open_database()
         database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
         return SqliteDatabase(database)
+
+    def _is_unchanged(self) -> bool:
+        """SQLite counts the changes of others, in whatever process; not those of this connection."""
+        before = self._version
+        (self._version,) = self._open_database().execute("PRAGMA data_version").fetchone()
+        return before == self._version
 
     def _commit(self) -> None:
         self._open_database().execute("COMMIT")

@@ -59,6 +59,7 @@ class StoredLedger(BookLedger):
         self._process = os.getpid()
         self._broken: LedgerBroken | None = None
         self._memory = Memory()
+        self._page: SqlPage | None = None
         self._is_open = False
 
     @abstractmethod
@@ -166,17 +167,16 @@ class StoredLedger(BookLedger):
                 raise LedgerBroken(self._broken.what, why=self._broken.why, fix=self._broken.fix)
             try:
                 known = self._known() if anchored else None  # before the look: an anchor never leads
-                page = SqlPage(self._begin(write=write), key=self._key, clock=self._clock, memory=self._memory)
-                page.open_head(
-                    foreseen if self._anchor is None else _with_anchor(foreseen),
-                    seen=0 if known is None else known.head.number,
-                )
+                if not anchored:
+                    self._page = None  # all of it is looked at again
+                page = self._opened_page(self._begin(write=write), foreseen, known)
                 _require_none_missing(page, known)
                 yield page
                 page.close_head()
                 anchor = self._anchor if page.appended and anchored else None
                 after = None if anchor is None else _anchored(page)
                 self._commit()
+                self._page = page
                 if write:
                     reached(Point.COMMITTED)
                 if anchor is not None and after is not None:
@@ -184,6 +184,22 @@ class StoredLedger(BookLedger):
             except BaseException as error:
                 self._roll_back()
                 self._end_with(error)
+
+    def _opened_page(self, database: Database, foreseen: Foreseen, known: Anchored | None) -> SqlPage:
+        """The page of the transaction before, where the database itself says that nobody else has written since; else
+        one that has read the head. After an error there is no page before."""
+        page, self._page = self._page, None
+        if self._is_unchanged() and page is not None:
+            page.turn(database)
+            return page
+        page = SqlPage(database, key=self._key, clock=self._clock, memory=self._memory)
+        foreseen = foreseen if self._anchor is None else _with_anchor(foreseen)
+        page.open_head(foreseen, seen=0 if known is None else known.head.number)
+        return page
+
+    def _is_unchanged(self) -> bool:
+        """Whether nobody else has written since this connection looked last; False where a database cannot tell."""
+        return False
 
     def _known(self) -> Anchored | None:
         return None if self._anchor is None else self._anchor.read()

@@ -1,10 +1,12 @@
 """What was changed behind the back of a ledger is seen: when it is opened, and where it is read, at once."""
 
 from contextlib import closing
+from fractions import Fraction
 
 import pytest
+from psycopg import DatabaseError
 
-from dpsql.errors import DpsqlError, LedgerBroken
+from dpsql.errors import DpsqlError, FrozenLedger, LedgerBroken
 from dpsql.testing.ledger_cases import FIRST, asking
 
 ENTRIES = 11
@@ -265,6 +267,31 @@ def test_an_older_account_of_the_source_is_not_charged_again(filled):
         filled.unlocked(*rolled_back(filled, "accounts", before))
         with pytest.raises(LedgerBroken, match="does not verify"):
             ledger.charge(asking("five"))
+
+
+def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
+    """SQLite lets anybody write it; PostgreSQL does not."""
+    with closing(filled.open()) as ledger:
+        ledger.conditions("ana")
+        try:
+            filled.unlocked("UPDATE entries SET payload = 7 WHERE number = 3")
+        except DatabaseError:
+            return
+        with pytest.raises(LedgerBroken, match="entry 3 "):
+            ledger.conditions("ana")
+
+
+def test_what_another_process_has_written_is_seen_by_one_that_has_read_it_before(filled):
+    with closing(filled.open()) as ledger, closing(filled.open()) as other:
+        assert ledger.account("ana").spent.epsilon == ledger.account("ana").spent.epsilon == Fraction(2, 10)
+        other.charge(asking("four"))
+        other.freeze("looked into")
+        assert ledger.account("ana").spent.epsilon == Fraction(3, 10)
+        with pytest.raises(FrozenLedger):
+            ledger.charge(asking("five"))
+        other.unfreeze("done")
+        assert ledger.charge(asking("five")).number == other.head().number
+        ledger.verify()
 
 
 def test_a_refusal_does_not_end_the_ledger(filled):
