@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 
@@ -242,9 +242,9 @@ class BookLedger(ABC):
         reached(Point.STORED)
         return kept
 
-    def recall(self, question: Question) -> tuple[Release, ...]:
+    def recall(self, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
         with self.reading() as page:
-            return laws.recall(page, question)
+            return laws.recall(page, question, told=told)
 
     def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
         with self.reading() as page:

@@ -5,6 +5,7 @@ Each law of the ledger looks first and writes last, inside the one transaction i
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
@@ -175,9 +176,14 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
     return released
 
 
-def recall(page: Page, question: Question) -> tuple[Release, ...]:
-    """Complete releases that answer the question, oldest first."""
-    return tuple(_release(page, payment) for payment in page.payments_of(question_digest(question)) if payment.complete)
+def recall(page: Page, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
+    """Complete releases that answer the question, oldest first: with the steps of those that are to be `told`, or of
+    all."""
+    return tuple(
+        _release(page, payment, steps=released_steps(page, payment) if told is None or payment.number in told else ())
+        for payment in page.payments_of(question_digest(question))
+        if payment.complete
+    )
 
 
 def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
@@ -213,13 +219,13 @@ def _paid(page: Page, payment: Payment) -> Charge:
     return paid
 
 
-def _release(page: Page, payment: Payment) -> Release:
+def _release(page: Page, payment: Payment, *, steps: tuple[ReleasedStep, ...]) -> Release:
     paid = _paid(page, payment)
     return Release(
         receipt=payment.number,
         analyst=paid.analyst,
         record=paid.record,
-        steps=released_steps(page, payment),
+        steps=steps,
         hidden=_hidden_levels(page, payment) if paid.batch is None and _is_of_this_period(page, payment.number) else 0,
     )
 

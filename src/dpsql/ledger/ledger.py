@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -357,8 +357,9 @@ class Ledger(Protocol):
         it. As with `store`, each once. NothingStored where the level was changed or lost."""
         ...
 
-    def recall(self, question: Question) -> tuple[Release, ...]:
-        """Complete releases that answer this question, oldest first."""
+    def recall(self, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
+        """Complete releases that answer this question, oldest first. `told`: the receipts whose steps are needed; of
+        others they are not read, and left empty. None: all are needed."""
         ...
 
     def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:

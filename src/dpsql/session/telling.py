@@ -80,7 +80,8 @@ def told_again(sealed: Sealed, ledger: Ledger) -> Answer:
 
 
 def _steps_of(receipts: Set[int], plan: Plan, ledger: Ledger) -> dict[int, Steps]:
-    found = {each.receipt: each.steps for each in ledger.recall(question_of(plan.recalled)) if each.receipt in receipts}
+    recalled = ledger.recall(question_of(plan.recalled), told=receipts)
+    found = {each.receipt: each.steps for each in recalled if each.receipt in receipts}
     if found.keys() != receipts:
         raise LedgerBroken(
             "a stored release is gone",

@@ -329,6 +329,8 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
         assert [release.receipt for release in found] == [first.number, second.number, third.number]
         assert [release.analyst for release in found] == ["ana", "bob", "ana"]
         assert [release.steps for release in found] == [(FIRST,), (SECOND,), (TOLD,)]
+        told = ledger.recall(asking().question, told=[second.number])
+        assert told == (replace(found[0], steps=()), found[1], replace(found[2], steps=()))
         ledger.verify()
 
     # Many at once

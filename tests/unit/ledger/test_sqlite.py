@@ -190,6 +190,15 @@ def test_a_failure_says_nothing_of_the_statement(begun):
     assert "payments" not in f"{caught.value} {caught.value.as_json()}"
 
 
+def test_numbers_that_nobody_is_told_are_not_read(begun, open_, monkeypatch):
+    begun().store(begun().charge(asking()), 0, FIRST)
+    monkeypatch.setattr("dpsql.ledger.encoding.released_from_bytes", lambda record: 1 / 0)
+    ledger = open_()
+    assert [release.record for release in ledger.recall(asking().question, told=())] == [asking().record]
+    with pytest.raises(ZeroDivisionError):
+        ledger.recall(asking().question)
+
+
 @pytest.mark.parametrize(("disturbed", "most"), [(False, 9), (True, 14)])
 def test_a_charge_asks_the_database_for_few_things(begun, open_, disturbed, most):
     """Begin, whether somebody else has written, and where somebody has: the head, accounts, what holds, what says so,
