@@ -48,6 +48,7 @@ class SqlPage(SqlEntries):
         self._accounts: dict[str, Row | None] = {}
         self._said: dict[str, int | None] = {}
         self._same: dict[bytes, tuple[Payment, ...]] = {}
+        self._paid: dict[int, Payment | None] = {}
 
     # The head
 
@@ -64,6 +65,7 @@ class SqlPage(SqlEntries):
         self._turn_entries(database)
         self._beside.database = database
         self._same.clear()
+        self._paid.clear()
         if max(len(self._said), len(self._accounts)) > REMEMBERED:
             self._said.clear()
             self._accounts.clear()
@@ -190,8 +192,10 @@ class SqlPage(SqlEntries):
     # Payments
 
     def payment(self, number: int) -> Payment | None:
-        found = self._payments(PAYMENTS.matched, number)
-        return found[0] if found else None
+        if number not in self._paid:
+            found = self._payments(PAYMENTS.matched, number)
+            self._paid[number] = found[0] if found else None
+        return self._paid[number]
 
     def payments_for(self, same: bytes) -> tuple[Payment, ...]:
         return self._same[same] if same in self._same else self._payments(_SAME, same)
@@ -233,6 +237,7 @@ class SqlPage(SqlEntries):
 
     def _keep_payment(self, payment: Payment, *, before: Payment | None) -> None:
         self._same.pop(payment.same, None)
+        self._paid[payment.number] = payment
         self._beside.keep(PAYMENTS, _row(payment), before=None if before is None else _row(before))
 
     def keep_step(self, payment: Payment, entry: int) -> None:

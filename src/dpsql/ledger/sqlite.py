@@ -56,6 +56,9 @@ _PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
 )
 
+_CACHE_OF_CHECK: Final = "PRAGMA cache_size = -131072"
+"""128 MiB: every row is looked for in every index, whose pages would be read again and again."""
+
 _ENDINGS: Final = {
     sqlite3.SQLITE_BUSY: ("the ledger is in use for too long", "try again; look for a process that does not end"),
     sqlite3.SQLITE_FULL: ("the disk of the ledger is full", "make room, then ask again"),
@@ -221,7 +224,10 @@ class SqliteLedger(StoredLedger):
         """Also the pages of the file, and the words that say what its tables, indexes and triggers do."""
         super()._check(page)
         database = self._open_database()
+        (usual,) = database.execute("PRAGMA cache_size").fetchone()
+        database.execute(_CACHE_OF_CHECK)
         whole = database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+        database.execute(f"PRAGMA cache_size = {usual}")
         if not whole or database.execute(_LAYOUT).fetchall() != _layout():
             raise LedgerBroken(
                 "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",

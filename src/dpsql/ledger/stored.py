@@ -169,6 +169,8 @@ class StoredLedger(BookLedger):
                 known = self._known() if anchored else None  # before the look: an anchor never leads
                 if not anchored:
                     self._page = None  # all of it is looked at again
+                if write and self._anchor is not None:
+                    foreseen = _with_anchor(foreseen)
                 page = self._opened_page(self._begin(write=write), foreseen, known)
                 _require_none_missing(page, known)
                 yield page
@@ -193,7 +195,6 @@ class StoredLedger(BookLedger):
             page.turn(database)
             return page
         page = SqlPage(database, key=self._key, clock=self._clock, memory=self._memory)
-        foreseen = foreseen if self._anchor is None else _with_anchor(foreseen)
         page.open_head(foreseen, seen=0 if known is None else known.head.number)
         return page
 
@@ -290,9 +291,7 @@ def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
 
 
 def _with_anchor(foreseen: Foreseen) -> Foreseen:
-    """With what the anchor is told, where anything else is foreseen: then something will be appended."""
-    if foreseen is NOTHING_FORESEEN:
-        return foreseen
+    """With what the anchor is told once something is appended."""
     return replace(foreseen, said=(*foreseen.said, "promise"), counted=(*foreseen.counted, *_ENDINGS))
 
 

@@ -100,26 +100,38 @@ def test_a_failed_creation_leaves_neither_key_nor_tables(url, key, monkeypatch):
     PostgresLedger(url, key=key).close()
 
 
-def test_a_charge_goes_to_the_server_twice(begun, url, key, monkeypatch):
-    """Once to lock the head and to look, once to write and to commit; also where somebody else has charged since."""
-    ways, pipeline, execute = [], psycopg.Connection.pipeline, psycopg.Connection.execute
+@pytest.fixture
+def ways(monkeypatch):
+    """How often somebody goes to a server and waits for it to answer."""
+    gone, pipeline, execute = [], psycopg.Connection.pipeline, psycopg.Connection.execute
 
     def counted_pipeline(connection):
-        ways.append("several")
+        gone.append("several")
         return pipeline(connection)
 
     def counted_execute(connection, *values):
         if connection.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF:
-            ways.append(values[0])
+            gone.append(values[0])
         return execute(connection, *values)
 
+    monkeypatch.setattr(psycopg.Connection, "pipeline", counted_pipeline)
+    monkeypatch.setattr(psycopg.Connection, "execute", counted_execute)
+    return gone
+
+
+def test_a_charge_goes_to_the_server_twice_and_a_step_three_times(begun, url, key, ways):
+    """To lock the head and to look, to write and to commit; also where somebody else has charged since. A step looks
+    for its payment in between."""
     with closing(PostgresLedger(url, key=key)) as other:
         begun.charge(asking("one"))
         other.charge(asking("two"))
-        monkeypatch.setattr(psycopg.Connection, "pipeline", counted_pipeline)
-        monkeypatch.setattr(psycopg.Connection, "execute", counted_execute)
-        begun.charge(asking("three"))
-    assert ways == ["several", "several"]
+        ways.clear()
+        receipt = begun.charge(asking("three"))
+        assert len(ways) == 2
+        other.charge(asking("four"))
+        ways.clear()
+        begun.store(receipt, 0, FIRST)
+        assert len(ways) == 3
 
 
 def test_what_the_server_refuses_is_not_committed(begun, url):
