@@ -99,7 +99,7 @@ class Anchor:
     def __init__(self, folder: Path, *, ledger: str, key: bytes) -> None:
         self._path = folder / ledger
         self._key = key
-        self._read: dict[bytes, tuple[int, Anchored]] = {}
+        self._read: list[tuple[bytes, tuple[int, Anchored]]] = []
         """What the places say that were read or written last."""
 
     def read(self) -> Anchored | None:
@@ -188,13 +188,16 @@ class Anchor:
             content = _content_of(turn, said)
         content = content.ljust(PLACE_BYTES - _MAC_BYTES)
         place = content + chain.anchored(self._key, content)
-        self._read[place] = turn, said  # until the file is read again, and for good where it holds this place then
+        self._read.append((place, (turn, said)))  # for good where the file holds this place when it is read again
         return place
 
     def _newest(self, places: bytes) -> tuple[int, Anchored] | None:
         both = [places[start : start + PLACE_BYTES] for start in (0, PLACE_BYTES)]
-        found = [self._read.get(place) or self._read_place(place) for place in both]
-        self._read = {place: each for place, each in zip(both, found, strict=True) if each is not None}
+        known = self._read
+        found = [
+            next((said for read, said in known if read == place), None) or self._read_place(place) for place in both
+        ]
+        self._read = [(place, each) for place, each in zip(both, found, strict=True) if each is not None]
         return max((each for each in found if each is not None), key=lambda each: each[0], default=None)
 
     def _read_place(self, place: bytes) -> tuple[int, Anchored] | None:
