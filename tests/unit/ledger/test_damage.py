@@ -274,10 +274,10 @@ def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
     with closing(filled.open()) as ledger:
         ledger.conditions("ana")
         try:
-            filled.unlocked("UPDATE entries SET payload = 7 WHERE number = 3")
+            filled.unlocked("UPDATE entries SET payload = 7 WHERE number = 4")
         except DatabaseError:
             return
-        with pytest.raises(LedgerBroken, match="entry 3 "):
+        with pytest.raises(LedgerBroken, match="entry 4 "):
             ledger.conditions("ana")
 
 
