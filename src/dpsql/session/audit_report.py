@@ -10,6 +10,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from dpsql.privacy.window import Window
 from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.odds import odds
 from dpsql.session.render import printable
@@ -90,9 +91,8 @@ def _promise(audit: Audit) -> Iterator[str]:
         f" unlikely, because of their rows{', apart from δ' if delta else ''}"
     )
     number = len(audit.promises)
-    asked = (
-        "Whatever is asked, for ever" if number == 1 else f"All {number} promises and periods together, which add up"
-    )
+    until = "for ever" if audit.promises[-1].per in (None, Window.FOREVER) else "until it is renewed"
+    asked = f"All {number} promises and periods together, which add up" if number > 1 else f"Whatever is asked, {until}"
     yield f"{asked}: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
     if number > 1:
         yield "People remember earlier periods: another renewal or promise adds to this again"

@@ -84,13 +84,14 @@ class Walk:
         return self.since is None or (at is not None and at >= self.since)
 
     def promised(self, entry: Entry, fact: Promised, told: bool) -> None:
-        self._begin(AuditedPromise(account=fact.account), grants={})
+        self._begin(AuditedPromise(account=fact.account, per=fact.per), grants={})
         self.owners.clear()
 
     def renewed(self, entry: Entry, fact: Renewed, told: bool) -> None:
-        again = replace(self.promises[-1].account, spent=FREE)
+        last = self.promises[-1]
+        again = replace(last.account, spent=FREE)
         unspent = {holder: replace(account, spent=FREE) for holder, account in self.grants.items()}
-        self._begin(AuditedPromise(account=again, period=fact.period), grants=unspent)
+        self._begin(AuditedPromise(account=again, per=last.per, period=fact.period), grants=unspent)
 
     def _begin(self, promise: AuditedPromise, *, grants: dict[str, Account]) -> None:
         self.before |= self.grants | ({SOURCE: self.promises[-1].account} if self.promises else {})

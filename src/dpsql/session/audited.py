@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
+from dpsql.privacy.window import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,8 @@ class AuditedPromise:
     """One promise in one of its periods, and everything that was charged under it, added up anew."""
 
     account: Account
+    per: Window | None = None
+    """When the owner may renew it; None: not at all, as if it were for ever."""
     period: int = 1
     ended: str | None = None
     """Why it was closed; None: it holds."""

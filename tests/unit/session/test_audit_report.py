@@ -12,9 +12,9 @@ from dpsql.session.auditing import audit
 OPENED = 1_790_000_000  # 2026-09-21 14:13:20 UTC
 
 
-def promised(clock=lambda: OPENED, *, epsilon=1):
+def promised(clock=lambda: OPENED, *, per=Window.FOREVER):
     ledger = MemoryLedger(clock=clock)
-    ledger.promise(epsilon=Fraction(epsilon), delta=Fraction(0), delta_prime=Fraction(0), per=Window.MONTH)
+    ledger.promise(epsilon=Fraction(1), delta=Fraction(0), delta_prime=Fraction(0), per=per)
     return ledger
 
 
@@ -52,14 +52,15 @@ def percent(text):
 
 
 def test_the_odds_are_those_of_everything_that_was_promised():
-    ledger = promised()
+    assert "Whatever is asked, for ever" in str(audit(promised()))
+    ledger = promised(per=Window.YEAR)
     once = str(audit(ledger))
-    assert "Whatever is asked, for ever" in once
+    assert "Whatever is asked, until it is renewed" in once
     assert "none becomes more than e^ε times as likely" in once
     assert 0 <= percent(once) - 100 / (1 + exp(-1)) < 0.1
     ledger.renew()
     ledger.close_promise("new people")
-    ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0))
+    ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0), per=Window.FOREVER)
     whole = str(audit(ledger))
     assert "for ever" not in whole
     assert "All 3 promises and periods together" in whole
