@@ -33,7 +33,7 @@ def charge_together(
             laws.paying_accounts(page, batched, under=under)
             return tuple(_again(page, payment) for payment in payments)
     for charge in charges:
-        require_below_cap(page, charge)
+        require_below_cap(page, charge, together=True)
     number = pay(page, batched, under=under)
     return tuple(join(page, batched, replace(charge, batch=number)) for charge in charges)
 

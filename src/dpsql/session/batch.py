@@ -138,7 +138,8 @@ class Batch:
             return self.query(question.sql, self._asked(question, scale))
 
         found = list(ways(queries, scaled, total=self.total, slack=slack))
-        return self._begun(found) or best(queries, found, self.place.accounts)
+        cap = self.place.grant.max_per_query
+        return self._begun(found) or best(queries, found, self.place.accounts, cap=cap)
 
     def _begun(self, found: Sequence[Way]) -> Way | None:
         """One that was paid for and interrupted: it is continued for nothing, whatever the accounts would grant now."""

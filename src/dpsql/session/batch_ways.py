@@ -129,9 +129,17 @@ def _delta(events: Sequence[Event], slack: Fraction) -> Fraction:
     return triple(Composed(tuple(events))).delta + slack
 
 
-def best(plain: Sequence[Query], found: Sequence[Way], accounts: Sequence[Account]) -> Way | None:
-    """The way with the least noise that all accounts grant; None where the plain sum has no more."""
-    granted = [way for way in found if all(_grants(account, way.proof.batch) for account in accounts)]
+def best(
+    plain: Sequence[Query], found: Sequence[Way], accounts: Sequence[Account], *, cap: Fraction | None
+) -> Way | None:
+    """The way with the least noise that all accounts grant, and in which no answer is worth more than the `cap` of one
+    query; None where the plain sum has no more."""
+    granted = [
+        way
+        for way in found
+        if all(_grants(account, way.proof.batch) for account in accounts)
+        and (cap is None or all(_is_within(cap, event, accounts) for event in _events(way.paying)))
+    ]
     left, way = min(((_noise_left(plain, way.queries), way) for way in granted), key=_first, default=(1.0, None))
     return way if left < _WORTHWHILE else None
 
@@ -143,6 +151,11 @@ def _first(pair: tuple[float, Way | None]) -> float:
 def _grants(account: Account, batch: PlannedBatch) -> bool:
     """Also in the branch that is ahead it costs no more than is said."""
     return account.admits(batch) and account.charged(batch).spent_epsilon - account.spent_epsilon <= batch.epsilon
+
+
+def _is_within(cap: Fraction, event: Event, accounts: Sequence[Account]) -> bool:
+    worth = accounts[0].worth(event)
+    return worth is not None and worth <= cap
 
 
 def _noise_left(plain: Sequence[Query], finer: Sequence[Query]) -> float:

@@ -12,7 +12,9 @@ import pytest
 
 import dpsql
 from dpsql.accounting.optimal import optimal_delta
-from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.accounting.triple import triple
+from dpsql.errors import BadParameter, BudgetExhausted, NotPermitted
+from dpsql.ledger.ledger import Conditions
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
@@ -301,3 +303,30 @@ def test_twins_of_a_batch_wait_for_each_other_and_pay_once(monkeypatch):
     assert len(values) == 5
     assert all(each == values[0] for each in values)
     assert sorted(sum(answer.cost.epsilon for answer in answers) for answers in told) == [0, 0, 0, 0, 1]
+
+
+def test_no_answer_of_a_batch_is_finer_than_the_cap_of_one_query_allows():
+    """Questions about nobody take a share of the price and none of the noise: two counts would have all of it."""
+    owner, _ = opened()
+    ana = owner.grant("ana", budget=1, max_per_query=Fraction(1, 10))
+    beside = [f"SELECT COUNT(*) FROM towns WHERE town <> '{number}'" for number in range(30)]
+    ana.run([*COUNTS[:2], *beside], total=1)
+    assert not batches_of(owner._ledger)
+    assert {law.scale for law in laws(owner)} == {32}
+
+
+def test_the_ledger_refuses_a_batch_with_an_answer_above_the_cap():
+    owner, ana = opened()
+    ana.run(COUNTS, total=1)
+    (batched,) = batches_of(owner._ledger)
+    members = [replace(charge, batch=None) for _, charge in charges_of(owner._ledger)]
+    fresh = MemoryLedger()
+    fresh.promise(epsilon=Fraction(2), delta=Fraction(1, 10**5), delta_prime=Fraction(0))
+    fresh.own(ownership_of(owner._declared.catalog))
+    share, alone = members[0].cost, triple(members[0].event).epsilon
+    assert share < alone
+    fresh.grant("ana", epsilon=Fraction(2), conditions=Conditions(max_per_query=share))
+    with pytest.raises(NotPermitted):
+        fresh.charge_together(members, event=batched.event, cost=batched.cost)
+    fresh.grant("ana", epsilon=Fraction(2), conditions=Conditions(max_per_query=alone))
+    assert len(fresh.charge_together(members, event=batched.event, cost=batched.cost)) == 30
