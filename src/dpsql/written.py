@@ -1,4 +1,5 @@
-"""Numbers and moments as people write them outside Python: plain digits, read exactly, the same at every door.
+"""Numbers and moments as people write them outside Python: plain digits, read exactly, the same in SQL, in words of the
+command line and in moments over the socket.
 
 `int`, `Decimal` and `datetime.fromisoformat` also take digits of other scripts, underscores, blanks and NaN: somebody
 who writes those means something else than a number, or wants to find out what it is taken for.

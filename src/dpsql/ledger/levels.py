@@ -39,6 +39,7 @@ def require_kept(page: Page, asked: Charge) -> None:
         return
     first = page.payment(asked.upon)
     if first is not None and first.complete and not _levels(page, first.number, first.steps - 1):
+        laws.paying_accounts(page, asked)  # who may not pay at all is told that
         raise NothingStored(
             "the finer level that was priced is not there any more",
             why="what was kept of it was changed or lost since the price was told; nothing was charged",

@@ -167,7 +167,7 @@ class PostgresLedger(StoredLedger):
         connection: psycopg.Connection[Row] = psycopg.connect(self._url, autocommit=True)
         try:
             connection.execute("SET synchronous_commit = on")
-            connection.execute(f"SET lock_timeout = {self._wait_ms}".encode())
+            connection.execute(f"SET lock_timeout = {max(1, self._wait_ms)}".encode())  # 0 would wait for ever
             if connection.execute("SHOW fsync").fetchall() != [("on",)]:
                 raise Unusable(
                     "the server of the ledger does not write to its disk what it has committed",

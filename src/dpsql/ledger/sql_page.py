@@ -232,8 +232,9 @@ class SqlPage(SqlEntries):
         return tuple(entry for _, _, entry in found)
 
     def keep_payment(self, payment: Payment) -> None:
-        new = self.appended and payment.number == self._last[0]  # nobody has paid by an entry that was not there
-        self._keep_payment(payment, before=None if new else self.payment(payment.number))
+        if self.appended and payment.number == self._last[0]:  # nobody has paid by an entry that was not there
+            self._paid.setdefault(payment.number, None)
+        self._keep_payment(payment, before=self.payment(payment.number))
 
     def _keep_payment(self, payment: Payment, *, before: Payment | None) -> None:
         self._same.pop(payment.same, None)

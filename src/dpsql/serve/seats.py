@@ -1,7 +1,7 @@
 """Who holds how many of the connections: nobody all of them, as long as others come too.
 
-Whoever holds k connections gets another one only while more than k are free. So one holder has at most half of them,
-the next half of the rest, and somebody who has none gets one as long as one is free.
+Whoever holds k connections gets another one only while more than k are free. So one holder has about half of them,
+the next about half of the rest, and somebody who has none gets one as long as one is free.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from dpsql.plan.price import Plan
 from dpsql.plan.terms import Terms, grant_at
 from dpsql.session.digits import shown_amount, shown_down
 from dpsql.session.inquiry import Part
+from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.terms import Ask, terms_of
 from dpsql.sql.syntax import At
 
@@ -92,11 +93,10 @@ class _Search:
         return self.known[number, noise]
 
     def _part(self, number: int, noise: Noise) -> Part | None:
-        try:
+        with RefusalsIgnored():  # too little for any plan of this kind
             part = self.bought(self.asked(number, noise))
-        except DpsqlError:  # too little for any plan of this kind
-            return None
-        return part if self.can_pay(part) else None
+            return part if self.can_pay(part) else None
+        return None
 
     def can_pay(self, part: Part) -> bool:
         """Noise that nobody has asked for must not take more than it is said to cost, either: in ρ it may. A lack of δ

@@ -10,7 +10,6 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -21,7 +20,7 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import DpsqlError, InternalError, NothingStored, NotPermitted
+from dpsql.errors import InternalError, NothingStored, NotPermitted
 from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -48,6 +47,7 @@ from dpsql.session.private_parts import (
     with_inner,
 )
 from dpsql.session.recalling import question_of, recall
+from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
 from dpsql.session.telling import (
@@ -182,7 +182,7 @@ def _with_others(
 ) -> Iterator[Inquiry]:
     """What is asked with less precise answers to inner questions, where the last one is then stored."""
     for choices in islice(product(*map(range, others)), 1, _MOST_TRIED):
-        with suppress(DpsqlError):
+        with RefusalsIgnored():
             found = inquired_with(questions, ask, asking, choices=choices)
             if found.outer.is_stored:
                 yield found
@@ -231,7 +231,7 @@ def asked_first(number: int, question: Question, ask: Ask, asking: _Asking, outc
     """An inner question. A value that is not called PRIVATE must be about public tables, where it is free."""
     if question.unsaid is None:
         return chosen(number, question, ask, asking, outcomes, known)
-    with suppress(DpsqlError):
+    with RefusalsIgnored():
         part = chosen(number, question, ask, asking, outcomes, known)
         if not part.is_priced:
             return part
@@ -265,7 +265,7 @@ def planned(number: int, checked: Checked, ask: Ask, terms: Terms, known: Known,
     try:
         permit(checked, terms, place.grant, ask=ask)
     except NotPermitted as refused:
-        with suppress(DpsqlError):
+        with RefusalsIgnored():
             part = planned_at(number, checked, ask, terms, known, place)
             if part.is_stored:
                 return part

@@ -18,8 +18,8 @@ from dpsql.catalog.model import Noise
 from dpsql.errors import DpsqlError
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
-from dpsql.plan.terms import Scale
-from dpsql.privacy.events import Composed, Event, PlannedBatch
+from dpsql.plan.terms import Scale, grant_at
+from dpsql.privacy.events import Composed, Event
 from dpsql.session.inquiry import different
 from dpsql.session.query import Query
 from dpsql.sql.syntax import Purpose
@@ -137,7 +137,7 @@ def best(
     granted = [
         way
         for way in found
-        if all(_grants(account, way.proof.batch) for account in accounts)
+        if grant_at(accounts, way.proof.batch, way.proof.batch.epsilon)
         and (cap is None or all(_is_within(cap, event, accounts) for event in _events(way.paying)))
     ]
     left, way = min(((_noise_left(plain, way.queries), way) for way in granted), key=_first, default=(1.0, None))
@@ -146,11 +146,6 @@ def best(
 
 def _first(pair: tuple[float, Way | None]) -> float:
     return pair[0]
-
-
-def _grants(account: Account, batch: PlannedBatch) -> bool:
-    """Also in the branch that is ahead it costs no more than is said."""
-    return account.admits(batch) and account.charged(batch).spent_epsilon - account.spent_epsilon <= batch.epsilon
 
 
 def _is_within(cap: Fraction, event: Event, accounts: Sequence[Account]) -> bool:

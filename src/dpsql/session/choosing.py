@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode
-from dpsql.errors import BadName, DpsqlError, NothingStored, NotSupported
+from dpsql.errors import NO_REFUSALS, BadName, DpsqlError, NothingStored, NotSupported
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import by_precision
 from dpsql.plan.terms import Terms, as_if_unspent
 from dpsql.session.accuracy import cheapest, largest_margin
 from dpsql.session.inquiry import Part
+from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.terms import Ask, terms_of
 from dpsql.sql.check import Checked
 from dpsql.sql.syntax import Options
@@ -60,6 +60,8 @@ def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned
         return planned(ask, terms)
     try:
         part = planned(ask, terms)
+    except NO_REFUSALS:
+        raise
     except DpsqlError as error:
         other = _as_if_unspent(ask, terms, accounts, planned)
         if other is None or (other.is_granted(accounts) and not _is_free_or_finer(other, accounts)):
@@ -76,7 +78,7 @@ def _bought(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned
 def _as_if_unspent(ask: Ask, terms: Terms, accounts: tuple[Account, ...], planned: Planned) -> Part | None:
     """The plan with the Gaussian noise that the accounts would have granted at first, if they ever did."""
     unspent = as_if_unspent(terms, accounts)
-    with suppress(DpsqlError):
+    with RefusalsIgnored():
         return planned(ask, unspent) if unspent.gaussian_rho else None
     return None
 
@@ -110,7 +112,7 @@ def _stored(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...], planned
         yield first
     for mode in (ask.mode,) if ask.mode is not None else (None, Mode.CHOOSE, Mode.SCALE):
         for offered in (terms, as_if_unspent(terms, accounts)):
-            with suppress(DpsqlError):  # this way is not possible here
+            with RefusalsIgnored():  # this way is not possible here
                 part = planned(replace(ask, mode=mode), offered)
                 if part.is_stored:
                     yield part

@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from dpsql.errors import NO_REFUSALS, DpsqlError, NotSupported, NotUnderstood
 from dpsql.ledger.ledger import Ledger
 from dpsql.sql.parsing.text import prepared
 from dpsql.sql.syntax import Purpose
+
+
+class RefusalsIgnored:
+    """Go on after this block where a question is refused in it: another way to ask it is tried then. A failure, of the
+    ledger or of dpsql itself, says nothing about the question, and is raised."""
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        return isinstance(error, DpsqlError) and not isinstance(error, NO_REFUSALS)
 
 
 @contextmanager

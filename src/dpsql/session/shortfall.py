@@ -8,13 +8,14 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dpsql.accounting.account import Account, remaining
-from dpsql.errors import BudgetExhausted, DpsqlError
+from dpsql.errors import BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
 from dpsql.plan.finer import Way
 from dpsql.plan.price import Plan
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry, Part
 from dpsql.session.permits import at_price
+from dpsql.session.refusing import RefusalsIgnored
 from dpsql.sql.syntax import At
 
 
@@ -138,11 +139,10 @@ def _planned(price: Fraction, accounts: Sequence[Account], planned_at: Callable[
     """The question at this price, where it has a plan and that is granted."""
     if not price:
         return None
-    try:
+    with RefusalsIgnored():  # at this price it has no plan
         found = planned_at(price)
-    except DpsqlError:  # at this price it has no plan
-        return None
-    return found if _granted(found, accounts) else None
+        return found if _granted(found, accounts) else None
+    return None
 
 
 def _granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:

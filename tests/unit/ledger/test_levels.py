@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.accounting.batch import planned_batch
-from dpsql.errors import InternalError, NothingStored, NotPermitted
+from dpsql.errors import FrozenLedger, InternalError, NothingStored, NotPermitted
 from dpsql.ledger import hiding
 from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.encoding import released_to_bytes
@@ -254,6 +254,10 @@ def test_damaged_levels_are_absent_and_break_no_ledger(tmp_path, damage):
     with pytest.raises(NothingStored, match="nothing was charged"):
         ledger.charge(charge(Composed((Refined(epsilon=Fraction(1, 5)),)), upon=first.number))
     assert ledger.account().spent == spent
+    ledger.freeze("look")
+    with pytest.raises(FrozenLedger):  # who may not pay at all is told that
+        ledger.charge(charge(Composed((Refined(epsilon=Fraction(1, 5)),)), upon=first.number))
+    ledger.unfreeze("looked")
     ledger.verify()
     assert ledger.charge(charge(upon=first.number, steps=2)).paid
     ledger.close()

@@ -235,8 +235,9 @@ def test_a_schema_is_found_by_its_name_as_it_is_written(postgres, key):
         assert found.account().epsilon == 1
 
 
-def test_a_ledger_that_is_in_use_for_too_long_says_so(begun, url, key):
-    with closing(PostgresLedger(url, key=key, wait_ms=50)) as hasty, psycopg.connect(url) as other:
+@pytest.mark.parametrize("wait_ms", [0, 50])
+def test_a_ledger_that_is_in_use_for_too_long_says_so(begun, url, key, wait_ms):
+    with closing(PostgresLedger(url, key=key, wait_ms=wait_ms)) as hasty, psycopg.connect(url) as other:
         other.execute("SELECT * FROM head FOR UPDATE")
         with pytest.raises(LedgerBroken, match="in use for too long"):
             hasty.charge(asking())

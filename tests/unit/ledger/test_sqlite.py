@@ -13,6 +13,7 @@ import pytest
 from dpsql.errors import BudgetExhausted, LedgerBroken
 from dpsql.ledger import laws
 from dpsql.ledger.ledger import Ownership, ReleasedStep
+from dpsql.ledger.page import Payment
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.testing.ledger_cases import FIRST, TENTH, TOLD, asking
@@ -162,6 +163,15 @@ def test_a_ledger_that_cannot_be_written_gives_no_receipt(begun):
     with pytest.raises(LedgerBroken, match="cannot be written"):
         ledger.charge(asking())
     assert ledger.account().spent.epsilon == 0
+
+
+def test_a_payment_that_is_changed_where_it_was_made_is_added_up_once(begun, open_):
+    with begun().writing() as page:
+        number = page.append(asking())
+        payment = Payment(number=number, analyst="ana", same=bytes(32), question=bytes(32), steps=1, attempts=1)
+        page.keep_payment(payment)
+        page.keep_payment(replace(payment, attempts=2))
+    open_().close()  # which checks the sum
 
 
 def interrupted(ledger):

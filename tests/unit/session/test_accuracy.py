@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import count
 
 import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.errors import BudgetExhausted, NotPermitted, NotSupported
+from dpsql.errors import BudgetExhausted, InternalError, NotPermitted, NotSupported
+from dpsql.plan.seal import seal
+from dpsql.session import answer
 from dpsql.session.noisy import Noisy
 
 QUESTIONS = [
@@ -137,3 +140,19 @@ def test_what_needs_the_number_of_rows_is_refused(analyst, sql):
     with pytest.raises(NotSupported, match="WITHIN is not possible for") as caught:
         analyst.sql(f"{sql} WITHIN 2")
     assert caught.value.at is not None
+
+
+@pytest.mark.parametrize("call", [1, 9, 20])
+def test_a_failure_is_no_margin_that_is_out_of_reach(analyst, monkeypatch, call):
+    """Wherever in the search it happens."""
+    calls = count(1)
+
+    def failing(*words):
+        if next(calls) == call:
+            raise InternalError("a bug", why="it is planted", fix="report it")
+        return seal(*words)
+
+    monkeypatch.setattr(answer, "seal", failing)
+    with pytest.raises(InternalError):
+        analyst.sql("SELECT COUNT(*) FROM people WITHIN 20")
+    assert analyst.budget.spent == 0
