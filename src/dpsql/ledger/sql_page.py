@@ -100,13 +100,9 @@ class SqlPage(SqlEntries):
             raise unreadable()
         number, last, time, total, seal = head
         self._last, self._time = (number, last), time or 0
-        sealed = (head, self._source_mac())
-        known = self._memory.heads.get(sealed)
-        if known is None:
-            if not chain.equal(seal, self._seal(total)):
-                raise head_broken()
-            known = remember(self._memory.heads, sealed, chain.sum_of(self._key, total, number=number))
-        self._beside.total = known
+        if not chain.equal(seal, self._seal(total)):
+            raise head_broken()
+        self._beside.total = chain.sum_of(self._key, total, number=number)
 
     def _seal(self, total: bytes) -> bytes:
         number, last = self._last
@@ -120,11 +116,9 @@ class SqlPage(SqlEntries):
     def close_head(self) -> None:
         """Seal what was appended."""
         if self.appended:
-            (number, last), rows = self._last, self._beside.total % chain.MODULUS
+            number, rows = self._last[0], self._beside.total % chain.MODULUS
             total = chain.summed(self._key, rows, number=number)
-            seal = self._seal(total)
-            self._database.run(_KEEP_HEAD, number, total, seal)
-            remember(self._memory.heads, ((number, last, self._time, total, seal), self._source_mac()), rows)
+            self._database.run(_KEEP_HEAD, number, total, self._seal(total))
 
     def check(self) -> None:
         """Every hash of the chain and every row beside it; LedgerBroken. What the entries say is not read."""

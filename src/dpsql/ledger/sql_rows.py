@@ -61,8 +61,6 @@ class Memory:
     accounts: dict[Row, Account] = field(default_factory=dict)
     facts: dict[Row, Fact] = field(default_factory=dict)
     """By the entry and the hash before it."""
-    heads: dict[Row, int] = field(default_factory=dict)
-    """The sums of heads whose seal is right, by the head and the proof of the account of the source."""
 
 
 REMEMBERED: Final = 256

@@ -131,6 +131,12 @@ class _Search:
         if low <= self.last and self.is_payable(low, noise):
             yield _last(self.last, partial(self.is_payable, noise=noise), low=low)
 
+    def ends(self, noise: Noise, margin: Fraction) -> list[int]:
+        """The prices below which the first that reaches the margin is looked for."""
+        tops = list(self.tops(noise))
+        enough = any(self.reaches(top, noise, margin) for top in tops)
+        return tops if enough else [*tops, *self.topmost(noise, tops)]
+
     def grants(self, number: int, noise: Noise, granted: Callable[[Terms], bool]) -> bool:
         return granted(terms_of(self.asked(number, noise), self.defaults, self.accounts))
 
@@ -196,17 +202,12 @@ def cheapest(
         is_fixed=fixed is not None,
         bought=bought,
     )
-    tops: list[tuple[int, Noise]] = []
-    found: list[tuple[int, Noise]] = []
-    for noise in noises:
-        granted = list(search.tops(noise))
-        reached = [top for top in granted if search.reaches(top, noise, wanted)]
-        if not reached:
-            more = list(search.topmost(noise, granted))
-            granted += more
-            reached = [top for top in more if search.reaches(top, noise, wanted)]
-        tops += ((top, noise) for top in granted)
-        found += ((_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise) for top in reached)
+    tops = [(top, noise) for noise in noises for top in search.ends(noise, wanted)]
+    found = [
+        (_first(top, partial(search.reaches, noise=noise, margin=wanted)), noise)
+        for top, noise in tops
+        if search.reaches(top, noise, wanted)
+    ]
     if not found:
         raise _out_of_reach(text, search, tops, by_owner=cap == limit)
     number, noise = min(found, key=lambda each: (search.cost(*each), each[0]))
