@@ -5,14 +5,15 @@ READY := .venv/.ready
 SENTENCES ?= 20000
 SEED ?= 2
 CRASHES ?= 50
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
 .PHONY: demo test explore check format audit bench constraints fingerprints clean
 
 demo: $(READY)               ## five people, one attack, and how noise defeats it
 	@$(BIN)/python -m dpsql.demo
 
-test: $(READY)               ## every test, on all cores
-	$(BIN)/python -m pytest -n auto
+test: $(READY)               ## every test, on all cores; one worker more, since some tests wait
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 explore: $(READY)            ## property tests on new random examples
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n auto tests/unit

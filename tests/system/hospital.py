@@ -64,9 +64,12 @@ class Hospital:
         for name, columns in COLUMNS.items():
             rows = self.tables.get(name, [])
             connection.execute(f"CREATE TABLE {name} ({columns})")
-            if rows:
-                marks = ", ".join(f"({', '.join('?' * len(rows[0]))})" for _ in rows)
-                connection.execute(f"INSERT INTO {name} VALUES {marks}", [cell for row in rows for cell in row])
+            if rows:  # by columns: one parameter each, not one for every cell
+                types = connection.execute(f"SELECT * FROM {name}").description
+                lists = ", ".join(f"unnest(CAST(? AS {kind}[]))" for _, kind, *_ in types)
+                connection.execute(
+                    f"INSERT INTO {name} SELECT {lists}", [list(column) for column in zip(*rows, strict=True)]
+                )
         return connection
 
 
