@@ -59,7 +59,7 @@ class Anchored:
 
     head: Head
     period: int
-    """How often the promise was renewed or closed: spending of different periods is not compared."""
+    """How many periods have ended, also by being lost and written off: spending of different ones is not compared."""
     promise: Place | None = None
     """The entry of the promise that was made last."""
     broken: bool = False

@@ -21,9 +21,9 @@ from dpsql.ledger import chain, keyfile
 from dpsql.ledger.anchor import Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.book import BookLedger, closed, require_verified
 from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.facts import Closed, Opened, Renewed
+from dpsql.ledger.facts import Opened, WrittenOff
 from dpsql.ledger.ledger import Head
-from dpsql.ledger.losses import held, stop_until_looked_at, write_off_lost
+from dpsql.ledger.losses import ENDINGS, held, periods_ended, stop_until_looked_at, write_off_lost
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import SqlPage
@@ -33,8 +33,6 @@ from dpsql.points import Point, reached
 from dpsql.require import require_count
 
 _LONGEST_WAIT_MS: Final = 3_600_000
-_ENDINGS: Final = (Renewed, Closed)
-"""What ends a period of a promise."""
 
 
 class StoredLedger(BookLedger):
@@ -292,7 +290,8 @@ def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
 
 def _with_anchor(foreseen: Foreseen) -> Foreseen:
     """With what the anchor is told once something is appended."""
-    return replace(foreseen, said=(*foreseen.said, "promise"), counted=(*foreseen.counted, *_ENDINGS))
+    kinds = (*foreseen.kinds, WrittenOff)
+    return replace(foreseen, said=(*foreseen.said, "promise"), kinds=kinds, counted=(*foreseen.counted, *ENDINGS))
 
 
 def _anchored(page: SqlPage) -> Anchored:
@@ -302,7 +301,7 @@ def _anchored(page: SqlPage) -> Anchored:
     head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
     made = page.latest("promise")
     promise = None if made is None else Place.of(made, page.hash_of(made) or b"")
-    return Anchored(head=head, period=page.count_of(*_ENDINGS), promise=promise)
+    return Anchored(head=head, period=periods_ended(page), promise=promise)
 
 
 def _after(page: SqlPage, known: Anchored | None) -> Anchored:

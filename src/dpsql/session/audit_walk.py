@@ -184,6 +184,8 @@ class Walk:
             )
         except DpsqlError as error:
             return None, error.what
+        except Exception:  # of a part that is another one than its place asks for: no row takes the report with it
+            return None, "the parts of its plan do not fit together"
         if found.price != triple(charge.event):
             return found.price, "what was charged is not the price of what was released"
         if len(found.steps) != charge.steps:

@@ -118,14 +118,14 @@ def otherwise_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, .
     """What an answer takes of a budget is its price, but for noise of ε in an account that counts in ρ: such noise,
     asked for by name, may weigh more; and near the end of a budget, where neither branch grants the price as such, it
     is bought because it weighs less. Then this says so."""
-    own, event = accounts[-1], plan.charged
-    if event is None or not own.delta_prime or not own.admits(event):
+    event, price = plan.charged, shown_amount(plan.cost)
+    if event is None or not accounts[-1].delta_prime or not all(account.admits(event) for account in accounts):
         return ()
-    taken, price = own.charged(event).spent_epsilon - own.spent_epsilon, shown_amount(plan.cost)
-    if taken > plan.cost:
-        return (
-            f"your budget counts in ρ, where this noise weighs more: {float(taken):.2g} of it is taken, not {price}",
-        )
+    lost = [account.charged(event).spent_epsilon - account.spent_epsilon for account in accounts]
+    taken = lost[-1]
+    if max(lost) > plan.cost:
+        whose, most = ("your budget", taken) if taken > plan.cost else ("the promise to everybody", max(lost))
+        return (f"{whose} counts in ρ, where this noise weighs more: {float(most):.2g} of it is taken, not {price}",)
     if taken == plan.cost or plan.terms.pure or plan.terms.gaussian_rho:
         return ()
     note = (

@@ -227,6 +227,19 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
         ledger.verify()
 
 
+def test_periods_that_were_written_off_are_written_off_again(filled):
+    """The same copy is put back twice: the entry that told of lost periods is lost itself then."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        for _ in range(3):
+            ledger.renew()
+    for _ in range(2):
+        filled.restore(backup)
+        with closing(filled.open()) as ledger:
+            ledger.write_off()
+            assert len(audit(ledger).promises) == ledger.promises()[0].periods == 4
+
+
 def test_what_was_stopped_in_entries_that_are_lost_stays_stopped(filled):
     """A freeze, a revoked grant and a withdrawn token: the copy knows of none of them, nor does the anchor."""
     eve, olga = User(name="eve", role=Role.ANALYST), User(name="olga", role=Role.OWNER)

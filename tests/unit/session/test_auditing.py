@@ -1,6 +1,7 @@
 """Every price can be derived again from the ledger alone, and one that cannot is pointed at."""
 
 import json
+import re
 import sqlite3
 import sys
 from dataclasses import replace
@@ -91,6 +92,18 @@ def test_a_plan_with_less_noise_than_was_paid_for_is_found(paid):
 def test_a_record_that_cannot_be_read_is_found(paid):
     (row,) = audit(kept(replace(paid, record="{}")))
     assert (row.agrees, row.derived) == (False, None)
+
+
+def test_a_record_whose_parts_are_others_takes_no_other_row_with_it(paid):
+    """Each place of the plan points at some other part of it."""
+    parts, found = len(json.loads(paid.record)["plan"]), set()
+    for place in re.finditer(r'(?<="part":)\d+', paid.record):
+        for other in {0, parts // 2, parts - 1} - {int(place.group())}:
+            record = f"{paid.record[: place.start()]}{other}{paid.record[place.end() :]}"
+            right, changed = audit(kept(paid, replace(paid, record=record, sql="another")))
+            assert right.agrees
+            found.add(changed.verdict)
+    assert "the parts of its plan do not fit together" in found
 
 
 def test_steps_that_the_plan_does_not_have_are_found(paid):

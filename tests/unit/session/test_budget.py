@@ -129,3 +129,18 @@ def test_noise_that_weighs_more_than_its_price_says_so_before_and_after():
     )
     assert told in answer.notes
     assert "note" not in dict(ana.sql("DRY RUN SELECT COUNT(*) FROM people WHERE id > 5 COST 0.3"))
+
+
+def test_what_weighs_more_in_the_promise_alone_is_said_too():
+    """Somebody else has bought Gaussian noise: the promise counts in ρ since, and this grant in ε still."""
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
+    owner.promise(epsilon=2, delta=1e-6)
+    owner.grant("bob", budget=2).sql("SELECT COUNT(*) FROM people", epsilon=0.01, noise="gaussian")
+    ana = owner.grant("ana", budget=0.5)
+    before = owner.budget.spent
+    answer = ana.sql("SELECT COUNT(*) FROM people", epsilon=0.3, noise="laplace")
+    taken = owner.budget.spent - before
+    assert taken > 1 > ana.budget.spent == Fraction(3, 10)
+    weighs = f"where this noise weighs more: {float(taken):.2g} of it is taken, not 0.3"
+    assert f"the promise to everybody counts in ρ, {weighs}" in answer.notes
