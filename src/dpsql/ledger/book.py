@@ -168,6 +168,10 @@ class BookLedger(ABC):
         with self.reading() as page:
             return grants.said(page)
 
+    def grant_end(self, holder: str, *, analyst: str | None = None) -> str | None:
+        with self.reading() as page:
+            return grants.end_of(page, holder, analyst=analyst)
+
     def frozen(self) -> str | None:
         with self.reading() as page:
             return grants.frozen(page)

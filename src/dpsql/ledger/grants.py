@@ -46,9 +46,9 @@ def _require_new_names(granted: Granted) -> None:
 
 
 def _require_to_come(page: Page, expires: date | None) -> None:
-    if expires is not None and _today(page) >= expires:
+    if _is_over(page, expires):
         raise BadParameter(
-            f"a grant that ends on {expires.isoformat()} has ended already",
+            f"a grant that ends on {expires} has ended already",
             why=f"by the ledger it is {_today(page).isoformat()} (UTC), and nothing could be asked under it",
             fix="name a later day, or revoke the grant that holds",
         )
@@ -172,14 +172,31 @@ def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:
     return conditions
 
 
+def end_of(page: Page, holder: str, *, analyst: str | None = None) -> str | None:
+    """Why nothing is paid from a grant any more, in a few words, or nothing that this analyst asks; None: it holds."""
+    granted = latest_fact(page, about_grant(holder), Granted)
+    if granted is None:
+        return "revoked"
+    conditions = granted.conditions
+    if _is_over(page, conditions.expires):
+        return f"ended on {conditions.expires}"
+    if analyst is not None and analyst not in (conditions.members or (holder,)):
+        return f"not for {analyst} any more"
+    return None
+
+
 def _require_not_expired(page: Page, holder: str, expires: date | None) -> None:
-    """By the time of the ledger: that of the clock or of the last entry, whichever is later."""
-    if expires is not None and _today(page) >= expires:
+    if _is_over(page, expires):
         raise NotPermitted(
-            f"the grant of {holder} ended on {expires.isoformat()}",
+            f"the grant of {holder} ended on {expires}",
             why="the owner gave access for a limited time",
             fix="ask the owner for a new grant",
         )
+
+
+def _is_over(page: Page, expires: date | None) -> bool:
+    """By the time of the ledger: that of the clock or of the last entry, whichever is later."""
+    return expires is not None and _today(page) >= expires
 
 
 def _today(page: Page) -> date:

@@ -270,6 +270,11 @@ class Ledger(Protocol):
         """What was said last about each grant under the promise, by its analyst or group."""
         ...
 
+    def grant_end(self, holder: str, *, analyst: str | None = None) -> str | None:
+        """Why nothing is paid from a grant any more, or nothing that this analyst asks: "revoked", "ended on
+        2026-12-31"; None: it holds."""
+        ...
+
     def freeze(self, reason: str, *, by: str | None = None) -> None:
         """Nothing is charged and nothing told until `unfreeze`. `by` is who says so; None: the owner."""
         ...

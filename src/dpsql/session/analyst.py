@@ -37,7 +37,7 @@ class Analyst:
         place = self.place
         accounts = place.accounts
         more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)
-        return Budget.under(accounts, "" if more is None else more[1])
+        return Budget.under(accounts, "" if more is None else more[1], ended=place.ended)
 
     def query(
         self,
@@ -75,7 +75,8 @@ class Analyst:
     def _obeyed(self, statement: SettingStatement) -> Answer:
         place = self.place
         defaults = place.catalog.policy.defaults
-        return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, accounts=place.accounts)
+        budget = Budget.under(place.accounts, ended=place.ended)
+        return obeyed(statement, place.settings, grant=place.grant, defaults=defaults, budget=budget)
 
     def new_session(self) -> Analyst:
         """The same analyst with settings of their own: what is SET there holds there."""

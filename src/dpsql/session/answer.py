@@ -113,6 +113,11 @@ class Place:
         return (self.ledger.account(), self.ledger.account(self.grant.to))
 
     @property
+    def ended(self) -> str | None:
+        """Why nothing is paid from the grant any more; None: it holds."""
+        return self.ledger.grant_end(self.grant.to, analyst=self.analyst)
+
+    @property
     def dialect(self) -> str:
         return self.engine.capabilities.dialect
 

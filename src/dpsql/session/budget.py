@@ -29,10 +29,14 @@ class Budget:
     """About how many more queries."""
     shared: Fraction | None = None
     """Of a grant: what the promise to everybody has left, where that is less than the grant has."""
+    ended: str | None = None
+    """Of a grant from which nothing is paid any more: how it ended."""
 
     @property
     def left(self) -> Fraction:
         """What can really be spent: both the grant and the promise must pay."""
+        if self.ended is not None:
+            return Fraction(0)
         own = max(Fraction(0), self.total - self.spent)
         return own if self.shared is None else min(own, self.shared)
 
@@ -42,8 +46,10 @@ class Budget:
         return cls(total=account.epsilon, spent=account.spent_epsilon, counted_in=account.counted_in, outlook=outlook)
 
     @classmethod
-    def under(cls, accounts: Sequence[Account], outlook: str = "") -> Budget:
+    def under(cls, accounts: Sequence[Account], outlook: str = "", *, ended: str | None = None) -> Budget:
         """Of a grant, the last of the accounts, and the promise it is under, the first."""
+        if ended is not None:
+            return replace(cls.of(accounts[-1]), ended=ended)
         promise, own = remaining(accounts[:1]), remaining(accounts[-1:])
         return replace(cls.of(accounts[-1], outlook), shared=promise if promise < own else None)
 
@@ -54,7 +60,9 @@ class Budget:
 
     @property
     def short(self) -> str:
-        """Where the promise and not the grant is short, in words."""
+        """Where the promise and not the grant is short, or the grant has ended, in words."""
+        if self.ended is not None:
+            return f"your grant: {self.ended}"
         if self.shared is None:
             return ""
         own = _down(max(Fraction(0), self.total - self.spent))

@@ -72,11 +72,15 @@ class Keeper:
         return _FORMATS[form](self.rows(since=since, texts=texts))
 
     def budget_lines(self) -> Iterator[str]:
-        """What the promise and each grant have left, a line each."""
+        """What the promise and each grant have left, a line each; of a grant that has ended, how it did."""
         source = self._ledger.account()
         yield _left("promise", source.epsilon, source.spent_epsilon, remaining([source]))
         for name in sorted(self._ledger.grants()):
             own = self._ledger.account(name)
+            ended = self._ledger.grant_end(name)
+            if ended is not None:
+                yield f"{printable(name):<12}  {ended}, {shown_up(own.spent_epsilon)} spent"
+                continue
             left, granted = remaining([source, own]), remaining([own])
             short = "" if left == granted else f"; the promise has no more, the grant has {shown_down(granted)}"
             yield _left(printable(name), own.epsilon, own.spent_epsilon, left) + short

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
 from typing import Any, Final
 
-from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.model import Defaults, Grant, Mode, Noise
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.budget import Budget
 from dpsql.session.digits import shown_amount
 from dpsql.session.permits import over_the_limit
 from dpsql.session.release import Cell
@@ -36,7 +36,7 @@ class Settings:
 
 
 def obeyed(
-    statement: SettingStatement, settings: Settings, *, grant: Grant, defaults: Defaults, accounts: Sequence[Account]
+    statement: SettingStatement, settings: Settings, *, grant: Grant, defaults: Defaults, budget: Budget
 ) -> Answer:
     """What the statement does, and then the settings it speaks of, as a table."""
     match statement:
@@ -48,8 +48,7 @@ def obeyed(
             names = tuple(SETTINGS) if statement.name is None else (statement.name,)
             settings.change(lambda now: replace(now, **dict.fromkeys(names)))
         case Show(name="budget"):
-            own = accounts[-1]
-            cells = tuple(map(shown_amount, (own.epsilon, own.spent_epsilon, remaining(accounts))))
+            cells = tuple(map(shown_amount, (budget.total, budget.spent, budget.left)))
             return _table(("total", "spent", "remaining"), (cells,))
     chosen = tuple(SETTINGS) if statement.name is None else (statement.name,)
     return _table(("name", "value", "said_by"), tuple(_row(name, settings.now, defaults) for name in chosen))

@@ -1,6 +1,6 @@
 """`dpsql budget …`: what is left, what was paid, a new period and the end of a promise."""
 
-from asked_clinic import POLICY, asked
+from asked_clinic import POLICY, asked, back
 from dpsql.cli.main import main
 
 
@@ -10,6 +10,26 @@ def test_show(run):
         "promise       3 of 4 left, 1 spent\nana           2 of 3 left, 1 spent\n",
         "",
     )
+
+
+def test_of_a_grant_that_has_ended_nothing_is_left(run, clinic):
+    back(clinic)
+    gone = '[[grant]]\nto = "eve"\nbudget = 1\n'
+    clinic.write_text(
+        f'{POLICY}{gone}[[grant]]\nto = "old"\nbudget = 1\nexpires = 2020-01-01\n'
+        '[[grant]]\ngroup = "lab"\nmembers = ["mia", "ned"]\nbudget = 2\n'
+    )
+    assert run("policy", "apply")[0] == 0
+    clinic.write_text(clinic.read_text().replace(gone, ""))
+    assert run("policy", "apply")[0] == 0
+    assert run("revoke", "ana")[0] == run("revoke", "lab")[0] == 0
+    assert run("budget", "show")[1].splitlines() == [
+        "promise       3 of 4 left, 1 spent",
+        "ana           revoked, 1 spent",
+        "eve           revoked, 0 spent",
+        "lab           revoked, 0 spent",
+        "old           ended on 2020-01-01, 0 spent",
+    ]
 
 
 def test_history(run):

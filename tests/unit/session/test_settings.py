@@ -147,6 +147,15 @@ def test_settings_are_shown(analyst):
     assert budget.release is None
 
 
+def test_of_a_grant_that_was_taken_back_nothing_remains(owner, analyst):
+    mia = owner.grant(group="lab", members=["mia", "ned"], budget=1)["mia"]
+    owner.grant(group="lab", members=["ned"], budget=1)
+    owner.revoke("ana")
+    for asks, total, why in ((analyst, 10, "revoked"), (mia, 1, "not for mia any more")):
+        assert rows(asks.sql("SHOW dp.budget")) == [(str(total), "0", "0")]
+        assert (asks.budget.left, asks.budget.short, asks.budget.outlook) == (0, f"your grant: {why}", "")
+
+
 def test_a_setting_is_no_question(analyst):
     for ask in (analyst.query, analyst.cost, analyst.explain):
         with pytest.raises(dpsql.DpsqlError):
