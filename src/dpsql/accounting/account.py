@@ -210,9 +210,10 @@ class Account:
 
     @property
     def spent_epsilon(self) -> Fraction:
-        """What to show as spent: ε · min(Σε/ε, Σρ/ρ*), over the branches that are open."""
-        shares = [self.spent.epsilon / self.epsilon] if self.pure_branch_open and self.spent.epsilon is not None else []
-        if self.concentrated_branch_open and self.spent.rho is not None and self.rho:
+        """What to show as spent: ε · min(Σε/ε, Σρ/ρ*), over the branches that are finite. More than ε where a grant was
+        lowered below what was spent of it; the whole account where neither branch is finite."""
+        shares = [] if self.spent.epsilon is None else [self.spent.epsilon / self.epsilon]
+        if self.spent.rho is not None and self.rho:
             shares.append(self.spent.rho / self.rho)
         return self.epsilon * min(shares, default=Fraction(1))
 

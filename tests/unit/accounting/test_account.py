@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.optimal import optimal_epsilon
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.accounting.zcdp import largest_rho
@@ -173,6 +173,18 @@ def test_charges_are_exact_to_the_last_unit() -> None:
     assert not account.admits(Pure(epsilon=F(1, 10**15)))
     with pytest.raises(BudgetExhausted):
         account.charged(tenth)
+
+
+def test_a_grant_lowered_below_what_was_spent_says_what_was_spent() -> None:
+    """Both branches of the lower grant are passed: what it shows is the smaller of both sums, not its limit."""
+    promise = Account.opened(epsilon=1, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
+    lowered = promise.grant(epsilon=F(1, 100))
+    spent = Triple(epsilon=F(3, 100), delta=F(0), rho=promise.rho_for(epsilon=F(1, 2)))
+    assert replace(lowered, spent=spent).spent_epsilon == F(3, 100)
+    gaussian_only = replace(spent, epsilon=None)
+    assert replace(lowered, spent=gaussian_only).spent_epsilon == F(1, 2)
+    assert remaining([replace(lowered, spent=spent)]) == 0
+    assert not replace(lowered, spent=spent).admits(Pure(epsilon=F(1, 10**15)))
 
 
 def test_without_a_reserve_there_is_no_gaussian() -> None:

@@ -1,5 +1,6 @@
 """`dpsql budget …`: what is left, what was paid, a new period and the end of a promise."""
 
+import dpsql
 from asked_clinic import POLICY, asked, back
 from dpsql.cli.main import main
 
@@ -30,6 +31,19 @@ def test_of_a_grant_that_has_ended_nothing_is_left(run, clinic):
         "lab           revoked, 0 spent",
         "old           ended on 2020-01-01, 0 spent",
     ]
+
+
+def test_of_a_grant_that_was_lowered_all_that_was_spent_is_told(run, clinic):
+    back(clinic)
+    clinic.write_text(POLICY.replace("budget = 3", "budget = 0.25"))
+    assert run("policy", "apply")[0] == 0
+    assert "ana           0 of 0.25 left, 1 spent" in run("budget", "show")[1].splitlines()
+    with dpsql.open(clinic) as owner:
+        ana = owner.analyst("ana")
+        assert (ana.budget.spent, ana.budget.left) == (1, 0)
+        explained = ana.explain("SELECT COUNT(*) FROM people WHERE id > 1")
+    assert "1 of 0 left" in str(explained)
+    assert {each["left"] for each in explained.as_json()["accounts"]} == {"0", "3"}
 
 
 def test_history(run):

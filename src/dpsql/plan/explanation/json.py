@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import Triple, triple
 from dpsql.catalog.model import Mode, Value
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
@@ -242,7 +242,7 @@ def _account(account: Account, plan: Plan) -> Json:
         "rho": str(account.rho),
         "granted_from": _fraction(account.granted_from),
         "spent": _triple(account.spent),
-        "left": str(account.epsilon - account.spent_epsilon),
+        "left": str(remaining([account])),
         "admitted": admitted,
         "left_after": str(account.epsilon - after.spent_epsilon) if admitted else None,
         "closes_pure_branch": closes,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter, Refused
@@ -188,7 +188,7 @@ def cost(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
 
 def _of_account(plan: Plan, account: Account) -> str:
     event, name = plan.charged, account_name(account)
-    before = account.epsilon - account.spent_epsilon
+    before = remaining([account])
     left = f"{amount(plan.cost)} of {left_amount(before)} left in {name}"
     if event is None or not account.admits(event):
         return f"{left}: not enough, it would be refused"
