@@ -16,12 +16,13 @@ from dpsql.session.odds import odds
 from dpsql.session.render import printable
 
 if TYPE_CHECKING:
-    from dpsql.session.audited import AuditedPromise
+    from dpsql.session.audited import AuditedCharge, AuditedGrant, AuditedPromise
     from dpsql.session.auditing import Audit
 
 _YES, _NO = "✓", "✗"
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 _ANALYSTS: Final = "Analysts"
+_GRANTS: Final = "Grants"
 _CHECK: Final = "dpsql ledger verify && dpsql audit"
 
 
@@ -57,11 +58,13 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     yield "Also", [_also(audit)]
     if audit.frozen is not None:
         yield "Frozen", [f"every question is refused: {audit.frozen}"]
+    if audit.grants:
+        yield _GRANTS, [_granted(each, audit) for each in audit.grants]
     if audit.analysts:
         yield (
             _ANALYSTS,
             [
-                f"{each.name}: {_number(each.payments, 'payment')}, {shown_up(each.cost)} in all, "
+                f"{each.name}: {_number(each.payments, 'payment')}, {shown_up(each.spent)} in all, "
                 f"{each.refused} refused"
                 for each in audit.analysts
             ],
@@ -84,6 +87,7 @@ def _promise(audit: Audit) -> Iterator[str]:
         return
     for promise in audit.promises:
         yield f"{_stated(promise, audit.person)}  {_YES if promise.kept else _NO}"
+        yield from _counted(promise)
     epsilon = sum((promise.account.epsilon for promise in audit.promises), Fraction(0))
     delta = sum((promise.account.delta for promise in audit.promises), Fraction(0))
     yield (
@@ -117,6 +121,36 @@ def _stated(promise: AuditedPromise, person: str) -> str:
     )
 
 
+def _counted(promise: AuditedPromise) -> Iterator[str]:
+    """Why the costs that were told do not add up to what is spent, where they do not."""
+    if promise.lost or shown_up(promise.told) == shown_up(promise.spent):
+        return
+    yield (
+        f"its payments were told to cost {shown_up(promise.told)}, each by itself; Gaussian noise has no ε and finer "
+        f"Laplace noise no ρ, so the promise adds all of them up in one of the two, {promise.account.counted_in}, as "
+        f"shares of its limit: {shown_up(promise.spent)}"
+    )
+
+
+def _granted(grant: AuditedGrant, audit: Audit) -> str:
+    verdict = "kept" if grant.kept else "NOT KEPT"
+    period = f", period {grant.period}" if _has_periods(audit) else ""
+    limit, spent = shown_amount(grant.account.epsilon), _spent_of(grant)
+    return f"{grant.holder}{period}: ε ≤ {limit} · {verdict}: {spent} spent  {_YES if grant.kept else _NO}"
+
+
+def _spent_of(grant: AuditedGrant) -> str:
+    """Rounded up, but not past a limit that was not passed."""
+    limit, spent = grant.account.epsilon, grant.spent
+    if spent > limit:
+        return f"{shown_up(spent)}{', before the limit was lowered,' if grant.kept else ''}"
+    return min((shown_up(spent), shown_amount(limit)), key=Fraction)
+
+
+def _has_periods(audit: Audit) -> bool:
+    return any(promise.period > 1 for promise in audit.promises)
+
+
 def _policy(audit: Audit) -> str:
     if not audit.policies:
         return f"no {'new ' if audit.since is not None else ''}version was written down"
@@ -136,9 +170,21 @@ def tables(audit: Audit) -> Iterator[Table]:
     """What is told in rows, for a file."""
     yield Table(
         title=_ANALYSTS,
-        names=("analyst", "payments", "cost in ε", "refused"),
+        names=("analyst", "payments", "taken of grants, in ε", "refused"),
+        rows=tuple((each.name, str(each.payments), shown_up(each.spent), str(each.refused)) for each in audit.analysts),
+    )
+    yield Table(
+        title=_GRANTS,
+        names=("holder", "period", "limit in ε", "spent", "kept"),
         rows=tuple(
-            (each.name, str(each.payments), shown_amount(each.cost), str(each.refused)) for each in audit.analysts
+            (
+                each.holder,
+                str(each.period),
+                shown_amount(each.account.epsilon),
+                _spent_of(each),
+                "yes" if each.kept else "NO",
+            )
+            for each in audit.grants
         ),
     )
     yield Table(
@@ -146,16 +192,25 @@ def tables(audit: Audit) -> Iterator[Table]:
         names=("when", "kind", "what", "by"),
         rows=tuple((_when(each.at), each.kind, each.what, each.by) for each in audit.deeds),
     )
+    yield _payments(audit)
+
+
+def _payments(audit: Audit) -> Table:
     texts = any(charge.sql for charge in audit.charges)
-    yield Table(
+    names = ("receipt", "when", "analyst", "paid by", "what", "cost in ε", "of the promise", "of the grant")
+    return Table(
         title="Payments",
-        names=("receipt", "when", "analyst", "cost in ε", "derived again", *(("question",) if texts else ())),
+        names=(*names, "derived again", *(("question",) if texts else ())),
         rows=tuple(
             (
                 str(each.receipt),
                 _when(each.at),
                 each.analyst,
+                each.holder,
+                _kind(each),
                 shown_amount(each.cost),
+                _part(each, each.of_promise),
+                _part(each, each.of_grant),
                 each.verdict,
                 *((each.sql,) if texts else ()),
             )
@@ -164,9 +219,23 @@ def tables(audit: Audit) -> Iterator[Table]:
     )
 
 
+def _kind(charge: AuditedCharge) -> str:
+    if charge.is_batch:
+        return "batch"
+    if charge.batch is not None:
+        return f"in batch {charge.batch}"
+    return "fresh" if charge.upon is None else f"top-up of {charge.upon}"
+
+
+def _part(charge: AuditedCharge, part: Fraction | None) -> str:
+    if charge.batch is not None:
+        return "with its batch"
+    return "not counted" if part is None else shown_amount(part)
+
+
 def _without_tables(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     """What no table tells in a file."""
-    return ((title, told) for title, told in statements(audit) if title != _ANALYSTS)
+    return ((title, told) for title, told in statements(audit) if title not in (_ANALYSTS, _GRANTS))
 
 
 def in_markdown(audit: Audit) -> str:

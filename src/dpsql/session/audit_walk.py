@@ -35,7 +35,7 @@ from dpsql.plan.audit_cost import Shares, costs
 from dpsql.plan.audit_upon import audited_upon
 from dpsql.plan.record import kept
 from dpsql.privacy.events import Event
-from dpsql.session.audited import AuditedCharge, AuditedPromise, Happening
+from dpsql.session.audited import AuditedCharge, AuditedGrant, AuditedPromise, Happening, part_of
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import moment_of
 from dpsql.session.owner_deeds import POLICY, deed, is_deed
@@ -60,6 +60,12 @@ class Walk:
     """Of each batch, how its questions share its price."""
     grants: dict[str, Account] = field(default_factory=dict)
     """What each grant has spent under the promise that holds."""
+    passed: set[str] = field(default_factory=set)
+    """Whose grant has paid more than its limit in the period that holds."""
+    grants_told: list[AuditedGrant] = field(default_factory=list)
+    """Of the periods that are over."""
+    told_before: int = 0
+    """How many payments are of periods that are over."""
     before: dict[str, Account] = field(default_factory=dict)
     """The same before it was granted or renewed last: a question may have been priced just then."""
     deeds: list[Happening] = field(default_factory=list)
@@ -95,8 +101,33 @@ class Walk:
 
     def _begin(self, promise: AuditedPromise, *, grants: dict[str, Account]) -> None:
         self.before |= self.grants | ({SOURCE: self.promises[-1].account} if self.promises else {})
+        self.end_period()
         self.promises.append(promise)
         self.grants = grants
+
+    def end_period(self) -> None:
+        """Only now it is known in which branch a payment counts; so it is after the last entry, too."""
+        if not self.promises:
+            return
+        last, self.charges = (
+            self.promises[-1],
+            [
+                *self.charges[: self.told_before],
+                *map(self._with_parts, self.charges[self.told_before :]),
+            ],
+        )
+        self.grants_told += [
+            AuditedGrant(holder=holder, account=account, period=last.period, kept=holder not in self.passed)
+            for holder, account in self.grants.items()
+        ]
+        self.told_before = len(self.charges)
+        self.passed.clear()
+
+    def _with_parts(self, row: AuditedCharge) -> AuditedCharge:
+        if row.batch is not None:
+            return row
+        of_promise = part_of(self.promises[-1].account, row.charged)
+        return replace(row, of_promise=of_promise, of_grant=part_of(self.grants[row.holder], row.charged))
 
     def granted(self, entry: Entry, fact: Granted, told: bool) -> None:
         known = self.grants.get(fact.analyst)
@@ -120,7 +151,7 @@ class Walk:
 
     def batched(self, entry: Entry, fact: Batched, told: bool) -> None:
         self.batches[entry.number] = list(fact.event.events)
-        self._charge(fact.holder, fact.event)
+        self._charge(fact.holder, fact.event, fact.cost)
         if told:
             self.charges.append(_batch_row(entry, fact))
 
@@ -134,7 +165,7 @@ class Walk:
             self.charges.append(self._row(entry, fact, "" if paid else "it is not the question its batch has paid for"))
             self.top_ups += fact.upon is not None
         if fact.batch is None:
-            self._charge(fact.holder, fact.event)
+            self._charge(fact.holder, fact.event, fact.cost)
 
     def refusal(self, entry: Entry, fact: Refused, told: bool) -> None:
         self.refused[fact.analyst] += told
@@ -151,9 +182,11 @@ class Walk:
     def unfrozen(self, entry: Entry, fact: Unfrozen, told: bool) -> None:
         self.frozen = None
 
-    def _charge(self, holder: str, event: Event) -> None:
+    def _charge(self, holder: str, event: Event, cost: Fraction) -> None:
         last = self.promises[-1]
-        self.promises[-1] = replace(last, account=_after(last.account, event))
+        self.promises[-1] = replace(last, account=_after(last.account, event), told=last.told + cost)
+        if not self.grants[holder].admits(event):
+            self.passed.add(holder)
         self.grants[holder] = _after(self.grants[holder], event)
 
     def _row(self, entry: Entry, charge: Charge, problem: str) -> AuditedCharge:
@@ -166,6 +199,8 @@ class Walk:
             charged=triple(charge.event),
             derived=derived,
             problem=problem or wrong,
+            payer=charge.payer,
+            upon=charge.upon,
             batch=charge.batch,
             at=moment_of(entry),
         )
@@ -248,6 +283,8 @@ def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
         cost=fact.cost,
         charged=triple(fact.event),
         derived=derived if missing is None else None,
+        payer=fact.payer,
+        is_batch=True,
         problem=(problem if missing is None else "") or misstated,
         unchecked="" if missing is None else f"not checked here: {missing.what}; {missing.fix}",
         at=moment_of(entry),

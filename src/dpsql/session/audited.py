@@ -28,10 +28,26 @@ class AuditedCharge:
     problem: str = ""
     unchecked: str = ""
     """Why the price cannot be derived here, and what helps."""
+    payer: str | None = None
+    """The group whose grant paid; None: the analyst's own did."""
+    of_promise: Fraction | None = None
+    """What it took of the promise, in the branch that is ahead when its period ends: these add up to what is spent.
+    None: nothing by itself, or the branch does not count it."""
+    of_grant: Fraction | None = None
+    """The same of the grant that paid."""
+    upon: int | None = None
+    """The receipt of the release that it makes finer."""
     batch: int | None = None
     """The receipt of the batch that paid for it: then `charged` is what it would cost alone, and not added up."""
+    is_batch: bool = False
+    """It is the payment for questions that were planned together, which follow."""
     at: datetime | None = None
     """UTC; None: from before times were kept."""
+
+    @property
+    def holder(self) -> str:
+        """Whose grant paid."""
+        return self.analyst if self.payer is None else self.payer
 
     @property
     def agrees(self) -> bool:
@@ -55,6 +71,8 @@ class AuditedPromise:
     """Why it was closed; None: it holds."""
     lost: bool = False
     """Nothing is left of it but that it was: it is counted as spent."""
+    told: Fraction = Fraction(0)
+    """What its payments were told to cost, added up: each in the branch that paid when it was priced."""
 
     @property
     def spent(self) -> Fraction:
@@ -68,12 +86,43 @@ class AuditedPromise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedGrant:
+    """The limit of one analyst or group in one period of a promise, and what was paid from it, added up anew."""
+
+    holder: str
+    account: Account
+    """With the limit that was said last: the owner may lower it below what is spent."""
+    period: int
+    kept: bool
+    """No payment passed the limit of its time."""
+
+    @property
+    def spent(self) -> Fraction:
+        """What its account says; more than the limit only where that was lowered, or not kept."""
+        spent = self.account.spent
+        parts = [part for part in (spent.epsilon, _in_rho(self.account, spent)) if part is not None]
+        return min(parts, default=self.account.epsilon)
+
+
+def part_of(account: Account, price: Triple) -> Fraction | None:
+    """What a price takes of an account, in ε of the account: in the branch in which it shows what is spent."""
+    return price.epsilon if account.counted_in == "ε" else _in_rho(account, price)
+
+
+def _in_rho(account: Account, price: Triple) -> Fraction | None:
+    return None if price.rho is None or not account.rho else account.epsilon * price.rho / account.rho
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnalystSum:
     """What one analyst did."""
 
     name: str
     payments: int
     cost: Fraction
+    """As they were told."""
+    spent: Fraction
+    """What it took of the grants that paid, as their accounts say."""
     refused: int
 
 

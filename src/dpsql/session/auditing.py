@@ -17,7 +17,7 @@ from dpsql.ledger.facts import Refused, Renewed, WrittenOff
 from dpsql.ledger.ledger import Head, Ledger
 from dpsql.session.audit_report import in_html, in_markdown, in_text
 from dpsql.session.audit_walk import Walk
-from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedPromise, Happening
+from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedGrant, AuditedPromise, Happening
 from dpsql.session.entry_rows import moment_of
 from dpsql.session.owner_deeds import FREEZE, POLICY
 
@@ -42,6 +42,8 @@ class Audit:
     last_written: datetime | None
     promises: tuple[AuditedPromise, ...]
     """All of them, whatever `since` says: people remember."""
+    grants: tuple[AuditedGrant, ...]
+    """All of them in every period, whatever `since` says."""
     charges: tuple[AuditedCharge, ...]
     analysts: tuple[AnalystSum, ...]
     deeds: tuple[Happening, ...]
@@ -54,9 +56,14 @@ class Audit:
     """Why nothing is answered now; None: questions are answered."""
 
     @property
+    def kept(self) -> bool:
+        """Every promise was kept, and so was the limit of every grant."""
+        return all(promise.kept for promise in self.promises) and all(grant.kept for grant in self.grants)
+
+    @property
     def holds(self) -> bool:
-        """Every promise was kept, and every price agrees."""
-        return all(promise.kept for promise in self.promises) and all(charge.agrees for charge in self.charges)
+        """Everything was kept, and every price agrees."""
+        return self.kept and all(charge.agrees for charge in self.charges)
 
     @property
     def policies(self) -> tuple[Happening, ...]:
@@ -107,6 +114,7 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
     walk = Walk(since=since, texts=texts)
     for entry in entries:
         walk.past(entry)
+    walk.end_period()
     last = entries[-1].time or 0
     return Audit(
         ledger=ledger.id,
@@ -119,6 +127,7 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
         first_written=moment_of(entries[0]),
         last_written=moment_of(entries[-1]),
         promises=tuple(walk.promises),
+        grants=tuple(walk.grants_told),
         charges=tuple(walk.charges),
         analysts=tuple(_sums(walk)),
         deeds=tuple(walk.deeds),
@@ -139,5 +148,6 @@ def _sums(walk: Walk) -> Iterator[AnalystSum]:
             name=name,
             payments=len(own),
             cost=sum((charge.cost for charge in own), Fraction(0)),
+            spent=sum((charge.cost if charge.of_grant is None else charge.of_grant for charge in own), Fraction(0)),
             refused=walk.refused[name],
         )

@@ -258,6 +258,10 @@ def test_a_batch_is_priced_by_a_theorem_and_its_questions_are_its_own(paid):
         found = audit(ledger)
         assert [row.problem for row in found] == problems
         assert found.promises[0].spent == batch.epsilon  # once, for both of them
+        assert [row.of_promise for row in found] == [batch.epsilon, None, None]
+        report = found.markdown()
+        assert report.count("| batch |") == 1
+        assert report.count(f"| in batch {found[0].receipt} | 2 | with its batch | with its batch |") == 2
 
 
 def test_a_batch_whose_accountant_is_not_installed_is_neither_right_nor_wrong(paid, monkeypatch):
@@ -360,7 +364,7 @@ def test_reports_have_no_marks_but_their_own():
     assert "<script" not in markdown
     assert "[y]" not in markdown
     cells = [line.replace(r"\|", "").count("|") for line in markdown.splitlines() if "alert" in line and line[0] == "|"]
-    assert set(cells) == {5, 7}  # what the owner did and analysts, payments: no cell ends early
+    assert set(cells) == {5, 6, 11}  # decisions and analysts, grants, payments: no cell ends early
 
 
 def test_reports_hold_no_texts_unless_asked():
