@@ -23,6 +23,10 @@ _YES, _NO = "✓", "✗"
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 _ANALYSTS: Final = "Analysts"
 _GRANTS: Final = "Grants"
+_RELATIONS: Final = {
+    "add_remove": "whether all rows of one {} are there or not",
+    "change_one": "all rows of one {} as they are, or others in their place",
+}
 _CHECK: Final = "dpsql ledger verify && dpsql audit"
 
 
@@ -51,6 +55,8 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     written = "" if audit.last_written is None else f", last written {_time(audit.last_written)}"
     yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}"]
     yield "Promise", list(_promise(audit))
+    if audit.owners:
+        yield "Protects", list(_protected(audit))
     if audit.since is not None:
         yield "Since", [f"{_time(audit.since)}; the promise above is about everything before, too"]
     yield "Policy", [_policy(audit)]
@@ -100,6 +106,13 @@ def _promise(audit: Audit) -> Iterator[str]:
     yield f"{asked}: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
     if number > 1:
         yield "People remember earlier periods: another renewal or promise adds to this again"
+
+
+def _protected(audit: Audit) -> Iterator[str]:
+    """Whom the promise made last is about."""
+    relation = dict(audit.owners)[""]
+    yield f"one {audit.person}, {relation}: {_RELATIONS.get(relation, '').format(audit.person)}".rstrip(": ")
+    yield from (f"{table}: {whose}" for table, whose in audit.owners if table)
 
 
 def _recomputed(audit: Audit) -> Iterator[str]:

@@ -42,6 +42,9 @@ class Audit:
     last_written: datetime | None
     promises: tuple[AuditedPromise, ...]
     """All of them, whatever `since` says: people remember."""
+    owners: tuple[tuple[str, str], ...]
+    """Whose the rows of each table are under the promise made last, in the words of the policy; under the empty name
+    the relation."""
     grants: tuple[AuditedGrant, ...]
     """All of them in every period, whatever `since` says."""
     charges: tuple[AuditedCharge, ...]
@@ -127,6 +130,7 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
         first_written=moment_of(entries[0]),
         last_written=moment_of(entries[-1]),
         promises=tuple(walk.promises),
+        owners=tuple(walk.owners.items()),
         grants=tuple(walk.grants_told),
         charges=tuple(walk.charges),
         analysts=tuple(_sums(walk)),

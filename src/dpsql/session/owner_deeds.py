@@ -55,6 +55,10 @@ def _limits(fact: facts.Granted) -> Iterator[str]:
         yield "sees what others were told"
 
 
+def _owned(fact: Ownership) -> tuple[str, str]:
+    return "; ".join((fact.relation, *(f"{table}: {whose}" for table, whose in fact.tables))), ""
+
+
 def _lost(fact: facts.WrittenOff) -> tuple[str, str]:
     periods = f", with {fact.periods} whole periods of the promise" if fact.periods else ""
     return f"what was lost up to entry {fact.number} counts as spent{periods}", ""
@@ -64,7 +68,7 @@ Words = Callable[[Any], tuple[str, str]]
 
 _WORDS: Final[Mapping[type, tuple[str, Words]]] = {
     facts.Promised: ("promise", _promised),
-    Ownership: ("owners", lambda fact: (f"whose the rows of {len(fact.tables)} tables are: {fact.relation}", "")),
+    Ownership: ("owners", _owned),
     facts.Versioned: ("data", lambda fact: (f"version {fact.label}", "")),
     facts.Renewed: ("renewal", lambda fact: (f"period {fact.period} begins: people are promised one ε more", "")),
     facts.Closed: ("close", lambda fact: (f"the promise has ended: {fact.reason}", "")),

@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import exp
 
 import dpsql
+from dpsql.ledger.ledger import Ownership
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
@@ -66,3 +67,17 @@ def test_the_odds_are_those_of_everything_that_was_promised():
     assert "All 3 promises and periods together" in whole
     assert "another renewal or promise adds to this" in whole
     assert 0 <= percent(whole) - 100 / (1 + exp(-4)) < 0.1  # 1 + 1 + 2
+
+
+def test_a_report_names_whom_it_protects():
+    for relation, words in (
+        ("add_remove", "whether all rows of one patient are there or not"),
+        ("change_one", "all rows of one patient as they are, or others in their place"),
+    ):
+        ledger = promised()
+        ledger.own(Ownership(relation=relation, tables=(("towns", "public"), ("visits", 'person = "patient_id"'))))
+        text = str(audit(ledger, person="patient"))
+        assert f"Protects   one patient, {relation}: {words}\n" in text
+        assert ' visits: person = "patient_id"\n' in text
+        assert " towns: public\n" in text
+    assert "Protects" not in str(audit(promised()))

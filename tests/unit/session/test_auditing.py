@@ -372,7 +372,7 @@ def test_reports_hold_no_texts_unless_asked():
         without, with_texts = owner.keeper.audit(), owner.keeper.audit(texts=True)
     for report in (str(without), without.markdown(), without.html()):
         assert "SELECT" not in report
-        assert "people" not in report
+        assert "FROM people" not in report
     assert "SELECT town" in with_texts.html()
 
 

@@ -64,7 +64,7 @@ def test_every_decision_is_told_with_where_it_was_said():
     told = [(each.kind, each.what, each.by) for each in found.deeds]
     assert told == [
         ("promise", "ε = 2, δ = 0.001 for everybody, to be renewed each month", ""),
-        ("owners", "whose the rows of 1 tables are: add_remove", ""),
+        ("owners", 'add_remove; people: person = "who"', ""),
         ("data", "version 2026-10", ""),
         (
             "grant",
