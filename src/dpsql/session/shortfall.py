@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Final
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.errors import BudgetExhausted
@@ -17,6 +18,11 @@ from dpsql.session.inquiry import Inquiry, Part
 from dpsql.session.permits import at_price
 from dpsql.session.refusing import RefusalsIgnored
 from dpsql.sql.syntax import At
+
+_HALVINGS: Final = 4
+"""So often a price that does not fit is halved: counted in ρ, noise of ε may weigh several times its price."""
+_LEAST: Final = Fraction(1, 1000)
+"""Of what was asked for: what less than that would buy is noise alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +97,21 @@ def _what_fits(
     """What to ask for instead, in words and as a text."""
     left, paid = remaining(accounts), inquiry.outer.sealed.plan.recalled.paid
     stored = False
-    for most in (left + paid, left) if paid and not inquiry.inner else (left,):
+    rest = [left / 2**halved for halved in range(_HALVINGS + 1)]
+    for most in (left + paid, *rest) if paid and not inquiry.inner else rest:
         price = _rounded_down(most if priced.cap is None else min(most, priced.cap))
-        found = _planned(price, accounts, planned_at)
+        found = None if price < inquiry.cost * _LEAST else _planned(price, accounts, planned_at)
         if found is None:
             continue
-        if found.event is not None:
+        if found.event is None:
+            stored = True
+        elif found.cost >= inquiry.cost * _LEAST:
             more = f", for {shown_amount(found.cost)} more" if _is_finer(found.outer) else ""
             return f"ask for less accuracy: {priced.words(price)} would fit{more}", priced.text(price)
-        stored = True
     if stored:
         return "nothing finer fits any more; what is stored is told for nothing: COST 0", priced.text(Fraction(0))
+    if left < inquiry.cost * _LEAST:
+        return "the budget is used up: ask something that is stored, or have the owner of the data grant more", None
     return (
         f"nothing of this kind fits any more ({error.why}); ask something that is stored, or have the owner of "
         "the data grant more"

@@ -1,6 +1,7 @@
 """A refusal names a price that would fit, in the currency of prices, and that price is granted."""
 
 import re
+from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -45,7 +46,28 @@ def test_where_nothing_fits_nothing_is_offered():
     with pytest.raises(BudgetExhausted) as caught:
         analyst.sql(SUMS, epsilon=0.5)
     assert "would fit" not in caught.value.fix
-    assert "nothing of this kind fits" in caught.value.fix
+    assert "the budget is used up" in caught.value.fix
+
+
+def test_a_smaller_price_is_looked_for_where_the_rest_buys_no_such_noise():
+    """Counted in ρ, Laplace noise by name weighs more than its price: the whole rest does not pay for it."""
+    analyst = analyst_of()
+    analyst.sql("SELECT SUM(age) FROM people", epsilon=0.87, noise="gaussian")
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(COUNT, epsilon=0.2, noise="laplace")
+    price = float(re.search(r"epsilon=([0-9.]+) would fit", caught.value.fix)[1])
+    assert 0.01 <= price < 0.13
+    assert analyst.sql(COUNT, epsilon=price, noise="laplace").cost.epsilon > 0
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_crumb_of_a_budget_is_not_offered(delta):
+    analyst = analyst_of(delta=delta)
+    analyst.sql("SELECT SUM(age) FROM people", epsilon=Fraction("0.99999"))
+    with pytest.raises(BudgetExhausted) as caught:
+        analyst.sql(f"{COUNT} COST 0.1")
+    assert "the budget is used up" in caught.value.fix
+    assert caught.value.try_sql is None
 
 
 def test_a_lack_of_delta_is_not_cured_by_a_smaller_price():
