@@ -200,6 +200,8 @@ def test_who_says_no_hello_is_told_nothing(clinic):
         with raw(clinic) as (connection, lines):
             reply = said(connection, lines, request)
             assert reply["error"]["title"] == "nobody is known by this token"
+            is_hello = set(request) == set(known) and isinstance(request["token"], str)
+            assert ("hello" in reply["error"]["fix"]) is not is_hello  # who spoke the protocol is not taught it
             assert lines.readline() == b""  # and the door is closed
 
 

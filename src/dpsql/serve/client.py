@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from os import PathLike
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from dpsql.errors import BadName, BadParameter, NoSource, NotUnderstood
-from dpsql.require import Number, require_seconds
+from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
 from dpsql.serve.wire import (
     LONGEST_REPLY,
     PROTOCOL,
@@ -149,7 +151,7 @@ class Client:
         max_cost: Number | None = None,
     ) -> ServedAnswer:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
-        limit = {} if max_cost is None else {"max_cost": number_to_wire(max_cost)}
+        limit = {} if max_cost is None else {"max_cost": _number("max_cost", max_cost)}
         request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh), **limit}
         return self._asked(request, _answer)
 
@@ -166,13 +168,32 @@ class Client:
         """What the answer would cost and how wide its margins would be: nothing is read, nothing is spent."""
         return self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}, _price)
 
-    def cost(self, sql: str) -> Fraction:
+    def cost(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+        fresh: bool = False,
+    ) -> Fraction:
         """What the answer would be charged."""
-        return self.query(sql).epsilon
+        return self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh).epsilon
 
-    def explain(self, sql: str) -> str:
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+        fresh: bool = False,
+    ) -> str:
         """How the answer would be protected, in words."""
-        return self._asked({"do": "explain", "sql": sql}, lambda told: str(told["text"]))
+        request = {"do": "explain", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}
+        return self._asked(request, lambda told: str(told["text"]))
 
     @property
     def budget(self) -> Standing:
@@ -302,9 +323,25 @@ _UNREACHED: Final[Mapping[type[OSError], tuple[str, str]]] = {
 def _options(
     epsilon: Number | None, confidence: Number | None, mode: str | None, noise: str | None, fresh: bool
 ) -> Message:
-    said = {"epsilon": number_to_wire(epsilon), "confidence": number_to_wire(confidence), "mode": mode, "noise": noise}
-    said |= {"fresh": fresh or None}
+    numbers = {"epsilon": _number("epsilon", epsilon), "confidence": _number("confidence", confidence)}
+    said = numbers | {"mode": mode, "noise": noise, "fresh": fresh or None}
     return {name: value for name, value in said.items() if value is not None}
+
+
+_REQUIRED: Final[Mapping[str, Callable[..., None]]] = {
+    "epsilon": require_epsilon,
+    "confidence": require_open_unit,
+    "max_cost": require_non_negative,
+}
+
+
+def _number(name: str, value: Number | None) -> object:
+    """As it is sent. JSON has no NaN and no infinities: they are refused here, as an analyst beside the data is told;
+    every other number is for the server to judge, which writes down what it refuses."""
+    finite = value.is_finite() if isinstance(value, Decimal) else not isinstance(value, float) or isfinite(value)
+    if not finite:
+        _REQUIRED[name](**{name: value})
+    return number_to_wire(value)
 
 
 def _since(since: datetime | None) -> Message:

@@ -178,15 +178,17 @@ class SocketServer:
 def _token_of(request: Message) -> str:
     token = request.get("token")
     if set(request) != {"do", "token"} or request["do"] != "hello" or not isinstance(token, str):
-        raise _unknown_token()
+        raise _nobody('say {"do": "hello", "token": "…"} first; the owner makes a token with `dpsql user token NAME`')
     return token
 
 
 def _unknown_token() -> NotPermitted:
+    return _nobody("it is unknown or was withdrawn: ask the owner for a new one (`dpsql user token NAME`)")
+
+
+def _nobody(fix: str) -> NotPermitted:
     return NotPermitted(
-        "nobody is known by this token",
-        why="who asks decides what may be asked, and whose budget pays",
-        fix='say {"do": "hello", "token": "…"} first; the owner makes a token with `dpsql user token NAME`',
+        "nobody is known by this token", why="who asks decides what may be asked, and whose budget pays", fix=fix
     )
 
 

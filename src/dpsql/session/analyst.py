@@ -82,13 +82,33 @@ class Analyst:
         """The same analyst with settings of their own: what is SET there holds there."""
         return Analyst(place=replace(self.place, settings=Settings()))
 
-    def cost(self, sql: str) -> Fraction:
+    def cost(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+        fresh: bool = False,
+    ) -> Fraction:
         """What the answer would be charged."""
-        return self.query(sql).cost.epsilon
+        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
+        return query.cost.epsilon
 
-    def explain(self, sql: str) -> Explanation:
+    def explain(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        confidence: Number | None = None,
+        mode: str | None = None,
+        noise: str | None = None,
+        fresh: bool = False,
+    ) -> Explanation:
         """How the answer would be protected."""
-        return self.query(sql).explain()
+        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
+        return query.explain()
 
     def plan(self, *, total: Number, delta: Number | None = None) -> Batch:
         """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`.

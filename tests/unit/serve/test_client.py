@@ -4,7 +4,9 @@ import socket
 import threading
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from in_this_process import serving
@@ -175,6 +177,55 @@ def test_what_cannot_be_sent_is_not_sent(clinic, tmp_path, token, words):
         with pytest.raises(BadParameter, match="cannot be sent"):
             client.sql(**{"sql": "SELECT 1", **words})
         assert client.verify() > 0  # and the connection goes on
+
+
+NO_NUMBERS = [float("nan"), float("-inf"), Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity")]
+
+
+def test_numbers_that_are_none_are_refused_in_the_words_of_an_analyst(clinic, tmp_path):
+    ana, sql = clinic.grant("ana", budget=5), "SELECT COUNT(*) FROM people"
+    door, token = tmp_path / "door", clinic.keeper.admit("ana", role="analyst")
+    with serving(clinic, door), dpsql.connect(socket=door, token=token) as client:
+        for name, number in product(("epsilon", "confidence", "max_cost"), NO_NUMBERS):
+            words = []
+            for asking in (ana, client):
+                with pytest.raises(BadParameter) as refused:
+                    asking.sql(sql, **{name: number})
+                words.append((refused.value.what, refused.value.why, refused.value.fix))
+            assert words[0] == words[1]
+        assert client.budget.spent == 0  # and the connection goes on
+
+
+def test_a_price_and_an_explanation_take_the_options_of_a_question(clinic, tmp_path):
+    ana = clinic.grant("ana", budget=5)
+    sql, options = (
+        "SELECT COUNT(*) AS n FROM people",
+        {"epsilon": Fraction(1, 4), "confidence": 0.5, "noise": "laplace"},
+    )
+    ana.sql(sql, epsilon=0.5)
+    door, token = tmp_path / "door", clinic.keeper.admit("ana", role="analyst")
+    with serving(clinic, door), dpsql.connect(socket=door, token=token) as client:
+        assert client.cost(sql, **options) == ana.cost(sql, **options) == 0  # a finer one is stored
+        assert client.cost(sql, fresh=True, **options) == ana.cost(sql, fresh=True, **options) == Fraction(1, 4)
+        told = client.explain(sql, fresh=True, **options)
+        assert told == ana.explain(sql, fresh=True, **options).text()
+        assert "EXPECTED ERROR (50 %)" in told
+        assert "ε = 0.25" in told
+        with pytest.raises(BadParameter, match="mode"):
+            client.explain(sql, mode="neither")
+
+
+def test_a_wrong_token_is_explained_to_whoever_has_it(clinic, token, tmp_path):
+    with serving(clinic, tmp_path / "door"):
+        with pytest.raises(NotPermitted) as wrong:
+            dpsql.connect(socket=tmp_path / "door", token=token[:-1])
+        with dpsql.connect(socket=tmp_path / "door", token=token) as client:
+            clinic.keeper.dismiss("dominik")
+            with pytest.raises(NotPermitted) as withdrawn:
+                client.verify()
+    for refused in (wrong, withdrawn):
+        assert "dpsql user token NAME" in refused.value.fix
+        assert "hello" not in refused.value.fix
 
 
 def test_a_moment_without_a_zone_is_utc(clinic, tmp_path, token):
