@@ -172,8 +172,21 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
         )
     if step < len(payment.stored):
         return released_steps(page, payment)[step]
+    _require_a_table(released)
     page.keep_step(payment, page.append(Stored(receipt=receipt, step=step, released=released)))
     return released
+
+
+def _require_a_table(released: ReleasedStep) -> None:
+    """One row for each key, and as many numbers in each: a second row would be a second noise for one payment."""
+    keys, values = released.keys, released.values
+    shapes = {len(key) for key in keys}, {len(row) for row in values}
+    if len(set(keys)) != len(keys) or len(values) not in (0, len(keys)) or any(len(shape) > 1 for shape in shapes):
+        raise InternalError(
+            "a step was to be stored that is no table",
+            why="one payment buys one number for each group and column",
+            fix="report this; nothing was told",
+        )
 
 
 def recall(page: Page, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:

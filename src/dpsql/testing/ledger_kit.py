@@ -258,6 +258,8 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
         """Two attempts at once: only what was stored first may be told."""
         ledger = self.opened(tmp_path)
         slow, fast = ledger.charge(asking()), ledger.charge(asking())
+        with refused(InternalError):  # nor is there a second number for anything in it
+            ledger.store(fast, 0, replace(FIRST, keys=FIRST.keys * 2, values=FIRST.values * 2))
         assert ledger.store(fast, 0, FIRST) == FIRST
         for late in (slow, fast):
             assert ledger.store(late, 0, SECOND) == FIRST
