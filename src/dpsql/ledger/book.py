@@ -133,7 +133,7 @@ class BookLedger(ABC):
 
     def data_version(self, label: str | None = None) -> str:
         with self.reading() if label is None else self.writing() as page:
-            return sayings.data_version(page, label)
+            return sayings.data_version(page) if label is None else sayings.say_version(page, label)
 
     def adopt(self, digest: str, text: str) -> None:
         with self.writing() as page:

@@ -226,7 +226,8 @@ class Ledger(Protocol):
         ...
 
     def data_version(self, label: str | None = None) -> str:
-        """The label of the data from here on; None: as it was left. It stays until the owner says another one."""
+        """The label of the data from here on; None: as it was left. It stays until the owner says another
+        one; NotPermitted where that was used before."""
         ...
 
     def renew(self) -> int:

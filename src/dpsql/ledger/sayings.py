@@ -15,14 +15,30 @@ LONGEST_REFUSED: Final = 4000
 """Of a refused text so many characters are kept: whoever is refused pays nothing, and must not fill the disk."""
 
 
-def data_version(page: Page, label: str | None) -> str:
-    """Keep the label of the data; the same again is nothing."""
+def data_version(page: Page) -> str:
+    """The label of the data, as it was left."""
     said = latest_fact(page, "version", Versioned)
-    now = FIRST_VERSION if said is None else said.label
-    if label is None or label == now:
-        return now
-    readable(label, "a data version", "stored answers are told again by this label")
-    page.keep_latest("version", page.append(Versioned(label=label)))
+    return FIRST_VERSION if said is None else said.label
+
+
+def say_version(page: Page, label: str) -> str:
+    """Move the label of the data to one that was never used: by it answers of other data would be told as those of
+    these. The present one again is nothing."""
+    used = (FIRST_VERSION, *(said.label for _, said in page.facts_of(Versioned)))
+    if label != data_version(page) and label in used:
+        raise NotPermitted(
+            f"data version {label} was before; the data are now of version {data_version(page)}",
+            why="answers that are stored under that label would be told as answers about the data of today",
+            fix="choose a label that was never used, also where data of before are back: what is asked is paid again",
+        )
+    return keep_version(page, label)
+
+
+def keep_version(page: Page, label: str) -> str:
+    """Keep the label of the data; the same again is nothing. Older ledgers hold labels that have come back."""
+    if label != data_version(page):
+        readable(label, "a data version", "stored answers are told again by this label")
+        page.keep_latest("version", page.append(Versioned(label=label)))
     return label
 
 

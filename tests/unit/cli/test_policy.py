@@ -68,6 +68,10 @@ def test_a_new_version_of_the_data(run, clinic):
     with dpsql.open(clinic) as owner:
         answer = owner.analyst("ana").sql(COUNT)
         assert (answer.cost.epsilon, owner.budget.spent) == (1, 2)  # asked again, paid again, from the same budget
+    assert run("policy", "apply", "--new-version", "2026-11")[0] == 0  # it is that one
+    code, out, err = run("policy", "apply", "--new-version", "1")
+    assert (code, out) == (6, "")
+    assert "data version 1 was before" in err
     rewritten(clinic, "[person]", 'data_version = "2026-12"\n[person]')
     code, out, err = run("policy", "apply", "--new-version", "2027-01")
     assert (code, out) == (6, "")

@@ -94,6 +94,11 @@ def test_a_period_and_a_promise_begin_from_nothing():
     assert closed.accounts[SOURCE].spent.epsilon == 0
 
 
+def test_a_data_version_that_came_back_before_that_was_refused_still_verifies():
+    moved = [Versioned(label="2"), Versioned(label="1")]
+    assert replayed([*BEGUN, *moved]).accounts == replayed(BEGUN).accounts
+
+
 def test_payments_follow_from_the_entries():
     asked = asking(steps=2)
     totals = replayed([*BEGUN, asked, Retried(receipt=5), Stored(receipt=5, step=0, released=FIRST)])

@@ -219,7 +219,12 @@ class TestDataVersions:
             owner.new_data_version("2")
         assert asked(clinic).cost.epsilon == 1
         rewritten(clinic, "[person]", 'data_version = "1"\n[person]')
+        with pytest.raises(NotPermitted, match="data version 1 was before"):  # its answers are of other data
+            asked(clinic)
+        rewritten(clinic, 'data_version = "1"', 'data_version = "2"')
         assert asked(clinic).cost.epsilon == 0
+        rewritten(clinic, 'data_version = "2"', 'data_version = "1 again"')
+        assert asked(clinic).cost.epsilon == 1
         with dpsql.open(clinic) as owner, pytest.raises(NotPermitted, match="policy file says"):
             owner.new_data_version("3")
 
