@@ -53,7 +53,7 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     """What was found, in sentences, each under a word."""
     yield "Report", list(_head(audit))
     written = "" if audit.last_written is None else f", last written {_time(audit.last_written)}"
-    yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}"]
+    yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}", *_lost(audit)]
     yield "Promise", list(_promise(audit))
     if audit.owners:
         yield "Protects", list(_protected(audit))
@@ -75,6 +75,11 @@ def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
                 for each in audit.analysts
             ],
         )
+
+
+def _lost(audit: Audit) -> Iterator[str]:
+    if audit.has_losses:
+        yield "of what is left: entries were lost before, and what they may have spent was written off as spent"
 
 
 def _head(audit: Audit) -> Iterator[str]:
@@ -120,6 +125,8 @@ def _recomputed(audit: Audit) -> Iterator[str]:
     told = f"{whole - wrong - open_}/{whole} prices derived again from the stored plans, {wrong} differ"
     unchecked = f", {open_} not checked here" if open_ else ""
     yield f"{told}{unchecked}  {_NO if wrong else '' if open_ else _YES}".rstrip()
+    if audit.has_losses:
+        yield "payments that were lost are not among them: nothing is left to derive them from"
     yield from (f"#{each.receipt}: {each.verdict}" for each in (*audit.problems, *audit.unchecked))
 
 
@@ -130,18 +137,25 @@ def _stated(promise: AuditedPromise, person: str) -> str:
     verdict = "kept" if promise.kept else "NOT KEPT"
     return (
         f"one {person}, all rows · ε ≤ {shown_amount(account.epsilon)}, δ ≤ {float(account.delta):g}{period}{ended} · "
-        f"{verdict}: {shown_up(promise.spent)} spent"
+        f"{verdict}: {shown_up(promise.spent)} spent{_written_off(promise)}"
     )
+
+
+def _written_off(promise: AuditedPromise) -> str:
+    if promise.lost:
+        return ", all of it written off"
+    return "" if promise.written_off is None else f", of which {shown_up(promise.lost_part)} was written off"
 
 
 def _counted(promise: AuditedPromise) -> Iterator[str]:
     """Why the costs that were told do not add up to what is spent, where they do not."""
-    if promise.lost or shown_up(promise.told) == shown_up(promise.spent):
+    of_payments = promise.spent - promise.lost_part
+    if promise.lost or shown_up(promise.told) == shown_up(of_payments):
         return
     yield (
         f"its payments were told to cost {shown_up(promise.told)}, each by itself; Gaussian noise has no ε and finer "
         f"Laplace noise no ρ, so the promise adds all of them up in one of the two, {promise.account.counted_in}, as "
-        f"shares of its limit: {shown_up(promise.spent)}"
+        f"shares of its limit: {shown_up(of_payments)}"
     )
 
 

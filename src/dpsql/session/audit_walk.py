@@ -143,8 +143,19 @@ class Walk:
         last, account = self.promises[-1], self.promises[-1].account
         whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
         lost = AuditedPromise(account=replace(account, spent=whole), lost=True)
-        known = replace(last, account=replace(account, spent=at_least(account.spent, fact.spent)))
+        spent = at_least(account.spent, fact.spent)
+        more = _less(spent, account.spent)
+        whole_loss = more if last.written_off is None else last.written_off + more
+        known = replace(last, account=replace(account, spent=spent), written_off=whole_loss)
         self.promises[-1:] = [lost] * fact.periods + [known]
+        if told:
+            part = part_of(known.account, more)
+            amount = "an amount without a limit" if part is None else f"ε = {shown_amount(part)}"
+            self._add_to_deed(f"; {amount} more than the payments that are left")
+
+    def _add_to_deed(self, words: str) -> None:
+        """What is known of a decision only from what was before it."""
+        self.deeds[-1] = replace(self.deeds[-1], what=self.deeds[-1].what + words)
 
     def owned(self, entry: Entry, fact: Ownership, told: bool) -> None:
         self.owners |= {"": fact.relation, **dict(fact.tables)}
@@ -259,6 +270,19 @@ def _after(account: Account, event: Event) -> Account:
         return account.charged(event)
     except BudgetExhausted:
         return replace(account, spent=account.spent + triple(event))
+
+
+def _less(after: Triple, before: Triple) -> Triple:
+    """What was added, part by part; None where it has no end."""
+
+    def less(larger: Fraction | None, smaller: Fraction | None) -> Fraction | None:
+        return None if larger is None or smaller is None else larger - smaller
+
+    return Triple(
+        epsilon=less(after.epsilon, before.epsilon),
+        delta=after.delta - before.delta,
+        rho=less(after.rho, before.rho),
+    )
 
 
 def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:

@@ -73,10 +73,17 @@ class AuditedPromise:
     """Nothing is left of it but that it was: it is counted as spent."""
     told: Fraction = Fraction(0)
     """What its payments were told to cost, added up: each in the branch that paid when it was priced."""
+    written_off: Triple | None = None
+    """What counts as spent beside the payments, since entries were lost; None: none were."""
 
     @property
     def spent(self) -> Fraction:
         return self.account.spent_epsilon
+
+    @property
+    def lost_part(self) -> Fraction:
+        """How much of what is spent was written off."""
+        return (self.written_off and part_of(self.account, self.written_off)) or Fraction(0)
 
     @property
     def kept(self) -> bool:

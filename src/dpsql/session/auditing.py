@@ -59,6 +59,11 @@ class Audit:
     """Why nothing is answered now; None: questions are answered."""
 
     @property
+    def has_losses(self) -> bool:
+        """Entries were lost at some time, and written off."""
+        return any(promise.lost or promise.written_off is not None for promise in self.promises)
+
+    @property
     def kept(self) -> bool:
         """Every promise was kept, and so was the limit of every grant."""
         return all(promise.kept for promise in self.promises) and all(grant.kept for grant in self.grants)

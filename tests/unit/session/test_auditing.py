@@ -12,7 +12,7 @@ import pytest
 
 import dpsql
 from dpsql.accounting.batch import planned_batch
-from dpsql.accounting.triple import Triple
+from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import promises
 from dpsql.ledger.facts import Entry
@@ -322,6 +322,24 @@ def test_what_was_lost_counts_as_spent(paid):
     found = audit(ledger)
     assert (found.promises[0].spent, found.written_off) == (7, 1)
     assert "written off 1×" in str(found)
+    # 2 are left of what was paid: their payment was derived again, those of the other 5 are gone
+    assert "kept: 7 spent, of which 5 was written off" in str(found)
+    assert "told to cost" not in str(found)
+    assert "entries were lost before" in str(found)
+    assert "payments that were lost are not among them" in str(found)
+    assert found.deeds[-1].what == (
+        "what was lost up to entry 99 counts as spent; ε = 5 more than the payments that are left"
+    )
+    assert "lost" not in str(audit(owned(paid)))
+
+
+def test_a_lost_period_is_said_to_be_written_off(paid):
+    ledger = owned(paid)
+    with ledger.writing() as page:
+        promises.write_off(page, Head(number=99, hash=b"", spent=FREE), periods=1)
+    first, second = audit(ledger).promises
+    assert (first.lost, second.written_off) == (True, FREE)
+    assert "a lost period · kept: 10 spent, all of it written off" in str(audit(ledger))
 
 
 def test_it_reads_as_a_statement():

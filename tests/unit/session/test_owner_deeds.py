@@ -18,6 +18,7 @@ OF_ANALYSTS = {facts.Batched, Charge, facts.Retried, facts.Stored, facts.Refused
 TOLD_ELSEWHERE = {facts.Opened, facts.Adopted}
 
 
+LOST = "what was lost up to entry 99 counts as spent, with 2 whole periods of the promise"
 LIMITS = (
     "at most 0.1 a question",
     "tables a b",
@@ -77,7 +78,11 @@ def test_every_decision_is_told_with_where_it_was_said():
         ("freeze", "frozen: DPIA review", "dominik"),
         ("freeze", "unfrozen: done", ""),
         ("renewal", "period 2 begins: people are promised one ε more", ""),
-        ("write-off", "what was lost up to entry 99 counts as spent, with 2 whole periods of the promise", ""),
+        (
+            "write-off",
+            f"{LOST}; ε = 0 more than the payments that are left",
+            "",
+        ),
         ("close", "the promise has ended: new people", ""),
     ]
     assert [each.what for each in found.freezes] == ["frozen: DPIA review", "unfrozen: done"]
