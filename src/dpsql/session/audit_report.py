@@ -96,8 +96,9 @@ def _promise(audit: Audit) -> Iterator[str]:
     if not audit.promises:
         yield "none was made, and nothing was answered"
         return
-    for promise in audit.promises:
-        yield f"{_stated(promise, audit.person)}  {_YES if promise.kept else _NO}"
+    for promise, following in zip(audit.promises, (*audit.promises[1:], None), strict=True):
+        is_first = following is not None and following.period > promise.period
+        yield f"{_stated(promise, audit.person, is_first=is_first)}  {_YES if promise.kept else _NO}"
         yield from _counted(promise)
     epsilon = sum((promise.account.epsilon for promise in audit.promises), Fraction(0))
     delta = sum((promise.account.delta for promise in audit.promises), Fraction(0))
@@ -109,6 +110,12 @@ def _promise(audit: Audit) -> Iterator[str]:
     until = "for ever" if audit.promises[-1].per in (None, Window.FOREVER) else "until it is renewed"
     asked = f"All {number} promises and periods together, which add up" if number > 1 else f"Whatever is asked, {until}"
     yield f"{asked}: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
+    last = audit.promises[-1]
+    if last.is_ahead and last.per is not None:
+        yield (
+            f"It was to be renewed each {last.per.value}, and has {len(last.begun)} periods by now: more than that, or "
+            "nobody knows when they began"
+        )
     if number > 1:
         yield "People remember earlier periods: another renewal or promise adds to this again"
 
@@ -130,9 +137,13 @@ def _recomputed(audit: Audit) -> Iterator[str]:
     yield from (f"#{each.receipt}: {each.verdict}" for each in (*audit.problems, *audit.unchecked))
 
 
-def _stated(promise: AuditedPromise, person: str) -> str:
+def _stated(promise: AuditedPromise, person: str, *, is_first: bool) -> str:
+    """A period is numbered where it is not the only one."""
     account = promise.account
-    period = ", a lost period" if promise.lost else f", period {promise.period}" if promise.period > 1 else ""
+    numbered = promise.period > 1 or is_first
+    period = ", a lost period" if promise.lost else f", period {promise.period}" if numbered else ""
+    if promise.is_early and promise.per is not None:
+        period += f", begun sooner than each {promise.per.value}"
     ended = "" if promise.ended is None else f", closed: {promise.ended}"
     verdict = "kept" if promise.kept else "NOT KEPT"
     return (
@@ -188,8 +199,7 @@ def _policy(audit: Audit) -> str:
 def _also(audit: Audit) -> str:
     lost = f" · lost charges written off {audit.written_off}×" if audit.written_off else ""
     return (
-        f"refused {audit.refused} · top-ups {audit.top_ups} · renewals {audit.renewals} · "
-        f"freezes {sum(each.what.startswith('frozen') for each in audit.freezes)}{lost}"
+        f"refused {audit.refused} · top-ups {audit.top_ups} · renewals {audit.renewals} · freezes {audit.stops}{lost}"
     )
 
 
@@ -215,7 +225,7 @@ def tables(audit: Audit) -> Iterator[Table]:
         ),
     )
     yield Table(
-        title="What the owner did",
+        title="What was decided, and by whom",
         names=("when", "kind", "what", "by"),
         rows=tuple((_when(each.at), each.kind, each.what, each.by) for each in audit.deeds),
     )

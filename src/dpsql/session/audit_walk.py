@@ -21,10 +21,12 @@ from dpsql.ledger.facts import (
     Fact,
     Frozen,
     Granted,
+    Issued,
     Promised,
     Refused,
     Renewed,
     Unfrozen,
+    Withdrawn,
     WrittenOff,
 )
 from dpsql.ledger.ledger import Charge, Ownership
@@ -74,7 +76,10 @@ class Walk:
     counted: Counter[type[Fact]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     top_ups: int = 0
+    stops: int = 0
+    """How often nothing was answered any more; a freeze of what is frozen is another reason, and no other stop."""
     frozen: str | None = None
+    token_holders: set[str] = field(default_factory=set)
 
     def past(self, entry: Entry) -> None:
         told = self._is_told(entry)
@@ -90,14 +95,18 @@ class Walk:
         return self.since is None or (at is not None and at >= self.since)
 
     def promised(self, entry: Entry, fact: Promised, told: bool) -> None:
-        self._begin(AuditedPromise(account=fact.account, per=fact.per), grants={})
+        self._begin(AuditedPromise(account=fact.account, per=fact.per, begun=(entry.time,)), grants={})
         self.owners.clear()
 
     def renewed(self, entry: Entry, fact: Renewed, told: bool) -> None:
         last = self.promises[-1]
         again = replace(last.account, spent=FREE)
         unspent = {holder: replace(account, spent=FREE) for holder, account in self.grants.items()}
-        self._begin(AuditedPromise(account=again, per=last.per, period=fact.period), grants=unspent)
+        begun = (*last.begun, entry.time)
+        now = AuditedPromise(account=again, per=last.per, period=fact.period, begun=begun)
+        self._begin(now, grants=unspent)
+        if told and now.is_early and now.per is not None:
+            self._add_to_deed(f"; sooner than each {now.per.value}")
 
     def _begin(self, promise: AuditedPromise, *, grants: dict[str, Account]) -> None:
         self.before |= self.grants | ({SOURCE: self.promises[-1].account} if self.promises else {})
@@ -146,7 +155,8 @@ class Walk:
         spent = at_least(account.spent, fact.spent)
         more = _less(spent, account.spent)
         whole_loss = more if last.written_off is None else last.written_off + more
-        known = replace(last, account=replace(account, spent=spent), written_off=whole_loss)
+        begun = (*last.begun, *[None] * fact.periods)
+        known = replace(last, account=replace(account, spent=spent), written_off=whole_loss, begun=begun)
         self.promises[-1:] = [lost] * fact.periods + [known]
         if told:
             part = part_of(known.account, more)
@@ -188,10 +198,19 @@ class Walk:
             self.deeds.append(Happening(at=moment_of(entry), kind=POLICY, what=what))
 
     def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
+        self.stops += told and self.frozen is None
         self.frozen = fact.reason
 
     def unfrozen(self, entry: Entry, fact: Unfrozen, told: bool) -> None:
         self.frozen = None
+
+    def issued(self, entry: Entry, fact: Issued, told: bool) -> None:
+        if told and fact.user.name in self.token_holders:
+            self._add_to_deed(", made anew: the earlier one ended")
+        self.token_holders.add(fact.user.name)
+
+    def withdrawn(self, entry: Entry, fact: Withdrawn, told: bool) -> None:
+        self.token_holders.discard(fact.name)
 
     def _charge(self, holder: str, event: Event, cost: Fraction) -> None:
         last = self.promises[-1]
@@ -333,5 +352,7 @@ _STEPS: dict[type[Any], Any] = {
     Adopted: Walk.adopted,
     Frozen: Walk.frozen_for,
     Unfrozen: Walk.unfrozen,
+    Issued: Walk.issued,
+    Withdrawn: Walk.withdrawn,
 }
 """What an entry changes; other kinds change nothing an audit tells of."""

@@ -1,4 +1,4 @@
-"""What an audit finds: payments, promises, analysts, and what the owner did."""
+"""What an audit finds: payments, promises, analysts, and what was decided."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
+from dpsql.ledger.ledger import Made
 from dpsql.privacy.window import Window
+from dpsql.session.promising import is_ahead_of_its_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ class AuditedPromise:
     per: Window | None = None
     """When the owner may renew it; None: not at all, as if it were for ever."""
     period: int = 1
+    begun: tuple[int | None, ...] = ()
+    """When this period and those before it began, in seconds since 1970. None: it is not known, or it is lost."""
     ended: str | None = None
     """Why it was closed; None: it holds."""
     lost: bool = False
@@ -79,6 +83,21 @@ class AuditedPromise:
     @property
     def spent(self) -> Fraction:
         return self.account.spent_epsilon
+
+    @property
+    def is_early(self) -> bool:
+        """It began sooner than the window of the promise lets the one before it end."""
+        pair = self.begun[-2:]
+        known = self.per is not None and len(pair) == 2 and None not in pair
+        return known and self._is_ahead(pair)
+
+    @property
+    def is_ahead(self) -> bool:
+        """It has more periods than its window means, or nobody knows."""
+        return self.per is not None and self._is_ahead(self.begun)
+
+    def _is_ahead(self, begun: tuple[int | None, ...]) -> bool:
+        return is_ahead_of_its_window(Made(account=self.account, per=self.per or Window.FOREVER, begun=begun))
 
     @property
     def lost_part(self) -> Fraction:
@@ -135,7 +154,7 @@ class AnalystSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """Something the owner did, and when."""
+    """Something that was decided, and when."""
 
     at: datetime | None
     kind: str

@@ -50,10 +50,12 @@ class Audit:
     charges: tuple[AuditedCharge, ...]
     analysts: tuple[AnalystSum, ...]
     deeds: tuple[Happening, ...]
-    """Everything the owner did, oldest first."""
+    """Everything that was decided, by the owner or by somebody with a token, oldest first."""
     renewals: int
     refused: int
     top_ups: int
+    stops: int
+    """How often answering was stopped by a freeze."""
     written_off: int
     frozen: str | None
     """Why nothing is answered now; None: questions are answered."""
@@ -143,6 +145,7 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
         renewals=walk.counted[Renewed],
         refused=walk.counted[Refused],
         top_ups=walk.top_ups,
+        stops=walk.stops,
         written_off=walk.counted[WrittenOff],
         frozen=walk.frozen,
     )

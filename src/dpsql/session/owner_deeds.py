@@ -1,4 +1,4 @@
-"""What the owner did, in words: promises, renewals, grants, tokens, freezes and everything else that was decided."""
+"""What was decided, in words: promises, renewals, grants, tokens, freezes and everything else that was decided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY: Final = {GrantedBy.FILE: _FILE, GrantedBy.BESIDE: "the owner, in place of t
 
 
 def is_deed(entry: Entry) -> bool:
-    """Whether it was written because the owner decided something; of a policy, what changed is told elsewhere."""
+    """Whether it was written because somebody decided something; of a policy, what changed is told elsewhere."""
     return type(entry.fact) in _WORDS
 
 

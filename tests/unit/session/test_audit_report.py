@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import exp
 
 import dpsql
-from dpsql.ledger.ledger import Ownership
+from dpsql.ledger.ledger import Ownership, Role, User
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
@@ -81,3 +81,74 @@ def test_a_report_names_whom_it_protects():
         assert ' visits: person = "patient_id"\n' in text
         assert " towns: public\n" in text
     assert "Protects" not in str(audit(promised()))
+
+
+DAY = 24 * 60 * 60
+
+
+def renewed_after(*days):
+    """A promise for each month that was renewed after so many days, one after the other."""
+    now = [OPENED]
+    ledger = promised(lambda: now[0], per=Window.MONTH)
+    for wait in days:
+        now[0] += wait * DAY
+        ledger.renew()
+    return audit(ledger)
+
+
+def test_renewals_that_came_early_are_named():
+    found = renewed_after(31, 5)
+    assert [each.is_early for each in found.promises] == [False, False, True]
+    text = str(found)
+    assert text.count("begun sooner than each month") == 1
+    assert "It was to be renewed each month, and has 3 periods by now" in text
+    renewals = [each.what for each in found.deeds if each.kind == "renewal"]
+    assert [what.endswith("; sooner than each month") for what in renewals] == [False, True]
+
+
+def test_renewals_in_their_time_are_not():
+    text = str(renewed_after(31, 30))
+    assert "sooner" not in text
+    assert "to be renewed" not in text
+
+
+def test_the_first_period_is_numbered_where_there_are_more():
+    assert "period" not in str(renewed_after())
+    lines = str(renewed_after(31)).splitlines()
+    assert [f", period {number} · kept" in line for number in (1, 2) for line in lines].count(True) == 2
+    ledger = promised()
+    ledger.close_promise("new people")
+    ledger.promise(epsilon=Fraction(2), delta=Fraction(0), delta_prime=Fraction(0), per=Window.FOREVER)
+    assert ", period" not in str(audit(ledger))
+
+
+def test_freezes_are_counted_by_what_they_stopped():
+    ledger = promised()
+    for reason in ("a review", "a longer review"):
+        ledger.freeze(reason)
+    ledger.unfreeze("done")
+    ledger.freeze("another review")
+    found = audit(ledger)
+    assert "freezes 2" in str(found)
+    assert [each.what for each in found.deeds if each.kind == "freeze"] == [
+        "frozen: a review",
+        "frozen: a longer review",
+        "unfrozen: done",
+        "frozen: another review",
+    ]
+
+
+def test_a_token_made_anew_ends_the_earlier_one():
+    ledger, eve = promised(), User(name="eve", role=Role.AUDITOR)
+    for digest in (bytes(32), bytes([1] * 32)):
+        ledger.issue(eve, digest)
+    ledger.withdraw("eve")
+    ledger.issue(eve, bytes([2] * 32))
+    found = audit(ledger)
+    assert [each.what for each in found.deeds if each.kind == "token"] == [
+        "eve has one, as auditor",
+        "eve has one, as auditor, made anew: the earlier one ended",
+        "eve has none any more",
+        "eve has one, as auditor",
+    ]
+    assert "## What was decided, and by whom" in found.markdown()

@@ -77,7 +77,7 @@ def test_every_decision_is_told_with_where_it_was_said():
         ("token", "olga has none any more", ""),
         ("freeze", "frozen: DPIA review", "dominik"),
         ("freeze", "unfrozen: done", ""),
-        ("renewal", "period 2 begins: people are promised one ε more", ""),
+        ("renewal", "period 2 begins: people are promised one ε more; sooner than each month", ""),
         (
             "write-off",
             f"{LOST}; ε = 0 more than the payments that are left",
