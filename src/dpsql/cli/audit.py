@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
 from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
-from dpsql.cli.place import Commands, add_since, command, opened
+from dpsql.cli.place import Commands, add_since, command, opened, policy_of
 
-_WRITERS = {".md": lambda audit: audit.markdown(), ".html": lambda audit: audit.html()}
+_WRITERS = {
+    ".md": lambda audit, place: audit.markdown(place=place),
+    ".html": lambda audit, place: audit.html(place=place),
+}
 
 
 def add_to(commands: Commands) -> None:
@@ -33,11 +37,18 @@ def run(chosen: argparse.Namespace) -> int:
         return BAD_USE
     with opened(chosen) as keeper:
         audit = keeper.audit(since=chosen.since, texts=chosen.texts)
+    if audit.since is not None and audit.since > audit.made:
+        print(
+            f"--since {audit.since:%Y-%m-%d %H:%M} UTC is to come: it is {audit.made:%Y-%m-%d %H:%M} UTC, and nothing "
+            "has happened since then; say an earlier day",
+            file=sys.stderr,
+        )
+        return BAD_USE
     print(audit)
     if write is not None:
         try:
             chosen.report.touch(mode=0o600)  # it tells who asked, and what with --texts; its owner decides who reads it
-            chosen.report.write_text(write(audit), encoding="utf-8")
+            chosen.report.write_text(write(audit, _place(chosen)), encoding="utf-8")
         except OSError as error:
             print(f"{chosen.report} cannot be written: {error.strerror}", file=sys.stderr)
             return BAD_USE
@@ -46,3 +57,9 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     wrong = audit.problems or not audit.kept
     return BROKEN_LEDGER if wrong else BAD_USE  # what is not installed here was not checked
+
+
+def _place(chosen: argparse.Namespace) -> str:
+    """The options that say which ledger it is, as one would type them."""
+    said = (("--policy", policy_of(chosen)), ("--ledger", chosen.ledger))
+    return " ".join(f"{option} {shlex.quote(value)}" for option, value in said if value is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,6 @@ _RELATIONS: Final = {
     "add_remove": "whether all rows of one {} are there or not",
     "change_one": "all rows of one {} as they are, or others in their place",
 }
-_CHECK: Final = "dpsql ledger verify && dpsql audit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +274,18 @@ def _without_tables(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     return ((title, told) for title, told in statements(audit) if title not in (_ANALYSTS, _GRANTS))
 
 
-def in_markdown(audit: Audit) -> str:
+def _again(audit: Audit, place: str) -> tuple[str, str]:
+    """How a reader makes the report again: a sentence, and the command."""
+    since = "" if audit.since is None else f" --since {audit.since.astimezone(UTC).replace(tzinfo=None).isoformat()}"
+    where = f" {place}" if place else ""
+    unknown = "" if place else "; --ledger FILE or --policy FILE says where it is"
+    return (
+        f"Verify this yourself, with the ledger and its key{unknown}:",
+        f"dpsql ledger verify{where} && dpsql audit{where}{since}",
+    )
+
+
+def in_markdown(audit: Audit, *, place: str) -> str:
     """A file of Markdown. Marks that somebody wrote into a name or a reason are shown as they are."""
     lines = [f"# Audit of the ledger {_mark(audit.ledger)}", ""]
     for title, told in _without_tables(audit):
@@ -284,7 +294,8 @@ def in_markdown(audit: Audit) -> str:
         if table.rows:
             lines += [f"## {table.title}", "", _row(table.names), _row(["---"] * len(table.names), plain=True)]
             lines += [*(_row(row) for row in table.rows), ""]
-    lines += ["Verify this yourself, with the ledger and its key:", "", f"    {_CHECK}", ""]
+    sentence, command = _again(audit, place)
+    lines += [_mark(sentence), "", f"    {printable(command)}", ""]
     return "\n".join(lines)
 
 
@@ -296,7 +307,7 @@ def _mark(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", printable(text).replace("&", "&amp;").replace("<", "&lt;"))
 
 
-def in_html(audit: Audit) -> str:
+def in_html(audit: Audit, *, place: str) -> str:
     """One page without scripts and without anything from elsewhere."""
     body = [f"<h1>Audit of the ledger {_safe(audit.ledger)}</h1>"]
     for title, told in _without_tables(audit):
@@ -306,7 +317,8 @@ def in_html(audit: Audit) -> str:
             head = "".join(f"<th>{_safe(name)}</th>" for name in table.names)
             rows = "".join("<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
             body.append(f"<h2>{_safe(table.title)}</h2><table><tr>{head}</tr>{rows}</table>")
-    body.append(f"<p>Verify this yourself, with the ledger and its key:</p><pre>{_safe(_CHECK)}</pre>")
+    sentence, command = _again(audit, place)
+    body.append(f"<p>{_safe(sentence)}</p><pre>{_safe(command)}</pre>")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Audit</title>'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"

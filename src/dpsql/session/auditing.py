@@ -108,13 +108,14 @@ class Audit:
 
     __repr__ = __str__
 
-    def markdown(self) -> str:
-        """The same with tables, for a file."""
-        return in_markdown(self)
+    def markdown(self, *, place: str = "") -> str:
+        """The same with tables, for a file. `place`: the options of the command line that say where the ledger is,
+        for whoever wants to make the report again."""
+        return in_markdown(self, place=place)
 
-    def html(self) -> str:
+    def html(self, *, place: str = "") -> str:
         """The same as one page; everything anybody wrote is escaped."""
-        return in_html(self)
+        return in_html(self, place=place)
 
 
 def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, person: str = "person") -> Audit:

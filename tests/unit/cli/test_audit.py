@@ -1,7 +1,11 @@
 """`dpsql audit`: the statement on standard output, a report in a file, 9 where something does not hold."""
 
+from html import unescape
+from pathlib import Path
+
 import pytest
 
+from dpsql.cli.main import main
 from dpsql.session.audit_walk import Walk
 
 
@@ -45,3 +49,27 @@ def test_a_price_that_differs_is_code_9(run, monkeypatch):
     assert code == 9
     assert "0/1 prices" in out
     assert "another price" in out
+
+
+def test_a_day_to_come_is_refused_with_words(run, tmp_path):
+    code, out, err = run("audit", "--since", "8999-01-01", "--report", tmp_path / "report.md")
+    assert (code, out) == (2, "")
+    assert "--since 8999-01-01 00:00 UTC is to come" in err
+    assert not (tmp_path / "report.md").exists()
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.html"])
+def test_a_report_says_the_command_that_makes_it_again(run, clinic, tmp_path, name):
+    run("audit", "--since", "2020-10-01", "--report", tmp_path / name)
+    where = f"--policy {clinic}"
+    again = unescape((tmp_path / name).read_text())
+    assert f"dpsql ledger verify {where} && dpsql audit {where} --since 2020-10-01T00:00:00" in again
+
+
+def test_a_place_with_blanks_is_one_word(clinic, tmp_path, capsys):
+    there = clinic.parent / "a copy.ledger"
+    there.symlink_to(clinic.parent / "clinic.duckdb.ledger")
+    Path(f"{there}.key").symlink_to(clinic.parent / "clinic.duckdb.ledger.key")
+    main(["audit", "--ledger", str(there), "--report", str(tmp_path / "report.md")])
+    assert capsys.readouterr().err.startswith("written to")
+    assert f"&& dpsql audit --ledger '{there}'\n" in (tmp_path / "report.md").read_text()

@@ -152,3 +152,9 @@ def test_a_token_made_anew_ends_the_earlier_one():
         "eve has one, as auditor",
     ]
     assert "## What was decided, and by whom" in found.markdown()
+
+
+def test_a_report_that_does_not_know_its_place_says_how_to_name_it():
+    for report in (audit(promised()).markdown(), audit(promised()).html()):
+        assert "FILE says where it is" in report
+        assert "dpsql ledger verify && dpsql audit" in report.replace("&amp;", "&")
