@@ -333,7 +333,9 @@ def _require_none_missing(page: SqlPage, known: Anchored | None) -> None:
         raise Unusable(
             f"charges are missing: this machine has seen entry {known.head.number} of the ledger, and it is not there",
             why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
-            fix="restore a later backup; or write off what is missing: dpsql ledger write-off, or ledger.write_off()",
+            fix="restore a later backup; or write off what is missing: dpsql ledger write-off, or ledger.write_off(). "
+            "A copy that is only to be audited is not written off: audit it with a DPSQL_STATE of its own "
+            "(docs/guide/audit.md)",
         )
 
 
