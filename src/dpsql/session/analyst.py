@@ -123,7 +123,7 @@ class Analyst:
         return query_of(sql, ask, self.place, session=self.place.settings.now)
 
     def run(self, statements: Sequence[str], *, total: Number, delta: Number | None = None) -> list[Answer]:
-        """The same for a list: equal shares, answers in order."""
+        """The same for a list: equal shares, answers in order; of no questions, no answers, for nothing."""
         with self.plan(total=total, delta=delta) as together:
             planned = [together.sql(sql) for sql in statements]
         return [question.answer for question in planned]

@@ -125,11 +125,11 @@ class Batch:
 
     def _asked(self, question: Planned, scale: Scale | None = None) -> Ask:
         whole = sum((each.weight for each in self.questions), Fraction(0))
-        return Ask(epsilon=self.total * question.weight / whole, scale=scale)
+        return Ask(epsilon=self.total * question.weight / whole, scale=scale, total=self.total)
 
     def _way(self, queries: Sequence[Query]) -> Way | None:
         """By a theorem about planned batches, where somebody has said what it may spend of δ."""
-        slack = self._slack(len(queries))
+        slack = self._slack(len(queries)) if queries else None
         if slack is None:
             return None
 

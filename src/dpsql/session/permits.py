@@ -39,6 +39,8 @@ def permit(checked: Checked, terms: Terms, grant: Grant, *, ask: Ask) -> None:
     limit = grant.max_per_query
     if limit is None or terms.cost <= limit or not checked.query.private or ask.only_stored or ask.within:
         return
+    if ask.total is not None:
+        raise _share_over_the_limit(terms.cost, limit, total=ask.total)
     text = checked.query.text
     raise over_the_limit(terms.cost, limit, at=ask.priced_at, try_sql=at_price(text, limit, priced_at=ask.priced_at))
 
@@ -51,6 +53,16 @@ def over_the_limit(price: Fraction, limit: Fraction, *, at: At, try_sql: str | N
         fix=f"ask for at most {shown_amount(limit)}",
         try_sql=try_sql,
         at=at,
+    )
+
+
+def _share_over_the_limit(share: Fraction, limit: Fraction, *, total: Fraction) -> NotPermitted:
+    """Of a question in a batch, whose caller has said no epsilon."""
+    return NotPermitted(
+        f"the share of this question of total={shown_amount(total)} is {shown_amount(share)},"
+        f" above your limit of {shown_amount(limit)} per query",
+        why="the owner limits what one answer may cost, also in a batch",
+        fix=f"lower the total, or the weight of this question, until its share is at most {shown_amount(limit)}",
     )
 
 

@@ -45,6 +45,8 @@ class Ask:
     """Where in the text the price, or the margin it follows from, stands."""
     scale: Scale | None = None
     """Of a question in a planned batch: how finely it is answered. Its price is its share of the batch."""
+    total: Fraction | None = None
+    """Of a question in a batch: the price of all of it, as the caller said it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         fresh=fresh,
         priced_at=None if priced is None else priced.at,
         scale=call.scale,
+        total=call.total,
     )
 
 
@@ -101,6 +104,9 @@ def _said(option: Said[Option] | None) -> Option | None:
 
 def _require_agreement(options: Options, call: Ask) -> None:
     """A call and its text that differ would leave it to chance which of them the reader believes."""
+    priced = options.within or options.epsilon
+    if call.total is not None and priced is not None and (options.within or priced.value != call.epsilon):
+        raise _priced_twice(call.total, priced.at)
     if call.epsilon is not None and options.within is not None:
         raise _disagreement("epsilon", "WITHIN also decides the price", options.within.at)
     pairs: tuple[tuple[str, object, Said[Fraction] | Said[Mode] | Said[Noise] | None], ...] = (
@@ -112,6 +118,15 @@ def _require_agreement(options: Options, call: Ask) -> None:
     for name, argument, option in pairs:
         if argument is not None and option is not None and argument != option.value:
             raise _disagreement(name, "the text says something else here", option.at)
+
+
+def _priced_twice(total: Fraction, at: At) -> BadParameter:
+    return BadParameter(
+        f"the batch has one price, total={shown(total)}, and the text of this question says another here",
+        why="each question of a batch is paid for by its share of the total",
+        fix="leave the price out of the text: total= of the batch and weight= of the question decide it",
+        at=at,
+    )
 
 
 def _disagreement(name: str, what: str, at: At) -> BadParameter:

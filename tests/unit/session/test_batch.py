@@ -10,7 +10,7 @@ import pytest
 
 import dpsql
 import dpsql.session.query
-from dpsql.errors import BadKey
+from dpsql.errors import BadKey, NotPermitted
 from dpsql.session import answer
 
 
@@ -36,6 +36,37 @@ def test_the_price_is_shared_by_weight(analyst):
         much = together.sql("SELECT SUM(age) FROM people", weight=3)
     assert little.answer.cost.epsilon == Fraction(1, 10)
     assert much.answer.cost.epsilon == Fraction(3, 10)
+
+
+def test_no_questions_have_no_answers(analyst):
+    assert analyst.run([], total=0.5) == analyst.run([], total=0.5, delta=1e-9) == []
+    assert analyst.budget.spent == 0
+
+
+@pytest.mark.parametrize("said", ["COST 0.1", "WITHIN 20"])
+def test_a_price_in_the_text_of_a_question_is_set_against_the_total(analyst, said):
+    sql = f"SELECT COUNT(*) FROM people {said}"
+    with pytest.raises(dpsql.BadParameter) as caught:
+        analyst.run([sql, "SELECT SUM(age) FROM people"], total=0.5)
+    assert "total=0.5" in caught.value.what
+    assert "argument" not in str(caught.value)
+    assert sql[slice(*caught.value.at)] == said.split()[1]
+
+
+def test_a_price_in_the_text_may_be_the_share(analyst):
+    one, _ = analyst.run(["SELECT COUNT(*) FROM people COST 0.25", "SELECT SUM(age) FROM people"], total=0.5)
+    assert one.cost.epsilon == Fraction(1, 4)
+
+
+def test_a_share_above_the_cap_is_said_to_be_one():
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"id": range(9)}), person="id", unique=True)
+    owner.promise(epsilon=1)
+    capped = owner.grant("ana", budget=1, max_per_query=0.1)
+    with pytest.raises(NotPermitted) as caught:
+        capped.run([f"SELECT COUNT(*) FROM people WHERE id > {n}" for n in range(4)], total=1)
+    assert caught.value.what == "the share of this question of total=1 is 0.25, above your limit of 0.1 per query"
+    assert caught.value.try_sql is None  # a price in the text would be refused
 
 
 def test_nothing_is_paid_where_one_question_is_refused(analyst):
