@@ -40,6 +40,9 @@ def add_to(commands: Commands) -> None:
 def _write_off(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         number, frozen = keeper.write_off(), keeper.frozen
+    if number is None:
+        print("nothing is missing: nothing was written off", file=sys.stderr)
+        return 0
     print(f"what was lost counts as spent; {number} entries", file=sys.stderr)
     if frozen is not None:
         print(f"frozen: {frozen}", file=sys.stderr)

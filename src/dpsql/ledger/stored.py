@@ -238,19 +238,22 @@ class StoredLedger(BookLedger):
                 self._anchor.advance(_anchored(page))  # a place behind the end would not show what came after it
                 self._anchor.copied(place)
 
-    def write_off(self) -> None:
+    def write_off(self) -> bool:
         """Count as spent what the anchor knows of and the ledger has lost. Where something was lost, the ledger is
-        frozen afterwards and every token withdrawn: the owner looks at the grants, and unfreezes it."""
+        frozen afterwards and every token withdrawn: the owner looks at the grants, and unfreezes it. Whether something
+        was."""
         known = self._known()
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
             require_verified(page)
-            if known is not None and _missing(page, known):
+            lost = _missing(page, known)
+            if known is not None and lost:
                 write_off_lost(page, known)
                 stop_until_looked_at(page)
             after = _after(page, known)
         if self._anchor is not None:
             self._anchor.settle(after, before=known)
+        return lost
 
 
 def write_first_entry(database: Database, *, key: bytes, clock: Callable[[], int]) -> None:

@@ -215,10 +215,10 @@ class Keeper:
 
     # Files
 
-    def write_off(self) -> int:
+    def write_off(self) -> int | None:
         """Count as spent what this machine has seen charged and the ledger has lost, after a backup was restored. Where
         something was lost, the ledger is frozen and every token withdrawn: look at the grants, then `unfreeze`. Returns
-        the number of entries there are now."""
+        the number of entries there are now; None: nothing is missing, and nothing was written."""
         ledger = self._ledger
         if not isinstance(ledger, StoredLedger):
             raise NotPermitted(
@@ -226,8 +226,7 @@ class Keeper:
                 why="it has no backups, and no anchor knows it",
                 fix="write off what a stored ledger has lost",
             )
-        ledger.write_off()
-        return ledger.head().number
+        return ledger.head().number if ledger.write_off() else None
 
     def backup(self, copy: Path, *, with_key: bool) -> None:
         """A copy of the ledger as it is now; the key only where it is asked for."""

@@ -68,12 +68,18 @@ def test_charges_that_a_restored_ledger_has_lost_are_written_off(run, clinic, tm
     assert "missing" in err
     assert run("audit")[0] == 9
     code, _, err = run("ledger", "write-off")
-    assert code == 0
+    assert (code, "what was lost counts as spent" in err) == (0, True)
     assert "frozen: entries were lost" in err
     assert "dpsql unfreeze" in err
     assert "every question is refused" in run("audit")[1]
     assert run("ledger", "verify")[0] == 0
     assert "lost charges written off 1×" in run("audit")[1]
+
+
+def test_where_nothing_is_missing_nothing_is_written_off(run):
+    before = run("ledger", "show")
+    assert run("ledger", "write-off") == (0, "", "nothing is missing: nothing was written off\n")
+    assert run("ledger", "show") == before
 
 
 def test_a_backup_has_the_key_only_where_it_is_asked_for(run, tmp_path):
