@@ -91,7 +91,7 @@ def test_nothing_opens_a_fresh_budget(opened, name):
 def test_no_word_in_the_file_makes_a_promise_renewable(opened):
     with opened() as owner:
         spend_all(owner)
-    with pytest.raises(BadParameter, match='another promise: per = "forever"'):
+    with pytest.raises(BadParameter, match='another promise: per was "forever" and is now "day"'):
         opened(per="day")
     with opened() as owner:
         with pytest.raises(NotPermitted, match="for ever"):

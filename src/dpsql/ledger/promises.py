@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from operator import itemgetter
 from typing import Final
 
@@ -14,6 +16,7 @@ from dpsql.ledger.ledger import Head, Made
 from dpsql.ledger.page import SOURCE, Page
 from dpsql.ledger.words import about_grant, latest_fact, require_name, require_reason
 from dpsql.privacy.window import Window
+from dpsql.require import shown
 
 _WAS_CLOSED: Final = "the promise of this source was closed"
 _ANOTHER: Final = (
@@ -31,17 +34,30 @@ def promise(page: Page, account: Account, *, per: Window | None, anew: bool = Tr
         page.keep_latest("promise", page.append(Promised(account=account, per=per)))
         page.keep_account(SOURCE, account)
         return True
+    changed = [
+        _was_and_is(name, before, now)
+        for name in ("epsilon", "delta", "delta_prime")
+        if (before := getattr(known, name)) != (now := getattr(account, name))
+    ]
     held = window(page) or Window.FOREVER
-    if any(getattr(known, name) != getattr(account, name) for name in ("epsilon", "delta", "delta_prime")):
-        raise _another_promise("")
     if per is not held:
-        raise _another_promise(f': per = "{held.value}"')
+        changed.append(f'per was "{held.value}" and is now "{(per or Window.FOREVER).value}"')
+    if changed:
+        raise _another_promise(changed)
     return True
 
 
-def _another_promise(held: str) -> BadParameter:
+def _was_and_is(name: str, before: Fraction, now: Fraction) -> str:
+    """In short digits, unless they are the same: a float is a little beside the decimal it was written as."""
+    first, second = shown(before), shown(now)
+    if first == second:
+        first, second = str(before), str(now)
+    return f"{name} was {first} and is now {second}"
+
+
+def _another_promise(changed: Sequence[str]) -> BadParameter:
     return BadParameter(
-        f"this ledger already holds another promise{held}",
+        f"this ledger already holds another promise: {'; '.join(changed)}",
         why="people were promised the first one; a second would add up with it, not replace it",
         fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
     )

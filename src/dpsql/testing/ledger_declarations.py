@@ -43,7 +43,7 @@ class DeclarationLaws(LedgerCase):
         right: dict[str, Any] = {"epsilon": Fraction(1), "delta": SMALL, "delta_prime": SMALL / 2}
         for per in (Window.FOREVER, Window.YEAR, Window.DAY):
             for anew in (False, True):
-                with refused(BadParameter, saying='per = "month"'):
+                with refused(BadParameter, saying=f'per was "month" and is now "{per.value}"'):
                     ledger.promise(**right, per=per, anew=anew)
         assert ledger.promise(**right, per=Window.MONTH)
         assert self.states(ledger, "ana") == before

@@ -58,7 +58,15 @@ def test_another_promise_is_not_written_over_the_first(run, clinic):
     rewritten(clinic, "epsilon = 4", "epsilon = 5")
     code, out, err = run("policy", "apply")
     assert (code, out) == (2, "")
-    assert "already holds another promise" in err
+    assert "already holds another promise: epsilon was 4 and is now 5\n" in err
+    rewritten(clinic, "epsilon = 5", "epsilon = 4.0000000001")
+    assert "epsilon was 4 and is now 40000000001/10000000000\n" in run("policy", "apply")[2]
+    rewritten(clinic, "epsilon = 4.0000000001\ndelta = 0", 'epsilon = 4\ndelta = 0.001\nper = "year"')
+    err = run("policy", "apply")[2]
+    assert "epsilon" not in err
+    assert (
+        'delta was 0 and is now 0.001; delta_prime was 0 and is now 0.0005; per was "forever" and is now "year"' in err
+    )
 
 
 def test_a_new_version_of_the_data(run, clinic):

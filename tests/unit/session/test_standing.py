@@ -274,7 +274,7 @@ class TestRenewing:
     def test_the_window_is_part_of_the_promise(self):
         """Said anew it is another promise, and what was said first still holds."""
         owner = opened()
-        with pytest.raises(BadParameter, match='another promise: per = "forever"'):
+        with pytest.raises(BadParameter, match='another promise: per was "forever" and is now "day"'):
             owner.promise(epsilon=2, per="day")
         assert owner.catalog.policy.promise.per is Window.FOREVER
         with pytest.raises(NotPermitted, match="for ever"):
