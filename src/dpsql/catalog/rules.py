@@ -12,7 +12,7 @@ from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import Bounds, ColumnPolicy, Defaults, Grant, KeyKind, Policy, Promise, PublicKeys, TablePolicy
 from dpsql.catalog.names import RESERVED_SCHEMA, did_you_mean, folded, listed
 from dpsql.privacy.unit import Neighbours
-from dpsql.require import is_confidence
+from dpsql.require import is_confidence, shown
 
 _PUBLIC_WHY: Final = "nobody is in a public table, so nobody's rows can be counted or limited there"
 _CAPS: Final = ("rows_per_person", "rows_per_group", "groups_per_person")
@@ -88,8 +88,9 @@ def _defaults(defaults: Defaults, promise: Promise | None) -> Iterator[Mistake]:
 
 def _price(name: str, price: Fraction | None, promise: Promise | None) -> Iterator[Mistake]:
     if price is not None and (not price > 0 or (promise is not None and price > promise.epsilon)):
+        promised = "" if promise is None else f", which is {shown(promise.epsilon)}"
         yield Mistake(
-            "must be above 0 and at most promise.epsilon",
+            f"must be above 0 and at most promise.epsilon{promised}",
             why="a price is paid in ε of the promise, and an answer for nothing would have no noise to hide anybody",
             fix=f"lower {name}, for example to a hundredth of promise.epsilon",
             key=(name,),

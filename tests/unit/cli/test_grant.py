@@ -28,6 +28,13 @@ def test_a_grant_that_the_policy_forbids_is_code_8(run, words):
     assert "DP501" in err
 
 
+def test_a_budget_above_the_promise_is_told_what_is_promised(run):
+    assert (
+        "grant.budget: must be above 0 and at most promise.epsilon, which is 4\n"
+        in run("grant", "bob", "--budget", "4.5")[2]
+    )
+
+
 def test_a_budget_is_exact(run, clinic):
     assert run("grant", "bob", "--budget", "0.1", "--max-per-query", ".05")[2] == "bob may spend 0.1 in all\n"
     with dpsql.open_ledger(clinic) as keeper:
