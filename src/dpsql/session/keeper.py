@@ -90,9 +90,16 @@ class Keeper:
         return tuple(entry_rows(_later(self._ledger.entries_about(analyst), since), texts=True))
 
     def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
-        """Every payment, of all or of one analyst. Questions that a batch has paid for are in its price."""
+        """Every payment, of all, of one analyst or of one group. Questions that a batch has paid for are in its price.
+        BadParameter where the ledger knows nobody of this name."""
+        if of is not None and of not in _names(self.rows()):
+            raise BadParameter(
+                f"the ledger knows nobody by the name {of}",
+                why="payments are found by the exact name of the analyst or the group",
+                fix="look for the name: dpsql budget show, or dpsql ledger show",
+            )
         payments = (row for row in self.rows(since=since) if row.kind in _PAYMENTS and "batch" not in row.details)
-        return (row for row in payments if of in (None, row.who))
+        return (row for row in payments if of in (None, row.who, row.details.get("payer")))
 
     # Deciding
 
@@ -249,6 +256,15 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _names(rows: Iterable[EntryRow]) -> set[object]:
+    """Everybody of whom a ledger says something: analysts, groups and their members."""
+    return {name for row in rows for name in (row.who, *_listed(row.details.get("members")))} - {""}
+
+
+def _listed(members: object) -> tuple[object, ...]:
+    return members if isinstance(members, tuple) else ()
 
 
 def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, ...]:

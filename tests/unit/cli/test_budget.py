@@ -51,7 +51,21 @@ def test_history(run):
     assert (code, len(out.splitlines())) == (0, 1)
     assert "cost=1" in out
     assert "SELECT" not in out
-    assert run("budget", "history", "--of", "bob")[1] == ""
+    assert run("budget", "history", "--of", "ana", "--since", "9000-01-01") == (0, "", "")
+
+
+def test_the_history_of_a_group_is_what_it_has_paid(run, clinic):
+    back(clinic)
+    with dpsql.open(clinic) as owner:
+        mia = owner.grant(group="lab", members=["mia", "ned"], budget=1)["mia"]
+        mia.sql("SELECT COUNT(*) FROM people WHERE id > 1", epsilon=0.5)
+    paid = run("budget", "history", "--of", "lab")
+    assert paid == run("budget", "history", "--of", "mia")
+    assert (paid[0], len(paid[1].splitlines()), "cost=0.5" in paid[1]) == (0, 1, True)
+    assert run("budget", "history", "--of", "ned") == (0, "", "")
+    code, out, err = run("budget", "history", "--of", "bob")
+    assert (code, out) == (2, "")
+    assert "knows nobody by the name bob" in err
 
 
 def test_a_promise_for_ever_is_not_renewed_whatever_the_file_says_since(run, clinic):
