@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from dpsql import BadParameter
 from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
 from dpsql.cli.place import Commands, add_since, command, opened, policy_of
 
@@ -22,7 +23,7 @@ def add_to(commands: Commands) -> None:
         commands, "audit", "say in plain language whether the promise was kept, and check every price again"
     )
     add_since(parser, "tell of what happened from this day on (UTC)")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="also write it to FILE.md or FILE.html")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write it to a file that ends in .md or .html")
     parser.add_argument(
         "--texts", action="store_true", help="with the texts of questions, which analysts may keep secret"
     )
@@ -33,8 +34,12 @@ def run(chosen: argparse.Namespace) -> int:
     """The report on standard output; 9 where something does not hold, 2 where it cannot be checked here."""
     write = None if chosen.report is None else _WRITERS.get(chosen.report.suffix)
     if chosen.report is not None and write is None:
-        print(f"{chosen.report}: a report ends in {' or '.join(_WRITERS)}", file=sys.stderr)
-        return BAD_USE
+        endings = " or ".join(_WRITERS)
+        raise BadParameter(
+            f"--report {chosen.report} does not end in {endings}",
+            why="the ending says in which format the report is written",
+            fix=f"name a file that ends in {endings}",
+        )
     with opened(chosen) as keeper:
         audit = keeper.audit(since=chosen.since, texts=chosen.texts)
     if audit.since is not None and audit.since > audit.made:
@@ -50,8 +55,11 @@ def run(chosen: argparse.Namespace) -> int:
             chosen.report.touch(mode=0o600)  # it tells who asked, and what with --texts; its owner decides who reads it
             chosen.report.write_text(write(audit, _place(chosen)), encoding="utf-8")
         except OSError as error:
-            print(f"{chosen.report} cannot be written: {error.strerror}", file=sys.stderr)
-            return BAD_USE
+            raise BadParameter(
+                f"--report {chosen.report} cannot be written: {error.strerror}",
+                why="the report was to be kept there",
+                fix="name a file in a folder that exists and that you may write to",
+            ) from None
         print(f"written to {chosen.report}", file=sys.stderr)
     if audit.holds:
         return 0

@@ -45,14 +45,14 @@ def back_up(ledger: Path, copy: Path, *, with_key: bool) -> None:
 def restore(copy: Path, ledger: Path, *, replace: bool) -> Path | None:
     """Put a copy where the ledger was, once it verifies with its key: that beside the ledger, else that beside the
     copy. What stood there is kept under another name, which is returned; without `replace` it is not touched."""
+    if not copy.is_file():
+        raise BadParameter(f"there is no file {copy}", why="it is to be restored", fix="name the file of a backup")
     if ledger.exists() and not replace:
         raise NotPermitted(
             f"there is a ledger in {ledger}",
             why="what was charged since the copy was made would be forgotten",
             fix="say that it is to be replaced: --replace, or replace=True; it is kept under another name",
         )
-    if not copy.is_file():
-        raise BadParameter(f"there is no file {copy}", why="it is to be restored", fix="name the file of a backup")
     with _folder_beside(ledger) as folder:
         near = folder / ledger.name
         keyfile.create_private(near)

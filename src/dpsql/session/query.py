@@ -52,7 +52,10 @@ class Query:
 
     @property
     def cost(self) -> Cost:
-        """What running it would be charged; nothing where a stored release or public tables answer it."""
+        """What running it would be charged; nothing where a stored release or public tables answer it, or where it only
+        explains: DRY RUN tells the price of its question, and has none."""
+        if not self.is_charged:
+            return Cost(epsilon=Fraction(0))
         return Cost(epsilon=self.inquiry.cost, delta=self.inquiry.delta)
 
     @property

@@ -35,6 +35,7 @@ def test_a_report_that_cannot_be_written(run, tmp_path, name):
     code, _, err = run("audit", "--report", tmp_path / name)
     assert code == 2
     assert name in err
+    assert all(word in err for word in ("DP410", "Why", "Fix"))
 
 
 def test_a_broken_ledger_is_not_audited(run, broken):

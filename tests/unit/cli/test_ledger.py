@@ -50,6 +50,8 @@ def test_backup_and_restore(run, clinic, tmp_path):
     assert (code, out, str(copy) in err) == (0, "", True)
     assert run("ledger", "backup", copy)[0] == 6
     assert run("ledger", "restore", copy)[0] == 6
+    code, _, err = run("ledger", "restore", tmp_path / "none.db")  # --replace would not help
+    assert (code, "there is no file" in err) == (2, True)
     code, out, err = run("ledger", "restore", copy, "--replace")
     assert (code, out) == (0, "")
     assert "replaced-1" in err

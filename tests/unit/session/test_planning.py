@@ -38,6 +38,14 @@ def test_statements_are_priced_one_by_one(policy):
     assert [verdict.index for verdict in (first, second, third)] == [0, 1, 2]
 
 
+def test_what_only_explains_is_free(policy):
+    with dpsql.Planner(policy) as planner:
+        for words in ("DRY RUN", "EXPLAIN PRIVACY", "EXPLAIN PRIVACY (FORMAT JSON)"):
+            told = planner.verdict(f"{words} SELECT COUNT(*) AS n FROM people")
+            assert (told.cost, told.delta, told.error) == (0, 0, None)
+            assert told.margins == planner.verdict("SELECT COUNT(*) AS n FROM people").margins
+
+
 def test_no_ledger_is_made(policy):
     with dpsql.Planner(policy) as planner:
         planner.verdict("SELECT COUNT(*) FROM people")
