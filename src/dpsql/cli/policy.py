@@ -38,6 +38,8 @@ def _apply(chosen: argparse.Namespace) -> int:
         if chosen.new_version is not None:
             owner.new_data_version(chosen.new_version)
         print(promised)
+        for line in owner.grants_changed:
+            print(line)
         print(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries", file=sys.stderr)
     if chosen.new_version is not None:
         print(

@@ -109,7 +109,7 @@ def account(page: Page, analyst: str | None) -> Account:
         raise NotPermitted(
             "no promise was made for this source",
             why="without a promise to people there is nothing that could be spent",
-            fix="have the owner of the data state (ε, δ)",
+            fix="have the owner of the data state (ε, δ): [promise] in the policy, then dpsql policy apply",
         )
     if ended is not None and 0 < (page.latest(about_grant(analyst)) or 0) < (page.latest("close") or 0):
         raise NotPermitted(

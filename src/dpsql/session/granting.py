@@ -11,11 +11,31 @@ from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.ledger.grants import revoked
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ledger
+from dpsql.session.digits import shown_amount
+from dpsql.session.render import printable
 
 
-def adopt_grants(ledger: Ledger, policy: Policy) -> None:
-    """Write down what a policy file grants, and that it grants no more what it did before."""
+def adopt_grants(ledger: Ledger, policy: Policy) -> tuple[str, ...]:
+    """Write down what a policy file grants, and that it grants no more what it did before: each change in words."""
+    before = ledger.grants()
     ledger.adopt_grants([_as_fact(grant, GrantedBy.FILE) for grant in policy.grants])
+    after = ledger.grants()
+    return tuple(
+        f"{printable(name)}: {_change(before.get(name), word)}"
+        for name, word in sorted(after.items())
+        if before.get(name) != word
+    )
+
+
+def _change(before: Granted | Revoked | None, after: Granted | Revoked) -> str:
+    if isinstance(after, Revoked):
+        return "revoked"
+    budget = shown_amount(after.epsilon)
+    if not isinstance(before, Granted):
+        return f"granted {budget}"
+    if before.epsilon != after.epsilon:
+        return f"changed to {budget}, was {shown_amount(before.epsilon)}"
+    return f"changed, still {budget}"
 
 
 def keep_grant(ledger: Ledger, grant: Grant, policy: Policy) -> None:

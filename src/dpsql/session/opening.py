@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
+from dpsql.catalog.check import checked
 from dpsql.catalog.load import load
 from dpsql.catalog.model import Defaults, Person, Policy
 from dpsql.engines.engine import Limits, OnFailure
@@ -87,6 +88,8 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
         engine = opened.enter_context(closing(open_source(address, limits=limits, on_failure=on_failure)))
         source = None if data is None else data.resolve()
         place = ledger or ledger_place(policy, path, source)
+        if not is_there(place):  # a policy that cannot hold leaves no ledger behind, and no mark of one
+            checked(policy, engine.schema(), views=engine.views())
         kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))
         owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()

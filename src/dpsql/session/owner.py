@@ -35,6 +35,8 @@ class Owner:
         self._engine, self._ledger, self._source = engine, ledger, source
         self._version_is_written = policy.data_version is not None
         self._promise_is_written = policy.promise
+        self.grants_changed: tuple[str, ...] = ()
+        """In words: which grants the policy file has added, changed or revoked when it was opened."""
         policy = replace(policy, data_version=ledger.data_version(policy.data_version))
         self._declared = Declared(policy, engine=engine, ledger=ledger)
         if policy.promise is not None and not self._keep(policy.promise, anew=False):
@@ -176,7 +178,7 @@ class Owner:
         if holds:
             self._declared.under_promise()
             if not anew or self._declared.policy.grants:  # a promise made in a call, without a file, ends no grant
-                adopt_grants(self._ledger, self._declared.policy)
+                self.grants_changed = adopt_grants(self._ledger, self._declared.policy)
         return holds
 
     def defaults(

@@ -53,6 +53,29 @@ def test_what_cannot_be_opened_makes_no_ledger(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["dpsql.toml"]
 
 
+def test_a_policy_that_does_not_fit_the_data_makes_no_ledger(tmp_path):
+    policy = declared(tmp_path, POLICY.replace('person = "id"', 'person = "none"'))
+    before = {path.name for path in tmp_path.iterdir()}
+    assert main(["policy", "apply", "--policy", str(policy)]) == 8
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_what_the_file_changes_in_the_grants_is_told(run, clinic):
+    def told():
+        code, out, _ = run("policy", "apply")
+        assert code == 0
+        return [line for line in out.splitlines() if line.split(":")[0] in ("ana", "bob", "eve")]
+
+    back(clinic)
+    assert told() == []
+    more = '[[grant]]\nto = "{}"\nbudget = 1\n'
+    clinic.write_text(POLICY + more.format("bob") + more.format("eve"))
+    assert told() == ["bob: granted 1", "eve: granted 1"]
+    clinic.write_text(POLICY.replace("budget = 3", "budget = 2") + more.format("bob") + "max_per_query = 0.5\n")
+    assert told() == ["ana: changed to 2, was 3", "bob: changed, still 1", "eve: revoked"]
+    assert told() == []
+
+
 def test_another_promise_is_not_written_over_the_first(run, clinic):
     back(clinic)
     rewritten(clinic, "epsilon = 4", "epsilon = 5")
@@ -111,4 +134,6 @@ def test_a_file_without_a_promise_makes_none(tmp_path, capsys):
     policy.write_text(text[: text.index("[[grant]]")])
     assert main(["policy", "apply", "--policy", str(policy)]) == 6
     assert "no promise" in capsys.readouterr().err
+    assert main(["budget", "show", "--policy", str(policy)]) == 6
+    assert "dpsql policy apply" in capsys.readouterr().err
     assert main(["policy", "apply", "--new-promise", "--policy", str(policy)]) == 6
