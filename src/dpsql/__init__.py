@@ -16,7 +16,8 @@ from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
 
 if TYPE_CHECKING:
-    from dpsql.serve.client import Client, connect
+    from dpsql.door import connect
+    from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer, Cost
@@ -77,7 +78,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Query": "session.query",
     "SocketServer": "serve.server",
     "Verdict": "session.planning",
-    "connect": "serve.client",
+    "connect": "door",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import TracebackType
+from typing import Self
 
 from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
@@ -26,6 +28,8 @@ class Analyst:
     """Asks questions under one grant. Embedded in the owner's process this is a role, not a boundary."""
 
     place: Place
+    on_close: Callable[[], None] | None = None
+    """Closes what was opened for this analyst alone; None where an owner holds the data, and closes them."""
 
     @property
     def name(self) -> str:
@@ -127,6 +131,19 @@ class Analyst:
         with self.plan(total=total, delta=delta) as together:
             planned = [together.sql(sql) for sql in statements]
         return [question.answer for question in planned]
+
+    def close(self) -> None:
+        """Let go of the data and the ledger, where `dpsql.connect` has opened them for this analyst."""
+        if self.on_close is not None:
+            self.on_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         budget = ""

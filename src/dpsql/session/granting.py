@@ -89,6 +89,11 @@ def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> G
     return granted(words, replace(policy, promise=promise, grants=(*new, *_kept(ledger))))
 
 
+def analysts_of(ledger: Ledger) -> tuple[str, ...]:
+    """Everybody who may ask by the ledger, alone or in a group, by name."""
+    return tuple(sorted({name for grant in _kept(ledger) for name in grant.analysts}))
+
+
 def _kept(ledger: Ledger) -> Iterator[Grant]:
     """The grants that hold by the ledger."""
     return (_as_granted(fact) for fact in ledger.grants().values() if isinstance(fact, Granted))

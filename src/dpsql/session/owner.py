@@ -22,7 +22,7 @@ from dpsql.session.answer import Place
 from dpsql.session.auditing import Audit
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
-from dpsql.session.granting import adopt_grants, grant_of, keep_grant, said_grant
+from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_grant, said_grant
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 
@@ -274,6 +274,11 @@ class Owner:
         if not self._declared.promised:  # of an earlier opening
             self._declared.under_promise()
         return self._place_of(grant, name)
+
+    @property
+    def analysts(self) -> tuple[str, ...]:
+        """Everybody who has a grant, alone or in a group."""
+        return analysts_of(self._ledger)
 
     def admit(self, grant: Grant, name: str | None = None) -> Analyst:
         """The analyst of a grant; of a group, the member of this name."""

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from fractions import Fraction
 
 import pytest
-from in_this_process import raw, serving
 
 import dpsql
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted
 from dpsql.serve import server as servers
+from in_this_process import raw, serving
 
 
 def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):

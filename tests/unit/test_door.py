@@ -1,0 +1,98 @@
+"""dpsql.connect: where a word leads, who asks there, and that nothing stays open behind them."""
+
+import pandas as pd
+import pytest
+
+import dpsql
+from asked_clinic import COUNT, POLICY, declared
+from dpsql.errors import BadParameter, BadPolicy, DpsqlError, NoSource, NotPermitted
+from in_this_process import serving
+
+BEN = '[[grant]]\nto = "ben"\nbudget = 1\n'
+
+
+def test_the_policy_of_this_folder_is_asked_as_the_only_one_who_may(tmp_path, monkeypatch):
+    declared(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with dpsql.connect() as ana:
+        assert ana.name == "ana"
+        assert ana.sql(COUNT).cost.epsilon == 1
+    with dpsql.connect(tmp_path / "dpsql.toml", user="ana") as again:  # the file is free again: nothing was left open
+        assert again.sql(COUNT).cost.epsilon == 0
+
+
+def test_a_closed_analyst_asks_no_more(tmp_path):
+    ana = dpsql.connect(declared(tmp_path))
+    ana.close()
+    with pytest.raises(DpsqlError):
+        ana.sql(COUNT)
+
+
+def test_closing_an_analyst_of_an_owner_leaves_the_owner_open():
+    with dpsql.open(":memory:") as owner:
+        owner.register("people", pd.DataFrame({"id": range(9)}), person="id", unique=True)
+        owner.promise(epsilon=2)
+        owner.defaults(cost_per_query=1)
+        with owner.grant("ana", budget=1):
+            pass
+        assert owner.analyst("ana").sql(COUNT).cost.epsilon == 1
+
+
+def test_of_several_one_is_named(tmp_path):
+    policy = declared(tmp_path, POLICY + BEN)
+    with pytest.raises(NotPermitted, match="ana, ben"):
+        dpsql.connect(policy)
+    with dpsql.connect(policy, user="ben") as ben:  # the refusal left nothing open
+        assert ben.name == "ben"
+    with pytest.raises(NotPermitted, match="eve has no grant"):
+        dpsql.connect(policy, user="eve")
+
+
+def test_a_policy_without_grants_lets_nobody_ask(tmp_path):
+    policy = declared(tmp_path, POLICY[: POLICY.index("[[grant]]")])
+    with pytest.raises(NotPermitted, match="lets nobody ask"):
+        dpsql.connect(policy)
+
+
+def test_a_folder_without_a_policy_says_where_to_go(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadParameter, match=r"no dpsql\.toml in this folder") as refused:
+        dpsql.connect()
+    assert "demo" in refused.value.fix
+    with pytest.raises(BadPolicy, match="cannot be read"):
+        dpsql.connect("dpsql.toml")
+
+
+@pytest.mark.parametrize("target", ["https://dp.example.org", "clinic.duckdb", "", "unix", 7, "a\0.toml"])
+def test_what_leads_nowhere_says_what_would(target):
+    with pytest.raises(BadParameter, match="nothing to connect to") as refused:
+        dpsql.connect(target)
+    assert ".toml" in refused.value.why
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"target": "dpsql.toml", "token": "t"},
+        {"target": "dpsql.toml", "socket": "door"},
+        {"target": "unix:door", "user": "ana", "token": "t"},
+    ],
+)
+def test_words_that_do_not_go_together(said):
+    with pytest.raises(BadParameter):
+        dpsql.connect(**said)
+
+
+def test_a_server_is_found_by_its_path_and_the_token_of_the_environment(tmp_path, monkeypatch):
+    door = tmp_path / "door"
+    monkeypatch.delenv("DPSQL_TOKEN", raising=False)
+    with pytest.raises(NotPermitted, match="asks for a token") as refused:
+        dpsql.connect(f"unix:{door}")
+    assert "DPSQL_TOKEN" in refused.value.fix
+    with dpsql.open(":memory:") as owner:
+        owner.promise(epsilon=1)
+        monkeypatch.setenv("DPSQL_TOKEN", owner.keeper.admit("dominik", role="auditor"))
+        with pytest.raises(NoSource):
+            dpsql.connect(f"unix:{door}")
+        with serving(owner, door), dpsql.connect(f"unix:{door}", timeout=60) as client:
+            assert client.name == "dominik"
