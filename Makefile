@@ -10,7 +10,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .PHONY: demo test explore check format audit bench constraints fingerprints clean
 
 demo: $(READY)               ## five people, one attack, and how noise defeats it
-	@$(BIN)/python -m dpsql.demo
+	@$(BIN)/python -m dpsql.demonstration
 
 test: $(READY)               ## every test, on all cores; one worker more, since some tests wait
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -16,6 +16,7 @@ from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
 
 if TYPE_CHECKING:
+    from dpsql.demonstration import demo
     from dpsql.door import connect
     from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
@@ -57,6 +58,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "connect",
+    "demo",
     "dp_sum",
     "open",
     "open_ledger",
@@ -79,6 +81,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "SocketServer": "serve.server",
     "Verdict": "session.planning",
     "connect": "door",
+    "demo": "demonstration",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",

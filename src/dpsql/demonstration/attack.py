@@ -1,4 +1,4 @@
-"""`make demo`: five people, one attack on Bob, and how a noisy count with a margin defeats it."""
+"""Five people, one attack on Bob, and how a noisy count with a margin defeats it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.measure import posterior_bound
-from dpsql.randomness import SYSTEM, Source
+from dpsql.randomness import Source
 
 FLU: Final = {"Hunter": 1, "Alice": 0, "Bob": 1, "Eric": 0, "Frank": 1}
 EPSILON: Final = Fraction(1, 2)
@@ -99,7 +99,3 @@ def story(source: Source) -> Iterator[str]:
     yield from defence(mechanism, source)
     yield from reason(mechanism)
     yield "\nEvery run draws new noise. Next: README.md, docs/theory.md, examples/."
-
-
-if __name__ == "__main__":
-    print("\n".join(story(SYSTEM)))
