@@ -36,13 +36,22 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     return scan.lines
 
 
+def comments(text: str) -> Iterator[tuple[str, int, int]]:
+    """(comment, line, where it begins) of each comment; what stands in quotes is none."""
+    return ((word, line, start) for kind, word, line, start in _scanned(text) if kind == "comment")
+
+
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """(kind, text, line) of everything that matters."""
+    return ((kind, word, line) for kind, word, line, _ in _scanned(text) if kind not in _MEANINGLESS)
+
+
+def _scanned(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """(kind, text, line, position) of everything."""
     line, position = 1, 0
     while match := _TOKEN.match(text, position):
         kind, word = match.lastgroup or "", match.group()
-        if kind not in _MEANINGLESS:
-            yield kind, word, line
+        yield kind, word, line, position
         line += word.count("\n")
         position = match.end()
 

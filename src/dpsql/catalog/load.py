@@ -12,6 +12,7 @@ from typing import Final
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.lines import key_lines
+from dpsql.catalog.marks import marks, unconfirmed
 from dpsql.catalog.mistakes import Mistake, line_of
 from dpsql.catalog.model import KeyPath, Policy, TablePolicy, Written
 from dpsql.catalog.names import folded, listed
@@ -66,12 +67,12 @@ def loads(text: str, *, name: str, environment: Mapping[str, str] | None = None)
     data, lines = _parsed(text, name)
     written = Written(file=name, lines=_by_folded_names(lines))
     try:
-        policy, unconfirmed = _policy(Section(data=data), os.environ if environment is None else environment)
+        policy, waiting = _policy(Section(data=data), os.environ if environment is None else environment)
     except Mistake as mistake:  # its key is spelled as in the file
         raise mistake.as_error(Written(file=name, lines={**written.lines, **lines})) from None
     tables, wrong = settled(policy.tables)
     policy = replace(policy, tables=tables, written=written)
-    found = [*wrong, *rules.mistakes(policy), *_misplaced_ledger(policy), *unconfirmed]
+    found = [*wrong, *rules.mistakes(policy), *_misplaced_ledger(policy), *waiting, *unconfirmed(marks(text, lines))]
     if found:
         raise min(found, key=lambda mistake: line_of(mistake.key, written)).as_error(written)
     return policy
@@ -130,7 +131,7 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
         tables=tables,
         grants=tuple(map(grant_of, top.sections("grant"))),
     )
-    return policy, _unconfirmed(waiting)
+    return policy, _waiting(waiting)
 
 
 def _misplaced_ledger(policy: Policy) -> tuple[Mistake, ...]:
@@ -149,7 +150,7 @@ def _misplaced_ledger(policy: Policy) -> tuple[Mistake, ...]:
     )
 
 
-def _unconfirmed(tables: list[str]) -> tuple[Mistake, ...]:
+def _waiting(tables: list[str]) -> tuple[Mistake, ...]:
     if not tables:
         return ()
     return (
