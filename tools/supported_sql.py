@@ -219,7 +219,7 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT city, COUNT(*) AS n, DP_LOW(n), DP_HIGH(n) FROM patients GROUP BY city",
     ),
     (
-        "dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns",
+        "dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns, dp.keys",
         "What is left, what you have paid for, what is declared: exact and free.",
         "SELECT remaining, note FROM dp.budget",
     ),

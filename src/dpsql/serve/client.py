@@ -221,6 +221,12 @@ class Client:
         """Questions are answered again."""
         self._asked({"do": "unfreeze", "reason": reason}, _nothing)
 
+    def interrupt(self) -> None:
+        """Ends the connection under a request that waits, from any thread; it ends as NoSource. What was charged stays
+        charged, and asked again it is told for nothing."""
+        with suppress(OSError):  # closed in the meantime
+            self._lines.connection.shutdown(sockets.SHUT_RDWR)
+
     def close(self) -> None:
         self._lines.connection.close()
 

@@ -145,6 +145,11 @@ class Analyst:
     ) -> None:
         self.close()
 
+    def interrupt(self) -> None:
+        """Stops what the engine runs, from any thread; it ends as EngineFailed. What was charged stays charged, and
+        asked again it is told for nothing."""
+        self.place.engine.interrupt()
+
     def __repr__(self) -> str:
         budget = ""
         with suppress(DpsqlError):  # a ledger that cannot be read must not hide what a debugger looks for

@@ -1,4 +1,4 @@
-"""dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns: what analysts may know of their own standing, as tables.
+"""dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns, dp.keys: what analysts may know of their own standing, as tables.
 
 They are made of the policy and the ledger, hold nothing of private rows and nothing of other analysts, and are asked
 like any public table: exact, free, and never by the engine that holds the data.
@@ -13,7 +13,17 @@ from typing import Final
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.capabilities import DUCKDB
-from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, EngineTable, Grant, KeyKind, Policy, TablePolicy
+from dpsql.catalog.model import (
+    Catalog,
+    ColumnPolicy,
+    EngineColumn,
+    EngineTable,
+    Grant,
+    KeyKind,
+    Policy,
+    PublicKeys,
+    TablePolicy,
+)
 from dpsql.catalog.names import RESERVED_SCHEMA
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
@@ -93,6 +103,18 @@ def _columns(standing: Standing) -> list[Cells]:
     ]
 
 
+def _keys(standing: Standing) -> list[Cells]:
+    """The groups everybody may know, because the owner has listed them; those that are found privately are not here."""
+    tables = standing.catalog.policy.tables
+    return [
+        (name, column.name, None if key is None else str(key).lower() if isinstance(key, bool) else str(key))
+        for name in sorted(standing.readable)
+        for column in tables[name].columns.values()
+        if isinstance(column.keys, PublicKeys) and not column.hidden
+        for key in column.keys.values
+    ]
+
+
 def _column(column: ColumnPolicy, table: TablePolicy, engine: EngineTable) -> Cells:
     known = next((each.type for each in engine.columns if each.name.lower() == column.name.lower()), None)
     type_ = column.type or known
@@ -141,6 +163,7 @@ VIEWS: Final[Mapping[str, tuple[Mapping[str, SqlType], Callable[[Standing], list
         },
         _columns,
     ),
+    "keys": ({"table_name": _TEXT, "column_name": _TEXT, "key": _TEXT}, _keys),
 }
 """The columns of each view, and how its rows are made."""
 

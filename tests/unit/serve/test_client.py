@@ -258,3 +258,15 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
         assert ana.budget.short == "the promise to everybody has 1.00 left; your grant 4.50"
         assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0
+
+
+def test_another_thread_can_end_a_question_that_waits(tmp_path):
+    with impostor(tmp_path / "door", HELLO), dpsql.connect(socket=tmp_path / "door", token="t") as client:
+        stopping = threading.Timer(0.05, client.interrupt)
+        stopping.start()
+        with pytest.raises(NoSource, match="has closed the connection") as ended:
+            client.sql("SELECT 1")
+        assert "told for nothing" in ended.value.fix
+        client.close()
+        client.interrupt()  # says nothing where there is nothing left to end
+        stopping.join()

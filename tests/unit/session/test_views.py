@@ -96,6 +96,23 @@ def test_only_tables_of_the_grant_are_described(analyst):
         analyst.sql("SELECT COUNT(*) FROM pay")
 
 
+def test_listed_keys_of_readable_tables_are_told_and_no_others(owner, analyst):
+    places = pd.DataFrame({"id": range(4), "city": ["Bern", "Chur", "Chur", "Basel"], "flu": [True, False, True, True]})
+    listed = {"city": ["Basel", "Bern", None], "flu": [True, False]}
+    owner.register("towns", places, person="id", unique=True, keys=listed)
+    owner.register("found", places, person="id", unique=True, keys={"city": "private"})
+    owner.register("shut", places, person="id", unique=True, keys=listed)
+    told = rows(owner.grant("bea", budget=1, tables=["towns", "found"]), "SELECT * FROM dp.keys")
+    assert told == [
+        ("towns", "city", "Basel"),
+        ("towns", "city", "Bern"),
+        ("towns", "city", None),
+        ("towns", "flu", "false"),
+        ("towns", "flu", "true"),
+    ]
+    assert rows(analyst, "SELECT * FROM dp.keys") == []
+
+
 def test_the_policy_says_what_holds(owner, analyst):
     policy = dict(rows(analyst, "SELECT name, value FROM dp.policy"))
     assert (policy["promise.epsilon"], policy["defaults.cost_per_query"], policy["grant.max_per_query"]) == (
@@ -109,7 +126,7 @@ def test_the_policy_says_what_holds(owner, analyst):
 
 def test_the_engine_is_not_asked(analyst):
     without = replace(analyst, place=replace(analyst.place, engine=Untouchable(analyst.place.engine)))
-    for view in ("budget", "ledger", "releases", "policy", "columns"):
+    for view in ("budget", "ledger", "releases", "policy", "columns", "keys"):
         assert len(without.sql(f"SELECT * FROM dp.{view}").columns) >= 2
         assert rows(without, f"SELECT COUNT(*) FROM DP.{view.upper()} AS v") != []
 
