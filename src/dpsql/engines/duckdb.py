@@ -20,7 +20,7 @@ from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, read_views, redefined
-from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, unreadable
+from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, primary_key, unreadable
 from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
@@ -278,7 +278,7 @@ class DuckdbEngine:
 
 def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, said: Said) -> None:
     with opened_source(name, source, said) as rows:
-        copy_table(cursor, name, rows, said.types)
+        copy_table(cursor, name, rows, said.types, key=primary_key(source, name))
 
 
 def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:

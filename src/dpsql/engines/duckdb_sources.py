@@ -189,8 +189,24 @@ def opened_source(name: str, source: object, said: Said) -> Iterator[object]:
         yield readable(source, said)
 
 
-def copy_table(cursor: duckdb.DuckDBPyConnection, name: str, rows: object, types: Types) -> None:
-    """One table, wholly or not at all."""
+_KEY: Final = """
+SELECT constraint_column_names FROM system.main.duckdb_constraints()
+WHERE database_name = current_database() AND schema_name = current_schema() AND lower(table_name) = lower(?)
+AND constraint_type = 'PRIMARY KEY'"""
+
+
+def primary_key(source: object, name: str) -> tuple[str, ...]:
+    """The columns a DuckDB keeps as the primary key of its table; nothing where it has none, or is no DuckDB."""
+    if not isinstance(source, duckdb.DuckDBPyConnection):
+        return ()
+    found = source.cursor().execute(_KEY, [name]).fetchone()
+    return () if found is None else tuple(map(str, found[0]))
+
+
+def copy_table(
+    cursor: duckdb.DuckDBPyConnection, name: str, rows: object, types: Types, *, key: tuple[str, ...] = ()
+) -> None:
+    """One table, wholly or not at all. The primary key of the source is kept, unless a column of it is cast."""
     table = f"memory.main.{quoted(name)}"
     cursor.register(_STAGE, rows)
     try:
@@ -203,6 +219,8 @@ def copy_table(cursor: duckdb.DuckDBPyConnection, name: str, rows: object, types
             if target != engine_type:
                 field = quoted(column)
                 cursor.execute(f"ALTER TABLE {table} ALTER {field} TYPE {target} USING TRY_CAST({field} AS {target})")
+        if key and not types.keys() & set(key):
+            cursor.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({', '.join(map(quoted, key))})")
         cursor.execute("COMMIT")
     except BaseException:
         with suppress(duckdb.Error):

@@ -83,6 +83,28 @@ def test_a_connection_gives_the_table_of_that_name(engine):
     assert list(engine.schema()) == ["t"]
 
 
+def test_a_connection_gives_its_primary_key_too(engine):
+    """One row for each person is then known from the engine, and no answer speaks of further rows."""
+    with duckdb.connect() as other:
+        other.execute('CREATE TABLE t (a INTEGER, "b c" INTEGER, n INTEGER, PRIMARY KEY (a, "b c"))')
+        other.execute("CREATE TABLE u (n INTEGER)")
+        other.execute("CREATE SCHEMA s; CREATE TABLE s.u (n INTEGER PRIMARY KEY)")
+        engine.add("t", other)
+        engine.add("u", other)
+    assert engine.schema()["t"].unique == (("a", "b c"),)
+    assert engine.schema()["u"].unique == ()
+
+
+def test_a_key_that_is_cast_is_a_key_no_more(engine):
+    """What does not fit becomes NULL, and two values may become one."""
+    with duckdb.connect() as other:
+        other.execute("CREATE TABLE t (a VARCHAR PRIMARY KEY)")
+        other.execute("INSERT INTO t VALUES ('1'), ('01'), ('x')")
+        engine.add("t", other, types={"a": SqlType.INTEGER})
+    assert rows(engine, "SELECT a FROM t ORDER BY a") == [(1,), (1,), (None,)]
+    assert engine.schema()["t"].unique == ()
+
+
 def test_files_give_every_type_as_it_is(engine, tmp_path):
     with duckdb.connect() as other:
         other.execute(
