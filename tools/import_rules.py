@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "dpsql"
-OPEN = {"errors", "require", "enclosure", "points", "written"}
+OPEN = {"errors", "require", "enclosure", "points", "written", "codes"}
 
 BELOW_SESSION = {
     "privacy",
@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "enclosure": set(),
     "points": set(),
     "written": set(),
+    "codes": set(),
     "__init__": BELOW_SESSION | {"local", "session", "serve", "suggest", "demonstration", "door", "notebook"},
 }
 

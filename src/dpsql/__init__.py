@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.budget import Budget
+    from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
     from dpsql.session.opening import open_ledger, restore_ledger
@@ -60,6 +61,7 @@ __all__ = [
     "connect",
     "demo",
     "dp_sum",
+    "help",
     "open",
     "open_ledger",
     "restore_ledger",
@@ -82,6 +84,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Verdict": "session.planning",
     "connect": "door",
     "demo": "demonstration",
+    "help": "session.help_text",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",

@@ -85,7 +85,7 @@ class DpsqlError(Exception):
             "why": self.why,
             "fix": self.fix,
             "try": self.try_sql,
-            "docs": f"errors#{self.code}",
+            "docs": f"dpsql help {self.code}",
         }
 
 

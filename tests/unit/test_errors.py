@@ -48,7 +48,7 @@ def test_json_has_one_shape(kind):
         "why": "because",
         "fix": "do this",
         "try": "SELECT 1",
-        "docs": f"errors#{kind.code}",
+        "docs": f"dpsql help {kind.code}",
     }
 
 

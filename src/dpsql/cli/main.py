@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from os import open as open_descriptor
 
 from dpsql import DpsqlError
-from dpsql.cli import audit, budget, freeze, grant, ledger, plan, policy, serve, user
+from dpsql.cli import audit, budget, freeze, grant, help_, ledger, plan, policy, serve, user
 from dpsql.cli.ending import INTERRUPTED, exit_code
 
-_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget)
+_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,22 @@
+"""`dpsql help [TOPIC]`: what an error code or a theorem means. Nothing is opened or read for it."""
+
+from __future__ import annotations
+
+import argparse
+
+import dpsql
+from dpsql.cli.place import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """The command and its topic."""
+    about = "what an error code means (dpsql help DP102), or a theorem (dpsql help proof M1)"
+    parser = commands.add_parser("help", help=about, description=f"Tell {about}; without a topic, list them all.")
+    parser.add_argument("topic", nargs="*", metavar="TOPIC", help="DP102, or proof M1")
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """The page on standard output."""
+    print(dpsql.help(" ".join(chosen.topic) or None))
+    return 0

@@ -1,0 +1,28 @@
+"""`dpsql help`: the same text as in Python, on standard output."""
+
+import pytest
+
+import dpsql
+from dpsql.cli.main import main
+
+
+@pytest.mark.parametrize("words", [(), ("DP102",), ("proof", "M1"), ("m1",)])
+def test_it_prints_what_python_says(words, capsys):
+    assert main(["help", *words]) == 0
+    found = capsys.readouterr()
+    assert found.out == dpsql.help(" ".join(words) or None) + "\n"
+    assert found.err == ""
+
+
+def test_an_unknown_topic_ends_as_an_unknown_name(capsys):
+    assert main(["help", "DP12"]) == 3
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert "Did you mean DP102?" in found.err
+
+
+@pytest.mark.parametrize("kind", [dpsql.Refused, dpsql.BadParameter])
+def test_the_json_of_an_error_names_the_command(kind, capsys):
+    _, *words = kind("what", why="why", fix="fix").as_json()["docs"].split()
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith(kind.code)
