@@ -85,9 +85,11 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "connect": "door",
     "demo": "demonstration",
     "help": "session.help_text",
+    "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",
+    "unload_ipython_extension": "notebook.extension",
 }
 
 

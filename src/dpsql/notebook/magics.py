@@ -1,0 +1,152 @@
+"""The magics: each asks through the door that a program would use, and shows what that returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Final, TypeAlias
+
+import dpsql
+from dpsql.errors import BadName, BadParameter, DpsqlError, NoSource
+from dpsql.notebook.reading import Asked, read
+
+Asker: TypeAlias = "dpsql.Analyst | dpsql.Client"
+Told: TypeAlias = Any
+"""An answer, beside the data or of a server."""
+Magic = Callable[[str, str | None], object]
+
+_KINDS: Final = ("bar", "line")
+
+
+class Desk:
+    """Who asks in this notebook. One per kernel: what is SET in a cell holds in the cells after it."""
+
+    def __init__(self, names: dict[str, Any], show: Callable[[object], object]) -> None:
+        self._names, self._show = names, show
+        """The variables of the notebook, and how something is shown in a cell."""
+        self._asker: Asker | None = None
+        self._close: Callable[[], None] | None = None
+        """Of an asker who was made here; one in a variable belongs to the notebook."""
+
+    def connect(self, line: str, cell: str | None = None) -> object:
+        """`%dpsql demo`, `%dpsql dpsql.toml --as ana`, `%dpsql unix:/run/dpsql/door`, or a variable; `%%dpsql` asks."""
+        if cell is not None:
+            return self.sql(line, cell)
+        target, _, user = (part.strip() for part in f" {line} ".partition(" --as "))
+        if len(user.split()) > 1 or ("--as" in line.split() and not user):
+            raise BadParameter(
+                "--as takes one name",
+                why="a question is paid from the grant of somebody",
+                fix="write it last, as in %dpsql dpsql.toml --as ana",
+            )
+        found: Any = self._names.get(target)
+        is_known = isinstance(found, dpsql.Analyst | dpsql.Client)
+        asker: Asker = found if is_known else dpsql.connect(target or None, user=user or None)
+        if self._close is not None:
+            self._close()
+        self._asker, self._close = asker, None if is_known else asker.close
+        return f"connected as {asker.name}: {asker.budget!r}"
+
+    def sql(self, line: str, cell: str | None = None) -> object:
+        """`%sql SELECT …`; `%%sql flu << --within 20`: the answer, or into a variable."""
+        asked = read(line, cell)
+        answer = self._told(asked, asked.text)
+        if asked.into is None:
+            self._show_plot(asked, answer)
+            return answer
+        self._names[asked.into] = answer
+        self._show_plot(asked, answer)
+        return f"{asked.into}: {len(answer)} row{'s' * (len(answer) != 1)} · {_paid(answer)}"
+
+    def cost(self, line: str, cell: str | None = None) -> object:
+        """`%sqlcost SELECT …`: the price and the margins; nothing is read, nothing is spent."""
+        return self._before("DRY RUN", line, cell)
+
+    def explain(self, line: str, cell: str | None = None) -> object:
+        """`%sqlexplain SELECT …`: how the answer would be protected, with the proofs."""
+        return self._before("EXPLAIN PRIVACY", line, cell)
+
+    def budget(self, line: str, cell: str | None = None) -> object:
+        """`%budget`: what is left, and about how many questions that is."""
+        return self._connected().budget
+
+    def plot(self, line: str, cell: str | None = None) -> object:
+        """`%sqlplot bar flu`: the picture of an answer in a variable; without a kind, the one that fits."""
+        words = line.split()
+        kind = words.pop(0) if words[:-1] and words[0] in _KINDS else None
+        if len(words) != 1:
+            raise BadParameter(
+                f"%sqlplot {line.strip()} names no answer",
+                why="a picture is of one answer that was put into a variable",
+                fix=f"write %sqlplot name, or %sqlplot {'|'.join(_KINDS)} name, after %sql name << SELECT …",
+            )
+        (name,) = words
+        answer: Any = self._names.get(name)
+        if not hasattr(answer, "plot") or not hasattr(answer, "columns"):
+            raise BadName(
+                f"there is no answer in a variable {name}",
+                why="a picture is of an answer",
+                fix=f"ask first, as in %sql {name} << SELECT …",
+            )
+        return answer.plot(kind=kind)
+
+    def _before(self, words: str, line: str, cell: str | None) -> Told:
+        asked = read(line, cell)
+        if asked.into is not None or asked.plot:
+            raise BadParameter(
+                "nothing is asked here that could be kept or drawn",
+                why="the price and the explanation of a question are told without asking it",
+                fix="leave out the name before << and --plot, or ask with %sql",
+            )
+        return self._told(asked, f"{words} {asked.text}")
+
+    def _told(self, asked: Asked, text: str) -> Told:
+        said = asked.numbers
+        return self._connected().sql(
+            text, epsilon=said.get("epsilon"), confidence=said.get("confidence"), max_cost=said.get("max-cost")
+        )
+
+    def _show_plot(self, asked: Asked, answer: Any) -> None:
+        if asked.plot:
+            self._show(answer.plot())
+
+    def _connected(self) -> Asker:
+        if self._asker is None:
+            raise NoSource(
+                "this notebook is not connected",
+                why="each question is paid from the grant of somebody",
+                fix="run %dpsql demo to try it, %dpsql dpsql.toml for a policy file, or %dpsql unix:PATH for a server",
+            )
+        return self._asker
+
+
+def _paid(answer: Told) -> str:
+    """What it cost, in the words of the last lines of an answer."""
+    return f"cost {answer.cost if isinstance(answer, dpsql.Answer) else dpsql.Cost(epsilon=answer.epsilon)}"
+
+
+MAGICS: Final[Mapping[str, Callable[[Desk, str, str | None], object]]] = {
+    "dpsql": Desk.connect,
+    "sql": Desk.sql,
+    "sqlcost": Desk.cost,
+    "sqlexplain": Desk.explain,
+    "budget": Desk.budget,
+    "sqlplot": Desk.plot,
+}
+LINES_ONLY: Final = frozenset({"budget", "sqlplot"})
+
+
+def taught(magic: Magic) -> Magic:
+    """The magic whose errors are shown as they teach, without the lines of code that raised them. They are raised all
+    the same, so that "Run all" stops there."""
+
+    @wraps(magic)
+    def asked(line: str, cell: str | None = None) -> object:
+        try:
+            return magic(line, cell)
+        except DpsqlError as error:
+            text = str(error)
+            vars(error)["_render_traceback_"] = lambda: text.splitlines()  # IPython asks an error for it
+            raise
+
+    return asked

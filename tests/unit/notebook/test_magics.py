@@ -1,0 +1,175 @@
+"""The magics in a shell of IPython, as a cell runs them."""
+
+import pandas
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+import dpsql
+
+COUNT = "SELECT COUNT(*) AS n FROM people"
+BY_CITY = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
+
+
+@pytest.fixture(scope="module")
+def shell():
+    config = Config()
+    config.HistoryManager.enabled = False
+    return InteractiveShell(config=config)
+
+
+@pytest.fixture(scope="module")
+def owner():
+    with dpsql.open(":memory:", threads=1) as owner:
+        frame = pandas.DataFrame({"id": range(400), "age": [30] * 400, "city": ["Basel", "Bern"] * 200})
+        owner.register(
+            "people", frame, person="id", unique=True, hidden=["id"],
+            bounds={"age": (0, 100)}, keys={"city": ["Basel", "Bern"]},
+        )  # fmt: skip
+        owner.promise(epsilon=500)
+        owner.defaults(cost_per_query=1, max_keys=10, noise="laplace")
+        yield owner
+
+
+@pytest.fixture
+def ana(shell, owner, request):
+    """A new grant for every test: what another test has asked is not known to it."""
+    shell.user_ns["ana"] = ana = owner.grant(f"ana of {request.node.name}", budget=10)
+    shell.run_line_magic("reload_ext", "dpsql")
+    shell.run_line_magic("dpsql", "ana")
+    return ana
+
+
+@pytest.fixture
+def cell(shell, ana):
+    """What running a cell gives: the value and what it shows."""
+
+    def run(source):
+        with capture_output() as shown:
+            done = shell.run_cell(source)
+        return done, shown
+
+    return run
+
+
+def test_a_line_answers(cell, ana):
+    done, shown = cell(f"%sql {COUNT}")
+    assert done.success
+    assert isinstance(done.result, dpsql.Answer)
+    assert ana.budget.spent == 1
+    assert "cost 1.00" in shown.stdout
+
+
+def test_a_cell_answers_within_what_it_says(cell, ana):
+    done, _ = cell(f"%%sql --within 40 --confidence 0.9\n{BY_CITY}\n")
+    assert [each.margin <= 40 for each in done.result["n"]] == [True, True]
+    assert done.result.confidence * 10 == 9
+    assert ana.budget.spent < 1  # ±40 is wider than what 1 buys
+
+
+@pytest.mark.parametrize("option", ["--cost 0.5", "--epsilon 0.5", "--epsilon=0.5"])
+def test_a_price_can_be_said(cell, ana, option):
+    done, _ = cell(f"%sql {option} {COUNT}  -- a comment of SQL")
+    assert done.success
+    assert float(ana.budget.spent) == 0.5
+
+
+def test_a_limit_stops_before_anything_is_spent(cell, ana):
+    done, _ = cell(f"%sql --max-cost 0.5 {COUNT}")
+    assert done.error_in_exec.code == "DP202"
+    assert ana.budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    "source", [f"%sql flu << {COUNT}", f"%%sql flu <<\n{COUNT}", f"%%sql flu << --cost 1\n{COUNT}"]
+)
+def test_an_answer_goes_into_a_variable_and_its_price_is_told(cell, shell, source):
+    done, _ = cell(source)
+    assert repr(done.result) == "flu: 1 row · cost 1.00"
+    assert shell.user_ns["flu"].columns == ("n",)
+
+
+def test_price_and_explanation_are_free(cell, ana):
+    price, _ = cell(f"%sqlcost --epsilon 2 {BY_CITY}")
+    assert dict(price.result)["cost"] == "2"
+    explained, _ = cell(f"%%sqlexplain\n{BY_CITY}")
+    assert "PROMISE" in str(explained.result)
+    budget, _ = cell("%budget")
+    assert budget.result.left == 10
+    assert ana.budget.spent == 0
+
+
+def test_what_is_set_in_a_cell_holds_in_the_next(cell, ana):
+    cell("%sql SET dp.epsilon = 0.25")
+    cell(f"%sql {COUNT}")
+    assert float(ana.budget.spent) == 0.25
+
+
+def test_a_refusal_is_shown_as_text_and_the_cell_fails(cell, ana):
+    done, shown = cell("%sql SELECT * FROM people")
+    assert done.error_in_exec.code == "DP101"
+    for word in ("DP101", "Why", "Fix"):
+        assert word in shown.stdout
+    assert "Traceback" not in shown.stdout
+    assert "magics.py" not in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("%sql", "no question"),
+        ("%sql --within", "--within cannot be ''"),
+        (f"%sql --within -3 {COUNT}", "--within cannot be '-3'"),
+        (f"%sql --witin 3 {COUNT}", "no option --witin"),
+        (f"%sql --cost 1 --cost 2 {COUNT}", "--cost is said twice"),
+        (f"%sql class << {COUNT}", "class cannot be the name"),
+        (f"%sqlcost x << {COUNT}", "kept or drawn"),
+        ("%dpsql ana --as", "--as takes one name"),
+        ("%sqlplot", "names no answer"),
+        ("%sqlplot bar nothing_here", "no answer in a variable nothing_here"),
+    ],
+)
+def test_mistakes_are_told_and_cost_nothing(cell, ana, source, said):
+    done, shown = cell(source)
+    assert isinstance(done.error_in_exec, dpsql.DpsqlError)
+    assert said in shown.stdout
+    assert ana.budget.spent == 0
+
+
+def test_braces_and_dollars_of_sql_are_left_alone(cell, shell):
+    shell.user_ns["x"] = "Bern"
+    done, shown = cell("%sql SELECT COUNT(*) AS n FROM people WHERE city = '{x}$x'")
+    assert done.success, shown.stdout
+
+
+def test_another_sql_magic_stays_and_ours_is_said(cell, shell, ana):
+    shell.run_line_magic("unload_ext", "dpsql")
+    shell.register_magic_function(lambda line: "theirs", magic_kind="line", magic_name="sql")
+    try:
+        _, shown = cell("%load_ext dpsql\n%dpsql ana")
+        assert "%%dpsql" in shown.stdout
+        assert cell("%sql SELECT 1")[0].result == "theirs"
+        assert cell(f"%%dpsql\n{COUNT}")[0].result.columns == ("n",)
+        shell.run_line_magic("unload_ext", "dpsql")
+        assert "sql" in shell.magics_manager.magics["line"]
+        assert "budget" not in shell.magics_manager.magics["line"]
+    finally:
+        del shell.magics_manager.magics["line"]["sql"]
+
+
+def test_the_demo_is_connected_to_by_its_name(cell, shell):
+    done, _ = cell("%dpsql demo")
+    assert repr(done.result).startswith("connected as ana: Budget(")
+    cell("%sql flu << SELECT COUNT(*) AS n FROM patients WHERE flu")
+    assert shell.user_ns["flu"].release is not None
+    done, _ = cell("%dpsql nowhere.txt")
+    assert done.error_in_exec.code == "DP410"
+    assert cell("%sql SELECT COUNT(*) AS n FROM patients WHERE flu")[0].success  # the connection before stays
+
+
+def test_without_a_connection_the_way_to_one_is_said(cell, shell):
+    shell.run_line_magic("reload_ext", "dpsql")
+    done, shown = cell(f"%sql {COUNT}")
+    assert done.error_in_exec.code == "DP602"
+    assert "%dpsql demo" in shown.stdout
