@@ -7,7 +7,7 @@ SEED ?= 2
 CRASHES ?= 50
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test explore check format audit bench constraints fingerprints clean
+.PHONY: demo test explore check format audit bench docs constraints fingerprints clean
 
 demo: $(READY)               ## five people, one attack, and how noise defeats it
 	@$(BIN)/python -m dpsql.demonstration
@@ -44,6 +44,9 @@ bench: $(READY)              ## speed, as ratios within one run
 fingerprints: $(READY)       ## after rereading a proof: pin it to the code it proves
 	$(BIN)/python tools/fingerprints.py --write
 
+docs: $(READY)               ## the pages as a site, in site/; a link that leads nowhere stops it
+	$(BIN)/zensical build --clean --strict
+
 # Versions and hashes, no addresses. Needs uv.
 constraints:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -64,4 +67,4 @@ $(READY): constraints.txt pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,7 +1,6 @@
 """Rules that matter are executable: imports, the public door, exact values, theorem pages, error codes, the demo."""
 
 import ast
-import doctest
 import importlib.util
 import inspect
 import re
@@ -237,23 +236,6 @@ def test_importing_dpsql_is_lean():
     code = f"import sys, dpsql; print([name for name in {optional} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
-
-
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
-def test_the_python_of_the_documents_runs(page):
-    """Each page's blocks in order, in one namespace; blocks with >>> are checked against what they print."""
-    names = {}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)):
-        if ">>>" in block:
-            parsed = doctest.DocTestParser().get_doctest(block, names, f"{page.name}[{number}]", None, 0)
-            assert doctest.DocTestRunner().run(parsed, clear_globs=False).failed == 0
-            names = parsed.globs
-        else:
-            exec(compile(block, f"{page.name}[{number}]", "exec"), names)
 
 
 def test_every_proof_is_in_the_index():
