@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.budget import Budget
+    from dpsql.session.estimate import Estimate
+    from dpsql.session.formats import all_doubtful, formats, formatted, summary, without_symbols
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
@@ -47,6 +49,7 @@ __all__ = [
     "Cost",
     "DpSum",
     "DpsqlError",
+    "Estimate",
     "Keeper",
     "Neighbours",
     "Noisy",
@@ -58,13 +61,18 @@ __all__ = [
     "SocketServer",
     "Verdict",
     "__version__",
+    "all_doubtful",
     "connect",
     "demo",
     "dp_sum",
+    "formats",
+    "formatted",
     "help",
     "open",
     "open_ledger",
     "restore_ledger",
+    "summary",
+    "without_symbols",
 ]
 
 _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
@@ -75,6 +83,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Budget": "session.budget",
     "Client": "serve.client",
     "Cost": "session.answer_value",
+    "Estimate": "session.estimate",
     "Keeper": "session.keeper",
     "Noisy": "session.noisy",
     "Owner": "session.owner",
@@ -82,14 +91,19 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Query": "session.query",
     "SocketServer": "serve.server",
     "Verdict": "session.planning",
+    "all_doubtful": "session.formats",
     "connect": "door",
     "demo": "demonstration",
+    "formats": "session.formats",
+    "formatted": "session.formats",
     "help": "session.help_text",
     "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",
     "restore_ledger": "session.opening",
+    "summary": "session.formats",
     "unload_ipython_extension": "notebook.extension",
+    "without_symbols": "session.formats",
 }
 
 

@@ -16,6 +16,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+from dpsql import Cost
 from dpsql.errors import BadName, BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
 from dpsql.serve.wire import (
@@ -78,6 +79,15 @@ class ServedAnswer:
     """Where the ledger ended when it was told; None where nothing of it was told."""
     text: str
     """As a terminal shows it."""
+    budget: Standing | None = None
+    """What can be spent after it; None where it was free."""
+    is_text: bool = False
+    """An explanation: its rows are lines, shown as they are."""
+
+    @property
+    def cost(self) -> Cost:
+        """What it cost."""
+        return Cost(epsilon=self.epsilon, delta=self.delta)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -285,6 +295,8 @@ def _answer(told: Message) -> ServedAnswer:
         notes=tuple(told["notes"]),
         head=told["head"],
         text=told["text"],
+        budget=None if told["budget"] is None else _standing(told["budget"]),
+        is_text=told["is_text"],
     )
 
 

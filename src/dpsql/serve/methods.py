@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from dpsql import Analyst, Answer, Owner
+from dpsql import Analyst, Answer, Budget, Owner
 from dpsql.errors import NotPermitted
 from dpsql.serve.refusals import Refusals
 from dpsql.serve.wire import Message, cell_to_wire, not_understood, number_from_wire
@@ -120,11 +120,16 @@ def answer_to_wire(answer: Answer) -> Message:
         "notes": list(answer.notes),
         "head": answer.head,
         "text": str(answer),
+        "budget": None if answer.budget is None else _budget_to_wire(answer.budget),
+        "is_text": answer.is_text,
     }
 
 
 def _budget(visit: Visit, said: Message) -> Message:
-    budget = visit.asking().budget if visit.role == ANALYST else visit.owner.budget
+    return _budget_to_wire(visit.asking().budget if visit.role == ANALYST else visit.owner.budget)
+
+
+def _budget_to_wire(budget: Budget) -> Message:
     amounts = {"total": str(budget.total), "spent": str(budget.spent), "left": str(budget.left)}
     return {**amounts, "short": budget.short, "text": repr(budget)}
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NoReturn
 
-from dpsql import errors
+from dpsql import Estimate, errors
 from dpsql.errors import DpsqlError, InternalError, NotUnderstood
 
 PROTOCOL: Final = 1
@@ -161,28 +161,14 @@ def cell_to_wire(cell: object) -> object:
     if cell is None or isinstance(cell, bool | int | float | str):
         return cell
     noisy: Any = cell
-    return {"noisy": [noisy.value, noisy.margin, noisy.low, noisy.high]}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """A released number: `value`, off by at most `margin` at the confidence of its answer. A plain value: to calculate
-    with margins, ask for the calculation in SQL."""
-
-    value: int | float
-    margin: int | float | None
-    low: int | float | None
-    high: int | float | None
-
-    def __str__(self) -> str:
-        return f"{self.value} ± {'?' if self.margin is None else self.margin}"
+    return {"noisy": [noisy.value, noisy.margin, noisy.low, noisy.high, noisy.doubtful]}
 
 
 _CELLS: Final[Mapping[str, Callable[[Any], object]]] = {
     "timestamp": datetime.fromisoformat,
     "date": date.fromisoformat,
     "fraction": Fraction,
-    "noisy": lambda parts: Estimate(value=parts[0], margin=parts[1], low=parts[2], high=parts[3]),
+    "noisy": lambda parts: Estimate(value=parts[0], margin=parts[1], low=parts[2], high=parts[3], doubtful=parts[4]),
 }
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.session.budget import Budget
 from dpsql.session.digits import shown_amount, shown_percent
-from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed, in_html, in_html_lines, remarks
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
+from dpsql.session.tabulated import by_column, csv_text, unique_names
 
 Intervals: TypeAlias = Literal["none", "columns"]
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How a text begins that a spreadsheet would take for a formula; the last four are the wide forms of the first four."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -99,13 +94,8 @@ class Answer:
         A key can begin with = + - or @ and would then be run as a formula by a spreadsheet that opens the file. Such
         texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
         """
-        table = self._table(intervals)
-        guard = unlike_a_formula if spreadsheet_safe else lambda cell: cell
-        out = io.StringIO()
-        writer = csv.writer(out)  # lines end as RFC 4180 says; then also a lone \r inside a text is quoted
-        writer.writerow(map(guard, table))
-        writer.writerows([guard(cell) for cell in row] for row in zip(*table.values(), strict=True))
-        Path(path).write_text(out.getvalue(), encoding="utf-8", newline="")
+        out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
+        Path(path).write_text(out, encoding="utf-8", newline="")
 
     def _table(self, intervals: Intervals) -> dict[str, list[object]]:
         """The columns by name, every name once."""
@@ -115,15 +105,7 @@ class Answer:
                 why="a table has either plain values or columns for the ends of the intervals",
                 fix='pass intervals="none" or intervals="columns"',
             )
-        found: list[tuple[str, list[object]]] = []
-        for place, name in enumerate(unique_names(self.columns)):
-            cells = [row[place] for row in self.rows]
-            found.append((name, [cell.value if isinstance(cell, Noisy) else cell for cell in cells]))
-            if intervals == "columns" and any(isinstance(cell, Noisy) for cell in cells):
-                found.append((f"{name}_low", [cell.low if isinstance(cell, Noisy) else None for cell in cells]))
-                found.append((f"{name}_high", [cell.high if isinstance(cell, Noisy) else None for cell in cells]))
-        names = unique_names([name for name, _ in found])
-        return dict(zip(names, (cells for _, cells in found), strict=True))
+        return by_column(self.columns, self.rows, ends=intervals == "columns")
 
     def _footer(self) -> list[str]:
         paid = [f"cost {self.cost}"]
@@ -143,20 +125,3 @@ class Answer:
 
     def _repr_html_(self) -> str:
         return in_html_lines(str(self)) if self.is_text else in_html(self.columns, self.rows, self._footer())
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """The names, a repeated one with _2, _3, … behind it."""
-    taken: list[str] = []
-    for name in names:
-        number, unique = 1, name
-        while unique in taken or (number > 1 and unique in names):
-            number += 1
-            unique = f"{name}_{number}"
-        taken.append(unique)
-    return taken
-
-
-def unlike_a_formula(cell: object) -> object:
-    """A cell that no spreadsheet runs."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -56,7 +56,7 @@ class Budget:
     @property
     def shown(self) -> str:
         """In a few letters; what is left is rounded down."""
-        return f"{_down(self.left)} of {float(self.total):.2f}"
+        return shown_left(self.left, self.total)
 
     @property
     def short(self) -> str:
@@ -69,10 +69,20 @@ class Budget:
         return f"the promise to everybody has {_down(self.shared)} left; your grant {own}"
 
     def __repr__(self) -> str:
-        full = round(10 * self.left / self.total)
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
-        parts = [f"{'▰' * full}{'▱' * (10 - full)} {self.shown}", counted, self.short, self.outlook]
+        parts = [f"{bar(self.left, self.total)} {self.shown}", counted, self.short, self.outlook]
         return f"Budget({', '.join(filter(None, parts))})"
+
+
+def shown_left(left: Fraction, total: Fraction) -> str:
+    """What is left of a budget in a few letters, rounded down."""
+    return f"{_down(left)} of {float(total):.2f}"
+
+
+def bar(left: Fraction, total: Fraction) -> str:
+    """What is left of a budget as ten boxes."""
+    full = round(10 * left / total)
+    return f"{'▰' * full}{'▱' * (10 - full)}"
 
 
 def _down(amount: Fraction) -> str:

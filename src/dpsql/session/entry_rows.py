@@ -17,9 +17,9 @@ from dpsql.ledger import facts
 from dpsql.ledger.entries import word_of
 from dpsql.ledger.facts import Entry
 from dpsql.ledger.ledger import Charge, GrantedBy, Ownership
-from dpsql.session.answer_value import unlike_a_formula
 from dpsql.session.digits import shown_amount
 from dpsql.session.render import printable
+from dpsql.session.tabulated import unlike_a_formula
 
 _TEXTS: Final = frozenset({"sql", "policy"})
 """What only authors and the owner see."""

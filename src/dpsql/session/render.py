@@ -9,11 +9,13 @@ from html import escape
 from typing import Final
 from unicodedata import category, east_asian_width
 
-from dpsql.session.digits import shown_number, shown_value
+from dpsql.session.digits import THIN, shown_number, shown_value
+from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
 
 DOUBTFUL: Final = "⚠"
+PLUS_MINUS: Final = "±"
 _MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
 _ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
@@ -21,24 +23,47 @@ _NEITHER: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Characters that move the cursor, turn the text around or end a line."""
 
 
-def boxed(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequence[str]) -> str:
-    """A table with a frame, and lines below it."""
-    shown = rows[:_ROWS]
-    texts = [_Column.of(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
-    rule = ["─" * (column.width + 2) for column in texts]
-    body = ["│" + "│".join(f" {column.cells[row]} " for column in texts) + "│" for row in range(len(shown))]
-    more = [f"… {len(rows) - _ROWS} more rows"] if len(rows) > _ROWS else []
-    return "\n".join(
-        [
-            "┌" + "┬".join(rule) + "┐",
-            "│" + "│".join(f" {column.head} " for column in texts) + "│",
-            "├" + "┼".join(rule) + "┤",
-            *body,
-            "└" + "┴".join(rule) + "┘",
-            *more,
-            *footer,
-        ]
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The letters a table is drawn with."""
+
+    line: str
+    bar: str
+    corners: tuple[str, str, str]
+    """Left, between and right: of the upper edge, of the line below the head, of the lower edge."""
+    sign: str
+    """Between a value and its margin."""
+    doubtful: str
+    thousands: str
+
+
+FRAMED: Final = Look(
+    line="─", bar="│", corners=("┌┬┐", "├┼┤", "└┴┘"), sign=PLUS_MINUS, doubtful=DOUBTFUL, thousands=THIN
+)
+PLAIN: Final = Look(
+    line="-", bar="|", corners=("+++", "+++", "+++"), sign="plus or minus", doubtful="(doubtful)", thousands=""
+)
+"""In letters every terminal has and every screen reader says."""
+
+
+def boxed(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell | Estimate]],
+    footer: Sequence[str],
+    *,
+    look: Look = FRAMED,
+    most: int = _ROWS,
+) -> str:
+    """A table with a frame, and lines below it; rows beyond `most` are counted only."""
+    shown = rows[:most]
+    texts = [_Column.of(name, [row[place] for row in shown], look) for place, name in enumerate(columns)]
+    rule = [look.line * (column.width + 2) for column in texts]
+    upper, below_head, lower = (edge[0] + edge[1].join(rule) + edge[2] for edge in look.corners)
+    bar = look.bar
+    body = [bar + bar.join(f" {column.cells[row]} " for column in texts) + bar for row in range(len(shown))]
+    head = bar + bar.join(f" {column.head} " for column in texts) + bar
+    more = [f"… {len(rows) - most} more rows"] if len(rows) > most else []
+    return "\n".join([upper, head, below_head, *body, lower, *more, *footer])
 
 
 def in_html(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequence[str]) -> str:
@@ -58,18 +83,18 @@ def in_html_lines(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def remarks(rows: Sequence[Sequence[Cell]], *, percent: str) -> str:
+def remarks(rows: Sequence[Sequence[Cell | Estimate]], *, percent: str) -> str:
     """What the table means: how many rows, what ± is, what ⚠ is."""
-    noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy)]
+    noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy | Estimate)]
     parts = [f"{len(rows)} row{'' if len(rows) == 1 else 's'}"]
     parts += [f"± is {percent} %"] if noisy else []
     parts += [_MEANING] if any(map(is_doubtful, noisy)) else []
     return " · ".join(parts)
 
 
-def is_doubtful(cell: Cell) -> bool:
+def is_doubtful(cell: object) -> bool:
     """Whether the noise may be all there is: the margin is as large as the value, or hardly anybody is behind it."""
-    return isinstance(cell, Noisy) and (
+    return isinstance(cell, Noisy | Estimate) and (
         cell.doubtful or cell.margin is None or cell.margin >= abs(cell.value) > 0 or cell.margin > abs(cell.value)
     )
 
@@ -88,8 +113,8 @@ class _Column:
     width: int
 
     @classmethod
-    def of(cls, name: str, cells: Sequence[Cell]) -> _Column:
-        texts = _aligned(cells)
+    def of(cls, name: str, cells: Sequence[Cell | Estimate], look: Look) -> _Column:
+        texts = _aligned(cells, look)
         head = printable(name)
         width = max(map(_width, (head, *texts)))
         right = any(_is_number(cell) for cell in cells)
@@ -97,27 +122,33 @@ class _Column:
         return cls(head=_padded(head, width, right=right), cells=padded, width=width)
 
 
-def _aligned(cells: Sequence[Cell]) -> list[str]:
+def _aligned(cells: Sequence[Cell | Estimate], look: Look) -> list[str]:
     """The texts of a column; values and margins each end below one another."""
-    pairs = [shown_number(cell.value, cell.margin) if isinstance(cell, Noisy) else None for cell in cells]
+    pairs = [
+        shown_number(cell.value, cell.margin, thousands=look.thousands) if isinstance(cell, Noisy | Estimate) else None
+        for cell in cells
+    ]
     values = max((len(pair[0]) for pair in pairs if pair), default=0)
     margins = max((len(pair[1]) for pair in pairs if pair), default=0)
+    blank = " " * len(look.doubtful)
     marked = any(map(is_doubtful, cells))
     return [
-        _plain(cell)
+        plain_cell(cell, look)
         if pair is None
-        else f"{pair[0]:>{values}} ± {pair[1]:>{margins}}" + (f" {DOUBTFUL if is_doubtful(cell) else ' '}" * marked)
+        else f"{pair[0]:>{values}} {look.sign} {pair[1]:>{margins}}"
+        + (f" {look.doubtful if is_doubtful(cell) else blank}" * marked)
         for cell, pair in zip(cells, pairs, strict=True)
     ]
 
 
 def _one(cell: Cell) -> str:
     if not isinstance(cell, Noisy):
-        return _plain(cell)
+        return plain_cell(cell)
     return " ± ".join(shown_number(cell.value, cell.margin)) + f" {DOUBTFUL}" * is_doubtful(cell)
 
 
-def _plain(cell: Cell) -> str:
+def plain_cell(cell: object, look: Look = FRAMED) -> str:
+    """A key or an exact number as a text that steers no terminal."""
     match cell:
         case None:
             return "NULL"
@@ -126,15 +157,15 @@ def _plain(cell: Cell) -> str:
         case int():
             return str(cell)  # a key or an exact number: a year is no amount
         case float():
-            return shown_value(cell)
+            return shown_value(cell, thousands=look.thousands)
         case datetime():
             return cell.isoformat(sep=" ")
         case _:
             return printable(str(cell))
 
 
-def _is_number(cell: Cell) -> bool:
-    return isinstance(cell, Noisy | int | float) and not isinstance(cell, bool)
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, Noisy | Estimate | int | float) and not isinstance(cell, bool)
 
 
 def _align(cell: Cell) -> str:

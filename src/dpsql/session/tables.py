@@ -134,6 +134,24 @@ def to_arrow(columns: Mapping[str, Sequence[object]], /) -> pyarrow.Table:
     return table
 
 
+def to_parquet(columns: Mapping[str, Sequence[object]], /) -> bytes:
+    """The columns as a Parquet file."""
+    table = to_arrow(columns)
+    out = _library("pyarrow", extra="arrow").BufferOutputStream()
+    _library("pyarrow.parquet", extra="arrow").write_table(table, out)
+    return bytes(out.getvalue())
+
+
+def to_arrow_file(columns: Mapping[str, Sequence[object]], /) -> bytes:
+    """The columns as an Arrow file, also known as Feather."""
+    table = to_arrow(columns)
+    pa = _library("pyarrow", extra="arrow")
+    out = pa.BufferOutputStream()
+    with _library("pyarrow.ipc", extra="arrow").new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(out.getvalue())
+
+
 def _library(name: str, *, extra: str) -> Any:
     try:
         return import_module(name)

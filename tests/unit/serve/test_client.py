@@ -270,3 +270,18 @@ def test_another_thread_can_end_a_question_that_waits(tmp_path):
         client.close()
         client.interrupt()  # says nothing where there is nothing left to end
         stopping.join()
+
+
+def test_every_format_is_the_same_here_and_over_the_socket(clinic, tmp_path):
+    """Parquet tells who wrote it and Arrow pads: their tables are compared, not their bytes."""
+    ana = clinic.grant("ana", budget=3)
+    token = clinic.keeper.admit("ana", role="analyst")
+    question = "SELECT COUNT(*) AS n, COUNT(*) < 0 AS wrong, DATE '2024-01-02' AS day FROM people"
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
+        assert dpsql.summary(client.sql(question))[1].startswith("cost 1.00 · budget ")
+        for form in ("table", "csv", "json", "jsonl", "markdown"):
+            here, there = ana.sql(question), client.sql(question)
+            assert dpsql.formatted(here, form) == dpsql.formatted(there, form)
+            assert dpsql.summary(here) == dpsql.summary(there)
+        lines = dpsql.formatted(client.sql(f"EXPLAIN PRIVACY {question}"), "table")
+        assert lines.startswith("PROMISE")

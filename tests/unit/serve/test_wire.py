@@ -115,10 +115,10 @@ def test_cells_come_back_as_they_were(cell):
 
 def test_a_released_number_is_a_value_with_a_margin():
     class Noisy:
-        value, margin, low, high = 100, 21, 79, 121
+        value, margin, low, high, doubtful = 100, 21, 79, 121, True
 
     found = cell_from_wire(over_the_wire(cell_to_wire(Noisy())))
-    assert (found.value, found.margin, found.low, found.high) == (100, 21, 79, 121)
+    assert (found.value, found.margin, found.low, found.high, found.doubtful) == (100, 21, 79, 121, True)
     assert str(found) == "100 ± 21"
 
 

@@ -1,0 +1,269 @@
+"""An answer as text or bytes in the formats of the command line, whether it was given here or over a socket."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import Any, Final, Protocol
+
+from dpsql.errors import BadParameter
+from dpsql.session.answer_value import Cost
+from dpsql.session.budget import bar, shown_left
+from dpsql.session.digits import shown_number, shown_percent
+from dpsql.session.estimate import Estimate
+from dpsql.session.noisy import Noisy
+from dpsql.session.render import DOUBTFUL, FRAMED, PLAIN, PLUS_MINUS, boxed, is_doubtful, plain_cell, printable, remarks
+from dpsql.session.tables import to_arrow_file, to_parquet
+from dpsql.session.tabulated import by_column, csv_text, unique_names
+
+INLINE: Final = "inline"
+COLUMNS: Final = "columns"
+NONE: Final = "none"
+INTERVALS: Final = (INLINE, COLUMNS, NONE)
+"""Margins in the cell of their number, their ends in columns of their own, or not at all."""
+
+
+class Left(Protocol):
+    """What can be spent after an answer."""
+
+    @property
+    def total(self) -> Fraction: ...
+    @property
+    def left(self) -> Fraction: ...
+    @property
+    def short(self) -> str: ...
+
+
+class Told(Protocol):
+    """What every answer has: `dpsql.Answer` here, `ServedAnswer` at a client."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> Sequence[tuple[Any, ...]]: ...
+    @property
+    def cost(self) -> Cost: ...
+    @property
+    def release(self) -> int | None: ...
+    @property
+    def confidence(self) -> Fraction: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def head(self) -> str | None: ...
+    @property
+    def budget(self) -> Left | None: ...
+    @property
+    def is_text(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One way to write an answer down."""
+
+    write: Callable[[Told, str, bool], str | bytes]
+    """Of an answer, what becomes of margins, and whether to do without symbols."""
+    intervals: tuple[str, ...]
+    """What can become of margins, the usual first."""
+    is_binary: bool = False
+
+
+def formatted(answer: Told, form: str, *, intervals: str | None = None, plain: bool = False) -> str | bytes:
+    """The answer in a format: every row, and a last line that is ended. `intervals` says what becomes of margins:
+    "inline", "columns" or "none"; unless said, what is usual in the format. `plain`: without frames and symbols."""
+    chosen = formats.get(form)
+    if chosen is None:
+        raise BadParameter(
+            f"{form!r} is no format", why="an answer is written in one of a few", fix=f"use one of {', '.join(formats)}"
+        )
+    if intervals is not None and intervals not in chosen.intervals:
+        raise BadParameter(
+            f"margins cannot be {intervals!r} in {form}",
+            why="a column of such a file has one type: numbers and their margins have columns of their own",
+            fix=f"use {' or '.join(chosen.intervals)}",
+        )
+    return chosen.write(answer, intervals or chosen.intervals[0], plain)
+
+
+def summary(answer: Told, *, plain: bool = False) -> list[str]:
+    """What belongs to an answer besides its rows: what ± is, what it cost and what is left, and what to know of it."""
+    if answer.is_text:
+        return []
+    remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
+    lines = [remark, _paid(answer), *(f"note: {note}" for note in answer.notes)]
+    return [without_symbols(line) for line in lines] if plain else lines
+
+
+def _paid(answer: Told) -> str:
+    parts = [f"cost {answer.cost}"]
+    if answer.release is not None:
+        told = "release" if answer.cost.epsilon else "told again for nothing: release"
+        parts.append(f"{told} #{answer.release}")
+    if answer.budget is not None:
+        left, total = answer.budget.left, answer.budget.total
+        shown = f"budget {bar(left, total)} {shown_left(left, total)} left"
+        parts[1:1] = filter(None, (shown, answer.budget.short))
+    return " · ".join(parts)
+
+
+def all_doubtful(answers: Sequence[Told]) -> bool:
+    """Whether there are noisy numbers, and of each the noise may be all there is."""
+    noisy = [cell for answer in answers for row in answer.rows for cell in row if isinstance(cell, Noisy | Estimate)]
+    return bool(noisy) and all(map(is_doubtful, noisy))
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    "± ": "plus or minus ",
+    PLUS_MINUS: "plus or minus ",
+    DOUBTFUL: "(doubtful)",
+    "▰": "#",
+    "▱": ".",
+    " · ": "; ",
+    "·": "*",
+    "ε": "epsilon",
+    "δ": "delta",
+    "ρ": "rho",
+    "σ": "sigma",
+    "Δ": "Delta",
+    "√": "sqrt ",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "about",
+    "→": "->",
+    "←": "<-",
+    "×": "x",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "...",
+    "′": "'",
+    "\u2009": "",
+    "└": "`",
+    "├": "|",
+    "│": "|",
+    "─": "-",
+}
+_SYMBOL: Final = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))))
+
+
+def without_symbols(text: str) -> str:
+    """The text in letters that every terminal has and every screen reader says; what people have named stays."""
+    return _SYMBOL.sub(lambda found: _WORDS[found[0]], text)
+
+
+def _table(answer: Told, intervals: str, plain: bool) -> str:
+    if answer.is_text:
+        text = "\n".join(printable_lines(answer)) + "\n"
+        return without_symbols(text) if plain else text
+    columns, rows = _cells(answer, intervals)
+    return boxed(columns, rows, [], look=PLAIN if plain else FRAMED, most=len(rows)) + "\n"
+
+
+def printable_lines(answer: Told) -> list[str]:
+    """The lines of an explanation; none of them steers the terminal."""
+    return [printable(line) for (whole,) in answer.rows for line in str(whole).split("\n")]
+
+
+def _cells(answer: Told, intervals: str) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+    """Columns and rows as they are, or with plain values and columns of their own for the ends."""
+    if intervals == INLINE:
+        return answer.columns, answer.rows
+    table = by_column(answer.columns, answer.rows, ends=intervals == COLUMNS)
+    return list(table), list(zip(*table.values(), strict=True))
+
+
+def _csv(answer: Told, intervals: str, plain: bool) -> str:
+    return csv_text(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS), spreadsheet_safe=True)
+
+
+_MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&#])")
+
+
+def _markdown(answer: Told, intervals: str, plain: bool) -> str:
+    if answer.is_text:
+        return "\n".join(f"    {line}" for line in printable_lines(answer)) + "\n"
+    columns, rows = _cells(answer, intervals)
+    numbers = [any(isinstance(row[place], Noisy | Estimate) for row in rows) for place in range(len(columns))]
+    lines = [
+        [_MARKDOWN.sub(r"\\\1", printable(name)) for name in columns],
+        ["---:" if number else "---" for number in numbers],
+        *([_markdown_cell(cell, plain) for cell in row] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _markdown_cell(cell: object, plain: bool) -> str:
+    look = PLAIN if plain else FRAMED
+    if not isinstance(cell, Noisy | Estimate):
+        return _MARKDOWN.sub(r"\\\1", plain_cell(cell, look))
+    value, margin = shown_number(cell.value, cell.margin, thousands=look.thousands)
+    return f"{value} {look.sign} {margin}" + f" {look.doubtful}" * is_doubtful(cell)
+
+
+def _json(answer: Told, intervals: str, plain: bool) -> str:
+    left = answer.budget
+    whole = {
+        "columns": list(answer.columns),
+        "rows": _objects(answer, intervals),
+        "confidence": float(answer.confidence),
+        **about(answer),
+        "budget": None if left is None else {"left": float(left.left), "total": float(left.total)},
+    }
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def about(answer: Told) -> dict[str, object]:
+    """What an answer cost and where it stands, as JSON has it."""
+    return {
+        "cost": {"epsilon": float(answer.cost.epsilon), "delta": float(answer.cost.delta)},
+        "release": answer.release,
+        "ledger": answer.head,
+        "notes": list(answer.notes),
+    }
+
+
+def _json_lines(answer: Told, intervals: str, plain: bool) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in _objects(answer, intervals))
+
+
+def _objects(answer: Told, intervals: str) -> list[dict[str, object]]:
+    """A dictionary for each row; every name once."""
+    columns, rows = _cells(answer, intervals)
+    names = unique_names(columns)
+    return [{name: _json_cell(cell) for name, cell in zip(names, row, strict=True)} for row in rows]
+
+
+def _json_cell(cell: object) -> object:
+    if isinstance(cell, Noisy | Estimate):
+        parts = {"value": cell.value, "low": cell.low, "high": cell.high, "margin": cell.margin}
+        return {**{name: _json_cell(part) for name, part in parts.items()}, "doubtful": is_doubtful(cell)}
+    if isinstance(cell, float):
+        return cell if math.isfinite(cell) else str(cell)  # JSON has no NaN and no infinities
+    if isinstance(cell, Fraction):
+        return float(cell)
+    return cell.isoformat() if isinstance(cell, date) else cell
+
+
+def _parquet(answer: Told, intervals: str, plain: bool) -> bytes:
+    return to_parquet(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS))
+
+
+def _arrow(answer: Told, intervals: str, plain: bool) -> bytes:
+    return to_arrow_file(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS))
+
+
+formats: Final[Mapping[str, Format]] = {
+    "table": Format(write=_table, intervals=INTERVALS),
+    "csv": Format(write=_csv, intervals=(COLUMNS, NONE)),
+    "json": Format(write=_json, intervals=INTERVALS),
+    "jsonl": Format(write=_json_lines, intervals=INTERVALS),
+    "markdown": Format(write=_markdown, intervals=INTERVALS),
+    "parquet": Format(write=_parquet, intervals=(COLUMNS, NONE), is_binary=True),
+    "arrow": Format(write=_arrow, intervals=(COLUMNS, NONE), is_binary=True),
+}
+"""Every format by its name."""

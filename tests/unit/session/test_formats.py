@@ -1,0 +1,140 @@
+"""Every format says the same of an answer: its numbers, their margins, and nothing that a reader would run."""
+
+import csv
+import io
+import json
+from datetime import date, datetime
+from fractions import Fraction
+
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+import dpsql
+from dpsql.errors import BadParameter, MissingExtra
+from dpsql.session import tables
+from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.budget import Budget
+from dpsql.session.formats import all_doubtful, formats, formatted, summary, without_symbols
+
+BASEL = dpsql.Estimate(value=2611, margin=15, low=2596, high=2626)
+NOISE = dpsql.Estimate(value=-4, margin=15, low=-19, high=11)
+UNKNOWN = dpsql.Estimate(value=3.5, margin=None, low=None, high=None)
+ROWS = (("Basel", date(2024, 1, 1), BASEL), ("=1+1", None, NOISE))
+
+
+def answer(columns=("city", "day", "n"), rows=ROWS, **said):
+    words = {"cost": Cost(epsilon=Fraction(1, 20)), "release": 42, "confidence": Fraction(19, 20), **said}
+    return Answer(columns=columns, rows=rows, **words)
+
+
+def test_a_table_has_every_row_and_no_footer():
+    lines = formatted(answer(columns=("n",), rows=[(n,) for n in range(200)]), "table").splitlines()
+    assert len(lines) == 204
+    assert formatted(answer(), "table").endswith("┘\n")
+    assert "2\u2009611 ± 15" in formatted(answer(), "table")
+
+
+@pytest.mark.parametrize("form", [form for form in formats if not formats[form].is_binary])
+def test_plain_tables_are_ascii(form):
+    text = formatted(answer(), form, plain=True)
+    assert text.isascii()
+    if form in ("table", "markdown"):
+        assert "2611 plus or minus 15" in text
+        assert "-4 plus or minus 15 (doubtful)" in text
+
+
+def test_csv_has_the_ends_of_intervals_and_no_formulas():
+    rows = list(csv.reader(io.StringIO(formatted(answer(), "csv"))))
+    assert rows == [
+        ["city", "day", "n", "n_low", "n_high"],
+        ["Basel", "2024-01-01", "2611", "2596", "2626"],
+        ["'=1+1", "", "-4", "-19", "11"],
+    ]
+    assert formatted(answer(), "csv", intervals="none").splitlines()[1] == "Basel,2024-01-01,2611"
+
+
+def test_json_has_value_low_high_and_margin_in_each_cell():
+    told = json.loads(formatted(answer(notes=("a note",), head="#3:ab"), "json"))
+    assert told["columns"] == ["city", "day", "n"]
+    assert told["rows"][0] == {
+        "city": "Basel",
+        "day": "2024-01-01",
+        "n": {"value": 2611, "low": 2596, "high": 2626, "margin": 15, "doubtful": False},
+    }
+    assert told["rows"][1]["n"]["doubtful"]
+    assert (told["cost"], told["release"], told["notes"]) == ({"epsilon": 0.05, "delta": 0.0}, 42, ["a note"])
+    assert (told["confidence"], told["budget"], told["ledger"]) == (0.95, None, "#3:ab")
+
+
+def test_json_is_json_whatever_the_numbers_are():
+    odd = answer(columns=("a", "a", "b"), rows=[(float("nan"), float("inf"), datetime(2024, 1, 2, 3, 4))])
+    (row,) = json.loads(formatted(odd, "json"), parse_constant=pytest.fail)["rows"]
+    assert row == {"a": "nan", "a_2": "inf", "b": "2024-01-02T03:04:00"}
+
+
+def test_json_lines_are_the_rows():
+    told = [json.loads(line) for line in formatted(answer(), "jsonl", intervals="columns").splitlines()]
+    assert told[1] == {"city": "=1+1", "day": None, "n": -4, "n_low": -19, "n_high": 11}
+    assert json.loads(formatted(answer(), "jsonl", intervals="none").splitlines()[0])["n"] == 2611
+
+
+def test_markdown_marks_nothing_up_that_is_data():
+    text = formatted(answer(columns=("a|b",), rows=[("<b>|[x](y)\n*",)]), "markdown")
+    assert text.splitlines() == [r"| a\|b |", "| --- |", r"| \<b\>\|\[x\](y)\\n\* |"]
+
+
+def test_parquet_and_arrow_keep_numbers_as_numbers():
+    parquet = pyarrow.parquet.read_table(io.BytesIO(formatted(answer(), "parquet")))
+    arrow = pyarrow.ipc.open_file(formatted(answer(), "arrow")).read_all()
+    for table in (parquet, arrow):
+        assert table.column_names == ["city", "day", "n", "n_low", "n_high"]
+        assert table.column("n").to_pylist() == [2611, -4]
+
+
+def test_without_pyarrow_the_pip_command_is_named(monkeypatch):
+    monkeypatch.setattr(tables, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    with pytest.raises(MissingExtra, match="pyarrow") as refused:
+        formatted(answer(), "parquet")
+    assert "pip install 'dpsql[arrow]'" in refused.value.fix
+
+
+def test_what_is_no_format_and_what_a_format_cannot():
+    with pytest.raises(BadParameter, match="'xml' is no format") as refused:
+        formatted(answer(), "xml")
+    assert "csv" in refused.value.fix
+    with pytest.raises(BadParameter, match="'inline' in csv"):
+        formatted(answer(), "csv", intervals="inline")
+
+
+def test_an_explanation_is_lines():
+    told = answer(columns=("explanation",), rows=[("ρ = 1 → ± 3",), ("\x1b[2J",)], is_text=True, release=None)
+    assert formatted(told, "table") == "ρ = 1 → ± 3\n\\x1b[2J\n"
+    assert formatted(told, "table", plain=True) == "rho = 1 -> plus or minus 3\n\\x1b[2J\n"
+    assert summary(told) == []
+
+
+def test_what_it_cost_and_what_is_left():
+    paid = answer(budget=Budget(total=Fraction(5), spent=Fraction(3, 2)), notes=("age counts within 0 and 110",))
+    meaning, cost, note = summary(paid)
+    assert meaning.startswith("2 rows · ± is 95 %")
+    assert cost == "cost 0.05 · budget ▰▰▰▰▰▰▰▱▱▱ 3.50 of 5.00 left · release #42"
+    assert note == "note: age counts within 0 and 110"
+    assert all(line.isascii() for line in summary(paid, plain=True))
+    again = answer(cost=Cost(epsilon=Fraction(0)))
+    assert summary(again)[1] == "cost 0.00 · told again for nothing: release #42"
+
+
+@pytest.mark.parametrize(
+    ("rows", "all_of_them"),
+    [([(NOISE,)], True), ([(NOISE,), (BASEL,)], False), ([(UNKNOWN,)], True), ([("Basel",)], False), ([], False)],
+)
+def test_whether_every_number_is_doubtful(rows, all_of_them):
+    assert all_doubtful([answer(columns=("n",), rows=rows)]) is all_of_them
+
+
+def test_symbols_become_words_and_names_stay():
+    assert (
+        without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")
+        == "Zürich: epsilon <= 1, n plus or minus 60, ... plus or minus 3"
+    )
