@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from typing import Final
-from unicodedata import category, east_asian_width
 
+from dpsql.charts.letters import padded, width
+from dpsql.charts.letters import printable as printable
 from dpsql.session.digits import THIN, shown_number, shown_value
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
@@ -19,8 +20,6 @@ PLUS_MINUS: Final = "±"
 _MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
 _ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
-_NEITHER: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Characters that move the cursor, turn the text around or end a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +98,6 @@ def is_doubtful(cell: object) -> bool:
     )
 
 
-def printable(text: str) -> str:
-    """Text in which no character steers the terminal: a key is data, whatever it holds."""
-    return "".join(repr(char)[1:-1] if category(char) in _NEITHER else char for char in text)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
     """One column, every text of the same width."""
@@ -116,10 +110,10 @@ class _Column:
     def of(cls, name: str, cells: Sequence[Cell | Estimate], look: Look) -> _Column:
         texts = _aligned(cells, look)
         head = printable(name)
-        width = max(map(_width, (head, *texts)))
+        columns = max(map(width, (head, *texts)))
         right = any(_is_number(cell) for cell in cells)
-        padded = tuple(_padded(text, width, right=right) for text in texts)
-        return cls(head=_padded(head, width, right=right), cells=padded, width=width)
+        lined = tuple(padded(text, columns, right=right) for text in texts)
+        return cls(head=padded(head, columns, right=right), cells=lined, width=columns)
 
 
 def _aligned(cells: Sequence[Cell | Estimate], look: Look) -> list[str]:
@@ -170,13 +164,3 @@ def _is_number(cell: object) -> bool:
 
 def _align(cell: Cell) -> str:
     return ' style="text-align:right"' if _is_number(cell) else ""
-
-
-def _width(text: str) -> int:
-    """How many columns of a terminal it takes."""
-    return sum(0 if category(char) == "Mn" else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def _padded(text: str, width: int, *, right: bool) -> str:
-    space = " " * (width - _width(text))
-    return space + text if right else text + space

@@ -1,0 +1,170 @@
+"""What a chart says, whatever it is drawn with: marks with their intervals, words, and the same as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
+
+DOUBTFUL: Final = "⚠"
+PEOPLE: Final = 100
+"""Of an array of icons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The twin of a chart, for who would rather read it."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One number with its interval."""
+
+    label: str
+    value: float | None
+    """None: there is no number, and nothing to draw."""
+    low: float | None
+    high: float | None
+    """None: no interval can be given. Then no bar is drawn either."""
+    text: str
+    """As people read it: `2 611 ± 15`."""
+    doubtful: bool = False
+    """The noise may be all there is."""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return tuple(number for number in (self.value, self.low, self.high) if number is not None)
+
+    @property
+    def shown(self) -> str:
+        return f"{self.text} {DOUBTFUL}" if self.doubtful else self.text
+
+
+def is_exact(mark: Mark) -> bool:
+    """It carries no noise: its interval is itself."""
+    return mark.value is not None and mark.low == mark.value == mark.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """A number for each group: bars from 0, or dots alone."""
+
+    title: str
+    across: str
+    """What the groups are."""
+    along: str
+    """What the numbers are."""
+    marks: tuple[Mark, ...]
+    notes: tuple[str, ...] = ()
+    dots: bool = False
+
+    @property
+    def alt(self) -> str:
+        return _said(f"{self.title}: {self.along} for each of {len(self.marks)} groups.", self.marks)
+
+    @property
+    def table(self) -> Table:
+        return Table(
+            columns=(self.across or " ", self.along), rows=tuple((mark.label, mark.shown) for mark in self.marks)
+        )
+
+
+class Shape(Enum):
+    """How the points of a series hang together."""
+
+    LINE = "line"
+    AREA = "area"
+    STEPS = "steps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A mark at a place."""
+
+    at: float
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Points in the order of their places."""
+
+    name: str
+    points: tuple[Point, ...]
+    shape: Shape = Shape.LINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """What is measured along a side, and where it is labelled; no ticks: at round numbers."""
+
+    name: str
+    ticks: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Numbers over an ordered quantity: a line with its band, two overlapping areas, or steps."""
+
+    title: str
+    across: Axis
+    along: Axis
+    series: tuple[Series, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alt(self) -> str:
+        names = " and ".join(series.name for series in self.series)
+        marks = [point.mark for point in self.series[0].points] if len(self.series) == 1 else []
+        return _said(f"{self.title}: {names}, {self.along.name} over {self.across.name}.", marks)
+
+    @property
+    def table(self) -> Table:
+        names = [series.name for series in self.series]
+        cells: dict[str, dict[str, str]] = {}
+        for series in self.series:
+            for point in series.points:
+                cells.setdefault(point.mark.label, {})[series.name] = point.mark.shown
+        rows = tuple((label, *(found.get(name, "") for name in names)) for label, found in cells.items())
+        return Table(columns=(self.across.name, *names), rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Icons:
+    """What somebody may come to believe about one person: so many of a hundred before, at most so many after."""
+
+    title: str
+    before: int
+    after: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alt(self) -> str:
+        return f"{self.title}: before, {self.before} of {PEOPLE} people; after, at most {self.after} of {PEOPLE}."
+
+    @property
+    def table(self) -> Table:
+        return Table(
+            columns=("when", f"of {PEOPLE} people"),
+            rows=(("before", str(self.before)), ("after", f"at most {self.after}")),
+        )
+
+
+Chart: TypeAlias = Bars | Lines | Icons
+
+
+def _said(first: str, marks: Sequence[Mark]) -> str:
+    """The chart in words: a few of its numbers, read as a screen reader says them."""
+    few = 12
+    read = [f"{mark.label}: {_spoken(mark)}" for mark in marks[:few]]
+    more = [f"and {len(marks) - few} more"] if len(marks) > few else []
+    return " ".join([first, "; ".join([*read, *more]) + "."]) if read else first
+
+
+def _spoken(mark: Mark) -> str:
+    words = mark.text.replace("\u2009", "").replace("±", "plus or minus")
+    return f"{words}, too noisy to use" if mark.doubtful else words

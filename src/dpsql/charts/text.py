@@ -1,0 +1,138 @@
+"""Charts for a terminal: rows with bars and error bars, or a grid of letters; in plain letters where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Final
+
+from dpsql.charts.figure import DOUBTFUL, PEOPLE, Bars, Chart, Icons, Lines, Mark, Shape, is_exact
+from dpsql.charts.grid import axis_line, grid_lines
+from dpsql.charts.letters import cut, padded, printable, width
+from dpsql.charts.scale import Scale, scale_of
+from dpsql.require import require_count
+
+NARROWEST: Final = 20
+_LEAST_PLOT: Final = 6
+_PLAIN: Final = str.maketrans(
+    {"\u2009": " ", "…": "~", "±": "+/-", "−": "-", "–": "-", DOUBTFUL: "(!)", "·": "|", "ε": "epsilon", "δ": "delta"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Letters:
+    """What bars are made of."""
+
+    bar: str
+    doubtful: str
+    left: str
+    line: str
+    value: str
+    right: str
+    zero: str
+    full: str
+    more: str
+    empty: str
+
+
+_UNICODE: Final = _Letters(
+    bar="█", doubtful="░", left="├", line="─", value="•", right="┤", zero="│", full="●", more="◍", empty="○"
+)
+_ASCII: Final = _Letters(
+    bar="=", doubtful=":", left="|", line="-", value="o", right="|", zero="|", full="X", more="+", empty="."
+)
+
+
+def in_text(chart: Chart, *, columns: int = 80, plain: bool = False) -> str:
+    """The chart in lines of at most so many columns; plain: in ASCII but for what came from data."""
+    require_count(columns=columns, at_least=NARROWEST, at_most=1000)
+    body = _BODIES[type(chart)](chart, columns, plain)
+    title, *notes = (wrap(_lettered(printable(text), plain=plain), columns) for text in (chart.title, *chart.notes))
+    lines = [*title, "", *(_lettered(line, plain=plain) for line in body), *(line for note in notes for line in note)]
+    return "\n".join(cut(line, columns, end="~" if plain else "…").rstrip() for line in lines)
+
+
+def _lettered(text: str, *, plain: bool) -> str:
+    return text.translate(_PLAIN) if plain else text
+
+
+def _bars(chart: Bars, columns: int, plain: bool) -> list[str]:
+    return _rows(chart.marks, chart.along, columns, plain=plain, bars=not chart.dots)
+
+
+def _lines(chart: Lines, columns: int, plain: bool) -> list[str]:
+    """One line is told row by row, with its intervals; what overlaps or falls in steps is a picture."""
+    (first, *others) = chart.series
+    if others or first.shape is not Shape.LINE:
+        return grid_lines(chart, columns, plain=plain)
+    marks = [point.mark for point in first.points]
+    return _rows(marks, chart.along.name, columns, plain=plain, bars=all(map(is_exact, marks)))
+
+
+def _rows(marks: Sequence[Mark], along: str, columns: int, *, plain: bool, bars: bool) -> list[str]:
+    letters = _ASCII if plain else _UNICODE
+    texts = [_lettered(printable(mark.shown), plain=plain) for mark in marks]
+    right = max(map(width, texts), default=0)
+    labels = [printable(mark.label) for mark in marks]
+    left = min(max(map(width, labels), default=0), max(4, columns // 3), max(4, columns - right - _LEAST_PLOT - 3))
+    room = max(_LEAST_PLOT, columns - left - right - 3)
+    scale = scale_of((number for mark in marks for number in mark.numbers), with_zero=bars)
+    body = [
+        f"{padded(cut(label, left), left)} {_row(mark, scale, room, letters, bars=bars)}"
+        f"  {padded(text, right, right=True)}"
+        for label, mark, text in zip(labels, marks, texts, strict=True)
+    ]
+    axis = axis_line(scale.ticks(max(1, room // 12)), scale, room)
+    return [*body, " " * (left + 1) + axis, *wrap(_legend(marks, printable(along), letters), columns)]
+
+
+def _legend(marks: Sequence[Mark], along: str, letters: _Letters) -> str:
+    if all(map(is_exact, marks)):
+        return f"{letters.value} {along}"
+    interval = f"{letters.left}{letters.line}{letters.right} its margin, narrower than a letter where none is seen"
+    return f"{letters.value} {along}  {interval}"
+
+
+def _row(mark: Mark, scale: Scale, room: int, letters: _Letters, *, bars: bool) -> str:
+    """A bar from 0 to the value, and over it the interval. Without an interval there is no bar."""
+    cells = [" "] * room
+
+    def place(number: float) -> int:
+        return round(scale.share(number) * (room - 1))
+
+    if scale.low <= 0 <= scale.high:
+        cells[place(0)] = letters.zero
+    if mark.value is None:
+        return "".join(cells)
+    value = place(mark.value)
+    if mark.low is not None and mark.high is not None:
+        low, high = place(mark.low), place(mark.high)
+        if bars:
+            begin, end = sorted((place(0), value))
+            cells[begin : end + 1] = (letters.doubtful if mark.doubtful else letters.bar) * (end + 1 - begin)
+        cells[low : high + 1] = letters.line * (high + 1 - low)
+        cells[low], cells[high] = letters.left, letters.right
+    cells[value] = letters.value
+    return "".join(cells)
+
+
+def _icons(chart: Icons, columns: int, plain: bool) -> list[str]:
+    letters = _ASCII if plain else _UNICODE
+    sides = [
+        ("before", [letters.full] * chart.before),
+        ("after, at most", [letters.full] * chart.before + [letters.more] * (chart.after - chart.before)),
+    ]
+    blocks = [_block(name, people, letters.empty) for name, people in sides]
+    beside = columns >= 46
+    body = [f"{one:<24}{other}" for one, other in zip(*blocks, strict=True)] if beside else [*blocks[0], "", *blocks[1]]
+    return [*body, *wrap(f"{letters.full} thought so before  {letters.more} so many more after, at most", columns)]
+
+
+def _block(name: str, people: list[str], empty: str) -> list[str]:
+    everybody = people + [empty] * (PEOPLE - len(people))
+    rows = [" ".join(everybody[start : start + 10]) for start in range(0, PEOPLE, 10)]
+    return [f"{name}: {len(people)} of {PEOPLE}", *rows]
+
+
+_BODIES: Final[Mapping[type, Callable[[Any, int, bool], list[str]]]] = {Bars: _bars, Lines: _lines, Icons: _icons}

@@ -1,0 +1,22 @@
+"""Text that came from data, made harmless, and its width."""
+
+from dpsql.charts.letters import cut, padded, printable, width
+
+
+def test_nothing_steers_the_terminal():
+    assert printable("a\x1b[31m\u202eb\nc") == "a\\x1b[31m\\u202eb\\nc"
+    assert printable("Zürich 東京 ±") == "Zürich 東京 ±"
+
+
+def test_width_in_columns():
+    assert width("東京") == 4
+    assert width("e\u0301") == 1
+    assert padded("東", 4) == "東  "
+    assert padded("a", 3, right=True) == "  a"
+
+
+def test_what_is_too_wide_is_cut():
+    assert cut("Basel", 5) == "Basel"
+    assert cut("Baselland", 5) == "Base…"
+    assert cut("東京都", 5) == "東京…"
+    assert cut("Baselland", 5, end="~") == "Base~"

@@ -1,0 +1,52 @@
+"""Pictures as objects and as files."""
+
+import sys
+
+import pytest
+
+from dpsql.charts.picture import Picture, picture_path
+from dpsql.errors import BadParameter, MissingExtra
+
+from drawn_charts import BARS, CHARTS
+
+PICTURE = Picture(chart=BARS)
+
+
+def test_it_shows_itself():
+    assert repr(PICTURE) == str(PICTURE) == PICTURE.text()
+    assert PICTURE._repr_svg_() == PICTURE.svg()
+    assert "<svg" in PICTURE._repr_html_()
+    assert "Basel" in PICTURE.alt
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.svg", b"<svg "), ("a.HTML", b"<!DOCTYPE html>"), ("a.txt", b"n by city")]
+)
+def test_files(tmp_path, name, begins):
+    path = PICTURE.save(tmp_path / name)
+    assert path.read_bytes().startswith(begins)
+
+
+def test_png(tmp_path):
+    for number, chart in enumerate(CHARTS):
+        content = Picture(chart=chart).save(tmp_path / f"{number}.png").read_bytes()
+        assert content.startswith(b"\x89PNG\r\n")
+        assert chart.title.encode("latin-1", errors="replace")[:4] in content or number == 4
+    assert "matplotlib.pyplot" not in sys.modules or sys.modules["matplotlib.pyplot"].get_fignums() == []
+
+
+def test_a_missing_extra_names_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'dpsql\[plots\]'"):
+        PICTURE.save("a.png")
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a", "", "a\0.svg", 7, None])
+def test_a_name_that_says_no_kind_of_picture(name):
+    with pytest.raises(BadParameter, match=r"\.png, \.svg, \.html, \.txt"):
+        picture_path(name)
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    with pytest.raises(BadParameter, match="No such file or directory"):
+        PICTURE.save(tmp_path / "nowhere" / "a.svg")

@@ -1,0 +1,88 @@
+"""Charts in a terminal: widths, plain letters, negative numbers, and no bar without its interval."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpsql.charts.letters import width
+from dpsql.charts.text import in_text
+from dpsql.errors import BadParameter
+
+from drawn_charts import BARS, BURN, CHARTS, DAYS, ICONS, NOTHING, WORLDS, mark
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("columns", [20, 40, 80, 132])
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.title)
+def test_no_line_is_wider_than_the_terminal(chart, columns, plain):
+    lines = in_text(chart, columns=columns, plain=plain).splitlines()
+    assert max(map(width, lines)) <= columns
+    assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.parametrize("chart", [replace(BARS, marks=BARS.marks[:3]), DAYS, WORLDS, BURN, ICONS])
+def test_plain_letters_are_ascii(chart):
+    assert in_text(chart, plain=True).isascii()
+
+
+def row(chart, label, **how):
+    return next(line for line in in_text(chart, **how).splitlines() if line.startswith(label))
+
+
+def test_a_bar_carries_its_interval_and_its_number():
+    bar = row(BARS, "Basel")
+    left, value, right = (bar.index(sign) for sign in "├•┤")
+    assert left < value < right
+    assert bar.endswith("2000 ± 400")
+    assert "█" in bar[:left]
+    assert "█" not in bar[value:]
+
+
+def test_the_interval_is_drawn_to_scale():
+    bar = row(replace(BARS, marks=(mark("x", 100, 50), mark("y", 200, 100))), "x")
+    other = row(replace(BARS, marks=(mark("x", 100, 50), mark("y", 200, 100))), "y")
+    ratio = (other.index("┤") - other.index("├")) / (bar.index("┤") - bar.index("├"))
+    assert 1.8 < ratio < 2.2
+
+
+def test_a_number_below_zero_stands_left_of_zero_and_is_not_filled_when_doubtful():
+    zero = row(BARS, "nothing").index("│")
+    aarau = row(BARS, "Aarau")
+    assert aarau.index("•") < zero < aarau.index("┤")
+    assert "█" not in aarau
+    assert aarau.endswith("⚠")
+
+
+def test_no_bar_without_an_interval():
+    assert not set("█░├┤") & set(row(BARS, "<img"))
+    assert "•" not in row(BARS, "nothing")
+
+
+def test_areas_overlap():
+    drawn = in_text(WORLDS).splitlines()
+    assert {"░", "▒", "█"} <= set("".join(drawn))
+    assert "░ with  ▒ without  █ both" in drawn
+    assert "█" not in drawn[2]  # at the top each world is alone
+
+
+def test_steps_fall():
+    filled = [line.count("░") for line in in_text(BURN).splitlines() if "│" in line]
+    assert filled == sorted(filled)
+    assert filled[0] < filled[-1]
+
+
+def test_people_are_counted():
+    drawn = in_text(ICONS)
+    assert drawn.count("●") - 1 == 100  # fifty on both sides, and the legend
+    assert drawn.count("◍") - 1 == 12
+    assert "after, at most: 62 of 100" in drawn
+
+
+def test_an_empty_chart_is_no_error():
+    assert "n by city" in in_text(replace(BARS, marks=()))
+    assert "NULL" in in_text(replace(BARS, marks=(NOTHING,)))
+
+
+def test_a_terminal_too_narrow():
+    with pytest.raises(BadParameter, match="columns=3"):
+        in_text(BARS, columns=3)
