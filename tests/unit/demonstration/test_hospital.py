@@ -88,6 +88,11 @@ def test_tables_join_along_their_keys(ana):
     assert ana.sql("SELECT COUNT(*) AS n FROM wards")["n"] == [5]
 
 
+def test_an_ordinary_count_says_nothing_of_caps(ana):
+    """One row per patient is a key of the table, so there is nothing to be cut off and nothing to explain."""
+    assert ana.sql("SELECT COUNT(*) AS n FROM patients WHERE age >= 65").notes == ()
+
+
 def test_a_name_can_be_filtered_on_and_never_listed(ana):
     assert float(ana.cost("SELECT COUNT(*) FROM patients WHERE name = 'Bob'")) == 0.05
     with pytest.raises(dpsql.Refused):
