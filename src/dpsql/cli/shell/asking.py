@@ -1,0 +1,160 @@
+"""One statement from the prompt to the screen: its price, a question back where it is dear, the answer, the rest."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from dpsql import Client, DpsqlError
+from dpsql.cli.shell.asker import Offer, Told, answered, down, offered, price, purse, shown_margin
+from dpsql.cli.shell.pieces import first_word, has_margin_wish
+from dpsql.cli.shell.showing import shown
+from dpsql.cli.shell.state import Shell
+from dpsql.errors import EngineFailed, NoSource
+
+T = TypeVar("T")
+
+_QUESTIONS: Final = frozenset({"SELECT", "WITH", "("})
+"""How a statement begins that may be paid for."""
+_TICK: Final = 0.1
+"""Seconds: how often a signal is looked for, and an interrupt repeated."""
+_YES: Final = frozenset({"y", "yes"})
+_NO: Final = frozenset({"n", "no"})
+
+
+class Stopped(Exception):
+    """They pressed Ctrl-C while it ran."""
+
+
+def ask(shell: Shell, sql: str) -> None:
+    """Answer one statement on the screen. What was not agreed to is not paid: the price that was told is the limit."""
+    is_question = first_word(sql) in _QUESTIONS
+    if is_question:
+        shell.last_sql = sql
+    offer = _offer(shell, sql) if is_question else None
+    if offer is not None and _is_dear(shell, sql, offer) and not agreed(shell, _needs(shell, offer), default=True):
+        shell.screen.say("Not asked. Nothing was spent.")
+        return
+    bought(shell, sql, limit=Fraction(0) if offer is None else offer.cost)
+
+
+def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
+    """The answer, for at most this price, and what is left after it."""
+    before = purse(shell.asker).spent
+    began = time.monotonic()
+    try:
+        told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit))
+    except Stopped:
+        _say_stopped(shell, before)
+        return
+    if told.release is not None:
+        shell.last = told
+    shell.screen.show(shown(told, shell.mode))
+    if not told.is_text:
+        _say_paid(shell, told)
+    if shell.timing:
+        shell.screen.say(f"time {time.monotonic() - began:.1f} s")
+
+
+def interruptible(shell: Shell, work: Callable[[], T]) -> T:
+    """What the work gives. It is done by a thread of its own, so that Ctrl-C is heard: it stops the engine, or ends the
+    connection, and nothing is cut off in the middle of a payment. Stopped where the work ended by that."""
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # whatever it is, it belongs to whoever waits
+            failures.append(error)
+
+    asker, pressed = shell.asker, False
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join(_TICK)
+        except KeyboardInterrupt:
+            if not pressed:
+                shell.screen.say("stopping ...")
+            pressed = True
+        if pressed and thread.is_alive():
+            asker.interrupt()  # one that comes before the engine is asked is lost, so it is repeated
+    if results:
+        return results[0]
+    if pressed and isinstance(failures[0], EngineFailed | NoSource):
+        raise Stopped
+    raise failures[0]
+
+
+def agreed(shell: Shell, question: str, *, default: bool) -> bool:
+    """What they say to a question; Enter says what stands in capitals, and leaving says no."""
+    try:
+        said = shell.screen.key(shell.screen.letters(f"{question} {'[Y/n]' if default else '[y/N]'} ")).strip().lower()
+    except (EOFError, KeyboardInterrupt):
+        shell.screen.say("")
+        return False
+    return said in _YES or (default and said not in _NO and not said)
+
+
+def connect_again(shell: Shell) -> bool:
+    """Whether there is a connection once more, where there can be."""
+    if shell.reconnect is None:
+        return False
+    with suppress(DpsqlError):
+        shell.asker = shell.reconnect()
+        shell.screen.say("Connected again. What was SET before holds no longer.")
+        return True
+    shell.screen.say("The server cannot be reached now.")
+    return False
+
+
+def _offer(shell: Shell, sql: str) -> Offer | None:
+    """None where it is refused: asking it says why, and the refusal is written down once."""
+    with suppress(DpsqlError, Stopped):
+        return interruptible(shell, lambda: offered(shell.asker, sql))
+    return None
+
+
+def _is_dear(shell: Shell, sql: str, offer: Offer) -> bool:
+    left = purse(shell.asker).left
+    if not offer.cost or offer.cost > left:  # what does not fit is refused, with what would
+        return False
+    return has_margin_wish(sql) or offer.cost > shell.ask_above * left
+
+
+def _needs(shell: Shell, offer: Offer) -> str:
+    known = {name: margin for name, margin in offer.margins.items() if margin is not None}
+    said = ", ".join(
+        f"{name} {shown_margin(margin)}" if len(known) > 1 else shown_margin(margin) for name, margin in known.items()
+    )
+    margins = f" (margin {said})" if said else ""
+    return f"Needs {price(offer.cost)}{margins}. You have {down(purse(shell.asker).left)}. Run?"
+
+
+def _say_paid(shell: Shell, told: Told) -> None:
+    if told.release is None:
+        return
+    left = purse(shell.asker)
+    paid = f"cost {price(told.cost)}" if told.cost else f"cost 0.00 (same as release #{told.release}: repeats are free)"
+    parts = [paid, f"budget {left.bar()} left", *([left.short] if left.short else [])]
+    shell.screen.say("   ".join([*parts, *([f"release #{told.release}"] if told.cost else [])]))
+
+
+def _say_stopped(shell: Shell, before: Fraction) -> None:
+    if isinstance(shell.asker, Client):
+        shell.screen.say(
+            "Stopped waiting. The server may go on: what it charges stays charged, and asked again it is told for "
+            "nothing."
+        )
+        connect_again(shell)
+        return
+    spent = purse(shell.asker).spent - before
+    if spent > 0:
+        shell.screen.say(f"Stopped. {price(spent)} stays spent: ask the same again, and it costs nothing more.")
+    else:
+        shell.screen.say("Stopped. Nothing was spent.")

@@ -1,0 +1,259 @@
+"""The backslash commands: each is one function, in a table with the words that the help and the guide show."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from dpsql import BadParameter
+from dpsql import help as help_text
+from dpsql.cli.shell.asker import answered, explained, free, price, purse
+from dpsql.cli.shell.asking import ask, interruptible
+from dpsql.cli.shell.describing import table_lines, tables_lines
+from dpsql.cli.shell.more import USAGE, more
+from dpsql.cli.shell.pieces import ended, is_blank
+from dpsql.cli.shell.state import Shell
+from dpsql.written import number
+
+_LAST: Final = 20
+"""As many of one's own entries, and of typed lines, are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A word, what may follow it, and what it does."""
+
+    usage: str
+    about: str
+    run: Callable[[Shell, str], None]
+    also: tuple[str, ...] = ()
+    """Other words for it, as other shells have them."""
+
+    @property
+    def word(self) -> str:
+        return self.usage.partition(" ")[0]
+
+
+def obey(shell: Shell, line: str) -> None:
+    """Run a command; one that is not known is answered with the nearest one."""
+    word, _, rest = line.strip().partition(" ")
+    command = BY_WORD.get(word.lower().rstrip(";"))
+    if command is None:
+        near = get_close_matches(word, BY_WORD, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise BadParameter(f"there is no command {word}", why="commands are a fixed list", fix=f"{hint}\\? lists them")
+    command.run(shell, rest.strip())
+
+
+def _help(shell: Shell, rest: str) -> None:
+    if rest:
+        shell.screen.show(help_text(rest.rstrip(";").strip()).rstrip())
+        return
+    width = max(len(command.usage) for command in COMMANDS)
+    lines = [f"  {command.usage:<{width}}  {command.about}" for command in COMMANDS]
+    shell.screen.show("\n".join(["SQL ends with a semicolon and may go over several lines.", *lines]))
+
+
+def _describe(shell: Shell, rest: str) -> None:
+    if not rest:
+        _tables(shell, rest)
+        return
+    shell.known = None  # the policy may have changed
+    name = rest.rstrip(";").strip().strip('"')
+    found = shell.names().table(name)
+    if found is None:
+        near = get_close_matches(name, shell.names().tables, n=1)
+        raise BadParameter(
+            f"there is no table {name}",
+            why="tables are those your grant lets you ask about",
+            fix=f"did you mean {near[0]}?" if near else "\\dt lists them",
+        )
+    shell.screen.show("\n".join(table_lines(*found)))
+
+
+def _tables(shell: Shell, rest: str) -> None:
+    shell.known = None
+    shell.screen.show("\n".join(tables_lines(shell.names())))
+
+
+def _budget(shell: Shell, rest: str) -> None:
+    left = purse(shell.asker)
+    note = free(shell.asker, "SELECT note FROM dp.budget")[0][0]
+    words = [f"{left.bar()} left", left.short, "" if note is None else str(note)]
+    shell.screen.show("\n".join(filter(None, words)))
+
+
+def _cost(shell: Shell, rest: str) -> None:
+    sql = _question(shell, rest)
+    rows = interruptible(shell, lambda: free(shell.asker, f"DRY RUN {sql}"))
+    width = max(len(str(what)) for what, _ in rows)
+    lines = [f"{what!s:<{width}}  {value}" for what, value in rows if (what, value) != ("delta", "0")]
+    shell.screen.show("\n".join([*lines, "Nothing was spent, no data was read."]))
+
+
+def _explain(shell: Shell, rest: str) -> None:
+    sql = _question(shell, rest)
+    shell.screen.show(interruptible(shell, lambda: explained(shell.asker, sql)).rstrip())
+
+
+def _diff(shell: Shell, rest: str) -> None:
+    told = interruptible(shell, lambda: answered(shell.asker, f"EXPLAIN PRIVACY DIFF {rest}", max_cost=Fraction(0)))
+    shell.screen.show(told.text)
+
+
+def _question(shell: Shell, rest: str) -> str:
+    """What they wrote, or the last question."""
+    sql = rest.rstrip().rstrip(";") or shell.last_sql
+    if sql is None:
+        raise BadParameter("nothing was asked yet", why="this is about a question", fix="write the question behind it")
+    return sql
+
+
+def _history(shell: Shell, rest: str) -> None:
+    rows = free(shell.asker, f"SELECT number, cost, stored, sql FROM dp.ledger ORDER BY number DESC LIMIT {_LAST}")
+    if not rows:
+        shell.screen.say("You have paid for nothing yet.")
+        return
+    lines = [
+        f"#{release:<6} {price(Fraction(str(cost))):>8}  {' '.join(str(sql).split())}"
+        + "  (not told yet)" * (not stored)
+        for release, cost, stored, sql in reversed(rows)
+    ]
+    shell.screen.show("\n".join(lines))
+
+
+def _typed(shell: Shell, rest: str) -> None:
+    shell.screen.show("\n".join(list(shell.reader.typed())[-_LAST:]))
+
+
+def _mode(shell: Shell, rest: str) -> None:
+    if rest:
+        shell.mode = _one_of("\\mode", rest, MODES)
+    shell.screen.say(f"answers are shown as {shell.mode}; there are {', '.join(MODES)}")
+
+
+def _timing(shell: Shell, rest: str) -> None:
+    shell.timing = _one_of("\\timing", rest, ("on", "off")) == "on" if rest else not shell.timing
+    shell.screen.say(f"time is {'shown' if shell.timing else 'not shown'}")
+
+
+def _set(shell: Shell, rest: str) -> None:
+    """Of the shell itself, or of the session: what is not ours is SET dp.NAME."""
+    name, _, value = rest.replace("=", " ", 1).partition(" ")
+    value = value.strip().rstrip(";").strip()
+    if not name:
+        pager = "on" if shell.screen.paged else "off"
+        own = [f"ask   {float(shell.ask_above):g}   ask before what costs more than this share of what is left"]
+        own.append(f"pager {pager}   page by page where an answer is longer than the screen")
+        shell.screen.show("\n".join(own))
+        ask(shell, "SHOW ALL")
+    elif name == "ask":
+        shell.ask_above = number("\\set ask", value)
+    elif name == "pager":
+        shell.screen.paged = _one_of("\\set pager", value, ("on", "off")) == "on"
+    else:
+        ask(shell, f"SET dp.{name.removeprefix('dp.')} = {value}")
+
+
+def _one_of(name: str, said: str, known: tuple[str, ...]) -> str:
+    if said.rstrip(";").strip().lower() not in known:
+        near = get_close_matches(said, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise BadParameter(
+            f"{name} {said} is not known", why="there is a list", fix=f"{hint}Choose: {', '.join(known)}"
+        )
+    return said.rstrip(";").strip().lower()
+
+
+def _edit(shell: Shell, rest: str) -> None:
+    """What the editor leaves is at the next prompt: Enter sends it."""
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    command = shlex.split(chosen)
+    if not command or shutil.which(command[0]) is None:
+        raise BadParameter(
+            f"there is no editor {chosen}", why="\\e opens the one you name", fix="put its name into EDITOR"
+        )
+    descriptor, path = tempfile.mkstemp(suffix=".sql")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{shell.last_sql};\n" if shell.last_sql else "")
+        subprocess.run([*command, path], check=False)
+        shell.draft = Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _include(shell: Shell, rest: str) -> None:
+    """The statements of a file, each priced by itself; the first that fails is the last."""
+    try:
+        text = Path(rest).expanduser().read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise _no_file(rest, error) from None
+    statements, left = ended(text)
+    for sql in [*statements, *([] if is_blank(left) else [left.strip()])]:
+        ask(shell, sql)
+
+
+def _output(shell: Shell, rest: str) -> None:
+    if shell.screen.file is not None:
+        shell.screen.file.close()
+        shell.screen.file = None
+    if not rest:
+        shell.screen.say("answers are shown here")
+        return
+    try:
+        shell.screen.file = open(Path(rest).expanduser(), "w", encoding="utf-8")  # noqa: SIM115 - until the next one
+    except OSError as error:
+        raise _no_file(rest, error) from None
+    shell.screen.say(f"answers go into {rest}, until \\o")
+
+
+def _no_file(name: str, error: OSError) -> BadParameter:
+    return BadParameter(
+        f"{name or 'no file'} cannot be used: {error.strerror}", why="a file was to be opened", fix="check its name"
+    )
+
+
+def _quit(shell: Shell, rest: str) -> None:
+    shell.leaving = True
+
+
+MODES: Final = ("table",)
+
+COMMANDS: Final = (
+    Command(usage="\\d [TABLE]", about="tables, or the columns of one: types, limits, public groups", run=_describe,
+            also=(".schema",)),
+    Command(usage="\\dt", about="the tables you may ask about", run=_tables, also=(".tables",)),
+    Command(usage="\\budget", about="what you have left, and about how far it goes", run=_budget),
+    Command(usage="\\cost [SQL]", about="the price and the margins, before anything is paid", run=_cost),
+    Command(usage="\\explain [SQL]", about="how an answer is protected, step by step", run=_explain),
+    Command(usage="\\diff SQL; SQL", about="why one question costs more, or is less close, than another", run=_diff),
+    Command(usage=USAGE, about="what a closer answer costs; you are asked before it is bought", run=more),
+    Command(usage="\\history", about="what you have paid for", run=_history),
+    Command(usage="\\mode [FORMAT]", about="how answers are shown", run=_mode, also=(".mode",)),
+    Command(usage="\\timing [on|off]", about="how long each statement took", run=_timing, also=(".timer",)),
+    Command(usage="\\set [NAME VALUE]", about="settings of this shell and of your session", run=_set),
+    Command(usage="\\e", about="write the last question in your editor", run=_edit),
+    Command(usage="\\i FILE", about="answer the statements of a file", run=_include, also=(".read",)),
+    Command(usage="\\o [FILE]", about="answers go into a file; without one, to the screen again", run=_output,
+            also=(".output",)),
+    Command(usage="\\s", about="what you have typed", run=_typed),
+    Command(usage="\\help [CODE]", about="this list, or what an error or a theorem means", run=_help,
+            also=("\\?", "\\h", ".help", "help")),
+    Command(usage="\\q", about="leave; Ctrl-D does too", run=_quit, also=(".quit", ".exit", "quit", "exit")),
+)  # fmt: skip
+
+BY_WORD: Final[Mapping[str, Command]] = {
+    word: command for command in COMMANDS for word in (command.word, *command.also)
+}

@@ -1,0 +1,111 @@
+"""The shell from its first line to its last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+
+from dpsql import DpsqlError, __version__
+from dpsql.cli.shell.asker import Asker, purse
+from dpsql.cli.shell.asking import Stopped, ask, connect_again
+from dpsql.cli.shell.commands import BY_WORD, MODES, obey
+from dpsql.cli.shell.completing import ShellCompleter
+from dpsql.cli.shell.pieces import ended, is_blank
+from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
+from dpsql.cli.shell.screen import Screen, clean, speaks_utf_8
+from dpsql.cli.shell.state import Shell
+from dpsql.errors import NoSource
+
+
+def run(
+    asker: Asker,
+    *,
+    source: str,
+    plain: bool = False,
+    colour: bool = True,
+    history: bool = True,
+    reconnect: Callable[[], Asker] | None = None,
+) -> int:
+    """Answer somebody at a terminal until they leave; the exit code.
+
+    `source` is what is asked, in a word for the prompt. `plain`: ASCII, no colours, nothing that moves. `reconnect`
+    opens a lost connection to a server again.
+    """
+    shell = _shell(asker, source=source, plain=plain, colour=colour, history=history, reconnect=reconnect)
+    _greet(shell)
+    while not shell.leaving:
+        try:
+            draft, shell.draft = shell.draft, ""
+            text = shell.reader.read(shell.screen.letters(shell.prompt), default=draft)
+        except KeyboardInterrupt:  # the line is thrown away, as everywhere
+            continue
+        except EOFError:
+            shell.screen.say("")
+            break
+        answer(shell, text)
+    if shell.screen.file is not None:
+        shell.screen.file.close()
+    return 0
+
+
+def answer(shell: Shell, text: str) -> None:
+    """Obey or answer what was typed; a mistake is told, and the shell goes on."""
+    try:
+        if is_command(text):
+            obey(shell, text)
+            return
+        statements, left = ended(text)
+        for sql in [*statements, *([] if is_blank(left) else [left.strip()])]:
+            ask(shell, sql)
+    except NoSource as error:
+        shell.screen.say(str(error))
+        connect_again(shell)
+    except DpsqlError as error:
+        shell.screen.say(str(error))
+    except (Stopped, KeyboardInterrupt):
+        shell.screen.say("Stopped. Nothing was spent.")
+
+
+def _greet(shell: Shell) -> None:
+    parts = [f"dpsql {__version__}", shell.source, shell.asker.name, f"budget {purse(shell.asker).bar()}"]
+    shell.screen.say(" · ".join(parts))
+    shell.screen.say("SQL ends with ;   \\? lists the commands   \\q leaves")
+
+
+def _shell(
+    asker: Asker,
+    *,
+    source: str,
+    plain: bool,
+    colour: bool,
+    history: bool,
+    reconnect: Callable[[], Asker] | None,
+) -> Shell:
+    ascii_only = plain or not (speaks_utf_8(sys.stdout) and speaks_utf_8(sys.stderr))
+    screen = Screen(
+        out=sys.stdout,
+        err=sys.stderr,
+        ascii=ascii_only,
+        paged=sys.stdout.isatty(),
+        size=shutil.get_terminal_size,
+        key=read_line,
+    )
+    coloured = colour and not plain and not os.environ.get("NO_COLOR")
+    shell = Shell(asker=asker, screen=screen, reader=LineReader(), source=clean(source), reconnect=reconnect)
+    shell.reader = _reader(shell, plain=plain, colour=coloured, history=history)
+    return shell
+
+
+def _reader(shell: Shell, *, plain: bool, colour: bool, history: bool) -> Reader:
+    if os.environ.get("TERM", "dumb") in ("dumb", "unknown", "") or not sys.stdin.isatty():
+        return LineReader()
+    choices = {
+        "\\d": lambda names: names.tables,
+        ".schema": lambda names: names.tables,
+        "\\mode": lambda names: MODES,
+        ".mode": lambda names: MODES,
+    }
+    completer = ShellCompleter(shell.names, [word for word in BY_WORD if word[0] in "\\."], choices)
+    return PromptReader(completer=completer, history=history, colour=colour, plain=plain)

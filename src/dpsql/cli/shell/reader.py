@@ -1,0 +1,204 @@
+"""How lines are read: with editing, history and completion where the terminal can, line by line where it cannot."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from os import open as open_descriptor
+from pathlib import Path
+from typing import Final, Protocol, TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.styles import Style
+
+from dpsql.cli.shell.pieces import ended, is_blank, pieces
+from dpsql.cli.shell.screen import folder_of_state
+from dpsql.cli.shell.words import KEYWORDS
+
+_STYLE: Final = Style.from_dict(
+    {
+        "keyword": "ansiblue bold",
+        "text": "ansigreen",
+        "number": "ansicyan",
+        "comment": "ansibrightblack italic",
+        "prompt": "bold",
+    }
+)
+_COMMANDS: Final = ("\\", ".")
+_PLAIN_WORDS: Final = frozenset({"help", "quit", "exit"})
+
+
+class Reader(Protocol):
+    """Where statements come from."""
+
+    def read(self, prompt: str, default: str = "") -> str:
+        """A statement or a command, perhaps of several lines. EOFError: they leave. KeyboardInterrupt: they begin
+        again."""
+        ...
+
+    def typed(self) -> Iterator[str]:
+        """What was typed before, oldest first."""
+        ...
+
+
+def is_whole(text: str) -> bool:
+    """Whether Enter sends it: a command is one line, a statement ends with a semicolon."""
+    stripped = text.strip()
+    if not stripped or is_command(text):
+        return True
+    return is_blank(ended(text)[1]) and bool(ended(text)[0])
+
+
+def is_command(text: str) -> bool:
+    """A backslash or a point before a word, or one of the words everybody tries."""
+    stripped = text.strip()
+    return stripped.startswith(_COMMANDS) or stripped.rstrip(";").strip().lower() in _PLAIN_WORDS
+
+
+class LineReader:
+    """Line by line, for terminals that cannot do more."""
+
+    def __init__(self, *, source: TextIO | None = None, out: TextIO | None = None) -> None:
+        self._source, self._out = source or sys.stdin, out or sys.stderr
+        self._typed: list[str] = []
+
+    def read(self, prompt: str, default: str = "") -> str:
+        text = default
+        shown = prompt
+        while True:
+            line = read_line(shown, source=self._source, out=self._out)
+            text = f"{text}\n{line}" if text else line
+            if is_whole(text):
+                self._typed.append(text)
+                return text
+            shown = continuation(len(prompt))
+
+    def typed(self) -> Iterator[str]:
+        return iter(self._typed)
+
+
+def read_line(prompt: str, *, source: TextIO | None = None, out: TextIO | None = None) -> str:
+    """One line; EOFError where there is none."""
+    found = out or sys.stderr
+    found.write(prompt)
+    found.flush()
+    line = (source or sys.stdin).readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\r\n")
+
+
+def continuation(width: int) -> str:
+    """What stands before the next lines of a statement, as wide as the prompt."""
+    return f"{'...> ':>{width}}"
+
+
+class PromptReader:
+    """With editing over several lines, history and completion."""
+
+    def __init__(self, *, completer: Completer, history: bool, colour: bool, plain: bool) -> None:
+        self._history = _history(kept=history)
+        self._session: PromptSession[str] = PromptSession(
+            history=self._history,
+            completer=completer,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.READLINE_LIKE if plain else CompleteStyle.MULTI_COLUMN,
+            multiline=True,
+            prompt_continuation=lambda width, number, wrapped: "" if wrapped else continuation(width),
+            key_bindings=_keys(),
+            lexer=SqlLexer() if colour else None,
+            style=_STYLE if colour else None,
+            color_depth=None if colour else ColorDepth.DEPTH_1_BIT,
+            include_default_pygments_style=False,
+            mouse_support=False,
+        )
+
+    def read(self, prompt: str, default: str = "") -> str:
+        return self._session.prompt([("class:prompt", prompt)], default=default)
+
+    def typed(self) -> Iterator[str]:
+        return iter(self._history.get_strings())
+
+
+def _history(*, kept: bool) -> History:
+    """In a file that nobody else can read; in memory where there is no place for one."""
+    if not kept:
+        return InMemoryHistory()
+    path = folder_of_state() / "history"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.fchmod(descriptor, stat.S_IRUSR | stat.S_IWUSR)
+        os.close(descriptor)
+    except OSError:
+        return InMemoryHistory()
+    return _FileHistory(path)
+
+
+class _FileHistory(FileHistory):
+    """A disk that is full, or a file that is gone, ends no session."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+
+    def store_string(self, string: str) -> None:
+        try:
+            super().store_string(string)
+        except OSError:
+            return
+
+
+def _keys() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_whole(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    return bindings
+
+
+class SqlLexer(Lexer):
+    """Words of SQL, texts, numbers and comments in colours of their own."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        lines = _coloured(document.text)
+        return lambda number: lines[number] if number < len(lines) else []
+
+
+def _coloured(text: str) -> list[StyleAndTextTuples]:
+    lines: list[StyleAndTextTuples] = [[]]
+    position = 0
+
+    def add(style: str, part: str) -> None:
+        for place, line in enumerate(part.split("\n")):
+            if place:
+                lines.append([])
+            lines[-1].append((style, line))
+
+    for piece in pieces(text):
+        add("", text[position : piece.start])
+        add(_style(piece.kind, text[piece.start : piece.end]), text[piece.start : piece.end])
+        position = piece.end
+    add("", text[position:])
+    return lines
+
+
+def _style(kind: str, text: str) -> str:
+    if kind == "word":
+        return "class:keyword" if text.upper() in KEYWORDS else ""
+    return f"class:{kind}" if kind in ("text", "number", "comment") else ""

@@ -1,0 +1,149 @@
+"""What a person sees: answers on standard output, everything else beside them on standard error, and pages of what is
+long. On a terminal that has no more than ASCII, words stand for signs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+from unicodedata import category
+
+_STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Characters that move the cursor, turn the text around or end a line."""
+_ASCII: Final = str.maketrans(
+    dict.fromkeys("─━═", "-") | dict.fromkeys("│┃▏", "|") | dict.fromkeys("┌┬┐├┼┤└┴┘", "+")
+    | {
+        "±": "+/-", "·": "-", "⚠": "(!)", "…": "...", "▰": "#", "▱": ".", "ε": "epsilon", "δ": "delta", "ρ": "rho",
+        "σ": "sigma", "≤": "<=", "≥": ">=", "≈": "about", "→": "->", "×": "x", "–": "-", "—": "-", "−": "-",
+        "√": "sqrt ", "∞": "infinity", "²": "^2", "•": "*", "█": "#", "✓": "ok", "✗": "x", "’": "'", "“": '"', "”": '"',
+        "\u2009": " ", "\u00a0": " ", "\u202f": " ",
+    }
+)  # fmt: skip
+"""Words for the signs that ASCII lacks."""
+_FRAME: Final = ("┌", "├", "└", "│", "+", "|")
+
+
+def clean(text: str) -> str:
+    """Text in which no character steers the terminal, but for the ends of its lines."""
+    return "".join(
+        char if char == "\n" or category(char) not in _STEERING else repr(char)[1:-1] for char in text.expandtabs()
+    )
+
+
+def in_ascii(text: str) -> str:
+    """With words for signs; a letter that ASCII lacks is shown by its number."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+
+
+@dataclass(slots=True, kw_only=True)
+class Screen:
+    """Where answers and remarks go."""
+
+    out: TextIO
+    err: TextIO
+    ascii: bool
+    """Words for signs."""
+    paged: bool
+    """Whether what is longer than the screen is shown page by page; only ever on a terminal."""
+    size: Callable[[], os.terminal_size]
+    key: Callable[[str], str]
+    """Asks for one line of the person, with these words before it."""
+    file: TextIO | None = None
+    """Where answers go instead, after `\\o FILE`."""
+
+    def letters(self, text: str) -> str:
+        """The text as this terminal can show it."""
+        shown = clean(text)
+        return in_ascii(shown) if self.ascii else shown
+
+    def say(self, text: str) -> None:
+        """A remark: of costs, of mistakes, of what to do."""
+        self.err.write("\n".join(self.wrapped(self.letters(text))) + "\n")
+        self.err.flush()
+
+    def show(self, text: str) -> None:
+        """An answer."""
+        if self.file is not None:
+            self.file.write(clean(text) + "\n")
+            self.file.flush()
+            return
+        lines = self.wrapped(self.letters(text))
+        if self.paged and len(lines) >= self.size().lines and self._page(lines):
+            return
+        self.out.write("\n".join(lines) + "\n")
+        self.out.flush()
+
+    def wrapped(self, text: str) -> list[str]:
+        """Lines that fit; those of a table, of code and of a tree stay as they are."""
+        return [part for line in text.split("\n") for part in self._parts(line)]
+
+    def _parts(self, line: str) -> list[str]:
+        width = max(self.size().columns, 20)
+        if len(line) <= width or line.lstrip().startswith(_FRAME) or line.startswith("    "):
+            return [line]
+        words = line.lstrip()
+        indent = line[: len(line) - len(words)]
+        return textwrap.wrap(
+            words,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent + "  ",
+            break_on_hyphens=False,
+            drop_whitespace=True,
+        )
+
+    def _page(self, lines: Sequence[str]) -> bool:
+        """Whether somebody has shown it: the pager of this person, less, or we ourselves."""
+        said = os.environ.get("PAGER")
+        if said is not None and not said.strip():
+            return False
+        command = shlex.split(said) if said else ["less", "-FRSX"]
+        if shutil.which(command[0]) is not None:
+            return self._by_pager(command, "\n".join(lines) + "\n")
+        self._by_hand(lines)
+        return True
+
+    def _by_pager(self, command: Sequence[str], text: str) -> bool:
+        self.out.flush()
+        encoding = self.out.encoding or "utf-8"
+        try:
+            pager = subprocess.Popen(command, stdin=subprocess.PIPE)
+        except OSError:
+            return False
+        with suppress(BrokenPipeError, KeyboardInterrupt):  # they have seen enough
+            pager.communicate(text.encode(encoding, "replace"))
+        while pager.poll() is None:
+            with suppress(KeyboardInterrupt):  # it is the pager's business, which ends by q
+                pager.wait()
+        return True
+
+    def _by_hand(self, lines: Sequence[str]) -> None:
+        """A page at a time; q leaves."""
+        for page, more in _pages(lines, max(self.size().lines - 1, 2)):
+            self.out.write("\n".join(page) + "\n")
+            self.out.flush()
+            if more and self.key(f"-- {more} more lines; Enter: go on, q: leave -- ").strip().lower().startswith("q"):
+                return
+
+
+def _pages(lines: Sequence[str], size: int) -> Iterator[tuple[Sequence[str], int]]:
+    for start in range(0, len(lines), size):
+        yield lines[start : start + size], max(0, len(lines) - start - size)
+
+
+def speaks_utf_8(stream: TextIO) -> bool:
+    """Whether every sign arrives."""
+    return (stream.encoding or "").lower().replace("-", "").replace("_", "") == "utf8"
+
+
+def folder_of_state() -> Path:
+    """Where what is remembered between sessions lies."""
+    said = os.environ.get("XDG_STATE_HOME")
+    return (Path(said) if said else Path.home() / ".local" / "state") / "dpsql"

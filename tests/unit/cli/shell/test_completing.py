@@ -1,0 +1,80 @@
+"""Tab proposes what the policy says and never what the data hold."""
+
+import pytest
+
+import dpsql
+from dpsql.cli.shell.completing import proposals
+from dpsql.cli.shell.names import Names, names_of, names_or_none
+from dpsql.cli.shell.words import FUNCTIONS, KEYWORDS
+from dpsql.sql.functions.table import FUNCTIONS as KNOWN
+from dpsql.sql.interval_columns import PARTS
+from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES
+from dpsql.sql.words import AGGREGATES
+
+
+@pytest.fixture(scope="module")
+def names():
+    with dpsql.demo() as ana:
+        return names_of(ana)
+
+
+def proposed(names, before, after=""):
+    commands = ["\\d", "\\dt", "\\mode"]
+    choices = {"\\d": lambda names: names.tables, "\\mode": lambda names: ("table", "csv")}
+    return {text for text, _ in proposals(before, before + after, lambda: names, commands, choices)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("SELECT * FROM pa", "", {"patients"}),
+        ("SELECT ci", " FROM patients", {"city"}),
+        ("SELECT p.a", " FROM patients p", {"age"}),
+        ("SELECT visits.c", " FROM visits", {"charge"}),
+        ("SELECT * FROM dp.bud", "", {"budget"}),
+        ("SELECT 1 FROM patients WHERE city = 'B", "", {"Basel'", "Bern'"}),
+        ("SELECT 1 FROM patients WHERE sex IN ('f', '", "", {"f'", "m'", "x'"}),
+        ("SELECT 1 FROM visits WHERE diagnosis = '", "", set()),
+        ("SELECT 1 FROM patients WHERE name = 'Bo", "", set()),
+        ("SELECT COUN", "", {"COUNT("}),
+        ("select coun", "", {"count("}),
+        ("SELECT 1 GRO", "", {"GROUP"}),
+        ("-- a comment p", "", set()),
+        ("\\d", "", {"\\d", "\\dt"}),
+        ("\\d vi", "", {"visits"}),
+        ("\\mode c", "", {"csv"}),
+    ],
+)
+def test_what_is_proposed(names, before, after, found):
+    assert proposed(names, before, after) == found
+
+
+def test_private_groups_and_texts_of_rows_are_never_proposed(names):
+    everything = set().union(*(proposed(names, f"SELECT 1 FROM {table} WHERE x = '") for table in names.tables))
+    assert everything == {"Aarau'", "Basel'", "Bern'", "Geneva'", "f'", "m'", "x'"}
+
+
+def test_a_name_that_is_no_plain_word_is_quoted():
+    from dpsql.cli.shell.completing import _written
+
+    assert [_written(name) for name in ("city", "my city", 'a"b', "order")] == [
+        "city",
+        '"my city"',
+        '"a""b"',
+        '"order"',
+    ]
+
+
+def test_who_may_ask_nothing_is_proposed_nothing():
+    owner = dpsql.open(":memory:")
+    owner.promise(epsilon=1)
+    ana = owner.grant("ana", budget=1)
+    owner.keeper.freeze("a look")
+    assert names_or_none(ana) == Names()
+    owner.close()
+
+
+def test_every_function_that_is_proposed_can_be_asked():
+    known = {*KNOWN, *AGGREGATES, *OTHER_NAMES, *(name.lower() for name in PARTS)} - NOT_CALLABLE
+    assert {name.lower() for name in FUNCTIONS} <= known
+    assert KEYWORDS.isdisjoint(FUNCTIONS)

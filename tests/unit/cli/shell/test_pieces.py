@@ -1,0 +1,66 @@
+"""Where a typed statement ends, whatever stands in its quotations and comments."""
+
+import pytest
+
+from dpsql.cli.shell.pieces import ended, first_word, has_margin_wish, is_blank, pieces, without_price
+
+
+@pytest.mark.parametrize(
+    ("text", "statements", "left"),
+    [
+        ("SELECT 1", [], "SELECT 1"),
+        ("SELECT 1;", ["SELECT 1"], ""),
+        ("SELECT 1; SELECT 2; SEL", ["SELECT 1", "SELECT 2"], " SEL"),
+        ("SELECT ';'", [], "SELECT ';'"),
+        ("SELECT 'it''s;';", ["SELECT 'it''s;'"], ""),
+        ('SELECT ";" FROM t;', ['SELECT ";" FROM t'], ""),
+        ("SELECT 1 -- no end;\n;", ["SELECT 1 -- no end;"], ""),
+        ("SELECT /* ; /* ; */ ; */ 1;", ["SELECT /* ; /* ; */ ; */ 1"], ""),
+        ("SELECT $a$ ; $a$;", ["SELECT $a$ ; $a$"], ""),
+        ("SELECT 'open;", [], "SELECT 'open;"),
+        ("SELECT /* open;", [], "SELECT /* open;"),
+        (";; ;", [], ""),
+        ("-- nothing\n;", [], ""),
+        ("EXPLAIN PRIVACY DIFF SELECT 1;", [], "EXPLAIN PRIVACY DIFF SELECT 1;"),
+        ("explain privacy diff SELECT 1; SELECT 2; SELECT 3;",
+         ["explain privacy diff SELECT 1; SELECT 2", "SELECT 3"], ""),
+    ],
+)  # fmt: skip
+def test_a_statement_ends_with_its_own_semicolon(text, statements, left):
+    assert ended(text) == (statements, left)
+
+
+def test_pieces_leave_out_blanks_alone():
+    text = "SELECT 'a' \"b\" 1.5e3 -- c\n <> é"
+    assert [(each.kind, text[each.start : each.end]) for each in pieces(text)] == [
+        ("word", "SELECT"),
+        ("text", "'a'"),
+        ("name", '"b"'),
+        ("number", "1.5e3"),
+        ("comment", "-- c"),
+        ("sign", "<"),
+        ("sign", ">"),
+        ("word", "é"),
+    ]
+    assert [each.closed for each in pieces("SELECT 'a")] == [True, False]
+
+
+def test_blanks_and_comments_are_no_statement():
+    assert is_blank(" -- x\n /* y */ ")
+    assert not is_blank("/* y")
+    assert (first_word("/* a */ with x"), first_word("(select"), first_word(" -- x")) == ("WITH", "(", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "wish", "rest"),
+    [
+        ("SELECT COUNT(*) FROM t WITHIN 20", True, "SELECT COUNT(*) FROM t"),
+        ("SELECT COUNT(*) FROM t within 2.5 CONFIDENCE 0.9;", True, "SELECT COUNT(*) FROM t  CONFIDENCE 0.9"),
+        ("SELECT COUNT(*) FROM t COST 0.1", False, "SELECT COUNT(*) FROM t"),
+        ("SELECT cost FROM t WHERE x = 'WITHIN 20'", False, "SELECT cost FROM t WHERE x = 'WITHIN 20'"),
+        ("SELECT within, 20 FROM t -- COST 1", False, "SELECT within, 20 FROM t -- COST 1"),
+    ],
+)
+def test_the_price_of_a_question_can_be_said_anew(text, wish, rest):
+    assert has_margin_wish(text) is wish
+    assert without_price(text) == rest
