@@ -18,7 +18,7 @@ from dpsql.privacy.unit import Neighbours
 if TYPE_CHECKING:
     from dpsql.demonstration import demo
     from dpsql.door import connect
-    from dpsql.serve.client import Client
+    from dpsql.serve.client import Client, ServedAnswer
     from dpsql.serve.server import SocketServer
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer, Cost
@@ -58,6 +58,7 @@ __all__ = [
     "PrivacyParams",
     "Query",
     "Refused",
+    "ServedAnswer",
     "SocketServer",
     "Verdict",
     "__version__",
@@ -89,6 +90,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Owner": "session.owner",
     "Planner": "session.planning",
     "Query": "session.query",
+    "ServedAnswer": "serve.client",
     "SocketServer": "serve.server",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",

@@ -1,4 +1,5 @@
-"""PEP 249: a connection and cursors over an analyst, for pandas.read_sql and everything else that speaks DB-API.
+"""PEP 249: a connection and cursors over an analyst, for pandas.read_sql and everything else that speaks DB-API. The
+analyst is beside the data, or a client of a server.
 
 Cells are plain numbers here; margins, cost and notes of the last answer are in `cursor.answer`. Parameters are not
 available: a question is its text, and the values belong into it. `paramstyle` is a word the standard demands.
@@ -18,10 +19,9 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self
 
-from dpsql import errors
+from dpsql import Client, ServedAnswer, errors
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
-from dpsql.session.noisy import Noisy
 
 apilevel: Final = "2.0"
 threadsafety: Final = 1
@@ -84,10 +84,10 @@ _TRANSLATED: Final = (
 """The first that fits: kinds of dpsql errors, and what PEP 249 calls them."""
 
 
-def connect(analyst: Analyst) -> Connection:
-    """A connection over an analyst, whose grant pays for what is asked."""
+def connect(analyst: Analyst | Client) -> Connection:
+    """A connection over an analyst, whose grant pays for what is asked; or over a client of a server."""
     given: object = analyst
-    if not isinstance(given, Analyst):
+    if not isinstance(given, Analyst | Client):
         error = errors.BadParameter(
             f"a connection is over an analyst, and this is {type(given).__name__}",
             why="each question is paid from the grant of somebody",
@@ -105,8 +105,9 @@ class Connection:
     DataError, OperationalError, IntegrityError = DataError, OperationalError, IntegrityError
     InternalError, ProgrammingError, NotSupportedError = InternalError, ProgrammingError, NotSupportedError
 
-    def __init__(self, analyst: Analyst) -> None:
-        self._analyst: Analyst | None = analyst.new_session()
+    def __init__(self, analyst: Analyst | Client) -> None:
+        asking = analyst.new_session() if isinstance(analyst, Analyst) else analyst  # a client is a session by itself
+        self._analyst: Analyst | Client | None = asking
 
     def cursor(self) -> Cursor:
         self.analyst()
@@ -123,7 +124,7 @@ class Connection:
     def close(self) -> None:
         self._analyst = None
 
-    def analyst(self) -> Analyst:
+    def analyst(self) -> Analyst | Client:
         if self._analyst is None:
             raise InterfaceError("the connection is closed")
         return self._analyst
@@ -163,7 +164,7 @@ class Cursor:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.arraysize = 1
-        self.answer: Answer | None = None
+        self.answer: Answer | ServedAnswer | None = None
         """The last answer, with margins, cost and notes."""
         self._rows: Iterator[tuple[Any, ...]] | None = iter(())
 
@@ -241,4 +242,5 @@ def _type_of(cells: Iterable[object]) -> TypeObject | None:
 
 
 def _plain(cell: object) -> Any:
-    return cell.value if isinstance(cell, Noisy) else cell
+    """Of a number with a margin the number."""
+    return getattr(cell, "value", cell)
