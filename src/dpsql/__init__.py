@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.budget import Budget
     from dpsql.session.estimate import Estimate
-    from dpsql.session.formats import all_doubtful, formats, formatted, summary, without_symbols
+    from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary, without_symbols
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dpsql.session.owner import Owner
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.query import Query
+    from dpsql.session.render import printable
+    from dpsql.session.script import Statement, script
 
 __version__ = "0.1.0"
 
@@ -60,6 +62,8 @@ __all__ = [
     "Refused",
     "ServedAnswer",
     "SocketServer",
+    "Statement",
+    "Told",
     "Verdict",
     "__version__",
     "all_doubtful",
@@ -71,7 +75,9 @@ __all__ = [
     "help",
     "open",
     "open_ledger",
+    "printable",
     "restore_ledger",
+    "script",
     "summary",
     "without_symbols",
 ]
@@ -92,6 +98,8 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Query": "session.query",
     "ServedAnswer": "serve.client",
     "SocketServer": "serve.server",
+    "Statement": "session.script",
+    "Told": "session.formats",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",
     "connect": "door",
@@ -102,7 +110,9 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",
+    "printable": "session.render",
     "restore_ledger": "session.opening",
+    "script": "session.script",
     "summary": "session.formats",
     "unload_ipython_extension": "notebook.extension",
     "without_symbols": "session.formats",

@@ -77,5 +77,9 @@ def _no_moment(name: str, text: str) -> BadParameter:
 
 def refused(name: str, text: str, *, why: str, fix: str) -> BadParameter:
     """What was written is not what was asked for. It is shown as far as it can be read."""
-    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-    return BadParameter(f"{name} cannot be {shown!r}", why=why, fix=fix)
+    return BadParameter(f"{name} cannot be {shown_text(text)}", why=why, fix=fix)
+
+
+def shown_text(text: str) -> str:
+    """What somebody has written, as far as it can be read: no letter of it steers a terminal."""
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

@@ -9,11 +9,24 @@ from dpsql.codes import CODES
 
 BAD_USE: Final = 2
 BROKEN_LEDGER: Final = 9
+ONLY_NOISE: Final = 10
 INTERRUPTED: Final = 130
-MEANINGS: Final = (
-    "Exit codes: 0 done; 2 bad arguments; 5 frozen, or the budget does not suffice; 6 not permitted; 7 the source or "
-    "the server cannot be reached; 8 the policy cannot be used; 9 the ledger does not verify."
-)
+ENDINGS: Final = {
+    0: "done",
+    1: "a bug in dpsql",
+    BAD_USE: "bad arguments",
+    3: "SQL that is not understood, or an unknown name",
+    4: "refused: it has no private answer",
+    5: "frozen, or the budget does not suffice",
+    6: "not permitted",
+    7: "the source or the server cannot be reached",
+    8: "the policy cannot be used",
+    BROKEN_LEDGER: "the ledger does not verify",
+    ONLY_NOISE: "answered, but the noise may be all there is (with --strict-accuracy)",
+    INTERRUPTED: "interrupted",
+}
+"""What a script is told by the number a command ends with."""
+MEANINGS: Final = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in ENDINGS.items()) + "."
 
 
 def exit_code(error: DpsqlError) -> int:

@@ -1,44 +1,63 @@
-"""`dpsql COMMAND …`: one command, one file."""
+"""`dpsql COMMAND …`: one command, one file; without a command, `ask.py`."""
 
 from __future__ import annotations
 
 import argparse
-import os
+import io
 import sys
-from collections.abc import Sequence
-from os import open as open_descriptor
+from collections.abc import Collection, Sequence
 
 from dpsql import DpsqlError
-from dpsql.cli import audit, budget, freeze, grant, help_, ledger, plan, policy, serve, user
+from dpsql.cli import audit, budget, config, freeze, grant, help_, ledger, plan, policy, serve, user
+from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import INTERRUPTED, exit_code
+from dpsql.cli.manner import Manner, manner_of, say_error
+from dpsql.cli.output import write_no_more
 
-_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_)
+_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config)
 
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
+    return _commands()[0]
+
+
+def _commands() -> tuple[argparse.ArgumentParser, Collection[str]]:
     found = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_to(commands)
-    return found
+    return found, commands.choices
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command, or ask where none is named; its exit code."""
+    manner = Manner()
     try:
-        chosen = parser().parse_args(arguments)
+        chosen = _chosen(sys.argv[1:] if arguments is None else list(arguments))
+        manner = manner_of(chosen)
         code = int(chosen.run(chosen))
         sys.stdout.flush()
     except DpsqlError as error:
-        print(error, file=sys.stderr)
+        say_error(error, manner)
         return exit_code(error)
     except BrokenPipeError:  # whoever reads has read enough
-        os.dup2(open_descriptor(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        write_no_more()
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _chosen(words: list[str]) -> argparse.Namespace:
+    """What the words ask for: a first word that is a command is one, and everything else is for whoever asks."""
+    for way in (sys.stdout, sys.stderr):
+        if isinstance(way, io.TextIOWrapper):
+            way.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is shown its number
+    found, names = _commands()
+    chosen = found.parse_args(words) if words[:1] and words[0] in names else asking_parser(names).parse_args(words)
+    chosen.commands = tuple(names)
+    return chosen
 
 
 if __name__ == "__main__":

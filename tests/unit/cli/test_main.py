@@ -25,8 +25,22 @@ def test_ctrl_c_is_code_130(clinic, monkeypatch):
     assert main(["audit", "--policy", str(clinic)]) == 130
 
 
-@pytest.mark.parametrize("words", [[], ["unheard-of"], ["audit", "--unheard-of"]])
-def test_what_is_no_command_is_code_2(words):
+@pytest.mark.parametrize("words", [["audit", "--unheard-of"], ["--unheard-of"], ["audit", "x", "y"]])
+def test_what_is_no_option_is_code_2(words):
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
+
+
+def test_what_is_no_command_is_code_2_and_the_nearest_is_named(capsys):
+    assert main(["adit", "-c", "SELECT 1"]) == 2
+    assert "did you mean dpsql audit?" in capsys.readouterr().err
+
+
+def test_the_help_names_every_command_and_every_ending(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ended.value.code == 0
+    for word in ("plan", "policy", "serve", "audit", "config", "-c SQL", "--max-cost", "130 interrupted"):
+        assert word in told

@@ -1,0 +1,135 @@
+"""`dpsql [TARGET] -c "SQL"`: ask once and go; without a question, on a terminal, the shell.
+
+This file says what is asked, where and how; `asking.py` asks, and `shell` runs where nothing is said but a target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import dpsql
+from dpsql import Analyst, BadParameter, Client, script
+from dpsql.cli.asking import Terms, Wishes, ask_all
+from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import add_manner, manner_of, output_of
+from dpsql.cli.profiles import chosen_profile
+from dpsql.cli.reading import read_by
+from dpsql.written import number, plain_number, refused
+
+_ABOUT: Final = """\
+Ask in SQL, and get numbers with a margin and a price. TARGET is a policy file that ends in .toml (default: dpsql.toml
+of this folder), unix:PATH of a server (its token in DPSQL_TOKEN), demo, or a profile (dpsql config). Without -c, -f
+and standard input, on a terminal, questions are asked in a shell.
+"""
+
+
+def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
+    """The words of `dpsql` without a command."""
+    parser = argparse.ArgumentParser(
+        prog="dpsql",
+        usage='dpsql [TARGET] [-c "SQL" | -f FILE | < FILE] [options]\n       dpsql COMMAND …',
+        description=_ABOUT,
+        epilog=f"Commands: {', '.join(commands)}. Each has its own help: dpsql COMMAND --help. {MEANINGS}",
+    )
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="where to ask")
+    parser.add_argument("-c", dest="said", action=_Said, metavar="SQL", help="ask this; may be said several times")
+    parser.add_argument("-f", dest="said", action=_Said, metavar="FILE", help="ask what the file says; - is stdin")
+    parser.add_argument("--version", action="version", version=f"dpsql {dpsql.__version__}")
+    add_asking(parser)
+    parser.add_argument("--dry-run", action="store_true", help="tell price and margins; nothing is read or spent")
+    parser.add_argument(
+        "--strict-accuracy", action="store_true", help="end with code 10 where the noise may be all there is"
+    )
+    parser.add_argument("--no-history", action="store_true", help="the shell keeps no history")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that asks."""
+    asked = parser.add_argument_group("what may be spent")
+    asked.add_argument("--as", dest="user", metavar="NAME", help="who asks, where several have a grant")
+    asked.add_argument("--epsilon", action=read_by(number), metavar="X", help="the price of each answer")
+    asked.add_argument("--within", action=read_by(_margin), metavar="M", help="buy margins of ± M instead of a price")
+    asked.add_argument("--confidence", action=read_by(number), metavar="C", help="how sure margins are, as in 0.95")
+    asked.add_argument("--max-cost", action=read_by(number), metavar="X", help="refuse an answer that costs more")
+    asked.add_argument("--yes", action="store_true", help="do not ask before a price that was not said is paid")
+    add_manner(parser)
+
+
+class _Said(argparse.Action):
+    """-c and -f in the order in which they were written."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        before = getattr(namespace, self.dest) or ()
+        setattr(namespace, self.dest, (*before, (option_string, str(values))))
+
+
+def _margin(name: str, text: str) -> str:
+    """A margin, as it stands in the clause WITHIN."""
+    if not plain_number(text):
+        raise refused(name, text, why="a margin is a number above 0, in plain digits", fix=f"write {name} 20")
+    return text
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """The answers on standard output, everything else on standard error."""
+    if not chosen.said and sys.stdin.isatty():
+        return _shell(chosen)
+    texts = [_text(kind, value) for kind, value in chosen.said or (("-f", "-"),)]
+    wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy)
+    return asked(chosen, texts, wishes)
+
+
+def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> int:
+    """Ask every statement of some texts where and how the arguments say; the exit code."""
+    statements = [statement for text in texts for statement in script(text)]
+    terms = Terms(
+        epsilon=chosen.epsilon,
+        confidence=chosen.confidence,
+        within=chosen.within,
+        max_cost=chosen.max_cost,
+        unasked=chosen.yes or not (sys.stdin.isatty() and sys.stderr.isatty()),
+    )
+    with output_of(chosen) as output, connected(chosen) as asker:
+        return ask_all(asker, statements, terms=terms, wishes=wishes, manner=manner_of(chosen), output=output)
+
+
+def connected(chosen: argparse.Namespace) -> Analyst | Client:
+    """Whoever asks, where the arguments say."""
+    profile = chosen_profile(chosen.target, chosen.commands)
+    return dpsql.connect(profile.target, user=chosen.user or profile.user, token=profile.read_token())
+
+
+def _text(kind: str, value: str) -> str:
+    if kind == "-c":
+        return value
+    try:
+        return sys.stdin.read() if value == "-" else Path(value).read_bytes().decode()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadParameter(
+            f"{value} cannot be read: {reason}", why="its statements were to be asked", fix="check the path"
+        ) from None
+
+
+def _shell(chosen: argparse.Namespace) -> int:
+    try:
+        shell = import_module("dpsql.cli.shell")
+    except ModuleNotFoundError:
+        raise BadParameter(
+            "there is no question", why="this dpsql has no shell to ask in", fix='say one: dpsql -c "SELECT …"'
+        ) from None
+    with connected(chosen) as asker:
+        return int(shell.run(asker, plain=manner_of(chosen).plain))

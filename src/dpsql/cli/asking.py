@@ -1,0 +1,170 @@
+"""Statement after statement: asked, written where results go, and followed by what it cost. The first error ends it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import FrameType
+from typing import Final
+
+from dpsql import (
+    Analyst,
+    Client,
+    DpsqlError,
+    Statement,
+    Told,
+    all_doubtful,
+    formatted,
+    summary,
+    without_symbols,
+)
+from dpsql.cli.ending import INTERRUPTED, ONLY_NOISE
+from dpsql.cli.manner import Manner, say
+from dpsql.cli.output import Output
+from dpsql.cli.price import price_lines, shown_down
+from dpsql.cli.progress import stages_shown
+from dpsql.errors import OverLimit
+from dpsql.require import shown
+
+_MUCH: Final = Fraction(1, 5)
+"""The share of what is left from which on a price is worth a question."""
+_STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What may be spent on each question."""
+
+    epsilon: Fraction | None = None
+    confidence: Fraction | None = None
+    within: str | None = None
+    max_cost: Fraction | None = None
+    unasked: bool = True
+    """Whoever asks is not there to say yes to a price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What is wanted of the questions besides their answers."""
+
+    dry_run: bool = False
+    strict_accuracy: bool = False
+    before: str = ""
+    """Words in front of every question, such as EXPLAIN PRIVACY."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asking:
+    """One run of statements."""
+
+    asker: Analyst | Client
+    terms: Terms
+    wishes: Wishes
+    manner: Manner
+    output: Output
+    told: list[Told] = field(default_factory=list)
+
+    def ask(self, statement: Statement) -> None:
+        if statement.is_setting:
+            self._tell(self.asker.sql(statement.sql))
+            return
+        sql = statement.sql if self.terms.within is None else f"{statement.sql}\nWITHIN {self.terms.within}"
+        if self.wishes.dry_run:
+            self._tell_price(self._priced(sql))
+            return
+        question = f"{self.wishes.before} {sql}" if self.wishes.before else sql
+        if not self.terms.unasked and not self.wishes.before:
+            self._require_consent(sql)
+        with stages_shown(self.manner):
+            answer = self.asker.sql(
+                question,
+                epsilon=self.terms.epsilon,
+                confidence=self.terms.confidence,
+                max_cost=self.terms.max_cost,
+            )
+        self._tell(answer)
+
+    def _tell(self, answer: Told) -> None:
+        manner = self.manner
+        self.output.write(formatted(answer, manner.form, intervals=manner.intervals, plain=manner.plain))
+        self.told.append(answer)
+        if not manner.says_all_in_json:
+            for line in summary(answer):
+                manner.say(line)
+
+    def _priced(self, sql: str) -> Told:
+        """DRY RUN: nothing is read, nothing is spent."""
+        return self.asker.sql(f"DRY RUN {sql}", epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+
+    def _tell_price(self, priced: Told) -> None:
+        if self.manner.form != "table":
+            self._tell(priced)
+            return
+        text = "".join(f"{line}\n" for line in price_lines(priced, self.asker.budget.left))
+        self.output.write(without_symbols(text) if self.manner.plain else text)
+
+    def _require_consent(self, sql: str) -> None:
+        """A price that was looked for, or that takes much of what is left, is told before it is paid."""
+        price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+        left = self.asker.budget.left
+        if not price or not (self.terms.within is not None or price >= _MUCH * left):
+            return
+        say(f"This costs {shown(price)}. You have {shown_down(left)}. Run it? [Y/n]", plain=self.manner.plain)
+        if sys.stdin.readline().strip(" \t\r").lower() not in ("\n", "y\n", "yes\n"):
+            raise OverLimit(
+                "the question was not asked, and nothing was spent",
+                why="you did not say yes to its price",
+                fix="accept a wider margin for less: --epsilon, --within; or say --yes",
+            )
+
+
+def ask_all(
+    asker: Analyst | Client,
+    statements: Sequence[Statement],
+    *,
+    terms: Terms,
+    wishes: Wishes,
+    manner: Manner,
+    output: Output,
+) -> int:
+    """Ask them in their order; the exit code."""
+    asking = _Asking(asker=asker, terms=terms, wishes=wishes, manner=manner, output=output)
+    try:
+        with ctrl_c_heard() as pressed:
+            for statement in statements:
+                try:
+                    asking.ask(statement)
+                except DpsqlError:
+                    if pressed:  # the engine was stopped, and says no more than that it did not finish
+                        raise KeyboardInterrupt from None
+                    raise
+    except KeyboardInterrupt:
+        manner.say(_STOPPED)
+        return INTERRUPTED
+    return ONLY_NOISE if wishes.strict_accuracy and all_doubtful(asking.told) else 0
+
+
+@contextmanager
+def ctrl_c_heard() -> Iterator[list[bool]]:
+    """What is put out is no longer empty once Ctrl-C was pressed. It interrupts as ever: the engine stops its statement
+    and then ends it as a failure, so that what was pressed must be remembered."""
+    pressed: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        pressed.append(True)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, heard)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,32 @@
+"""`dpsql config`: where profiles stand, and which there are. A token is never shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dpsql import printable
+from dpsql.cli.ending import MEANINGS
+from dpsql.cli.place import Commands
+from dpsql.cli.profiles import Profile, profiles, profiles_file
+
+
+def add_to(commands: Commands) -> None:
+    """The command; it has no options."""
+    parser = commands.add_parser("config", help="where your profiles stand, and which there are", epilog=MEANINGS)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """A line for each profile on standard output."""
+    path = profiles_file()
+    print(f"profiles: {path}" + ("" if path.exists() else " (not there yet)"), file=sys.stderr)
+    for name, profile in profiles().items():
+        print("\t".join(map(printable, (name, str(profile.target), profile.user or "", _token(profile)))))
+    return 0
+
+
+def _token(profile: Profile) -> str:
+    if profile.token_file is not None:
+        return f"token from {profile.token_file}"
+    return "" if profile.token is None else "token"

@@ -1,0 +1,109 @@
+"""How a command speaks: which format, with or without symbols, how much besides the result. Results go to standard
+output; everything else, this module's `say`, to standard error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsql import BadParameter, DpsqlError, formats, printable, without_symbols
+from dpsql.cli.output import Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How to speak."""
+
+    form: str = "table"
+    intervals: str | None = None
+    plain: bool = False
+    quiet: bool = False
+
+    def say(self, text: str) -> None:
+        """A remark, unless nobody wants any."""
+        if not self.quiet:
+            say(text, plain=self.plain)
+
+    @property
+    def says_all_in_json(self) -> bool:
+        """Price and notes are in the result itself, and whoever reads standard error reads JSON."""
+        return self.form == "json"
+
+    @property
+    def shows_progress(self) -> bool:
+        """On a terminal only, and not where a screen reader would read every stage."""
+        return sys.stderr.isatty() and not (self.plain or self.quiet or os.environ.get("TERM") == "dumb")
+
+
+def add_manner(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a result is shown."""
+    shown = parser.add_argument_group("how the answer is shown")
+    shown.add_argument("--format", choices=tuple(formats), default="table", help="of the result (default: table)")
+    intervals = tuple(dict.fromkeys(word for form in formats.values() for word in form.intervals))
+    shown.add_argument(
+        "--intervals",
+        choices=intervals,
+        help="margins in the cell of their number, as columns x_low and x_high, or not at all (default: inline; "
+        "columns for csv, parquet and arrow)",
+    )
+    shown.add_argument("--output", type=Path, metavar="FILE", help="write the result there instead of standard output")
+    add_plain(shown)
+    shown.add_argument("--quiet", action="store_true", help="the result alone: no cost line, no notes")
+
+
+def add_plain(parser: argparse._ActionsContainer) -> None:
+    """For terminals without symbols, and for ears."""
+    parser.add_argument(
+        "--plain", action="store_true", help="ASCII tables and words instead of symbols, as for a screen reader"
+    )
+    parser.add_argument("--no-color", action="store_true", help="no colour in the shell; NO_COLOR does the same")
+
+
+def manner_of(chosen: argparse.Namespace) -> Manner:
+    """How the arguments ask to be spoken to. A terminal that has no symbols gets none."""
+    return Manner(
+        form=getattr(chosen, "format", "table"),
+        intervals=getattr(chosen, "intervals", None),
+        plain=is_plain(chosen),
+        quiet=getattr(chosen, "quiet", False),
+    )
+
+
+def is_plain(chosen: argparse.Namespace) -> bool:
+    """Whether to do without symbols."""
+    asked: bool = getattr(chosen, "plain", False)
+    return asked or not all(_has_symbols(way.encoding) for way in (sys.stdout, sys.stderr))
+
+
+def _has_symbols(encoding: str | None) -> bool:
+    return (encoding or "").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+
+
+def output_of(chosen: argparse.Namespace) -> Output:
+    """Where the result goes; bytes do not go to a terminal."""
+    if formats[chosen.format].is_binary and chosen.output is None and sys.stdout.isatty():
+        raise BadParameter(
+            f"{chosen.format} is not written to a terminal",
+            why="its bytes would be taken for commands of the terminal",
+            fix=f"say --output answer.{chosen.format}, or send it on: … > answer.{chosen.format}",
+        )
+    return Output(chosen.output)
+
+
+def say(text: str, *, plain: bool = False) -> None:
+    """Something besides the result. No letter of it steers the terminal."""
+    lines = "\n".join(map(printable, text.split("\n")))
+    sys.stdout.flush()
+    print(without_symbols(lines) if plain else lines, file=sys.stderr, flush=True)
+
+
+def say_error(error: DpsqlError, manner: Manner) -> None:
+    """What went wrong: in words, or as JSON where the result would have been JSON."""
+    if manner.says_all_in_json:
+        print(json.dumps(error.as_json()), file=sys.stderr, flush=True)
+    else:
+        say(str(error), plain=manner.plain)

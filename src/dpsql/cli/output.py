@@ -1,0 +1,103 @@
+"""Where results go: standard output, or a file that is either written whole or not touched."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, Self
+
+from dpsql import BadParameter
+
+_AGAIN: Final = "what was answered is stored: asked again, it is told for nothing"
+
+
+class Output:
+    """Takes texts and bytes in their order. Everything is handed on at once, so that nobody pays for answers that no
+    one reads any more."""
+
+    def __init__(self, path: Path | None) -> None:
+        """A file is opened before anything is asked: one that cannot be written costs nothing."""
+        self._path, self._beside, self._file = path, None, None
+        if path is None:
+            return
+        try:
+            if path.exists() and not path.is_file():
+                self._file = path.open("wb")  # a device or a pipe cannot be replaced
+            else:
+                self._beside = path.with_name(f".{path.name}.{os.getpid()}")
+                self._file = self._beside.open("xb")
+        except OSError as error:
+            raise _unwritten(self._name, error) from None
+
+    _beside: Path | None
+    _file: BinaryIO | None
+
+    @property
+    def _name(self) -> str:
+        return "standard output" if self._path is None else f"--output {self._path}"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self._path is None and sys.stdout.isatty()
+
+    def write(self, data: str | bytes) -> None:
+        """All of it, or an error that says what becomes of the answer."""
+        try:
+            if self._file is not None:
+                self._file.write(data.encode() if isinstance(data, str) else data)
+                self._file.flush()
+            elif isinstance(data, str):
+                sys.stdout.write(data)
+                sys.stdout.flush()
+            else:
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self._give_up()
+            raise _unwritten(self._name, error) from None
+
+    def _give_up(self) -> None:
+        """What could not be written whole is not left behind, nor tried again when the process ends."""
+        if self._file is None:
+            write_no_more()
+        elif self._beside is not None:
+            self._beside.unlink(missing_ok=True)
+            self._beside = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """What was answered is kept, also where a later question was refused."""
+        if self._file is None or self._path is None:
+            return
+        try:
+            written = self._file.tell() > 0 if self._beside is not None else False
+            self._file.close()
+            if self._beside is not None and (written or error is None):
+                self._beside.replace(self._path)
+            elif self._beside is not None:
+                self._beside.unlink(missing_ok=True)
+        except OSError as failed:
+            self._give_up()
+            raise _unwritten(self._name, failed) from None
+
+
+def write_no_more() -> None:
+    """Standard output is let go: what it still holds would fail again when the process ends."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _unwritten(name: str, error: OSError) -> BadParameter:
+    return BadParameter(
+        f"{name} cannot be written: {error.strerror}",
+        why="the answers were to go there",
+        fix=f"make room, or name another file: --output FILE; {_AGAIN}",
+    )

@@ -1,0 +1,31 @@
+"""A text of several statements, one by one, as files and command lines hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsql.errors import DpsqlError
+from dpsql.sql.parse import statements
+from dpsql.sql.setting_text import setting_statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement as it was written."""
+
+    sql: str
+    is_setting: bool
+    """SET, RESET or SHOW: it speaks to the session, and is no question."""
+
+
+def script(text: str) -> tuple[Statement, ...]:
+    """The statements of a text in their order. A text that cannot be split is one statement: whoever answers it says
+    what is wrong with it."""
+    return tuple(Statement(sql=sql, is_setting=_is_setting(sql)) for _, sql in statements(text))
+
+
+def _is_setting(sql: str) -> bool:
+    try:
+        return setting_statement(sql) is not None
+    except DpsqlError:  # a mistake in one
+        return True

@@ -1,0 +1,193 @@
+"""`dpsql -c`: results on standard output, everything else beside it, and an end that scripts understand."""
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+import dpsql
+from asked_clinic import COUNT, POLICY, declared
+from dpsql.cli import asking
+from dpsql.cli.main import main
+from in_this_process import serving
+
+
+@pytest.fixture
+def policy(tmp_path):
+    return declared(tmp_path)
+
+
+@pytest.fixture
+def ask(policy, capsys):
+    """The exit code, and what is said on both ways out."""
+
+    def ask(*words, target=policy):
+        code = main([*map(str, words), str(target)])
+        found = capsys.readouterr()
+        return code, found.out, found.err
+
+    return ask
+
+
+def left(policy):
+    with dpsql.connect(policy) as ana:
+        return float(ana.budget.left)
+
+
+def test_the_table_is_the_result_and_the_price_is_said_beside_it(ask):
+    code, out, err = ask("-c", COUNT)
+    assert code == 0
+    assert "±" in out
+    assert "cost" not in out
+    assert "cost 1.00 · budget" in err
+    assert "2.00 of 3.00 left" in err
+
+
+def test_a_machine_reads_the_result_alone(ask):
+    code, out, err = ask("-c", f"{COUNT.replace('(*)', '(*) AS n')}", "--format", "csv")
+    head, (value, low, high) = list(csv.reader(io.StringIO(out)))
+    assert (code, head) == (0, ["n", "n_low", "n_high"])
+    assert float(low) < float(value) < float(high)
+    assert "cost 1.00" in err
+    assert ask("-c", COUNT, "--format", "csv", "--quiet")[2] == ""
+
+
+def test_json_has_all_of_it_and_errors_are_json_too(ask):
+    code, out, err = ask("-c", COUNT, "--format", "json")
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert told["cost"]["epsilon"] == 1
+    assert set(told["rows"][0]["COUNT(*)"]) >= {"value", "low", "high", "margin"}
+    code, out, err = ask("-c", "SELECT id FROM people", "--format", "json")
+    assert (code, out) == (4, "")
+    assert set(json.loads(err)) == {"code", "title", "where", "why", "fix", "try", "docs"}
+
+
+def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask, policy):
+    code, out, err = ask(
+        "-c", "-- first\nSET dp.epsilon = 0.5", "-c", f"{COUNT}; {COUNT};", "-c", "SELECT x FROM people", "-c", COUNT
+    )
+    assert code == 3
+    assert out.count("┌") == 3
+    assert "cost 0.50" in err
+    assert "told again for nothing" in err
+    assert "DP401" in err
+    assert left(policy) == 2.5
+
+
+def test_questions_from_a_file_and_from_standard_input(ask, tmp_path, monkeypatch):
+    (tmp_path / "q.sql").write_text(f"{COUNT}; SHOW dp.epsilon;")
+    code, out, _ = ask("-f", tmp_path / "q.sql", "--format", "jsonl")
+    count, shown = map(json.loads, out.splitlines())
+    assert (code, list(count), shown["name"]) == (0, ["COUNT(*)"], "dp.epsilon")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(COUNT))
+    assert ask("--format", "jsonl")[1] == out.splitlines(keepends=True)[0]  # stored: the very same numbers
+    assert ask("-f", tmp_path / "none.sql")[0] == 2
+
+
+def test_a_dry_run_spends_nothing(ask, policy):
+    code, out, _ = ask("-c", COUNT, "--dry-run")
+    assert code == 0
+    assert "would cost   1 of 3.00 left" in out
+    # Laplace noise of scale 1 stays within ln 20 = 2.996 in 95 % of all cases; whole numbers within 3
+    assert "margin       COUNT(*) ± 3" in out
+    assert left(policy) == 3
+    ask("-c", COUNT)
+    assert "nothing: it is stored" in ask("-c", COUNT, "--dry-run")[1]
+
+
+def test_a_limit_of_the_price_is_code_5_and_spends_nothing(ask, policy):
+    code, out, err = ask("-c", COUNT, "--max-cost", "0.5")
+    assert (code, out) == (5, "")
+    assert "DP202" in err
+    assert left(policy) == 3
+
+
+def test_asked_by_margin_or_by_price(ask):
+    assert "± 30" in ask("-c", COUNT, "--within", "30")[1]
+    assert "cost 0.25" in ask("-c", "SELECT COUNT(*) AS m FROM people WHERE id > 3", "--epsilon", "0.25")[2]
+
+
+@pytest.mark.parametrize("words", [["--within", "0"], ["--within", "x"], ["--epsilon", "-1"], ["--max-cost", "nan"]])
+def test_numbers_that_are_none_are_code_2(ask, words):
+    code, out, err = ask("-c", COUNT, *words)
+    assert (code, out) == (2, "")
+    assert "DP410" in err
+
+
+def test_only_noise_is_code_10_where_that_is_asked_for(ask):
+    noisy = "SELECT COUNT(*) FROM people WHERE id < 0"
+    assert ask("-c", noisy, "--epsilon", "0.001", "--strict-accuracy")[0] == 10
+    assert ask("-c", noisy, "--epsilon", "0.001")[0] == 0
+    assert ask("-c", f"{noisy}; {COUNT}", "--strict-accuracy")[0] == 0
+
+
+def test_plain_is_ascii_on_both_ways_out(ask):
+    code, out, err = ask("-c", COUNT, "-c", f"EXPLAIN PRIVACY {COUNT}", "--plain")
+    assert code == 0
+    assert (out + err).isascii()
+    assert "plus or minus" in out
+    assert ask("-c", "SELECT id FROM people", "--plain")[2].isascii()
+
+
+def test_of_several_people_one_is_named(ask, tmp_path):
+    (tmp_path / "two").mkdir()
+    both = declared(tmp_path / "two", POLICY + '[[grant]]\nto = "ben"\nbudget = 1\n')
+    code, _, err = ask("-c", COUNT, target=both)
+    assert code == 6
+    assert "--as NAME" in err
+    assert "0.00 of 1.00 left" in ask("-c", COUNT, "--as", "ben", target=both)[2]
+
+
+def test_the_same_over_a_socket(policy, tmp_path, ask, monkeypatch):
+    with dpsql.open(policy) as owner:
+        monkeypatch.setenv("DPSQL_TOKEN", owner.keeper.admit("ana", role="analyst"))
+        with serving(owner, tmp_path / "door"):
+            first = ask("-c", COUNT, "--format", "json", target=f"unix:{tmp_path / 'door'}")
+            again = ask("-c", f"SET dp.epsilon = 1; {COUNT}", target=f"unix:{tmp_path / 'door'}")
+            priced = ask("-c", COUNT, "--dry-run", target=f"unix:{tmp_path / 'door'}")
+    assert json.loads(first[1])["cost"]["epsilon"] == 1
+    assert "told again for nothing: release" in again[2]
+    assert "nothing: it is stored" in priced[1]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "code", "spent"),
+    [
+        (["--within", "30"], "\n", 0, True),
+        (["--within", "30"], "n\n", 5, False),
+        (["--within", "30"], "", 5, False),
+        (["--within", "30", "--yes"], "", 0, True),
+        (["--epsilon", "0.7"], "y\n", 0, True),
+        (["--epsilon", "0.1"], "", 0, True),  # little of what is left
+    ],
+)
+def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, policy, monkeypatch, words, typed, code, spent):
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert ask("-c", COUNT, *words)[0] == code
+    assert (left(policy) < 3) is spent
+
+
+def test_ctrl_c_while_the_engine_works_is_code_130(ask, policy, monkeypatch):
+    """The engine ends what is interrupted as a failure; who has pressed it is told so, and not of a failure."""
+
+    def pressed(*_, **__):
+        try:
+            asking.signal.raise_signal(asking.signal.SIGINT)
+        except KeyboardInterrupt:
+            raise dpsql.errors.EngineFailed("it did not finish", why="why", fix="fix") from None
+
+    monkeypatch.setattr("dpsql.session.analyst.Analyst.sql", pressed)
+    code, out, err = ask("-c", COUNT, "-c", COUNT)
+    assert (code, out) == (130, "")
+    assert "stays charged" in err
+    assert "DP601" not in err

@@ -1,0 +1,79 @@
+"""A profile is a name for a target; what lets somebody ask in its name is read by nobody else."""
+
+import pytest
+
+from asked_clinic import COUNT, declared
+from dpsql import BadParameter
+from dpsql.cli.main import main
+from dpsql.cli.profiles import chosen_profile, profiles
+from dpsql.errors import NotPermitted
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Writes the file of profiles."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "dpsql").mkdir()
+
+    def write(text, mode=0o644):
+        path = tmp_path / "dpsql" / "profiles.toml"
+        path.write_text(text)
+        path.chmod(mode)
+        return path.parent
+
+    return write
+
+
+def test_a_profile_is_asked_by_its_name(home, capsys):
+    folder = home('[clinic]\ntarget = "dpsql.toml"\nuser = "ana"\n')
+    declared(folder)
+    assert main(["clinic", "-c", COUNT]) == 0
+    assert "cost 1.00" in capsys.readouterr().err
+
+
+def test_profiles_are_listed_without_their_tokens(home, capsys):
+    home('[a]\ntarget = "unix:/run/door"\ntoken = "secret"\n[b]\ntarget = "demo"\ntoken_file = "b.token"\n', 0o600)
+    assert main(["config"]) == 0
+    told = capsys.readouterr()
+    assert "secret" not in told.out + told.err
+    assert [line.split("\t")[:2] for line in told.out.splitlines()] == [["a", "unix:/run/door"], ["b", "demo"]]
+    assert "profiles.toml" in told.err
+
+
+def test_no_profiles_are_no_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert main(["config"]) == 0
+    assert "not there yet" in capsys.readouterr().err
+
+
+def test_a_token_that_others_may_read_is_refused(home):
+    folder = home('[a]\ntarget = "unix:/run/door"\ntoken = "secret"\n')
+    with pytest.raises(NotPermitted, match="others may read") as refused:
+        profiles()
+    assert "chmod 600" in refused.value.fix
+    home('[a]\ntarget = "unix:/run/door"\ntoken_file = "t"\n')
+    (folder / "t").write_text("secret\n")
+    (folder / "t").chmod(0o640)
+    with pytest.raises(NotPermitted, match="others may read"):
+        chosen_profile("a", []).read_token()
+    (folder / "t").chmod(0o600)
+    assert chosen_profile("a", []).read_token() == "secret"
+    (folder / "t").unlink()
+    with pytest.raises(BadParameter, match="cannot be read"):
+        chosen_profile("a", []).read_token()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["not toml", "a = 1", "[a]\nuser = 'x'\n", "[a]\ntarget = 1\n", "[a]\ntarget = 'demo'\nunheard = 'x'\n", "\udcff"],
+)
+def test_what_is_no_profile_is_code_2(home, capsys, text):
+    home("").joinpath("profiles.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert main(["a", "-c", COUNT]) == 2
+    assert "profiles.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["x.toml", "unix:door", "demo", "https://dp.example.org", "./x"])
+def test_what_is_a_target_is_no_profile(home, word):
+    home(f'["{word}"]\ntarget = "demo"\n')
+    assert chosen_profile(word, []).target == word
