@@ -16,9 +16,11 @@ from typing import Final, TypeVar, cast, final
 import duckdb
 
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
+from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb_constraints import read_constraints
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, read_views, redefined
 from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, primary_key, unreadable
 from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
@@ -135,6 +137,11 @@ class DuckdbEngine:
         """Every view by its name, with the words of its definition."""
         with self._reading:
             return self._guarded(lambda cursor: read_views(_ask(cursor)))
+
+    def constraints(self) -> Mapping[str, Constraints]:
+        """Keys, references, checks, listed values and comments, from the catalogue alone."""
+        with self._reading:
+            return self._guarded(lambda cursor: read_constraints(_ask(cursor)))
 
     def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
         """The rows of one SELECT on private tables, wrapped: keys and integers only."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from dpsql.catalog.capabilities import Capabilities
+from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable, Value
 from dpsql.errors import EngineFailed
 from dpsql.privacy.exact import Exact
@@ -46,6 +47,10 @@ class Engine(Protocol):
     def views(self) -> Mapping[str, frozenset[str]]:
         """Every view by its name in the engine, with the words of its definition that could name a table, folded: it
         reads no table that is not among them. Empty where the engine has none, or does not tell."""
+        ...
+
+    def constraints(self) -> Mapping[str, Constraints]:
+        """Every table and view by its name in the engine: keys, references, checks, listed values, comments."""
         ...
 
     def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
