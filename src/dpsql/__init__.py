@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
     from dpsql.session.planning import Planner, Verdict
+    from dpsql.session.plotting import Picture, plot
     from dpsql.session.query import Query
     from dpsql.session.render import printable
     from dpsql.session.script import Statement, script
@@ -56,6 +57,7 @@ __all__ = [
     "Neighbours",
     "Noisy",
     "Owner",
+    "Picture",
     "Planner",
     "PrivacyParams",
     "Query",
@@ -75,6 +77,7 @@ __all__ = [
     "help",
     "open",
     "open_ledger",
+    "plot",
     "printable",
     "restore_ledger",
     "script",
@@ -94,6 +97,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Keeper": "session.keeper",
     "Noisy": "session.noisy",
     "Owner": "session.owner",
+    "Picture": "session.plotting",
     "Planner": "session.planning",
     "Query": "session.query",
     "ServedAnswer": "serve.client",
@@ -111,6 +115,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "open": "session.opening",
     "open_ledger": "session.opening",
     "printable": "session.render",
+    "plot": "session.plotting",
     "restore_ledger": "session.opening",
     "script": "session.script",
     "summary": "session.formats",

@@ -16,6 +16,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+import dpsql
 from dpsql import Cost
 from dpsql.errors import BadName, BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
@@ -105,6 +106,18 @@ class ServedAnswer:
             )
         place = self.columns.index(column)
         return [row[place] for row in self.rows]
+
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        y: str | None = None,
+        most: int | None = None,
+        title: str | None = None,
+        file: str | PathLike[str] | None = None,
+    ) -> dpsql.Picture:
+        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
+        return dpsql.plot(self, kind=kind, y=y, most=most, title=title, file=file)
 
     def __repr__(self) -> str:
         return self.text

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.session.budget import Budget
 from dpsql.session.digits import shown_amount, shown_percent
+from dpsql.session.plotting import Picture, plot
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed, in_html, in_html_lines, remarks
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
@@ -96,6 +98,18 @@ class Answer:
         """
         out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
         Path(path).write_text(out, encoding="utf-8", newline="")
+
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        y: str | None = None,
+        most: int | None = None,
+        title: str | None = None,
+        file: str | PathLike[str] | None = None,
+    ) -> Picture:
+        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
+        return plot(self, kind=kind, y=y, most=most, title=title, file=file)
 
     def _table(self, intervals: Intervals) -> dict[str, list[object]]:
         """The columns by name, every name once."""

@@ -17,7 +17,7 @@ from dpsql.session.release import Cell
 
 DOUBTFUL: Final = "⚠"
 PLUS_MINUS: Final = "±"
-_MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
+MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
 _ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
 
@@ -87,7 +87,7 @@ def remarks(rows: Sequence[Sequence[Cell | Estimate]], *, percent: str) -> str:
     noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy | Estimate)]
     parts = [f"{len(rows)} row{'' if len(rows) == 1 else 's'}"]
     parts += [f"± is {percent} %"] if noisy else []
-    parts += [_MEANING] if any(map(is_doubtful, noisy)) else []
+    parts += [MEANING] if any(map(is_doubtful, noisy)) else []
     return " · ".join(parts)
 
 

@@ -1,0 +1,165 @@
+"""The picture of an answer: which columns are drawn, and what is said where none can be."""
+
+from datetime import date, datetime
+from fractions import Fraction
+
+import pytest
+
+import dpsql
+from dpsql.charts.figure import Bars, Lines
+from dpsql.errors import BadName, BadParameter
+from dpsql.serve.client import ServedAnswer
+from dpsql.serve.wire import cell_from_wire, cell_to_wire
+from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.noisy import Noisy
+
+
+def noisy(value, margin, doubtful=False):
+    low, high = (None, None) if margin is None else (value - margin, value + margin)
+    confidence = Fraction(9, 10)
+    return Noisy(value=value, margin=margin, low=low, high=high, confidence=confidence, weights={}, doubtful=doubtful)
+
+
+def answer(columns, *rows, notes=(), is_text=False):
+    cost = Cost(epsilon=Fraction(1, 20))
+    return Answer(
+        columns=columns, rows=rows, cost=cost, release=1, confidence=Fraction(9, 10), notes=notes, is_text=is_text
+    )
+
+
+CITIES = answer(
+    ("city", "n", "age"),
+    ("Basel", noisy(2611, 15), noisy(41.25, 0.25)),
+    ("<img onerror=x>", noisy(-4, 15), None),
+    (None, noisy(100, 15), noisy(30.0, 1.5, doubtful=True)),
+    notes=("synthetic rows",),
+)
+
+
+def test_groups_against_the_first_noisy_column():
+    chart = CITIES.plot().chart
+    assert isinstance(chart, Bars)
+    assert chart.title == "n by city"
+    assert [(mark.label, mark.value, mark.low, mark.high) for mark in chart.marks] == [
+        ("Basel", 2611, 2596, 2626),
+        ("<img onerror=x>", -4, -19, 11),
+        ("NULL", 100, 85, 115),
+    ]
+    assert [mark.doubtful for mark in chart.marks] == [False, True, False]
+    assert [mark.text for mark in chart.marks] == ["2\u2009611 ± 15", "-4 ± 15", "100 ± 15"]
+
+
+def test_the_words_below():
+    notes = CITIES.plot().chart.notes
+    assert notes[0].startswith("± is 90 %")
+    assert any("do not use" in note for note in notes)
+    assert any(note.startswith("below 0") for note in notes)
+    assert notes[-1] == "note: synthetic rows"
+
+
+def test_another_column_another_title_and_a_missing_number():
+    chart = CITIES.plot(y="age", title="How old").chart
+    assert chart.title == "How old"
+    assert [mark.value for mark in chart.marks] == [41.25, None, 30.0]
+    assert chart.marks[2].doubtful  # told with the answer, whatever the margin
+    assert chart.marks[1].text == "NULL"
+
+
+def test_several_keys_are_one_label_and_none_is_the_column():
+    by_two = answer(("city", "sex", "n"), ("Basel", "f", noisy(5, 1)), ("Basel", "m", noisy(6, 1)))
+    assert [mark.label for mark in by_two.plot().chart.marks] == ["Basel · f", "Basel · m"]
+    assert by_two.plot().chart.title == "n by city, sex"
+    assert answer(("n",), (noisy(5, 1),)).plot().chart.marks[0].label == "n"
+
+
+def test_dates_are_a_line_in_their_order():
+    days = answer(
+        ("day", "n"),
+        (date(2024, 3, 1), noisy(7, 2)),
+        (None, noisy(1, 2)),
+        (date(2024, 1, 1), noisy(5, 2)),
+        (date(2024, 2, 1), noisy(6, 2)),
+    )
+    chart = days.plot().chart
+    assert isinstance(chart, Lines)
+    points = chart.series[0].points
+    assert [point.mark.value for point in points] == [5, 6, 7]
+    assert points[1].at - points[0].at == 31
+    assert points[2].at - points[1].at == 29
+    assert chart.notes[0].startswith("1 left out")
+    assert isinstance(days.plot("bar").chart, Bars)
+
+
+def test_moments_at_midnight_are_shown_as_days():
+    rows = [(datetime(2024, month, 1), noisy(7, 2)) for month in (1, 2)]
+    assert [point.mark.label for point in answer(("m", "n"), *rows).plot().chart.series[0].points] == [
+        "2024-01-01",
+        "2024-02-01",
+    ]
+    later = [*rows, (datetime(2024, 3, 1, 12), noisy(7, 2))]
+    assert answer(("m", "n"), *later).plot().chart.series[0].points[0].mark.label == "2024-01-01 00:00:00"
+
+
+def test_a_line_over_numbers_only_where_asked():
+    years = answer(("year", "n"), (2023, noisy(7, 2)), (2024, noisy(8, 2)))
+    assert isinstance(years.plot().chart, Bars)
+    assert [point.at for point in years.plot("line").chart.series[0].points] == [2023, 2024]
+    assert years.plot("dot").chart.dots
+
+
+def test_exact_numbers_are_their_own_interval():
+    chart = answer(("ward", "beds"), ("eyes", 12), ("ears", 7)).plot().chart
+    assert [(mark.low, mark.value, mark.high) for mark in chart.marks] == [(12, 12, 12), (7, 7, 7)]
+    assert chart.notes == ()
+
+
+def test_of_many_groups_the_largest_by_what_was_told():
+    many = answer(("k", "n"), *((f"k{number}", noisy(number, 2)) for number in range(100)))
+    chart = many.plot().chart
+    assert [mark.value for mark in chart.marks] == list(range(76, 100))
+    assert "the 24 largest of 100 groups" in chart.notes[0]
+    assert len(many.plot(most=100).chart.marks) == 100
+    assert [mark.value for mark in many.plot(most=1).chart.marks] == [99]
+
+
+@pytest.mark.parametrize("told", [answer(("n",)), answer(("a",), ("text",)), answer((" ",), ("x 1",), is_text=True)])
+def test_nothing_to_draw(told):
+    with pytest.raises(BadParameter, match="nothing to draw") as caught:
+        told.plot()
+    assert "GROUP BY" in caught.value.fix
+
+
+def test_an_unknown_column():
+    with pytest.raises(BadName, match="y='city'") as caught:
+        CITIES.plot(y="city")
+    assert caught.value.fix == "choose one of: n, age"
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "pie"}, {"kind": "line"}, {"most": 0}, {"file": "x.pdf"}])
+def test_wrong_wishes(wrong):
+    with pytest.raises(BadParameter):
+        CITIES.plot(**wrong)
+
+
+def test_a_file(tmp_path):
+    CITIES.plot(file=tmp_path / "cities.svg")
+    page = (tmp_path / "cities.svg").read_text(encoding="utf-8")
+    assert "&lt;img onerror=x&gt;" in page
+    assert "<img" not in page
+
+
+def test_what_comes_over_the_socket_is_drawn_alike():
+    rows = tuple(tuple(cell_from_wire(cell_to_wire(cell)) for cell in row) for row in CITIES.rows)
+    served = ServedAnswer(
+        columns=CITIES.columns,
+        rows=rows,
+        epsilon=Fraction(1, 20),
+        delta=Fraction(0),
+        release=1,
+        confidence=CITIES.confidence,
+        notes=CITIES.notes,
+        head=None,
+        text="",
+    )
+    for y in ("n", "age"):
+        assert served.plot(y=y).chart == CITIES.plot(y=y).chart == dpsql.plot(served, y=y).chart
