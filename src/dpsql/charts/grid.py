@@ -20,7 +20,7 @@ def grid_lines(chart: Lines, columns: int, *, plain: bool) -> list[str]:
     letters = _LETTERS[plain]
     across = scale_of((point.at for series in chart.series for point in series.points), with_zero=False)
     along = scale_of((n for series in chart.series for p in series.points for n in p.mark.numbers), with_zero=True)
-    labels = {0: tick_text(along.high), _HEIGHT - 1: tick_text(along.low)}
+    labels = {0: tick_text(float(f"{along.high:.3g}")), _HEIGHT - 1: tick_text(float(f"{along.low:.3g}"))}
     left = max(map(width, labels.values()))
     room = max(8, columns - left - 2)
     heights = [[_height(series, across, along, at, room) for at in range(room)] for series in chart.series[:2]]

@@ -40,12 +40,14 @@ class _Frame:
 def line_parts(chart: Lines, top: float) -> tuple[list[Part], float]:
     """The chart below `top`, and how far down it reaches."""
     points = [point for series in chart.series for point in series.points]
-    filled = any(series.shape is not Shape.LINE for series in chart.series)
+    from_zero = any(series.shape is not Shape.LINE for series in chart.series) or all(
+        is_exact(point.mark) for point in points
+    )
     numbers = [number for point in points for number in point.mark.numbers]
     frame = _Frame(
         across=scale_of((point.at for point in points), with_zero=False),
-        along=scale_of([*numbers, *(at for at, _ in chart.along.ticks)], with_zero=filled),
-        top=top + 26,
+        along=scale_of([*numbers, *(at for at, _ in chart.along.ticks)], with_zero=from_zero),
+        top=top + 34,
     )
     parts: list[Part] = [*_legend(chart, top), *_axes(chart, frame)]
     for number, series in enumerate(chart.series):

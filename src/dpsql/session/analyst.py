@@ -16,6 +16,8 @@ from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.budget import Budget, outlook
+from dpsql.session.burning import burn_down, payments_of
+from dpsql.session.plotting import Picture
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
 from dpsql.session.settings import Settings, obeyed
@@ -113,6 +115,21 @@ class Analyst:
         """How the answer would be protected."""
         query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
         return query.explain()
+
+    def curve(self, sql: str, *, y: str | None = None) -> Picture:
+        """What a margin costs: the ± of a column at several prices. Nothing is read, nothing is spent."""
+        return self.query(sql).curve(y=y)
+
+    def two_worlds(self, sql: str, *, y: str | None = None) -> Picture:
+        """How likely each answer to a count is with one person and without. Nothing is read, nothing is spent."""
+        return self.query(sql).two_worlds(y=y)
+
+    def burn_down(self) -> Picture:
+        """What was left of the budget after each of the analyst's own payments, in the period that runs now."""
+        ledger, holder = self.place.ledger, self.place.grant.to
+        begun = ledger.promises()[-1].begun[-1]
+        later = (each for each in ledger.entries_about(self.name) if (each.time or 0) >= (begun or 0))
+        return burn_down(self.place.accounts[-1], payments_of(later, holder=holder), whose=holder)
 
     def plan(self, *, total: Number, delta: Number | None = None) -> Batch:
         """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`.

@@ -20,9 +20,11 @@ from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
 from dpsql.session.auditing import Audit, audit
+from dpsql.session.burning import burn_down, payments_of
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, said_grant
+from dpsql.session.plotting import Picture
 from dpsql.session.promising import closed_in_words, promised_in_words
 from dpsql.session.refusing import refusals_written
 from dpsql.session.render import printable
@@ -100,6 +102,10 @@ class Keeper:
             )
         payments = (row for row in self.rows(since=since) if row.kind in _PAYMENTS and "batch" not in row.details)
         return (row for row in payments if of in (None, row.who, row.details.get("payer")))
+
+    def burn_down(self) -> Picture:
+        """What was left of the promise after each payment of anybody, in the period that runs now."""
+        return burn_down(self._ledger.account(), payments_of(self._ledger.entries()), whose="the promise")
 
     # Deciding
 

@@ -12,8 +12,9 @@ from typing import Final
 from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
-from dpsql.plan.expected import expected
+from dpsql.plan.expected import Expectation, expected
 from dpsql.plan.explain import Explanation
+from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number, require_non_negative
@@ -24,11 +25,14 @@ from dpsql.session.clock import today
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
+from dpsql.session.margin_curve import margin_curve
 from dpsql.session.permits import at_price
+from dpsql.session.plotting import Picture
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
 from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
+from dpsql.session.two_worlds import two_worlds
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
 
@@ -71,6 +75,27 @@ class Query:
     def explain(self) -> Explanation:
         """The derivation, from the very plan that would run."""
         return explained(self.inquiry, accounts=self.place.accounts, dialect=self.place.dialect)
+
+    def curve(self, *, y: str | None = None) -> Picture:
+        """What a margin costs: the ± of a column at several prices, bought anew. Nothing is read, nothing is spent."""
+        grant, own = self.place.grant, self.place.accounts[-1]
+        most = own.epsilon if grant.max_per_query is None else min(own.epsilon, grant.max_per_query)
+
+        def expected_at(price: Fraction) -> Mapping[str, Expectation]:
+            return {each.name: each for each in expected(self._alone(price)) if each.noisy}
+
+        return margin_curve(expected_at, usual=min(self.sealed.plan.terms.cost, most), most=most, y=y)
+
+    def two_worlds(self, *, y: str | None = None) -> Picture:
+        """How likely each answer is with one person and without: the law of the noise of a count. Free, as `curve`."""
+        return two_worlds(self._alone(self.sealed.plan.terms.cost), y=y)
+
+    def _alone(self, price: Fraction) -> Plan:
+        """The plan at this price, as if nothing were stored."""
+        with speaking_of(self.sql):
+            ask = replace(self.ask, fresh=True)
+            planned = plan_of(self.sql, ask, self.place, today=today(), session=self.session, instead=price)
+        return planned.outer.sealed.plan
 
     def run(self, *, epsilon: Number | None = None, max_cost: Number | None = None) -> Answer:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored."""

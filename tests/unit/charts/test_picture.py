@@ -7,7 +7,7 @@ import pytest
 from dpsql.charts.picture import Picture, picture_path
 from dpsql.errors import BadParameter, MissingExtra
 
-from drawn_charts import BARS, CHARTS
+from drawn_charts import BARS, WORLDS
 
 PICTURE = Picture(chart=BARS)
 
@@ -28,10 +28,10 @@ def test_files(tmp_path, name, begins):
 
 
 def test_png(tmp_path):
-    for number, chart in enumerate(CHARTS):
-        content = Picture(chart=chart).save(tmp_path / f"{number}.png").read_bytes()
+    for chart in (BARS, WORLDS):
+        content = Picture(chart=chart).save(tmp_path / "a.png").read_bytes()
         assert content.startswith(b"\x89PNG\r\n")
-        assert chart.title.encode("latin-1", errors="replace")[:4] in content or number == 4
+        assert chart.alt.split(".")[0].encode() in content  # its words are in it
     assert "matplotlib.pyplot" not in sys.modules or sys.modules["matplotlib.pyplot"].get_fignums() == []
 
 

@@ -1,0 +1,66 @@
+"""What was left of a budget after each payment."""
+
+from fractions import Fraction
+
+import pandas
+import pytest
+
+import dpsql
+
+
+@pytest.fixture
+def owner():
+    with dpsql.open(":memory:") as owner:
+        owner.register(
+            "t", pandas.DataFrame({"id": [1, 2], "x": [1, 2]}), person="id", unique=True, bounds={"x": (0, 9)}
+        )
+        owner.promise(epsilon=2)
+        owner.defaults(cost_per_query=Fraction(1, 10))
+        yield owner
+
+
+def levels(picture):
+    return [point.mark.value for point in picture.chart.series[0].points]
+
+
+def test_each_payment_is_a_step_and_a_repeat_is_none(owner):
+    ana = owner.grant("ana", budget=1)
+    ana.sql("SELECT COUNT(*) FROM t")
+    ana.sql("SELECT COUNT(*) FROM t")
+    ana.sql("SELECT SUM(x) FROM t", epsilon=Fraction(1, 2))
+    picture = ana.burn_down()
+    assert levels(picture) == pytest.approx([1, 0.9, 0.4, 0.4])
+    assert picture.chart.title == "Budget of ana: 0.4 of 1 left"
+    assert picture.chart.table.rows[1][0].startswith("1 · 20")
+
+
+def test_nothing_was_paid_yet(owner):
+    ana = owner.grant("ana", budget=1)
+    assert levels(ana.burn_down()) == [1, 1]
+    assert "1 of 1 left" in str(ana.burn_down())
+
+
+def test_the_promise_shows_what_everybody_paid_and_an_analyst_their_own(owner):
+    ana, bob = owner.grant("ana", budget=1), owner.grant("bob", budget=1)
+    ana.sql("SELECT COUNT(*) FROM t")
+    bob.sql("SELECT SUM(x) FROM t")
+    assert levels(owner.keeper.burn_down()) == pytest.approx([2, 1.9, 1.8, 1.8])
+    assert levels(ana.burn_down()) == pytest.approx([1, 0.9, 0.9])
+    assert "bob" not in str(ana.burn_down())
+
+
+def test_what_others_of_the_group_paid_is_the_last_step(owner):
+    owner.grant(group="team", members=["ana", "bob"], budget=1)
+    ana, bob = owner.analyst("ana"), owner.analyst("bob")
+    ana.sql("SELECT COUNT(*) FROM t")
+    bob.sql("SELECT SUM(x) FROM t", epsilon=Fraction(1, 2))
+    assert levels(ana.burn_down()) == pytest.approx([1, 0.9, 0.4, 0.4])
+    assert "others paid" in ana.burn_down().chart.notes[0]
+
+
+def test_a_batch_is_one_payment(owner):
+    ana = owner.grant("ana", budget=1)
+    ana.run(["SELECT COUNT(*) FROM t", "SELECT SUM(x) FROM t"], total=Fraction(1, 2))
+    found = levels(ana.burn_down())
+    assert found[0] == 1
+    assert found[-1] == float(ana.budget.total - ana.budget.spent)

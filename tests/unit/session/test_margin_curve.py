@@ -1,0 +1,73 @@
+"""What a margin costs, from plans alone."""
+
+from fractions import Fraction
+
+import pytest
+
+import dpsql
+from dpsql.errors import BadName, BadParameter
+
+
+@pytest.fixture(scope="module")
+def ana():
+    with dpsql.demo() as analyst:
+        yield analyst
+
+
+def told(picture):
+    return {point.mark.label: point.mark.value for point in picture.chart.series[0].points}
+
+
+def test_each_point_is_the_margin_of_a_plan_at_this_price(ana):
+    sql = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
+    curve = told(ana.curve(sql))
+    assert list(curve) == ["0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"]  # ana may spend 1
+    for price, margin in curve.items():
+        assert margin == ana.query(sql, epsilon=Fraction(price), fresh=True).margins["n"]
+    assert list(curve.values()) == sorted(curve.values(), reverse=True)
+
+
+def test_it_is_free_and_reads_nothing(ana):
+    before = ana.budget.spent
+    ana.query("SELECT COUNT(*) AS n FROM patients WHERE flu").curve()
+    assert ana.budget.spent == before
+
+
+def test_a_price_in_the_text_is_one_point_of_it(ana):
+    curve = ana.curve("SELECT COUNT(*) AS n FROM patients COST 0.07")
+    assert "0.07" in told(curve)
+    assert len(set(told(curve).values())) > 3
+    assert "it costs 0.07" in curve.chart.notes[0]
+
+
+def test_what_is_stored_does_not_flatten_it(ana):
+    sql = "SELECT COUNT(*) AS n FROM patients WHERE age > 30"
+    before = told(ana.curve(sql))
+    ana.sql(sql, epsilon=0.2)
+    after = told(ana.curve(sql))
+    assert after["0.01"] == before["0.01"] > after["0.1"] == before["0.1"] > before["0.2"]
+
+
+def test_the_limit_of_a_query_ends_it(tmp_path):
+    owner = dpsql.open(":memory:")
+    pandas = pytest.importorskip("pandas")
+    owner.register("t", pandas.DataFrame({"id": [1]}), person="id", unique=True)
+    owner.promise(epsilon=5)
+    owner.defaults(cost_per_query=Fraction(1, 10))
+    bob = owner.grant("bob", budget=2, max_per_query=Fraction(3, 20))
+    assert list(told(bob.curve("SELECT COUNT(*) AS n FROM t"))) == ["0.01", "0.02", "0.05", "0.1"]
+    owner.close()
+
+
+def test_an_average_is_told_for_a_group_of_public_size(ana):
+    curve = ana.curve("SELECT AVG(age) AS age FROM patients")
+    assert "in a group of" in curve.chart.title
+
+
+def test_no_margin(ana):
+    with pytest.raises(BadParameter, match="has no margin"):
+        ana.curve("SELECT ward FROM wards")
+    with pytest.raises(BadParameter, match="not known before"):
+        ana.curve("SELECT SQRT(ABS(COUNT(*))) AS r FROM patients")
+    with pytest.raises(BadName, match="choose one of: n"):
+        ana.curve("SELECT COUNT(*) AS n FROM patients", y="m")
