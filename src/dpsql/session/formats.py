@@ -198,11 +198,31 @@ def _markdown(answer: Told, intervals: str, plain: bool) -> str:
 
 
 def _markdown_cell(cell: object, plain: bool) -> str:
+    text = _one_cell(cell, plain)
+    return text if isinstance(cell, Noisy | Estimate) else _MARKDOWN.sub(r"\\\1", text)
+
+
+def _one_cell(cell: object, plain: bool) -> str:
     look = PLAIN if plain else FRAMED
     if not isinstance(cell, Noisy | Estimate):
-        return _MARKDOWN.sub(r"\\\1", plain_cell(cell, look))
+        return plain_cell(cell, look)
     value, margin = shown_number(cell.value, cell.margin, thousands=look.thousands)
     return f"{value} {look.sign} {margin}" + f" {look.doubtful}" * is_doubtful(cell)
+
+
+def _records(answer: Told, intervals: str, plain: bool) -> str:
+    """Each column on a line of its own, for screens that are narrower than the table."""
+    if answer.is_text:
+        return _table(answer, intervals, plain)
+    columns, rows = _cells(answer, intervals)
+    names = [printable(name) for name in columns]
+    width = max(map(len, names))
+    line = (PLAIN if plain else FRAMED).line * 2
+    return "".join(
+        f"{line} row {number}\n"
+        + "".join(f"{name:<{width}}  {_one_cell(cell, plain)}\n" for name, cell in zip(names, row, strict=True))
+        for number, row in enumerate(rows, start=1)
+    )
 
 
 def _json(answer: Told, intervals: str, plain: bool) -> str:
@@ -259,6 +279,7 @@ def _arrow(answer: Told, intervals: str, plain: bool) -> bytes:
 
 formats: Final[Mapping[str, Format]] = {
     "table": Format(write=_table, intervals=INTERVALS),
+    "records": Format(write=_records, intervals=INTERVALS),
     "csv": Format(write=_csv, intervals=(COLUMNS, NONE)),
     "json": Format(write=_json, intervals=INTERVALS),
     "jsonl": Format(write=_json_lines, intervals=INTERVALS),

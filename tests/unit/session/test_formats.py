@@ -138,3 +138,18 @@ def test_symbols_become_words_and_names_stay():
         without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")
         == "Zürich: epsilon <= 1, n plus or minus 60, ... plus or minus 3"
     )
+
+
+def test_records_have_a_line_for_each_column_of_each_row():
+    assert formatted(answer(), "records").splitlines() == [
+        "── row 1",
+        "city  Basel",
+        "day   2024-01-01",
+        "n     2\u2009611 ± 15",
+        "── row 2",
+        "city  =1+1",
+        "day   NULL",
+        "n     -4 ± 15 ⚠",
+    ]
+    assert formatted(answer(rows=[]), "records") == ""
+    assert "\x1b" not in formatted(answer(columns=("a\x1b",), rows=[("b\x1b\n",)]), "records")

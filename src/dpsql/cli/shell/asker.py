@@ -8,25 +8,11 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import TypeAlias
 
-from dpsql import Analyst, Client
+from dpsql import Analyst, Answer, Client, ServedAnswer
 
 Asker: TypeAlias = Analyst | Client
+Told: TypeAlias = Answer | ServedAnswer
 Rows: TypeAlias = Sequence[Sequence[object]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """An answer, as a shell needs it."""
-
-    text: str
-    """As a terminal shows it."""
-    columns: tuple[str, ...]
-    rows: Rows
-    cost: Fraction
-    release: int | None
-    is_text: bool
-    whole: object
-    """The answer itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,27 +40,7 @@ class Purse:
 
 def answered(asker: Asker, sql: str, *, max_cost: Fraction) -> Told:
     """The answer to a statement, for at most this price."""
-    if isinstance(asker, Client):
-        served = asker.sql(sql, max_cost=max_cost)
-        return Told(
-            text=served.text,
-            columns=served.columns,
-            rows=served.rows,
-            cost=served.epsilon,
-            release=served.release,
-            is_text=served.columns == ("explanation",),
-            whole=served,
-        )
-    answer = asker.sql(sql, max_cost=max_cost)
-    return Told(
-        text=str(answer),
-        columns=answer.columns,
-        rows=answer.rows,
-        cost=answer.cost.epsilon,
-        release=answer.release,
-        is_text=answer.is_text,
-        whole=answer,
-    )
+    return asker.sql(sql, max_cost=max_cost)
 
 
 def free(asker: Asker, sql: str) -> Rows:

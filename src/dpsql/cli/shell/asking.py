@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
-from dpsql.cli.shell.asker import Offer, Told, answered, down, offered, price, purse, shown_margin
+from dpsql.cli.shell.asker import Offer, answered, down, offered, price, purse, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish
-from dpsql.cli.shell.showing import shown
+from dpsql.cli.shell.showing import show
 from dpsql.cli.shell.state import Shell
 from dpsql.errors import EngineFailed, NoSource
 
@@ -53,9 +53,7 @@ def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
         return
     if told.release is not None:
         shell.last = told
-    shell.screen.show(shown(told, shell.mode))
-    if not told.is_text:
-        _say_paid(shell, told)
+    show(shell, told)
     if shell.timing:
         shell.screen.say(f"time {time.monotonic() - began:.1f} s")
 
@@ -134,15 +132,6 @@ def _needs(shell: Shell, offer: Offer) -> str:
     )
     margins = f" (margin {said})" if said else ""
     return f"Needs {price(offer.cost)}{margins}. You have {down(purse(shell.asker).left)}. Run?"
-
-
-def _say_paid(shell: Shell, told: Told) -> None:
-    if told.release is None:
-        return
-    left = purse(shell.asker)
-    paid = f"cost {price(told.cost)}" if told.cost else f"cost 0.00 (same as release #{told.release}: repeats are free)"
-    parts = [paid, f"budget {left.bar()} left", *([left.short] if left.short else [])]
-    shell.screen.say("   ".join([*parts, *([f"release #{told.release}"] if told.cost else [])]))
 
 
 def _say_stopped(shell: Shell, before: Fraction) -> None:

@@ -22,6 +22,7 @@ from dpsql.cli.shell.asking import ask, interruptible
 from dpsql.cli.shell.describing import table_lines, tables_lines
 from dpsql.cli.shell.more import USAGE, more
 from dpsql.cli.shell.pieces import ended, is_blank
+from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
 
@@ -108,7 +109,7 @@ def _explain(shell: Shell, rest: str) -> None:
 
 def _diff(shell: Shell, rest: str) -> None:
     told = interruptible(shell, lambda: answered(shell.asker, f"EXPLAIN PRIVACY DIFF {rest}", max_cost=Fraction(0)))
-    shell.screen.show(told.text)
+    show(shell, told)
 
 
 def _question(shell: Shell, rest: str) -> str:
@@ -228,8 +229,6 @@ def _no_file(name: str, error: OSError) -> BadParameter:
 def _quit(shell: Shell, rest: str) -> None:
     shell.leaving = True
 
-
-MODES: Final = ("table",)
 
 COMMANDS: Final = (
     Command(usage="\\d [TABLE]", about="tables, or the columns of one: types, limits, public groups", run=_describe,

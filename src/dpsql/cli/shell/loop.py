@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dpsql import DpsqlError, __version__
 from dpsql.cli.shell.asker import Asker, purse
 from dpsql.cli.shell.asking import Stopped, ask, connect_again
-from dpsql.cli.shell.commands import BY_WORD, MODES, obey
+from dpsql.cli.shell.commands import BY_WORD, obey
 from dpsql.cli.shell.completing import ShellCompleter
 from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
 from dpsql.cli.shell.screen import Screen, clean, speaks_utf_8
+from dpsql.cli.shell.showing import MODES
 from dpsql.cli.shell.state import Shell
 from dpsql.errors import NoSource
 

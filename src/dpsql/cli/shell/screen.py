@@ -15,18 +15,10 @@ from pathlib import Path
 from typing import Final, TextIO
 from unicodedata import category
 
+from dpsql import without_symbols
+
 _STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Characters that move the cursor, turn the text around or end a line."""
-_ASCII: Final = str.maketrans(
-    dict.fromkeys("─━═", "-") | dict.fromkeys("│┃▏", "|") | dict.fromkeys("┌┬┐├┼┤└┴┘", "+")
-    | {
-        "±": "+/-", "·": "-", "⚠": "(!)", "…": "...", "▰": "#", "▱": ".", "ε": "epsilon", "δ": "delta", "ρ": "rho",
-        "σ": "sigma", "≤": "<=", "≥": ">=", "≈": "about", "→": "->", "×": "x", "–": "-", "—": "-", "−": "-",
-        "√": "sqrt ", "∞": "infinity", "²": "^2", "•": "*", "█": "#", "✓": "ok", "✗": "x", "’": "'", "“": '"', "”": '"',
-        "\u2009": " ", "\u00a0": " ", "\u202f": " ",
-    }
-)  # fmt: skip
-"""Words for the signs that ASCII lacks."""
 _FRAME: Final = ("┌", "├", "└", "│", "+", "|")
 
 
@@ -39,7 +31,7 @@ def clean(text: str) -> str:
 
 def in_ascii(text: str) -> str:
     """With words for signs; a letter that ASCII lacks is shown by its number."""
-    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+    return without_symbols(text).encode("ascii", "backslashreplace").decode("ascii")
 
 
 @dataclass(slots=True, kw_only=True)
