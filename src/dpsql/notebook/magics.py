@@ -11,8 +11,7 @@ from dpsql.errors import BadName, BadParameter, DpsqlError, NoSource
 from dpsql.notebook.reading import Asked, read
 
 Asker: TypeAlias = "dpsql.Analyst | dpsql.Client"
-Told: TypeAlias = Any
-"""An answer, beside the data or of a server."""
+Told: TypeAlias = "dpsql.Answer | dpsql.ServedAnswer"
 Magic = Callable[[str, str | None], object]
 
 _KINDS: Final = ("bar", "line")
@@ -56,7 +55,7 @@ class Desk:
             return answer
         self._names[asked.into] = answer
         self._show_plot(asked, answer)
-        return f"{asked.into}: {len(answer)} row{'s' * (len(answer) != 1)} · {_paid(answer)}"
+        return f"{asked.into}: {len(answer)} row{'s' * (len(answer) != 1)} · cost {answer.cost}"
 
     def cost(self, line: str, cell: str | None = None) -> object:
         """`%sqlcost SELECT …`: the price and the margins; nothing is read, nothing is spent."""
@@ -118,11 +117,6 @@ class Desk:
                 fix="run %dpsql demo to try it, %dpsql dpsql.toml for a policy file, or %dpsql unix:PATH for a server",
             )
         return self._asker
-
-
-def _paid(answer: Told) -> str:
-    """What it cost, in the words of the last lines of an answer."""
-    return f"cost {answer.cost if isinstance(answer, dpsql.Answer) else dpsql.Cost(epsilon=answer.epsilon)}"
 
 
 MAGICS: Final[Mapping[str, Callable[[Desk, str, str | None], object]]] = {
