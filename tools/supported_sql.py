@@ -192,6 +192,11 @@ CLAUSE_EXAMPLES: Final = (
         "EXPLAIN PRIVACY SELECT COUNT(*) FROM visits",
     ),
     ("DRY RUN", "The price and the margins: free.", "DRY RUN SELECT COUNT(*) FROM visits"),
+    (
+        "SIMULATE … ROWS n",
+        "The answer to the same plan on invented rows: free. Of `SELECT * FROM t LIMIT n`, invented rows themselves.",
+        "SIMULATE SELECT COUNT(*) FROM visits ROWS 500",
+    ),
     ("COST x", "What the answer may cost; COST 0: only what is stored.", "SELECT COUNT(*) FROM visits COST 0.1"),
     (
         "WITHIN m, CONFIDENCE c",

@@ -58,7 +58,7 @@ class Desk:
             # Temporary tables belong to a cursor: closing it leaves nothing behind.
             with closing(_cursor()) as cursor:
                 for name, table in tables.items():
-                    _lay_out(cursor, name, table)
+                    lay_out(cursor, quoted(name), table, kind="TEMP TABLE")
                 return _answered(cursor, sql)
         except (duckdb.Error, RuntimeError, ValueError) as error:
             trouble = error
@@ -77,14 +77,15 @@ def _ctrl_c(error: Exception) -> bool:
     return type(error) is RuntimeError and error.args == ("Query interrupted",)
 
 
-def _lay_out(cursor: duckdb.DuckDBPyConnection, name: str, table: DeskTable) -> None:
+def lay_out(cursor: duckdb.DuckDBPyConnection, place: str, table: DeskTable, *, kind: str) -> None:
+    """A table at `place`, a name in its quotes, with these rows."""
     columns = ", ".join(f"{quoted(column)} {_engine_type(type_)}" for column, type_ in table.columns)
-    cursor.execute(f"CREATE TEMP TABLE {quoted(name)} ({columns})")
+    cursor.execute(f"CREATE {kind} {place} ({columns})")
     rows: Iterable[tuple[object, ...]] = table.rows
     fractions = [index for index, (_, type_) in enumerate(table.columns) if type_ is SqlType.DOUBLE]
     if fractions:
         rows = [_with_floats(row, fractions) for row in rows]
-    with cursor.appender(quoted(name)) as appender:
+    with cursor.appender(place) as appender:
         appender.append_rows(rows)
 
 

@@ -20,6 +20,7 @@ from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines.desk import DeskTable, lay_out
 from dpsql.engines.duckdb_constraints import read_constraints
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, read_views, redefined
 from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, primary_key, unreadable
@@ -203,6 +204,14 @@ class DuckdbEngine:
             " memory_limit",
         )
 
+    def add_rows(self, name: str, table: DeskTable, /) -> None:
+        """Puts rows under `name`, or `schema.name`, that nobody has to read from anywhere."""
+        if self._file:
+            raise InternalError("rows would be written into a file", why="a bug in dpsql", fix="report it")
+        self._guarded(lambda cursor: _laid_out(cursor, name, table))
+        with self._reading:
+            self._schema = None
+
     def remove(self, name: str, /) -> None:
         """Drops a table that was added."""
         self._guarded(lambda cursor: cursor.execute(f"DROP TABLE IF EXISTS memory.main.{quoted(name)}").fetchall())
@@ -286,6 +295,13 @@ class DuckdbEngine:
 def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, said: Said) -> None:
     with opened_source(name, source, said) as rows:
         copy_table(cursor, name, rows, said.types, key=primary_key(source, name))
+
+
+def _laid_out(cursor: duckdb.DuckDBPyConnection, name: str, table: DeskTable) -> None:
+    parts = [quoted(part) for part in name.split(".")]
+    if len(parts) > 1:
+        cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {parts[0]}")
+    lay_out(cursor, ".".join(parts), table, kind="TABLE")
 
 
 def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:

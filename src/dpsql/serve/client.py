@@ -218,6 +218,11 @@ class Client:
         request = {"do": "explain", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}
         return self._asked(request, lambda told: str(told["text"]))
 
+    def sample(self, table: str, *, rows: int = 5) -> ServedAnswer:
+        """Rows of a table as they could be, as `Analyst.sample`: invented, free, nothing of the data."""
+        name = str(table).replace('"', '""')
+        return self.sql(f'SIMULATE SELECT * FROM "{name}" LIMIT {rows}')
+
     @property
     def budget(self) -> Standing:
         """What can be spent of the analyst's grant; for other roles, what the promise has."""

@@ -9,9 +9,10 @@ from fractions import Fraction
 from types import TracebackType
 from typing import Self
 
+from dpsql.catalog.spelling import quoted
 from dpsql.errors import DpsqlError
 from dpsql.plan.explain import Explanation
-from dpsql.require import Number
+from dpsql.require import Number, require_count
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
@@ -20,9 +21,11 @@ from dpsql.session.burning import burn_down, payments_of
 from dpsql.session.plotting import Picture
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
+from dpsql.session.sampling import sample
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
 from dpsql.sql.setting_text import SettingStatement, setting_statement
+from dpsql.synthetic.tables import MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -74,9 +77,17 @@ class Analyst:
         statement = setting_statement(sql) if isinstance(sql, str) else None
         if statement is not None:
             return self._obeyed(statement)
+        sampled = sample(sql, self.place)
+        if sampled is not None:
+            return sampled
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
             query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return query.answered(max_cost=max_cost)
+
+    def sample(self, table: str, *, rows: int = 5) -> Answer:
+        """Rows of a table as they could be: invented from the policy, free, nothing of the data."""
+        require_count(rows=rows, at_most=MOST_ROWS)
+        return self.sql(f"SIMULATE SELECT * FROM {quoted(table)} LIMIT {rows}")
 
     def _obeyed(self, statement: SettingStatement) -> Answer:
         place = self.place

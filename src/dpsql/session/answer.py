@@ -36,6 +36,7 @@ from dpsql.session.declared import Declared, ownership_of
 from dpsql.session.describing import described
 from dpsql.session.granting import under
 from dpsql.session.inquiry import Inquiry, Part, with_stored
+from dpsql.session.labels import labelled, require_apart
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.private_parts import (
     for_inner,
@@ -86,6 +87,9 @@ class Place:
     """What was SET in this session."""
     member: str | None = None
     """Of a group: who of them asks. None: the grant is one analyst's own."""
+    invented: bool = False
+    """Engine and ledger are those of a simulation (`session.inventing`); `planned_under` are the accounts outside."""
+    planned_under: tuple[Account, ...] = ()
 
     @property
     def analyst(self) -> str:
@@ -110,7 +114,7 @@ class Place:
     @property
     def accounts(self) -> tuple[Account, ...]:
         """The promise to everybody, then the analyst's own limit: both must grant."""
-        return (self.ledger.account(), self.ledger.account(self.grant.to))
+        return self.planned_under or (self.ledger.account(), self.ledger.account(self.grant.to))
 
     @property
     def ended(self) -> str | None:
@@ -320,8 +324,18 @@ def public_rows(sealed: Sealed, place: Place) -> PublicRows:
 def answer(inquiry: Inquiry, place: Place) -> Answer:
     """The answer to a statement: its questions in their order, each with the releases of those before it."""
     outer = inquiry.outer
-    if outer.sealed.plan.bounded.query.purpose is not Purpose.ANSWER:
+    purpose = outer.sealed.plan.bounded.query.purpose
+    require_apart(simulated=purpose is Purpose.SIMULATE, invented=place.invented)
+    if purpose is Purpose.SIMULATE:
+        return labelled(answered_all(inquiry, place))
+    if purpose is not Purpose.ANSWER:
         return described(inquiry, accounts=place.accounts, dialect=place.dialect)
+    return answered_all(inquiry, place)
+
+
+def answered_all(inquiry: Inquiry, place: Place) -> Answer:
+    """Every question of a statement, in their order."""
+    outer = inquiry.outer
     if not inquiry.inner:
         return answered_in_turn(outer.sealed, place)
     require_payable(inquiry, place.accounts, place.engine, place.ledger)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -55,6 +56,8 @@ class Answer:
     """What can be spent after it; None where it was free."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
+    label: str | None = None
+    """What nobody may overlook: it stands above the rows."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,14 +131,18 @@ class Answer:
         paid += [] if self.release is None else [f"release #{self.release}"]
         paid += [] if self.head is None else [f"ledger {self.head}"]
         remark = remarks(self.rows, percent=shown_percent(self.confidence))
-        return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes)]
+        return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes if note != self.label)]
 
     def __str__(self) -> str:
         if self.is_text:
             return "\n".join(str(line) for (line,) in self.rows)
-        return boxed(self.columns, self.rows, self._footer())
+        shown = boxed(self.columns, self.rows, self._footer())
+        return shown if self.label is None else f"{self.label}\n{shown}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return in_html_lines(str(self)) if self.is_text else in_html(self.columns, self.rows, self._footer())
+        if self.is_text:
+            return in_html_lines(str(self))
+        shown = in_html(self.columns, self.rows, self._footer())
+        return shown if self.label is None else f"<p><strong>{escape(self.label)}</strong></p>{shown}"

@@ -25,6 +25,7 @@ from dpsql.session.clock import today
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
+from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.margin_curve import margin_curve
 from dpsql.session.permits import at_price
 from dpsql.session.plotting import Picture
@@ -103,6 +104,12 @@ class Query:
             ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
             return self.anew(ask).answered(max_cost=max_cost)
 
+    def simulate(self, *, rows: int | None = None) -> Answer:
+        """What the answer looks like, from the same plan on rows that are made from the policy alone: free, labelled,
+        nothing of the data. `rows`: how many each private table has."""
+        sql = self.sql if simulates(self.sql) else f"SIMULATE {self.sql}"
+        return query_of(sql, self.ask, self.place, session=self.session, rows=rows).answered(max_cost=None)
+
     def anew(self, ask: Ask) -> Query:
         """Planned again, with what is stored by now."""
         return query_of(self.sql, ask, self.place, session=self.session)
@@ -147,7 +154,7 @@ class Query:
             return self._noted(delivered(self.sealed, receipt, self.place))
 
     def _noted(self, told: Answer) -> Answer:
-        if not told.is_text:
+        if not told.is_text and not self.place.invented:
             told = replace(told, head=str(self.place.ledger.head()))
         if told.cost.epsilon:
             told = replace(told, budget=Budget.under(self.place.accounts))
@@ -176,7 +183,7 @@ class Query:
         return f"Query({self.sql!r}, cost={self.cost})"
 
 
-def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
+def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | None = None) -> Query:
     """The question, planned; an error shows where in the text it is."""
     if not isinstance(sql, str):
         raise NotUnderstood(
@@ -186,6 +193,8 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session) -> Query:
         )
     with speaking_of(sql):
         place = place.as_granted_now()  # once: it is answered under the grant it was planned under
+        if simulates(sql):
+            place = invented_place(sql, place, rows=rows)  # before anything is planned: no data are in reach from there
         try:
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:

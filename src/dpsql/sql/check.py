@@ -53,7 +53,8 @@ def no_rows(query: Resolved) -> None:
     raise RowLevel(
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
-        fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like",
+        fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like; or look at invented rows: "
+        f"SIMULATE SELECT * FROM {table} LIMIT 5",
         try_sql=_counted(*group) if group else _counted(table),
         at=shown[0].at if shown else query.at,
     )

@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import Dialect, exp
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
-from dpsql.errors import DpsqlError, NotSupported
+from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parsing.calls import CALLS
 from dpsql.sql.parsing.grammar import require_well_formed
 from dpsql.sql.parsing.membership import MEMBERSHIPS
@@ -25,7 +25,7 @@ from dpsql.sql.parsing.refusals import misread
 from dpsql.sql.parsing.select import QUERIES, query
 from dpsql.sql.parsing.text import Prepared, prepared, statements
 from dpsql.sql.parsing.tokens import Tokens, tokens_of
-from dpsql.sql.syntax import At, Parsed, Query
+from dpsql.sql.syntax import At, Parsed, Purpose, Query
 
 __all__ = ["parse", "statements"]
 
@@ -44,7 +44,18 @@ def parse(text: str, *, dialect: str) -> Parsed:
         asked = _on_a_whole_stack(lambda: _query(statement, tokens, dialect))
     except DpsqlError as error:
         raise error.within(text) from None
+    if tokens.options.rows is not None and statement.purpose is not Purpose.SIMULATE:
+        raise _rows_of_nothing(tokens.options.rows.at).within(text)
     return Parsed(text=text, purpose=statement.purpose, query=asked, options=tokens.options)
+
+
+def _rows_of_nothing(at: At) -> NotUnderstood:
+    return NotUnderstood(
+        "ROWS says how many rows SIMULATE invents, and this statement invents none",
+        why="how many rows people really have is no choice",
+        fix="put SIMULATE before the question, or leave ROWS out",
+        at=at,
+    )
 
 
 def _on_a_whole_stack(read: Callable[[], Query]) -> Query:

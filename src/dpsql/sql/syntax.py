@@ -239,6 +239,8 @@ class Purpose(Enum):
     EXPLAIN_JSON = "explain_json"
     DRY_RUN = "dry_run"
     """The price and the margins, free."""
+    SIMULATE = "simulate"
+    """The answer to the same plan on invented rows, free."""
 
 
 Value = TypeVar("Value")
@@ -278,6 +280,8 @@ class Options:
     """The column that holds the person, as the analyst believes."""
     fresh: Said[bool] | None = None
     """New noise is bought, whatever is stored."""
+    rows: Said[int] | None = None
+    """Of SIMULATE: how many rows each private table has."""
 
     def over(self, other: Options) -> Options:
         """These options, and of the other ones those that are not said here. A price and a margin exclude each other:
@@ -297,6 +301,7 @@ class Options:
             rows_in_all=self.rows_in_all or other.rows_in_all,
             privacy_unit=self.privacy_unit or other.privacy_unit,
             fresh=self.fresh or other.fresh,
+            rows=self.rows or other.rows,
         )
 
 

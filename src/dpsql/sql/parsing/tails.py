@@ -1,6 +1,7 @@
 """The clauses of dpsql at the end of a statement, cut from its tokens before the parser sees them.
 
     … COST 0.1      … WITHIN 20 CONFIDENCE 0.9      … LIMIT 3 PER PERSON      … GROUP BY x KEYS ('a', 'b')
+    SIMULATE … ROWS 500
 
 None of their words is reserved: a clause begins only where an operand has ended and its value follows, which no SQL
 statement has. `SELECT cost FROM t cost ORDER BY cost` reads as it always did.
@@ -27,6 +28,7 @@ _NUMBERED: Final[Mapping[str, tuple[str, Callable[[str, str, At], object]]]] = {
     "COST": ("epsilon", price_or_nothing),
     "WITHIN": ("within", margin),
     "CONFIDENCE": ("confidence", confidence),
+    "ROWS": ("rows", rows),
 }
 """Clauses of a word and a number: the option, and how its value is read."""
 

@@ -32,6 +32,7 @@ _NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
 _EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b(\s+PRIVACY\b(?:\s*\(\s*FORMAT\s+(\w+)\s*\))?)?", re.IGNORECASE)
 _ANALYZE: Final = re.compile(r"\s*ANALY[SZ]E\b", re.IGNORECASE)
 _DRY_RUN: Final = re.compile(r"\s*DRY\s+RUN\b", re.IGNORECASE)
+_SIMULATE: Final = re.compile(r"\s*SIMULATE\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +206,8 @@ def _purpose(plain: str) -> tuple[Purpose, int]:
     """What is wanted, and where the query begins."""
     if dry := _DRY_RUN.match(plain):
         return Purpose.DRY_RUN, dry.end()
+    if simulated := _SIMULATE.match(plain):
+        return Purpose.SIMULATE, simulated.end()
     if not (found := _EXPLAIN.match(plain)):
         return Purpose.ANSWER, 0
     asked, form = found.groups()

@@ -1,0 +1,21 @@
+"""An engine that holds invented rows and nothing else: the very statements of a plan run on it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dpsql.catalog.model import Catalog
+from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.engine import Engine, Limits
+from dpsql.synthetic.tables import invented_tables
+
+_LIMITS: Final = Limits(memory_limit="1GB", threads=1, timeout=30.0)
+"""What is free must not keep the machine from those who pay."""
+
+
+def invented_engine(catalog: Catalog, *, rows: int | None = None) -> Engine:
+    """Every declared table, with invented rows; no other engine is in its reach."""
+    engine = DuckdbEngine.in_memory(_LIMITS)
+    for name, table in invented_tables(catalog, rows=rows).items():
+        engine.add_rows(name, table)
+    return engine
