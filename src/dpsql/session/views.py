@@ -1,4 +1,4 @@
-"""dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns, dp.keys: what analysts may know of their own standing, as tables.
+"""dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns, dp.keys: one's own standing and the policy, as tables.
 
 They are made of the policy and the ledger, hold nothing of private rows and nothing of other analysts, and are asked
 like any public table: exact, free, and never by the engine that holds the data.
