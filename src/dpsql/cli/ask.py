@@ -6,9 +6,10 @@ This file says what is asked, where and how; `asking.py` asks, and `shell` runs 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,9 @@ from dpsql import Analyst, BadParameter, Client, script
 from dpsql.cli.asking import Terms, Wishes, ask_all
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of
-from dpsql.cli.profiles import chosen_profile
+from dpsql.cli.profiles import chosen_profile, place_word
 from dpsql.cli.reading import read_by
+from dpsql.require import shown
 from dpsql.written import number, plain_number, refused
 
 _ABOUT: Final = """\
@@ -26,6 +28,7 @@ Ask in SQL, and get numbers with a margin and a price. TARGET is a policy file t
 of this folder), unix:PATH of a server (its token in DPSQL_TOKEN), demo, or a profile (dpsql config). Without -c, -f
 and standard input, on a terminal, questions are asked in a shell.
 """
+_OF_ONE_QUESTION: Final = ("within", "dry_run", "strict_accuracy", "output")
 
 
 def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
@@ -125,11 +128,27 @@ def _text(kind: str, value: str) -> str:
 
 
 def _shell(chosen: argparse.Namespace) -> int:
-    try:
-        shell = import_module("dpsql.cli.shell")
-    except ModuleNotFoundError:
-        raise BadParameter(
-            "there is no question", why="this dpsql has no shell to ask in", fix='say one: dpsql -c "SELECT …"'
-        ) from None
+    """Questions at a terminal. What may be spent is SET for all of them."""
+    from dpsql.cli import shell  # its library takes longer to load than a question to answer
+
+    for option in _OF_ONE_QUESTION:
+        if getattr(chosen, option):
+            raise BadParameter(
+                f"--{option.replace('_', '-')} was said, and no question",
+                why="in the shell it is said with the question it belongs to",
+                fix='say a question: -c "SELECT …"; or leave the option out',
+            )
+    manner = manner_of(chosen)
     with connected(chosen) as asker:
-        return int(shell.run(asker, plain=manner_of(chosen).plain))
+        for name in ("epsilon", "confidence", "max_cost"):
+            value: Fraction | None = getattr(chosen, name)
+            if value is not None:
+                asker.sql(f"SET dp.{name} = {shown(value)}")
+        return shell.run(
+            asker,
+            source=place_word(chosen.target),
+            plain=manner.plain,
+            colour=not (manner.plain or chosen.no_color or os.environ.get("NO_COLOR")),
+            history=not chosen.no_history,
+            reconnect=lambda: connected(chosen),
+        )

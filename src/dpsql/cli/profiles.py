@@ -73,6 +73,14 @@ def chosen_profile(word: str | None, commands: Sequence[str]) -> Profile:
     )
 
 
+def place_word(word: str | None) -> str:
+    """What is asked, in a word for a prompt: the profile, the folder of a policy, the name of a socket."""
+    if word is None or not is_target(word) or word == "demo":
+        return word or Path.cwd().name
+    path = Path(word.removeprefix("unix:")).absolute()
+    return path.parent.name if path.name == "dpsql.toml" else path.stem
+
+
 def is_target(word: str) -> bool:
     """Whether a word says itself where to ask."""
     return word == "demo" or word.endswith(".toml") or ":" in word or "/" in word

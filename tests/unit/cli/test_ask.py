@@ -118,10 +118,11 @@ def test_numbers_that_are_none_are_code_2(ask, words):
 
 
 def test_only_noise_is_code_10_where_that_is_asked_for(ask):
-    noisy = "SELECT COUNT(*) FROM people WHERE id < 0"
-    assert ask("-c", noisy, "--epsilon", "0.001", "--strict-accuracy")[0] == 10
-    assert ask("-c", noisy, "--epsilon", "0.001")[0] == 0
-    assert ask("-c", f"{noisy}; {COUNT}", "--strict-accuracy")[0] == 0
+    """Noise goes beyond such a margin once in 10⁹ times, and fifty people stand out of it."""
+    noisy = ["-c", "SELECT COUNT(*) FROM people WHERE id < 0", "--confidence", "0.999999999"]
+    assert ask(*noisy, "--strict-accuracy")[0] == 10
+    assert ask(*noisy)[0] == 0
+    assert ask(*noisy, "-c", COUNT, "--strict-accuracy")[0] == 0
 
 
 def test_plain_is_ascii_on_both_ways_out(ask):
@@ -191,3 +192,30 @@ def test_ctrl_c_while_the_engine_works_is_code_130(ask, policy, monkeypatch):
     assert (code, out) == (130, "")
     assert "stays charged" in err
     assert "DP601" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "source"), [([], "x/clinic/dpsql.toml", "clinic"), (["--plain"], "x/other.toml", "other")]
+)
+def test_without_a_question_a_terminal_gets_the_shell(tmp_path, monkeypatch, words, target, source):
+    """The shell itself is driven through a terminal elsewhere; here, what it is handed."""
+    path = tmp_path / target
+    path.parent.mkdir(parents=True)
+    declared(path.parent).rename(path)
+    handed = {}
+
+    def run(asker, **said):
+        handed.update(said, price=float(asker.cost(COUNT)), name=asker.name)
+        return 7
+
+    monkeypatch.setattr("dpsql.cli.shell.run", run)
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert main([str(path), "--epsilon", "0.25", "--no-history", *words]) == 7
+    assert (handed["source"], handed["plain"], handed["history"]) == (source, bool(words), False)
+    assert (handed["price"], handed["name"]) == (0.25, "ana")
+
+
+def test_what_belongs_to_a_question_is_not_passed_over(policy, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    assert main([str(policy), "--dry-run"]) == 2
+    assert "--dry-run was said, and no question" in capsys.readouterr().err
