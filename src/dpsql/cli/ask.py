@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from dpsql import Analyst, BadParameter, Client, script
 from dpsql.cli.asking import Terms, Wishes, ask_all
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of
+from dpsql.cli.place import Commands
 from dpsql.cli.profiles import chosen_profile, place_word
 from dpsql.cli.reading import read_by
 from dpsql.require import shown
@@ -63,6 +64,15 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--max-cost", action=read_by(number), metavar="X", help="refuse an answer that costs more")
     asked.add_argument("--yes", action="store_true", help="do not ask before a price that was not said is paid")
     add_manner(parser)
+
+
+def add_question(commands: Commands, name: str, about: str, run: Callable[[argparse.Namespace], int]) -> None:
+    """A command about one question."""
+    parser = commands.add_parser(name, help=about, description=about[:1].upper() + about[1:] + ".", epilog=MEANINGS)
+    parser.add_argument("sql", metavar="SQL", help="the question")
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="where to ask (default: dpsql.toml of this folder)")
+    add_asking(parser)
+    parser.set_defaults(run=run)
 
 
 class _Said(argparse.Action):

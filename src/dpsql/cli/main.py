@@ -8,13 +8,47 @@ import sys
 from collections.abc import Collection, Sequence
 
 from dpsql import DpsqlError
-from dpsql.cli import audit, budget, config, freeze, grant, help_, ledger, plan, policy, serve, user
+from dpsql.cli import (
+    audit,
+    budget,
+    completion,
+    config,
+    cost,
+    doctor,
+    explain,
+    freeze,
+    grant,
+    help_,
+    ledger,
+    plan,
+    policy,
+    serve,
+    simulate,
+    user,
+)
 from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
 from dpsql.cli.output import write_no_more
 
-_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config)
+_COMMANDS = (
+    plan,
+    policy,
+    serve,
+    audit,
+    ledger,
+    freeze,
+    grant,
+    user,
+    budget,
+    help_,
+    config,
+    cost,
+    explain,
+    simulate,
+    doctor,
+    completion,
+)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from dpsql import DpsqlError, Planner
+from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.overview import overview
 
 BAD_POLICY = 8
 BAD_USE = 2
@@ -23,7 +24,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data", epilog=_CODES)
     parser.add_argument("files", nargs="+", metavar="FILE.sql", help="files of SQL statements; - is standard input")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
-    parser.add_argument("--format", default="jsonl", choices=["jsonl"], help="one JSON object per statement")
+    parser.add_argument(
+        "--format",
+        choices=["table", "jsonl"],
+        help="a table with a total, or one JSON object per statement (default: table on a terminal, else jsonl)",
+    )
+    add_plain(parser)
     parser.set_defaults(run=run)
 
 
@@ -35,16 +41,23 @@ def run(chosen: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return BAD_POLICY
     with planner:
-        return _priced(planner, chosen.files)
+        return _priced(planner, chosen)
 
 
-def _priced(planner: Planner, files: Sequence[str]) -> int:
-    for name in files:
+def _priced(planner: Planner, chosen: argparse.Namespace) -> int:
+    as_table = (chosen.format or ("table" if sys.stdout.isatty() else "jsonl")) == "table"
+    listed = []
+    for name in chosen.files:
         try:
             text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
         except OSError as error:
             print(f"{name} cannot be read: {error.strerror}", file=sys.stderr)
             return BAD_USE
         for verdict in planner.verdicts(text):
-            print(json.dumps({"file": name, **verdict.as_json()}))
+            if as_table:
+                listed.append((name, verdict))
+            else:
+                print(json.dumps({"file": name, **verdict.as_json()}))
+    if as_table:
+        print(overview(listed, promised=planner.promised, plain=is_plain(chosen)), end="")
     return 0

@@ -76,6 +76,11 @@ class Planner:
     ) -> None:
         self.close()
 
+    @property
+    def promised(self) -> Fraction:
+        """All that can ever be spent, in ε."""
+        return self._owner.budget.total
+
     def verdicts(self, text: str) -> Iterator[Verdict]:
         """One per statement; text that cannot be read at all is one refused statement."""
         session = self._analyst.new_session()  # what a file SETs holds to its end

@@ -163,3 +163,18 @@ def test_private_questions_are_priced_with_their_statement(folder, capsys):
     # half of the price for each question: scale 4/0.05, 95 % within 80 ln 20 = 239.7
     assert 239 <= both["margins"]["n"] <= 241
     assert (free["verdict"], free["cost"], free["margins"]) == ("accepted", 0.1, {})
+
+
+def test_a_table_has_prices_margins_and_whether_all_of_it_fits(folder, capsys):
+    words = ["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml"), "--format", "table"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "SELECT COUNT(*) AS n FROM visits" in out
+    assert "n ± 120" in out  # scale 4/0.1: 95 % within 40 ln 20 = 119.8
+    assert "refused DP101" in out
+    assert "4 questions · total 0.2 of 3 promised: fits" in out
+    (folder / "questions.sql").write_text("SELECT COUNT(*) FROM visits COST 2; SELECT COUNT(*) FROM visits COST 1.5")
+    assert main([*words, "--plain"]) == 0
+    plain = capsys.readouterr().out
+    assert plain.isascii()
+    assert "total 3.5 of 3 promised: does not fit" in plain

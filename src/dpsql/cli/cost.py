@@ -1,0 +1,19 @@
+"""`dpsql cost "SQL"`: price and margins of a question, before it is asked. The same as `--dry-run`."""
+
+from __future__ import annotations
+
+import argparse
+
+from dpsql.cli.ask import add_question, asked
+from dpsql.cli.asking import Wishes
+from dpsql.cli.place import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """The command and its options."""
+    add_question(commands, "cost", "what a question would cost and how wide its margins would be, for nothing", run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """A few lines on standard output; nothing is read, nothing is spent."""
+    return asked(chosen, [chosen.sql], Wishes(dry_run=True))

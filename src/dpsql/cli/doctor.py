@@ -1,0 +1,133 @@
+"""`dpsql doctor`: whether everything that dpsql needs is here. No row is read, and nothing is made or changed."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import dpsql
+from dpsql import DpsqlError, Planner, open_ledger, printable, without_symbols
+from dpsql.cli.ending import MEANINGS, exit_code
+from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.place import POLICY, Commands
+from dpsql.errors import LedgerBroken, NoSource
+
+EXTRAS: Final = {
+    "pandas": "pandas",
+    "polars": "polars",
+    "arrow": "pyarrow",
+    "postgres": "psycopg",
+    "plots": "matplotlib",
+    "notebook": "IPython",
+    "sqlalchemy": "sqlalchemy",
+    "yaml": "yaml",
+    "pld": "dp_accounting",
+    "opendp": "opendp",
+}
+"""What can be installed beside dpsql, and the module each extra brings."""
+_SLACK: Final = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    found: str
+    error: DpsqlError | None = None
+    """Why it cannot stay so."""
+
+
+def add_to(commands: Commands) -> None:
+    """The command and its options."""
+    parser = commands.add_parser(
+        "doctor",
+        help="whether everything that dpsql needs is here",
+        description="Look at Python, libraries, the terminal, the policy, its ledger and the clock. No row is read.",
+        epilog=f"It ends with the code of the first thing that is wrong. {MEANINGS}",
+    )
+    parser.add_argument("--policy", help=f"the policy file (default: {POLICY}, if it is there)")
+    add_plain(parser)
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """A line for each thing on standard output; what is wrong is explained on standard error."""
+    plain = is_plain(chosen)
+    wrong = []
+    for finding in (*_machine(), *_data(chosen.policy)):
+        mark = "ok" if finding.error is None else "NO"
+        line = printable(f"{mark}  {finding.what:<11} {finding.found}")
+        print(without_symbols(line) if plain else line)
+        wrong += [] if finding.error is None else [finding.error]
+    for error in wrong:
+        sys.stdout.flush()
+        print(without_symbols(str(error)) if plain else error, file=sys.stderr)
+    return exit_code(wrong[0]) if wrong else 0
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding(what="python", found=platform.python_version())
+    yield Finding(what="dpsql", found=dpsql.__version__)
+    yield Finding(what="duckdb", found=version("duckdb"))
+    encoding = sys.stdout.encoding or "none"
+    symbols = "" if encoding.lower() in ("utf-8", "utf8") else ": no symbols, as with --plain"
+    yield Finding(what="terminal", found=f"{encoding}{symbols}")
+    for extra, module in EXTRAS.items():
+        there = find_spec(module) is not None
+        yield Finding(what=extra, found="installed" if there else f"not installed; pip install 'dpsql[{extra}]'")
+
+
+def _data(named: str | None) -> Iterator[Finding]:
+    policy = named or POLICY
+    if named is None and not Path(policy).exists():
+        yield Finding(what="policy", found=f"no {POLICY} in this folder; try the demo: dpsql demo")
+        return
+    yield _looked("policy", lambda: _policy(policy))
+    yield _looked("ledger", lambda: _ledger(policy))
+    yield _looked("clock", lambda: _clock(policy))
+
+
+def _looked(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what=what, found=look())
+    except DpsqlError as error:
+        return Finding(what=what, found=error.what, error=error)
+
+
+def _policy(policy: str) -> str:
+    with Planner(policy):
+        return f"{policy} fits the source it names"
+
+
+def _ledger(policy: str) -> str:
+    try:
+        with open_ledger(policy) as keeper:
+            return f"{keeper.verify()} entries, verified"
+    except NoSource:  # of this ledger: the data are not opened for it
+        return "not made yet: dpsql policy apply"
+
+
+def _clock(policy: str) -> str:
+    """A clock that stands before the last entry makes grants last longer than they were given."""
+    now = datetime.now(UTC)
+    try:
+        with open_ledger(policy) as keeper:
+            times = [row.at for row in keeper.rows() if row.at is not None]
+    except NoSource:
+        times = []
+    if times and max(times) > now + _SLACK:
+        raise LedgerBroken(
+            f"it is {now:%Y-%m-%d %H:%M} UTC here, and the ledger was written {max(times):%Y-%m-%d %H:%M} UTC",
+            why="grants that end on a day would last longer than they were given",
+            fix="set the clock of this machine",
+        )
+    return f"{now:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,58 @@
+"""`dpsql cost`, `explain` and `simulate`: one question in other words, and nothing is spent."""
+
+import json
+
+import pytest
+
+import dpsql
+from asked_clinic import COUNT, declared
+from dpsql.cli.main import main
+
+
+@pytest.fixture
+def policy(tmp_path):
+    return declared(tmp_path)
+
+
+def told(capsys, *words):
+    code = main(list(map(str, words)))
+    return code, *capsys.readouterr()
+
+
+def test_the_price_is_told_and_not_paid(policy, capsys):
+    code, out, _ = told(capsys, "cost", COUNT, policy)
+    assert (code, out.splitlines()[0].split()[:3]) == (0, ["would", "cost", "1"])
+    # Laplace noise of scale 2 stays within 2 ln 20 = 5.99 in 95 % of all cases
+    assert "COUNT(*) ± 6" in told(capsys, "cost", COUNT, policy, "--epsilon", "0.5")[1]
+    with dpsql.connect(policy) as ana:
+        assert ana.budget.spent == 0
+
+
+def test_a_question_that_does_not_fit_says_so(policy, capsys):
+    assert "refused      the budget does not suffice" in told(capsys, "cost", COUNT, policy, "--epsilon", "3.5")[1]
+
+
+def test_a_machine_is_told_rows(policy, capsys):
+    _, out, _ = told(capsys, "cost", COUNT, policy, "--format", "json")
+    assert {"what": "cost", "value": "1"} in json.loads(out)["rows"]
+
+
+def test_a_refused_question_is_refused_here_too(policy, capsys):
+    assert told(capsys, "cost", "SELECT id FROM people", policy)[0] == 4
+
+
+def test_an_explanation(policy, capsys):
+    code, out, err = told(capsys, "explain", COUNT, policy)
+    assert (code, err) == (0, "")
+    assert out.startswith("PROMISE")
+    assert "Nothing was spent" in out
+
+
+def test_a_simulation_is_the_statement_simulate(policy, capsys, monkeypatch):
+    asked = []
+    real = dpsql.Analyst.sql
+    monkeypatch.setattr(
+        dpsql.Analyst, "sql", lambda analyst, sql, **_: asked.append(sql) or real(analyst, "SHOW dp.epsilon")
+    )
+    assert told(capsys, "simulate", COUNT, policy)[0] == 0
+    assert asked == [f"SIMULATE {COUNT}"]

@@ -1,0 +1,87 @@
+"""`dpsql doctor` names what is wrong, ends with its code, and changes nothing."""
+
+import sqlite3
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from asked_clinic import asked, back, declared
+from dpsql.cli import doctor
+from dpsql.cli.main import main
+
+ROOT = Path(__file__).parent.parent.parent.parent
+
+
+def told(capsys, *words):
+    code = main(["doctor", *map(str, words)])
+    return code, *capsys.readouterr()
+
+
+def test_every_extra_is_looked_for():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(doctor.EXTRAS) == set(extras) - {"dev", "docs", "all"}
+
+
+def test_a_folder_without_a_policy_is_healthy(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = told(capsys)
+    assert (code, err) == (0, "")
+    assert "python" in out
+    assert "no dpsql.toml in this folder" in out
+
+
+def test_a_missing_extra_names_the_pip_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    code, out, _ = told(capsys, "--plain")
+    assert code == 0  # dpsql works without any of them
+    assert "pip install 'dpsql[plots]'" in out
+
+
+def test_a_whole_clinic_and_one_without_a_ledger(tmp_path, capsys):
+    policy = declared(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    code, out, _ = told(capsys, "--policy", policy)
+    assert code == 0
+    assert "not made yet" in out
+    assert sorted(tmp_path.iterdir()) == before
+    (tmp_path / "x").mkdir()
+    kept = asked(tmp_path / "x")
+    back(kept)
+    code, out, _ = told(capsys, "--policy", kept)
+    assert code == 0
+    assert "entries, verified" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("not toml", 8), ("", 8), ('version = 1\n[source]\nurl = "duckdb://none.duckdb"\n', 8)]
+)
+def test_a_policy_that_cannot_be_used(tmp_path, capsys, text, code):
+    (tmp_path / "dpsql.toml").write_text(text)
+    found, out, err = told(capsys, "--policy", tmp_path / "dpsql.toml")
+    assert found == code
+    assert "NO  policy" in out
+    assert "Fix" in err
+
+
+def test_a_broken_ledger_is_code_9(tmp_path, capsys):
+    policy = asked(tmp_path)
+    back(policy)
+    with closing(sqlite3.connect(tmp_path / "clinic.duckdb.ledger")) as database:
+        database.execute("UPDATE accounts SET spent_epsilon = '1/7' WHERE holder = 'ana'")
+        database.commit()
+    code, out, _ = told(capsys, "--policy", policy)
+    assert code == 9
+    assert "NO  ledger" in out
+
+
+def test_a_clock_that_stands_before_the_ledger(tmp_path, capsys, monkeypatch):
+    policy = asked(tmp_path)
+    back(policy)
+    monkeypatch.setattr(doctor, "_SLACK", -10 * doctor._SLACK)  # as if the ledger were written in twenty minutes
+    code, out, err = told(capsys, "--policy", policy)
+    assert code == 9
+    assert "NO  clock" in out
+    assert "set the clock" in err
