@@ -15,7 +15,8 @@ from typing import Final
 
 import dpsql
 from dpsql import Analyst, BadParameter, Client, script
-from dpsql.cli.asking import Terms, Wishes, ask_all
+from dpsql.charts.picture import picture_path
+from dpsql.cli.asking import TERMINAL, Terms, Wishes, ask_all
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of
 from dpsql.cli.place import Commands
@@ -29,7 +30,7 @@ Ask in SQL, and get numbers with a margin and a price. TARGET is a policy file t
 of this folder), unix:PATH of a server (its token in DPSQL_TOKEN), demo, or a profile (dpsql config). Without -c, -f
 and standard input, on a terminal, questions are asked in a shell.
 """
-_OF_ONE_QUESTION: Final = ("within", "dry_run", "strict_accuracy", "output")
+_OF_ONE_QUESTION: Final = ("within", "dry_run", "strict_accuracy", "output", "plot")
 
 
 def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
@@ -49,6 +50,7 @@ def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--strict-accuracy", action="store_true", help="end with code 10 where the noise may be all there is"
     )
+    parser.add_argument("--plot", metavar="FILE", help="draw the answer: a .png, .svg or .html, or - for the terminal")
     parser.add_argument("--no-history", action="store_true", help="the shell keeps no history")
     parser.set_defaults(run=run)
     return parser
@@ -101,8 +103,26 @@ def run(chosen: argparse.Namespace) -> int:
     if not chosen.said and sys.stdin.isatty():
         return _shell(chosen)
     texts = [_text(kind, value) for kind, value in chosen.said or (("-f", "-"),)]
-    wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy)
+    wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy, picture=_picture(chosen, texts))
     return asked(chosen, texts, wishes)
+
+
+def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
+    """Where the answer is drawn. What cannot be drawn is refused before anything is paid for."""
+    place: str | None = chosen.plot
+    if place is None:
+        return None
+    if sum(not statement.is_setting for text in texts for statement in script(text)) != 1 or chosen.dry_run:
+        raise BadParameter(
+            "--plot draws one answer", why="a later one would be drawn over it", fix="ask one question with each --plot"
+        )
+    if place == TERMINAL and chosen.format != "table":
+        raise BadParameter(
+            f"--plot - goes where the result goes, and that is {chosen.format}",
+            why="whoever reads it would take the picture for a part of it",
+            fix="draw into a file: --plot answer.svg",
+        )
+    return place if place == TERMINAL else str(picture_path(place))
 
 
 def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from shutil import get_terminal_size
 from types import FrameType
 from typing import Final
 
@@ -20,6 +21,7 @@ from dpsql import (
     Told,
     all_doubtful,
     formatted,
+    plot,
     summary,
     without_symbols,
 )
@@ -33,6 +35,7 @@ from dpsql.require import shown
 
 _MUCH: Final = Fraction(1, 5)
 """The share of what is left from which on a price is worth a question."""
+TERMINAL: Final = "-"
 _STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
 
 
@@ -56,6 +59,8 @@ class Wishes:
     strict_accuracy: bool = False
     before: str = ""
     """Words in front of every question, such as EXPLAIN PRIVACY."""
+    picture: str | None = None
+    """Where to draw the answer: a file, or - for the terminal."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +93,8 @@ class _Asking:
                 max_cost=self.terms.max_cost,
             )
         self._tell(answer)
+        if self.wishes.picture is not None:
+            self._draw(answer, self.wishes.picture)
 
     def _tell(self, answer: Told) -> None:
         manner = self.manner
@@ -96,6 +103,14 @@ class _Asking:
         if not manner.says_all_in_json:
             for line in summary(answer):
                 manner.say(line)
+
+    def _draw(self, answer: Told, picture: str) -> None:
+        if picture != TERMINAL:
+            plot(answer, file=picture)
+            self.manner.say(f"drawn in {picture}")
+            return
+        columns = get_terminal_size().columns
+        self.output.write(plot(answer).text(columns=columns, plain=self.manner.plain) + "\n")
 
     def _priced(self, sql: str) -> Told:
         """DRY RUN: nothing is read, nothing is spent."""

@@ -154,6 +154,24 @@ def test_the_same_over_a_socket(policy, tmp_path, ask, monkeypatch):
     assert "nothing: it is stored" in priced[1]
 
 
+def test_an_answer_is_drawn_into_a_file_or_below_the_table(ask, tmp_path, policy):
+    assert ask("-c", COUNT, "--plot", tmp_path / "n.svg")[0] == 0
+    assert (tmp_path / "n.svg").read_text().startswith("<svg")
+    code, out, _ = ask("-c", COUNT, "--plot", "-", "--plain")
+    assert code == 0
+    assert out.isascii()
+    assert len(out.splitlines()) > 6  # the table has five
+    assert left(policy) == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["--plot", "n.doc"], ["--plot", "-", "--format", "csv"], ["--plot", "n.svg", "-c", COUNT]]
+)
+def test_what_cannot_be_drawn_costs_nothing(ask, policy, words):
+    assert ask("-c", COUNT, *words)[0] == 2
+    assert left(policy) == 3
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
