@@ -97,7 +97,7 @@ def _served(socket: Target, caller: _Caller) -> Client:
         raise NotPermitted(
             "a server asks for a token",
             why="it answers those whom the owner has let in: dpsql user add NAME --role analyst",
-            fix=f"put the token into the environment variable {TOKEN}, or pass token=…",
+            fix=f"put the token into the environment variable {TOKEN}, or a file that a profile names: dpsql config",
         )
     return connect_socket(socket=socket, token=token, timeout=caller.timeout)
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from shutil import get_terminal_size
-from types import FrameType
 from typing import Final
 
 from dpsql import (
     Analyst,
     Client,
-    DpsqlError,
     Statement,
     Told,
     all_doubtful,
@@ -150,36 +145,9 @@ def ask_all(
     """Ask them in their order; the exit code."""
     asking = _Asking(asker=asker, terms=terms, wishes=wishes, manner=manner, output=output)
     try:
-        with ctrl_c_heard() as pressed:
-            for statement in statements:
-                try:
-                    asking.ask(statement)
-                except DpsqlError:
-                    if pressed:  # the engine was stopped, and says no more than that it did not finish
-                        raise KeyboardInterrupt from None
-                    raise
-    except KeyboardInterrupt:
+        for statement in statements:
+            asking.ask(statement)
+    except KeyboardInterrupt:  # the engine has stopped its statement
         manner.say(_STOPPED)
         return INTERRUPTED
     return ONLY_NOISE if wishes.strict_accuracy and all_doubtful(asking.told) else 0
-
-
-@contextmanager
-def ctrl_c_heard() -> Iterator[list[bool]]:
-    """What is put out is no longer empty once Ctrl-C was pressed. It interrupts as ever: the engine stops its statement
-    and then ends it as a failure, so that what was pressed must be remembered."""
-    pressed: list[bool] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield pressed
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def heard(number: int, frame: FrameType | None) -> None:
-        pressed.append(True)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, heard)
-    try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)

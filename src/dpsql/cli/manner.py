@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,12 +99,18 @@ def say(text: str, *, plain: bool = False) -> None:
     """Something besides the result. No letter of it steers the terminal."""
     lines = "\n".join(map(printable, text.split("\n")))
     sys.stdout.flush()
-    print(without_symbols(lines) if plain else lines, file=sys.stderr, flush=True)
+    _beside(without_symbols(lines) if plain else lines)
 
 
 def say_error(error: DpsqlError, manner: Manner) -> None:
     """What went wrong: in words, or as JSON where the result would have been JSON."""
     if manner.says_all_in_json:
-        print(json.dumps(error.as_json()), file=sys.stderr, flush=True)
+        _beside(json.dumps(error.as_json()))
     else:
         say(str(error), plain=manner.plain)
+
+
+def _beside(text: str) -> None:
+    """On standard error. Where that cannot be written, the exit code is left to tell."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)

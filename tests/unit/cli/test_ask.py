@@ -9,7 +9,6 @@ import pytest
 
 import dpsql
 from asked_clinic import COUNT, POLICY, declared
-from dpsql.cli import asking
 from dpsql.cli.main import main
 from in_this_process import serving
 
@@ -196,20 +195,14 @@ def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, policy, monke
     assert (left(policy) < 3) is spent
 
 
-def test_ctrl_c_while_the_engine_works_is_code_130(ask, policy, monkeypatch):
-    """The engine ends what is interrupted as a failure; who has pressed it is told so, and not of a failure."""
-
+def test_ctrl_c_while_the_engine_works_is_code_130(ask, monkeypatch):
     def pressed(*_, **__):
-        try:
-            asking.signal.raise_signal(asking.signal.SIGINT)
-        except KeyboardInterrupt:
-            raise dpsql.errors.EngineFailed("it did not finish", why="why", fix="fix") from None
+        raise KeyboardInterrupt
 
     monkeypatch.setattr("dpsql.session.analyst.Analyst.sql", pressed)
     code, out, err = ask("-c", COUNT, "-c", COUNT)
     assert (code, out) == (130, "")
-    assert "stays charged" in err
-    assert "DP601" not in err
+    assert err.count("stays charged") == 1
 
 
 @pytest.mark.parametrize(
