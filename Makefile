@@ -9,8 +9,8 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
 .PHONY: demo test explore check format audit bench docs constraints fingerprints clean
 
-demo: $(READY)               ## five people, one attack, and how noise defeats it
-	@$(BIN)/python -m dpsql.demonstration
+demo: $(READY)               ## an invented hospital, the attack on Bob, and what stops it
+	@$(BIN)/dpsql demo --attack --no-pause
 
 test: $(READY)               ## every test, on all cores; one worker more, since some tests wait
 	$(BIN)/python -m pytest -n $(WORKERS)

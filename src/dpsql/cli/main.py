@@ -26,6 +26,7 @@ from dpsql.cli import (
     simulate,
     user,
 )
+from dpsql.cli import audit, budget, config, demo, freeze, grant, help_, ledger, plan, policy, serve, tour, user
 from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
@@ -49,6 +50,7 @@ _COMMANDS = (
     doctor,
     completion,
 )
+_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config, demo, tour)
 
 
 def parser() -> argparse.ArgumentParser:

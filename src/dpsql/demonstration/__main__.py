@@ -1,9 +1,10 @@
-"""`python -m dpsql.demonstration`: the attack on Bob."""
+"""`python -m dpsql.demonstration`: the attack on Bob, to its end without waiting."""
 
 from __future__ import annotations
 
-from dpsql.demonstration.attack import story
-from dpsql.randomness import SYSTEM
+from dpsql.demonstration.attack import pages
+from dpsql.demonstration.stage import Stage
 
 if __name__ == "__main__":
-    print("\n".join(story(SYSTEM)))
+    stage = Stage()
+    stage.tell(pages(stage))

@@ -1,101 +1,253 @@
-"""Five people, one attack on Bob, and how a noisy count with a margin defeats it."""
+"""The attack on Bob: what exact counts give away, what noisy ones do not, and why patience does not help.
+
+Exact numbers are shown here and nowhere else, and only of people who were invented for it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
+from dpsql import Analyst
+from dpsql import open as open_owner
+from dpsql.charts.figure import Axis, Lines, Mark, Point, Series, Shape
+from dpsql.charts.text import in_text
+from dpsql.demonstration import hospital
+from dpsql.demonstration.score import right_guesses
+from dpsql.demonstration.stage import WIDTH, Page, Stage, only_cell, refusal, typed
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
-from dpsql.privacy.exact import Exact
 from dpsql.privacy.measure import posterior_bound
-from dpsql.randomness import Source
 
-FLU: Final = {"Hunter": 1, "Alice": 0, "Bob": 1, "Eric": 0, "Frank": 1}
 EPSILON: Final = Fraction(1, 2)
-CONFIDENCE: Final = Fraction(95, 100)
-WIDTH: Final = 30
+"""The price of each of the two counts."""
+REPEATS: Final = 100
+EVERYBODY: Final = "SELECT COUNT(*) FROM patients WHERE flu"
+WITHOUT_BOB: Final = "SELECT COUNT(*) FROM patients WHERE flu AND name <> 'Bob'"
+TURNED: Final = "SELECT COUNT(*) FROM patients WHERE flu AND 'Bob' <> name"
+OTHER_WORDS: Final = "SELECT COUNT(*) FROM patients WHERE flu AND NOT name = 'Bob'"
+_BUDGETS: Final = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(5))
+_COUNTS: Final = 20
 
 
-def count(*, without: str | None = None) -> int:
-    """SELECT COUNT(*) FROM patients WHERE flu AND name <> …"""
-    return sum(flu for name, flu in FLU.items() if name != without)
+def pages(stage: Stage) -> Iterator[Page]:
+    """The story, each page when the one before was read. Every answer is a real one, with noise drawn now."""
+    with hospital.opened() as owner:
+        ana = owner.grant("ana", budget=hospital.GRANT)
+        yield _leak()
+        yield _defence(ana)
+        yield _reason(stage)
+        yield _patience(ana)
+        yield _other_words(ana)
+    with hospital.opened() as owner:
+        yield _side_doors(owner.grant("carl", budget=hospital.GRANT), stage)
+    yield _hidden()
+    yield _owner()
 
 
-def difference_law(mechanism: LaplaceMechanism) -> list[float]:
-    """Pr[noise of one answer minus noise of the other = ±d] for d = 0, 1, 2, …: the sum that defines it."""
-    reach = 40 * math.ceil(mechanism.law.scale)  # what lies beyond weighs less than exp(-40)
-    pmf = [mechanism.law.pmf(x) for x in range(reach + 1)]
-    return [math.fsum(pmf[abs(x)] * pmf[abs(x - d)] for x in range(d - reach, reach + 1)) for d in range(reach // 2)]
+@cache
+def exact_count(*, without: str | None = None) -> int:
+    """What the owner of the data sees who counts the ill: the two questions, on the invented rows themselves."""
+    return sum(1 for _, name, *_, flu in hospital.invented()["patients"] if flu and name != without)
 
 
-def difference_margin(law: list[float]) -> int:
-    """The smallest m such that the difference lies within ±m of the truth with 95 % probability."""
-    inside, m = law[0], 0
-    while inside < CONFIDENCE:
-        m += 1
-        inside += 2 * law[m]
-    return m
+def _leak() -> Page:
+    everybody, others = exact_count(), exact_count(without="Bob")
+    return Page(
+        title="Exact answers leak",
+        blocks=(
+            (
+                f"An invented hospital of {hospital.PATIENTS} patients. One of them is Bob, and whether he has flu is"
+                " nobody's business. Suppose the owner answered exactly. Two counts of many people, both harmless:"
+            ),
+            f"    {EVERYBODY:<60}{everybody:>6}\n    {WITHOUT_BOB:<60}{others:>6}",
+            (
+                f"{everybody} - {others} = {everybody - others}: Bob has flu, and nobody asked about Bob. To answer"
+                " only questions about many people does not help: both of these are."
+            ),
+        ),
+    )
 
 
-def right_guesses(law: list[float]) -> float:
-    """How often an attacker who subtracts the answers is right about Bob, both cases being equally likely before.
-
-    With flu the difference is centred at 1, without at 0; the best guess is the likelier of the two.
-    """
-    return math.fsum(max(law[abs(d - 1)], law[abs(d)]) for d in range(2 - len(law), len(law))) / 2
-
-
-def curve(mechanism: LaplaceMechanism, center: int) -> Iterator[str]:
-    """A bar for each answer, as long as the answer is likely."""
-    for x in range(-3, 9):
-        bar = "█" * round(mechanism.law.pmf(x - center) / mechanism.law.pmf(0) * WIDTH)
-        yield f"{x:>4} {bar}"
-
-
-def leak() -> Iterator[str]:
-    """The table, and two exact counts that give Bob away."""
-    everybody, others = count(), count(without="Bob")
-    yield "Five people, one private column.\n"
-    yield from (f"    {name:<8}{'flu' if flu else '-'}" for name, flu in FLU.items())
-    yield "\n1. Exact answers leak. Two harmless-looking counts:\n"
-    yield f"    SELECT COUNT(*) FROM patients WHERE flu                      {everybody}"
-    yield f"    SELECT COUNT(*) FROM patients WHERE flu AND name <> 'Bob'    {others}"
-    yield f"\n    {everybody} - {others} = {everybody - others}: Bob has flu, and nobody asked about Bob."
+def _defence(ana: Analyst) -> Page:
+    everybody = only_cell(ana.sql(EVERYBODY, epsilon=EPSILON))
+    others = only_cell(ana.sql(WITHOUT_BOB, epsilon=EPSILON))
+    return Page(
+        title="The same two questions, asked through dpsql",
+        blocks=(
+            f"Ana has a budget of {hospital.GRANT:.2f} and pays {float(EPSILON):.2f} for each answer.",
+            f"    {EVERYBODY:<58}{everybody!s:>12}\n    {WITHOUT_BOB:<58}{others!s:>12}",
+            (
+                f"The difference is {everybody - others}. Bob is 0 or 1 of that, so it says next to nothing about him."
+                " The margins (±) hold 19 times out of 20. They come from the price alone: they are known before asking"
+                " and safe to tell."
+            ),
+            f"For a hospital ± {everybody.margin} is nothing. For Bob it is everything.",
+        ),
+    )
 
 
-def defence(mechanism: LaplaceMechanism, source: Source) -> Iterator[str]:
-    """The same two counts, released."""
-    margin, law = mechanism.law.margin(confidence=CONFIDENCE), difference_law(mechanism)
-    everybody = mechanism.release(Exact(count()), source=source)
-    others = mechanism.release(Exact(count(without="Bob")), source=source)
-    yield f"\n2. The same questions with noise, at a privacy cost of ε = {float(EPSILON)} each:\n"
-    yield f"    SELECT COUNT(*) FROM patients WHERE flu                      {everybody} ± {margin}"
-    yield f"    SELECT COUNT(*) FROM patients WHERE flu AND name <> 'Bob'    {others} ± {margin}"
-    yield f"\n    {everybody} - {others} = {everybody - others} ± {difference_margin(law)}."
-    yield "\n    The margins hold 19 times out of 20. They depend on ε alone: known before asking, safe to tell."
+def _reason(stage: Stage) -> Page:
+    once = right_guesses(epsilon=EPSILON, repeats=1)
+    return Page(
+        title="Why it works: two worlds that look alike",
+        blocks=(
+            "The first answer as it may fall if Bob has flu, and if he has not:",
+            in_text(two_worlds(exact_count()), columns=WIDTH, plain=stage.plain),
+            (
+                f"Whoever sees an answer can hardly tell the two apart. The best guess from the difference is right"
+                f" {once:.0%} of the time; a coin is right 50%."
+            ),
+            (
+                "Whatever an attacker knows and computes, the one answer that counts Bob moves 50-50 to"
+                f" {_most(EPSILON)} at most. Two answers of that price that both count him would move it to"
+                f" {_most(2 * EPSILON)} at most; with them Ana's budget is spent. (The price is ε: the odds grow by a"
+                " factor of e^ε at most.)"
+            ),
+        ),
+    )
 
 
-def reason(mechanism: LaplaceMechanism) -> Iterator[str]:
-    """Two worlds, side by side."""
-    yield "\n3. Why it works: the first answer as it falls if Bob has flu, and if he has not.\n"
-    yield f"    {'Bob has flu':<{WIDTH + 10}}Bob has not"
-    worlds = zip(curve(mechanism, count()), curve(mechanism, count() - 1), strict=True)
-    yield from (f"    {ill:<{WIDTH + 10}}{healthy}" for ill, healthy in worlds)
-    guess, most = right_guesses(difference_law(mechanism)), posterior_bound(epsilon=EPSILON)
-    margin = mechanism.law.margin(confidence=CONFIDENCE)
-    yield f"\n    Guessing from the difference is right {guess:.0%} of the time; a coin is right 50%."
-    yield "    Whatever an attacker knows and does, the one answer that involves Bob moves 50-50"
-    yield f"    to {most:.0%} at most: that is what ε = {float(EPSILON)} means."
-    yield f"\n    Among five people ± {margin} drowns the answer too. Among five thousand it does not:"
-    yield f"    the margin stays {margin}."
+def two_worlds(ill: int) -> Lines:
+    """How likely each answer to the first question is, in the world with Bob among the ill and in the one without."""
+    law = LaplaceMechanism(l1=1, epsilon=EPSILON).law
+    reach = 2 * math.ceil(law.scale) + 4
+    series = tuple(
+        Series(
+            name=name,
+            shape=Shape.AREA,
+            points=tuple(_point(answer, law.pmf(answer - count)) for answer in range(ill - reach, ill + reach + 1)),
+        )
+        for name, count in (("Bob has flu", ill), ("he has not", ill - 1))
+    )
+    return Lines(title="Two worlds", across=Axis(name="the answer"), along=Axis(name="how likely it is"), series=series)
 
 
-def story(source: Source) -> Iterator[str]:
-    """The demonstration, line by line."""
-    mechanism = LaplaceMechanism(l1=1, epsilon=EPSILON)
-    yield from leak()
-    yield from defence(mechanism, source)
-    yield from reason(mechanism)
-    yield "\nEvery run draws new noise. Next: README.md, docs/theory.md, examples/."
+def _point(answer: int, chance: float) -> Point:
+    shown = round(chance, 3)
+    return Point(at=answer, mark=Mark(label=str(answer), value=shown, low=shown, high=shown, text=str(shown)))
+
+
+def _patience(ana: Analyst) -> Page:
+    before = ana.budget.left
+    told = {only_cell(ana.sql(WITHOUT_BOB, epsilon=EPSILON)).value for _ in range(REPEATS)}
+    spent = before - ana.budget.left
+    averaged = right_guesses(epsilon=EPSILON, repeats=REPEATS)
+    return Page(
+        title="Patience does not help",
+        blocks=(
+            f"The attacker asks the second question {REPEATS} times more, to average the noise away.",
+            f"    different answers   {len(told)}\n    paid for them       {float(spent):.2f}",
+            (
+                "An answer that was given is stored and told again for nothing, with the same noise: there is nothing"
+                " to average."
+            ),
+            (
+                f"Without books it would be otherwise. New noise each time, both questions {REPEATS} times: the"
+                f" averaged difference would be right about Bob {averaged:.0%} of the time. Noise alone does not stop"
+                " patience."
+            ),
+        ),
+    )
+
+
+def _other_words(ana: Analyst) -> Page:
+    left = ana.budget.left
+    again = only_cell(ana.sql(TURNED, epsilon=EPSILON))
+    return Page(
+        title="Other words do not help either",
+        blocks=(
+            "The same question turned around is recognised: the same answer, for nothing.",
+            f"{typed(ana, TURNED)}\n    {again}   cost {float(left - ana.budget.left):.2f}",
+            (
+                "What is not recognised costs as much as any new question, and the ledger adds up. Ana has spent her"
+                f" budget: {float(left):.2f} is left."
+            ),
+            f"{typed(ana, OTHER_WORDS)}\n{refusal(ana, OTHER_WORDS)}",
+            "Prices are charged before a row is read, and the limit holds for all questions together.",
+        ),
+    )
+
+
+def _side_doors(carl: Analyst, stage: Stage) -> Page:
+    divided = "SELECT COUNT(*) AS n FROM patients WHERE 1 / (CASE WHEN name = 'Bob' AND flu THEN 0 ELSE 1 END) = 1"
+    listed = "SELECT diagnosis, COUNT(DISTINCT patient_id) AS people FROM visits GROUP BY diagnosis"
+    return Page(
+        title="Side doors",
+        blocks=(
+            (
+                "Carl begins afresh, with what does not look like counting. An error that comes only if Bob has flu?"
+                " Division by zero is no error here, for anybody:"
+            ),
+            stage.asked(carl, divided),
+            (
+                f"A group that only Bob is in? He alone has {hospital.BOBS_OWN}. Rare groups stay hidden, and what is"
+                " rare is decided with noise, too:"
+            ),
+            stage.asked(carl, listed),
+            "The names themselves?",
+            _refused(carl, "SELECT name FROM patients"),
+            _refused(carl, "SELECT name, COUNT(*) FROM patients GROUP BY name"),
+            (
+                "Time and error messages of the engine are the same kind of door: an engine's message is never passed"
+                " on. How long a question takes is not protected, and dpsql says so."
+            ),
+        ),
+    )
+
+
+def _hidden() -> Page:
+    asks = "SELECT COUNT(*) FROM patients WHERE name = 'Bob' AND flu"
+    with hospital.opened(name_hidden=True) as owner:
+        refused = _refused(owner.grant("ana", budget=hospital.GRANT), asks)
+    return Page(
+        title="Now you are the owner: hide what names people",
+        blocks=(
+            (
+                "In this demo `name` can be filtered on, to show that the noise alone is enough. Nobody needs that"
+                " column to count people, so the owner of real data hides it: name = { hidden = true } in the policy,"
+                " or"
+                ' hidden=["name"] in Python.'
+            ),
+            refused,
+        ),
+    )
+
+
+def _owner() -> Page:
+    with open_owner(":memory:") as owner:
+        owner.person(name="patient")
+        promise = owner.promise(epsilon=1)
+    return Page(
+        title="Now you are the owner: choose the budget",
+        blocks=(
+            (
+                "The budget for everybody together is what you promise. Less of it protects people more, and makes"
+                f" answers coarser. Spent on {_COUNTS} counts:"
+            ),
+            "\n".join(["    budget   a 50-50 guess about anybody becomes   each count", *map(_choice, _BUDGETS)]),
+            "dpsql says your promise in one sentence, before anybody asks. For a budget of 1:",
+            promise,
+            (
+                "Try it: dpsql demo opens this hospital. docs/tutorials/2-attack-on-bob.md tells this story with its"
+                " reasons."
+            ),
+        ),
+    )
+
+
+def _most(epsilon: Fraction) -> str:
+    """How sure a 50-50 guess may become: a limit, so it is rounded up."""
+    return f"{math.ceil(1000 * posterior_bound(epsilon=epsilon)) / 10} %"
+
+
+def _choice(epsilon: Fraction) -> str:
+    margin = LaplaceMechanism(l1=1, epsilon=epsilon / _COUNTS).law.margin(confidence=Fraction(95, 100))
+    return f"    {float(epsilon):>6g}   at most {_most(epsilon)} sure                   ± {margin}"
+
+
+def _refused(analyst: Analyst, sql: str) -> str:
+    error = refusal(analyst, sql)
+    return f"{typed(analyst, sql)}\n{error.code}  {error.what}\n  Why   {error.why}"

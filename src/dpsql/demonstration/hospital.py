@@ -62,13 +62,13 @@ def demo() -> Analyst:
     return replace(owner.grant("ana", budget=GRANT), on_close=owner.close)
 
 
-def opened() -> Owner:
+def opened(*, name_hidden: bool = False) -> Owner:
     """The owner of the demo hospital, with the whole policy and no grant yet."""
     owner = open_owner(":memory:")
     owner.person(name="patient", label="one patient, with all of their visits", relation="add_remove")
     with duckdb.connect(":memory:") as source:
         _fill(source)
-        _register(owner, source)
+        _register(owner, source, hidden=["patient_id", "name"] if name_hidden else ["patient_id"])
     owner.promise(epsilon=5, delta=1e-6)
     owner.defaults(cost_per_query=COST_PER_QUERY, max_keys=1000, selection_share=0.25, delta_per_query=1e-9)
     return owner
@@ -82,7 +82,7 @@ def _fill(database: duckdb.DuckDBPyConnection) -> None:
             appender.append_rows(rows)
 
 
-def _register(owner: Owner, source: duckdb.DuckDBPyConnection) -> None:
+def _register(owner: Owner, source: duckdb.DuckDBPyConnection, *, hidden: list[str]) -> None:
     owner.register(
         "patients",
         source,
@@ -91,7 +91,7 @@ def _register(owner: Owner, source: duckdb.DuckDBPyConnection) -> None:
         rows=f"about {PATIENTS}",
         bounds={"age": (0, 110)},
         keys={"city": CITIES, "sex": SEXES},
-        hidden=["patient_id"],
+        hidden=hidden,
         columns=["name", "flu"],  # name: filterable on purpose, see `demo`
     )
     owner.register("wards", source, public=True, unique=["ward_id"], columns="all")

@@ -1,0 +1,129 @@
+"""How a story is told in a terminal: page by page, in eighty columns, in plain letters where asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final, TypeAlias
+
+from dpsql import Analyst, Answer, DpsqlError, Noisy, formatted, summary, without_symbols
+from dpsql.errors import InternalError
+
+WIDTH: Final = 80
+_INDENT: Final = "    "
+_LABEL: Final = re.compile(r"note: | *\S+ {2,}| *")
+"""What a long line begins with that is not repeated when it goes on: it goes on below the first word behind it."""
+
+Hear: TypeAlias = Callable[[str], str | None]
+"""Waits for what somebody types after some words; None: nobody is there, or nobody wants to be waited for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiz:
+    """A question to the reader, with what is right and why."""
+
+    asks: str
+    choices: tuple[str, ...]
+    right: int
+    because: str
+
+    @property
+    def letter(self) -> str:
+        return _letter(self.right)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One step of a story. A block of one line is prose, and wrapped; one of several is shown line by line."""
+
+    title: str
+    blocks: tuple[str, ...]
+    quiz: Quiz | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where a story is told: in which letters, and who is heard."""
+
+    plain: bool = False
+    bold: bool = False
+    hear: Hear = lambda words: None
+
+    def tell(self, pages: Iterable[Page]) -> None:
+        """Page after page on standard output."""
+        for number, page in enumerate(pages, start=1):
+            if number > 1:
+                self.hear("[Enter] ")
+            title = f"{number}. {page.title}"
+            print("\n" + (f"\x1b[1m{title}\x1b[0m" if self.bold else self.lettered(title)) + "\n")
+            print("\n\n".join(self.fitted(block) for block in page.blocks), flush=True)
+            if page.quiz is not None:
+                self._ask(page.quiz)
+
+    def _ask(self, quiz: Quiz) -> None:
+        choices = [f"{_INDENT}{_letter(number)}  {choice}" for number, choice in enumerate(quiz.choices)]
+        print("\n" + self.fitted("\n".join([quiz.asks, *choices])), flush=True)
+        heard = self.hear(f"{', '.join(map(_letter, range(len(quiz.choices))))}? [Enter] ")
+        verdict = f"It is {quiz.letter}" if heard is None or not heard.strip() else _verdict(quiz, heard)
+        print("\n" + self.fitted(f"{verdict}: {quiz.because}"), flush=True)
+
+    def lettered(self, text: str) -> str:
+        """The text in the letters of this stage."""
+        return without_symbols(text).encode("ascii", "replace").decode("ascii") if self.plain else text
+
+    def fitted(self, block: str) -> str:
+        """A block in these letters and in eighty columns: a line that is longer goes on below its first word."""
+        lines = self.lettered(block).split("\n")
+        return "\n".join(part for line in lines for part in (_wrapped(line) if len(line) > WIDTH else [line]))
+
+    def asked(self, analyst: Analyst, sql: str) -> str:
+        """A question as it is typed, and its answer."""
+        return f"{typed(analyst, sql)}\n{self.answer(analyst.sql(sql))}"
+
+    def answer(self, answer: Answer) -> str:
+        """The table, and what belongs to it."""
+        return str(formatted(answer, "table", plain=self.plain)) + "\n".join(summary(answer, plain=self.plain))
+
+
+def typed(analyst: Analyst, sql: str) -> str:
+    """A question behind the prompt of whoever asks it."""
+    first, *more = wrap(sql, WIDTH - len(analyst.name) - 3)
+    return "\n".join([f"{analyst.name}> {first}", *(" " * (len(analyst.name) + 2) + line for line in more)])
+
+
+def refusal(analyst: Analyst, sql: str) -> DpsqlError:
+    """How a question is refused that is known to be."""
+    try:
+        analyst.sql(sql)
+    except DpsqlError as error:
+        return error
+    raise _told_wrong(f"this was answered: {sql}")
+
+
+def only_cell(answer: Answer) -> Noisy:
+    """The number of an answer that is one noisy number."""
+    ((cell,),) = answer.rows
+    if not isinstance(cell, Noisy):
+        raise _told_wrong("an answer of the demo has no noise")
+    return cell
+
+
+def _told_wrong(what: str) -> InternalError:
+    return InternalError(what, why="the demo tells otherwise", fix="report this with the version of dpsql")
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    label = _LABEL.match(line)
+    indent = " " * (label.end() if label else 0)
+    return iter(wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False))
+
+
+def _letter(number: int) -> str:
+    return "abcdef"[number]
+
+
+def _verdict(quiz: Quiz, heard: str) -> str:
+    right = heard.strip().lower() == quiz.letter
+    return f"Yes, {quiz.letter}" if right else f"Not quite: it is {quiz.letter}"

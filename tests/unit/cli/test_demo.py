@@ -1,0 +1,69 @@
+"""`dpsql demo` and `dpsql tour`: told to the end where nobody can press a key, page by page where somebody can."""
+
+import io
+import re
+import sys
+
+import pytest
+
+from dpsql.cli.main import main
+
+
+class Keyboard(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch, capsys):
+    """Somebody in front of a terminal who types these lines."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def types(lines):
+        monkeypatch.setattr(sys, "stdin", Keyboard("".join(lines)))
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    return types
+
+
+def test_without_a_terminal_nothing_is_waited_for(capsys):
+    assert main(["demo"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "\x1b" not in out
+    assert max(map(len, out.split("\n"))) <= 80
+    assert re.search(r"│ Basel +│ \d.* ± \d+", out)
+    assert "Now you." in out
+
+
+def test_plain_is_ascii_in_eighty_columns_and_the_lesson_needs_no_keyboard(capsys):
+    assert main(["tour", "--plain"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.isascii()
+    assert max(map(len, out.split("\n"))) <= 80
+    assert "plus or minus" in out
+    assert out.count("\nIt is ") == out.count("?\n    a  ") >= 5  # each question is answered
+
+
+def test_at_a_terminal_each_page_waits_and_answers_are_judged(terminal, capsys):
+    terminal(["c\n", "\n", "a\n"])  # right, on to the next page, wrong; then the keyboard is gone
+    assert main(["tour"]) == 0
+    out, err = capsys.readouterr()
+    assert "\x1b[1m1. Who is protected\x1b[0m" in out
+    assert "Yes, c: " in out
+    assert "Not quite: it is b: " in out
+    assert "It is " in out.partition("Not quite")[2]
+    assert err.count("[Enter] ") > 6
+
+
+def test_no_pause_and_no_color(terminal, capsys, monkeypatch):
+    terminal([])
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("dpsql.demonstration.attack.REPEATS", 2)
+    assert main(["demo", "--attack", "--no-pause"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "\x1b" not in out
+    assert max(map(len, out.split("\n"))) <= 80
+    assert "8. Now you are the owner" in out

@@ -1,0 +1,103 @@
+"""The attack on Bob: what is told is what happens."""
+
+import math
+import re
+from fractions import Fraction
+
+import pytest
+
+from dpsql.demonstration import attack, hospital
+from dpsql.demonstration.stage import Stage
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return {page.title: "\n\n".join(page.blocks) for page in attack.pages(Stage())}
+
+
+def page(pages, beginning):
+    (found,) = [text for title, text in pages.items() if title.startswith(beginning)]
+    return found
+
+
+def test_c014_exact_counts_reveal_bob(pages):
+    """The two counts, of the rows themselves."""
+    patients = hospital.invented()["patients"]
+    ill = sum(row[-1] for row in patients)
+    others = sum(row[-1] for row in patients if row[1] != "Bob")
+    told = page(pages, "Exact")
+    assert f"{ill} - {others} = 1: Bob has flu" in told
+    assert re.findall(r"(\d+)$", told, re.MULTILINE)[:2] == [str(ill), str(others)]
+
+
+def test_noisy_counts_have_the_margin_of_their_price(pages):
+    """The smallest m with Pr[|noise| > m] = 2 p^(m+1) / (1+p) <= 5 %, p = exp(-1/2)."""
+    p = math.exp(-0.5)
+    margin = next(m for m in range(100) if 2 * p ** (m + 1) / (1 + p) <= 0.05)
+    told = page(pages, "The same two")
+    answers = [int(value) for value in re.findall(rf"(-?\d+) ± {margin}$", told, re.MULTILINE)]
+    assert len(answers) == 2
+    difference = re.search(r"The difference is (-?\d+) ± (\d+)\.", told)
+    assert int(difference[1]) == answers[0] - answers[1]
+    # The smallest m that holds 95 % of the difference of two such noises, by the sum that defines its law.
+    pmf = {x: (1 - p) / (1 + p) * p ** abs(x) for x in range(-80, 81)}
+    law = [sum(pmf[x] * pmf.get(x - d, 0) for x in pmf) for d in range(30)]
+    assert int(difference[2]) == next(m for m in range(30) if law[0] + 2 * sum(law[1 : m + 1]) >= 0.95)
+
+
+def test_the_law_that_is_drawn_and_scored_is_the_one_the_pipeline_uses():
+    with hospital.opened() as owner:
+        told = owner.grant("ana", budget=1).explain(attack.EVERYBODY, epsilon=attack.EPSILON).as_json()
+    ((noise,),) = [[slot["noise"] for slot in step["slots"]] for step in told["steps"]]
+    assert noise["law"] == "discrete laplace"
+    assert Fraction(noise["scale"]) == 1 / attack.EPSILON
+
+
+def test_the_limits_are_bayes_rule_rounded_up(pages):
+    told = page(pages, "Why it works")
+    limits = [math.ceil(1000 / (1 + math.exp(-epsilon))) / 10 for epsilon in (0.5, 1)]
+    assert limits == [62.3, 73.2]
+    assert [float(limit) for limit in re.findall(r"([\d.]+) % at\s+most", told)] == limits
+    assert "right 56% of the time" in told
+
+
+def test_repeats_are_free_and_identical(pages):
+    told = page(pages, "Patience")
+    assert re.search(r"different answers +1\n", told)
+    assert re.search(r"paid for them +0\.00$", told, re.MULTILINE)
+    assert "90% of the time" in told
+
+
+def test_other_words_are_stopped_by_the_ledger(pages):
+    told = page(pages, "Other words")
+    (value,) = re.findall(r"and name <> 'Bob' +(-?\d+) ±", page(pages, "The same two"), re.IGNORECASE)
+    assert re.search(rf"^    {value} ± 6   cost 0\.00$", told, re.MULTILINE)
+    assert "\nDP201  this answer costs 0.05, more than your grant has left: 0\n" in told
+
+
+def test_side_doors_are_closed(pages):
+    told = page(pages, "Side doors")
+    assert "DP601" not in told  # no error of the engine
+    assert "groups with fewer than about" in told
+    assert f"│ {hospital.BOBS_OWN}" not in told
+    assert "│ asthma" in told  # thousands have it
+    assert "DP101" in told
+    assert "DP305" in told
+    assert "filtering by name is not allowed" in page(pages, "Now you are the owner: hide")
+
+
+def test_the_owner_sees_the_promise(pages):
+    told = page(pages, "Now you are the owner: choose")
+    rows = re.findall(r"^ +([\d.]+) +at most ([\d.]+) % sure +± (\d+)$", told, re.MULTILINE)
+    assert [float(row[0]) for row in rows] == [0.1, 0.5, 1, 3, 5]
+    for epsilon, most, _ in rows:
+        assert float(most) == math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10
+    assert "a 50–50 guess about any one patient becomes at most 73.2%" in told
+
+
+def test_the_two_worlds_overlap():
+    """What both have in common of two such laws, one apart: all but (1-p)/(1+p), and what lies beyond the picture."""
+    p = math.exp(-0.5)
+    ill, healthy = ([point.mark.value for point in series.points] for series in attack.two_worlds(1000).series)
+    assert sum(map(min, ill, healthy)) == pytest.approx(1 - (1 - p) / (1 + p), abs=0.02)
+    assert ill.index(max(ill)) == healthy.index(max(healthy)) + 1

@@ -1,0 +1,61 @@
+"""How a story is told: eighty columns, plain letters, somebody who is waited for, or nobody."""
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.demonstration.stage import Page, Quiz, Stage, refusal, typed
+from dpsql.errors import InternalError
+
+QUIZ = Quiz(asks="Which?", choices=("this", "that"), right=1, because="it is.")
+
+
+def test_prose_is_wrapped_and_blocks_stay_as_they_are():
+    long = "word " * 40
+    fitted = Stage().fitted(f"  Why   {long}\n    short\nnote: {long}\n    b  {long}")
+    lines = fitted.split("\n")
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(" " * 8 + "word")
+    assert "    short" in lines
+    assert [line[: line.index("word")] for line in lines if line.startswith(("note", "    b"))] == ["note: ", "    b  "]
+    assert " " * 6 + "word" in fitted
+    assert " " * 7 + "word" in fitted
+
+
+def test_plain_letters_are_all_ascii_and_still_fit():
+    told = Stage(plain=True).fitted("ε ± 5 · " * 30 + "日本")
+    assert told.isascii()
+    assert max(map(len, told.split("\n"))) <= 80
+
+
+@pytest.mark.parametrize(
+    ("heard", "verdict"),
+    [(None, "It is b: it is."), ("b\n", "Yes, b: it is."), (" B \n", "Yes, b: it is."), ("\n", "It is b: it is.")]
+    + [(wrong, "Not quite: it is b: it is.") for wrong in ("a\n", "x\n", "\x1b[2J\n")],
+)
+def test_a_question_to_the_reader(capsys, heard, verdict):
+    asked = []
+
+    def hear(words):
+        asked.append(words)
+        return heard
+
+    Stage(hear=hear).tell([Page(title="One", blocks=("text",), quiz=QUIZ), Page(title="Two", blocks=("text",))])
+    told = capsys.readouterr().out
+    assert f"Which?\n    a  this\n    b  that\n\n{verdict}" in told
+    assert "\x1b" not in told
+    assert asked == ["a, b? [Enter] ", "[Enter] "]  # between pages, and not before the first
+
+
+def test_what_is_typed_goes_on_below_itself():
+    with dpsql.open(":memory:") as owner:
+        owner.register("wards", duckdb.sql("SELECT 1 AS ward_id"), public=True, columns="all")
+        owner.promise(epsilon=1)
+        owner.defaults(cost_per_query=0.1)
+        ana = owner.grant("ana", budget=1)
+        lines = typed(ana, "SELECT " + ", ".join(f"column_{n}" for n in range(20))).split("\n")
+        assert lines[0].startswith("ana> SELECT")
+        assert all(line.startswith("     column") for line in lines[1:])
+        assert max(map(len, lines)) <= 80
+        with pytest.raises(InternalError, match="this was answered"):
+            refusal(ana, "SELECT COUNT(*) FROM wards")
