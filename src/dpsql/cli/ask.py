@@ -42,9 +42,16 @@ def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
         epilog=f"Commands: {', '.join(commands)}. Each has its own help: dpsql COMMAND --help. {MEANINGS}",
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help="where to ask")
+    parser.add_argument("--version", action="version", version=f"dpsql {dpsql.__version__}")
+    add_questions(parser)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_questions(parser: argparse.ArgumentParser) -> None:
+    """The questions themselves, and the options of asking once or in the shell."""
     parser.add_argument("-c", dest="said", action=_Said, metavar="SQL", help="ask this; may be said several times")
     parser.add_argument("-f", dest="said", action=_Said, metavar="FILE", help="ask what the file says; - is stdin")
-    parser.add_argument("--version", action="version", version=f"dpsql {dpsql.__version__}")
     add_asking(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell price and margins; nothing is read or spent")
     parser.add_argument(
@@ -52,8 +59,6 @@ def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the answer: a .png, .svg or .html, or - for the terminal")
     parser.add_argument("--no-history", action="store_true", help="the shell keeps no history")
-    parser.set_defaults(run=run)
-    return parser
 
 
 def add_asking(parser: argparse.ArgumentParser) -> None:

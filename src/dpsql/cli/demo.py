@@ -1,62 +1,63 @@
-"""`dpsql demo`: an invented hospital, a tour of it, and with --attack the story of Bob."""
+"""`dpsql demo`: an invented hospital to ask, a tour of it, and with --attack the story of Bob."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from dpsql import demo
+from dpsql.cli import ask
 from dpsql.cli.manner import add_plain, is_plain
 
-if TYPE_CHECKING:  # the engine is loaded when the demo is asked for, not by every command
-    from dpsql.demonstration.stage import Page, Stage
+if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
+    from dpsql.demonstration.stage import Stage
 
-_NOW_YOU = """
-Now you. In Python:
-
-    import dpsql
-    ana = dpsql.demo()
-    print(ana.sql("SELECT city, COUNT(*) AS n FROM patients GROUP BY city"))
-
-Next: dpsql tour, a lesson of five minutes; dpsql demo --attack, why it is safe."""
+_NOW_YOU: Final = """
+Now you: dpsql demo -c "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
+Next:    dpsql tour, a lesson of five minutes; dpsql demo --attack, an attack"""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command and its options."""
-    parser = commands.add_parser("demo", help="look around in an invented hospital, or attack somebody in it")
-    parser.add_argument(
-        "--attack", action="store_true", help="the story of Bob: what counts give away, and what stops it"
-    )
-    add_stage_options(parser)
-    parser.set_defaults(run=run)
+    about = "look around in an invented hospital: a tour, a shell, a question (-c), or the attack on Bob"
+    parser = commands.add_parser("demo", help=about, description=about)
+    parser.add_argument("--attack", action="store_true", help="how counts give somebody away, and what stops it")
+    _add_pause(parser)
+    ask.add_questions(parser)
+    parser.set_defaults(run=run, target="demo")
 
 
 def add_stage_options(parser: argparse.ArgumentParser) -> None:
     """How a story is told."""
+    _add_pause(parser)
     add_plain(parser)
-    parser.add_argument("--no-pause", action="store_true", help="to the end without waiting for a key")
+
+
+def _add_pause(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-pause", action="store_true", help="to the end without waiting for a key, and no shell")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """The story on standard output; what waits for a key on standard error."""
-    from dpsql import demo
+    """The story, or the answers to what is asked, on standard output; everything else on standard error."""
+    if chosen.said:
+        return ask.run(chosen)
     from dpsql.demonstration import attack, tour
 
     stage = stage_of(chosen)
     if chosen.attack:
-        return told(stage, attack.pages(stage))
+        stage.tell(attack.pages(stage))
+        return 0
     with demo() as ana:
-        told(stage, tour.pages(ana, stage))
-        print(_NOW_YOU)
-    return 0
+        stage.tell(tour.pages(ana, stage))
+        if not _waits(chosen):
+            print(_NOW_YOU)
+            return 0
+        from dpsql.cli import shell
 
-
-def told(stage: Stage, pages: Iterable[Page]) -> int:
-    """Tell the pages; exit code 0."""
-    stage.tell(pages)
-    return 0
+        print("\n" + stage.lettered("Now you. \\? lists what the shell can do, \\q leaves."), flush=True)
+        return shell.run(ana, source="demo", plain=stage.plain, colour=stage.bold, history=not chosen.no_history)
 
 
 def stage_of(chosen: argparse.Namespace) -> Stage:
@@ -65,8 +66,11 @@ def stage_of(chosen: argparse.Namespace) -> Stage:
 
     plain = is_plain(chosen)
     bold = sys.stdout.isatty() and not (plain or chosen.no_color or os.environ.get("NO_COLOR"))
-    waits = sys.stdin.isatty() and sys.stdout.isatty() and not chosen.no_pause
-    return Stage(plain=plain, bold=bold, hear=_heard if waits else lambda words: None)
+    return Stage(plain=plain, bold=bold, hear=_heard if _waits(chosen) else lambda words: None)
+
+
+def _waits(chosen: argparse.Namespace) -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and not chosen.no_pause
 
 
 def _heard(words: str) -> str | None:

@@ -33,7 +33,7 @@ def test_without_a_terminal_nothing_is_waited_for(capsys):
     assert "\x1b" not in out
     assert max(map(len, out.split("\n"))) <= 80
     assert re.search(r"│ Basel +│ \d.* ± \d+", out)
-    assert "Now you." in out
+    assert "Now you: dpsql demo -c" in out
 
 
 def test_plain_is_ascii_in_eighty_columns_and_the_lesson_needs_no_keyboard(capsys):
@@ -67,3 +67,18 @@ def test_no_pause_and_no_color(terminal, capsys, monkeypatch):
     assert "\x1b" not in out
     assert max(map(len, out.split("\n"))) <= 80
     assert "8. Now you are the owner" in out
+
+
+def test_a_question_is_asked_of_the_demo(capsys):
+    assert main(["demo", "-c", "SELECT COUNT(*) AS n FROM wards", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ["n", "5"]
+
+
+def test_at_a_terminal_the_tour_ends_in_the_shell(terminal, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr("dpsql.cli.shell.run", lambda asker, **said: opened.append((asker.name, said)) or 7)
+    terminal(["\n"] * 20)
+    assert main(["demo", "--no-color"]) == 7
+    ((name, said),) = opened
+    assert (name, said["source"], said["plain"], said["colour"]) == ("ana", "demo", False, False)
+    assert capsys.readouterr().err.count("[Enter] ") == 5  # between six pages
