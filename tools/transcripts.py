@@ -117,10 +117,11 @@ def _python(source: str, names: dict[str, object]) -> str:
 def _command(words: list[str]) -> str:
     from dpsql.cli.main import main
 
-    out = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)  # a terminal with all letters
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), contextlib.suppress(SystemExit):
         main(words)
-    return out.getvalue()
+    out.seek(0)
+    return out.read()
 
 
 def shape(text: str) -> list[str]:

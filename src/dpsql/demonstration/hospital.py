@@ -39,7 +39,7 @@ CREATE TABLE visits (
 """
 
 _WARDS: Final = ((1, "medicine", 48), (2, "surgery", 36), (3, "emergency", 20), (4, "children", 24), (5, "eyes", 12))
-_CITY: Final = ((0.44, "Basel"), (0.77, "Bern"), (0.997, "Geneva"), (1.0, "Aarau"))
+_CITY: Final = ((0.44, "Basel"), (0.77, "Bern"), (0.95, "Geneva"), (1.0, "Aarau"))
 _SEX: Final = ((0.495, "f"), (0.985, "m"), (1.0, "x"))
 _VISITS: Final = ((0.12, 0), (0.37, 1), (0.62, 2), (0.8, 3), (0.9, 4), (0.96, 5), (1.0, VISITS_PER_PERSON))
 _DIAGNOSIS: Final = ((0.3, "asthma"), (0.52, "fracture"), (0.7, "migraine"), (0.86, "diabetes"), (1.0, "cataract"))

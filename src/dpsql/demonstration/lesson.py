@@ -51,8 +51,8 @@ def _margin(ana: Analyst, stage: Stage) -> Page:
         blocks=(
             stage.asked(ana, "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"),
             (
-                "The noise is the same for all groups, so that large ones are precise and small ones are not. ⚠ marks"
-                " numbers that may be nothing but noise."
+                "The noise is the same for all groups, so that large ones are precise and small ones are not. A number"
+                " that may be nothing but noise is marked ⚠."
             ),
         ),
         quiz=Quiz(

@@ -37,8 +37,8 @@ def pages(ana: Analyst, stage: Stage) -> Iterator[Page]:
         blocks=(
             stage.asked(ana, FIRST),
             (
-                "± is how far off a number may be, 19 times out of 20. ⚠ marks those that are mostly noise: there are"
-                " too few patients behind them."
+                "± is how far off a number may be, 19 times out of 20. The noise is the same for every city, so it"
+                " matters less where many patients live. A number that may be nothing but noise would be marked ⚠."
             ),
         ),
     )
