@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from dpsql.session.owner import Owner
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.plotting import Picture, plot
+    from dpsql.session.policy_diff import policy_diff
     from dpsql.session.query import Query
     from dpsql.session.render import printable
     from dpsql.session.script import Statement, script
+    from dpsql.suggest.opening import suggest_policy
+    from dpsql.suggest.policy_file import PolicyFile
 
 __version__ = "0.1.0"
 
@@ -59,6 +62,7 @@ __all__ = [
     "Owner",
     "Picture",
     "Planner",
+    "PolicyFile",
     "PrivacyParams",
     "Query",
     "Refused",
@@ -78,9 +82,11 @@ __all__ = [
     "open",
     "open_ledger",
     "plot",
+    "policy_diff",
     "printable",
     "restore_ledger",
     "script",
+    "suggest_policy",
     "summary",
     "without_symbols",
 ]
@@ -99,6 +105,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Owner": "session.owner",
     "Picture": "session.plotting",
     "Planner": "session.planning",
+    "PolicyFile": "suggest.policy_file",
     "Query": "session.query",
     "ServedAnswer": "serve.client",
     "SocketServer": "serve.server",
@@ -116,8 +123,10 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "open_ledger": "session.opening",
     "printable": "session.render",
     "plot": "session.plotting",
+    "policy_diff": "session.policy_diff",
     "restore_ledger": "session.opening",
     "script": "session.script",
+    "suggest_policy": "suggest.opening",
     "summary": "session.formats",
     "unload_ipython_extension": "notebook.extension",
     "without_symbols": "session.formats",

@@ -304,6 +304,18 @@ _PAGES: Final = (
         exit=8,
     ),
     Page(
+        kind=errors.Incomparable,
+        title="a change after which stored answers mean something else",
+        what="The policy file changes declarations that stored answers were made under: `dpsql policy apply` does "
+        "not do that in passing.",
+        why="a sum within other bounds is another number of the same name; and what is asked again is paid again.",
+        fix="look at the changes with `dpsql policy diff`; then say `--new-version LABEL`, after which all answers so "
+        "far are of the version before, or `--keep-version`, after which only what used a changed declaration is asked "
+        "anew. Stored answers stay in the ledger as they were, and nothing is noised anew.",
+        example="`bounds = [0, 20000]` where it was `[0, 2000]` → `dpsql policy apply --keep-version`",
+        exit=8,
+    ),
+    Page(
         kind=errors.EngineFailed,
         title="the engine did not finish; details would tell about rows",
         what="The engine did not finish this statement. The message is the same for every reason, and has a "

@@ -6,6 +6,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 ├── BadName        DP401        an unknown or ambiguous table, column or function
 ├── BadType        DP405        an expression whose types do not fit
 ├── BadPolicy      DP501        a policy file that is wrong or incomplete, with its line and key
+├── Incomparable   DP502        a change after which stored answers mean something else
 ├── Refused        DP300        a question that has no private answer as asked
 │   ├── RowLevel      DP101     rows about people instead of a statistic
 │   ├── Unbounded     DP102     a value without limits: one person could move the answer by any amount
@@ -120,6 +121,10 @@ class BadType(DpsqlError):
 
 class BadPolicy(DpsqlError):
     code = "DP501"
+
+
+class Incomparable(DpsqlError):
+    code = "DP502"
 
 
 class RowLevel(Refused):

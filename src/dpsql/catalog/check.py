@@ -34,6 +34,11 @@ def problems(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views 
     return tuple(mistake.as_error(policy.written) for mistake in wrong)
 
 
+def all_mistakes(policy: Policy, schema: Mapping[str, EngineTable], *, views: Views = NO_VIEWS) -> list[Mistake]:
+    """Everything that is wrong, in the order of the file."""
+    return _examined(policy, schema, views)[1]
+
+
 def _examined(policy: Policy, schema: Mapping[str, EngineTable], views: Views) -> tuple[Catalog, list[Mistake]]:
     tables, wrong_paths = settled(policy.tables)
     policy = replace(policy, tables=tables)

@@ -49,9 +49,14 @@ _AT_LINE: Final = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of do
 
 def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> Policy:
     """The policy in a file. `environment` fills ${NAME} in addresses; the process's own unless given."""
+    return loads(text_of(path), name=str(path), environment=environment)
+
+
+def text_of(path: Path | str) -> str:
+    """The text of a policy file."""
     name = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BadPolicy(
@@ -59,26 +64,26 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> P
             why="without a policy nobody knows whom to protect, so nothing can be queried",
             fix="check the path; docs/reference/policy.md has a complete example",
         ) from None
-    return loads(text, name=name, environment=environment)
 
 
 def loads(text: str, *, name: str, environment: Mapping[str, str] | None = None) -> Policy:
     """The policy in a text; `name` stands for the file in messages."""
-    data, lines = _parsed(text, name)
-    written = Written(file=name, lines=_by_folded_names(lines))
+    data, lines = parsed(text, name)
+    written = written_in(name, lines)
     try:
-        policy, waiting = _policy(Section(data=data), os.environ if environment is None else environment)
+        policy, waiting = policy_of(Section(data=data), os.environ if environment is None else environment)
     except Mistake as mistake:  # its key is spelled as in the file
         raise mistake.as_error(Written(file=name, lines={**written.lines, **lines})) from None
     tables, wrong = settled(policy.tables)
     policy = replace(policy, tables=tables, written=written)
-    found = [*wrong, *rules.mistakes(policy), *_misplaced_ledger(policy), *waiting, *unconfirmed(marks(text, lines))]
+    found = [*wrong, *rules.mistakes(policy), *misplaced_ledger(policy), *waiting, *unconfirmed(marks(text, lines))]
     if found:
         raise min(found, key=lambda mistake: line_of(mistake.key, written)).as_error(written)
     return policy
 
 
-def _parsed(text: str, name: str) -> tuple[dict[str, object], dict[KeyPath, int]]:
+def parsed(text: str, name: str) -> tuple[dict[str, object], dict[KeyPath, int]]:
+    """What a text says, and the line of each key; BadPolicy where it is not TOML."""
     try:
         return tomllib.loads(text, parse_float=values.exact_decimal), key_lines(text)
     except RecursionError:
@@ -94,6 +99,11 @@ def _parsed(text: str, name: str) -> tuple[dict[str, object], dict[KeyPath, int]
     ) from None
 
 
+def written_in(name: str, lines: Mapping[KeyPath, int]) -> Written:
+    """Where a policy stands, for messages."""
+    return Written(file=name, lines=_by_folded_names(lines))
+
+
 def _by_folded_names(lines: Mapping[KeyPath, int]) -> dict[KeyPath, int]:
     found: dict[KeyPath, int] = {}
     for key, line in lines.items():
@@ -101,8 +111,8 @@ def _by_folded_names(lines: Mapping[KeyPath, int]) -> dict[KeyPath, int]:
     return found
 
 
-def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple[Mistake, ...]]:
-    """The policy as written, and what still waits to be confirmed."""
+def policy_of(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple[Mistake, ...]]:
+    """The policy as written, and what still waits to be confirmed; a Mistake at the first thing that is wrong."""
     top.only(KEYS[""])
     top.required("version", _version, why="the meaning of keys may change between versions", fix="write version = 1")
     source = top.section("source").only(KEYS["source"])
@@ -134,7 +144,7 @@ def _policy(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tuple
     return policy, _waiting(waiting)
 
 
-def _misplaced_ledger(policy: Policy) -> tuple[Mistake, ...]:
+def misplaced_ledger(policy: Policy) -> tuple[Mistake, ...]:
     """A ledger is a file, or has an address and a key."""
     if policy.ledger_url is None and policy.ledger_key is None:
         return ()

@@ -14,6 +14,8 @@ from dpsql.catalog.names import listed
 
 WORD: Final = "CONFIRM"
 _MARK: Final = re.compile(rf"#\s*{WORD}\b:?\s*(?P<reason>[^\r]*)")
+_HOLDERS: Final = (("table",), ("grant",))
+"""Sections that only hold others: the first of those has their line."""
 _MOST: Final = 20
 """Lines that one message names."""
 
@@ -27,6 +29,8 @@ class Mark:
     start: int
     """Where the mark begins in the text; it goes to the end of the line."""
     end: int
+    said: str
+    """What stands on the line before it."""
     key: KeyPath = ()
     """What the line declares, spelled as in the file; of a line that is all comment, what stands before it."""
 
@@ -39,13 +43,14 @@ def marks(text: str, lines: Mapping[KeyPath, int]) -> tuple[Mark, ...]:
         if match is not None:
             begin, end = start + match.start(), start + match.end()
             reason = match["reason"].strip()
-            found.append(Mark(line=line, reason=reason, start=begin, end=end, key=_key_at(line, lines)))
+            said = text[text.rfind("\n", 0, begin) + 1 : begin].strip()
+            found.append(Mark(line=line, reason=reason, start=begin, end=end, said=said, key=key_at(line, lines)))
     return tuple(found)
 
 
-def _key_at(line: int, lines: Mapping[KeyPath, int]) -> KeyPath:
+def key_at(line: int, lines: Mapping[KeyPath, int]) -> KeyPath:
     """The outermost key that begins on this line, or else the nearest one before it."""
-    here = [key for key, at in lines.items() if at == line]
+    here = [key for key, at in lines.items() if at == line and key not in _HOLDERS]
     if here:
         return min(here, key=len)
     before = [(at, len(key), key) for key, at in lines.items() if at < line]

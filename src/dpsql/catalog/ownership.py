@@ -154,7 +154,7 @@ def _bad_path(written: str, what: str) -> Mistake:
 
 def shown_way(table: TablePolicy) -> str:
     """A way to a person, in the words of the policy file."""
-    return " -> ".join([*map(_short, table.path), _columns(table.person)])
+    return " -> ".join([*map(spelled_step, table.path), _columns(table.person)])
 
 
 def declared_ways(tables: Mapping[str, TablePolicy]) -> tuple[tuple[str, str], ...]:
@@ -219,13 +219,14 @@ def _followed(table: TablePolicy, tables: Mapping[str, TablePolicy], seen: tuple
         raise Mistake(
             f"the path does not follow the person of {first.table}, which is {shown_way(onward)}",
             why=f"rows of {first.table} vanish with the person declared there, and these rows with them",
-            fix=f'end the path at the key: person_via = "{_short(first)}" takes the person of {first.table}',
+            fix=f'end the path at the key: person_via = "{spelled_step(first)}" takes the person of {first.table}',
             key=("person_via",),
         )
     return replace(table, path=(first, *onward.path), person=onward.person)
 
 
-def _short(step: PathStep) -> str:
+def spelled_step(step: PathStep) -> str:
+    """One step as a path spells it."""
     return f"{_columns(step.columns)} -> {_spelled(step.table)}.{_columns(step.to_columns)}"
 
 

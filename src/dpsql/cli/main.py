@@ -19,6 +19,8 @@ from dpsql.cli import (
     freeze,
     grant,
     help_,
+    check,
+    init,
     ledger,
     plan,
     policy,
@@ -27,6 +29,7 @@ from dpsql.cli import (
     user,
 )
 from dpsql.cli import audit, budget, config, demo, freeze, grant, help_, ledger, plan, policy, serve, tour, user
+    table,
 from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
@@ -51,6 +54,7 @@ _COMMANDS = (
     completion,
 )
 _COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config, demo, tour)
+_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config, init, check, table)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,17 +1,22 @@
-"""`dpsql policy apply`: write into the ledger what the policy file says; where there is no ledger, make it."""
+"""`dpsql policy apply|diff|history`: the policy file and what its ledger has applied of it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from dpsql import open  # noqa: A004 - dpsql.open, as everywhere
-from dpsql.cli.place import POLICY, Commands, command
+from dpsql import (
+    open,  # noqa: A004 - dpsql.open, as everywhere
+    policy_diff,
+)
+from dpsql.cli.place import POLICY, Commands, command, opened
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("policy", help="write what the policy file says into its ledger")
+    parser = commands.add_parser(
+        "policy", help="compare the policy file with its ledger, apply it, or tell its history"
+    )
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     applied = command(
         parts,
@@ -23,14 +28,26 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="after `dpsql budget close`: make the promise of the file, in addition to what was promised before",
     )
-    applied.add_argument(
-        "--new-version", metavar="LABEL", help="the data have changed: answers that are stored are of the old version"
+    version = applied.add_mutually_exclusive_group()
+    version.add_argument(
+        "--new-version",
+        metavar="LABEL",
+        help="the data have changed, or what is declared: answers that are stored are of the old version",
+    )
+    version.add_argument(
+        "--keep-version",
+        action="store_true",
+        help="although declarations have changed: only what used one of them is asked anew",
     )
     applied.set_defaults(run=_apply)
+    command(parts, "diff", "what applying the file would change, and what that means").set_defaults(run=_diff)
+    command(parts, "history", "when what was declared, promised or granted").set_defaults(run=_history)
 
 
 def _apply(chosen: argparse.Namespace) -> int:
     """What people are promised from here on. Names and types of the data are read, no row is."""
+    if chosen.new_version is None and not chosen.keep_version:
+        policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).require_comparable()
     with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
         if chosen.new_promise:
             owner.promise_again()
@@ -47,4 +64,18 @@ def _apply(chosen: argparse.Namespace) -> int:
             "that runs takes it on when it is started again",
             file=sys.stderr,
         )
+    return 0
+
+
+def _diff(chosen: argparse.Namespace) -> int:
+    """Nothing is written; the source is looked at for names and types."""
+    for line in policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).lines():
+        print(line)
+    return 0
+
+
+def _history(chosen: argparse.Namespace) -> int:
+    with opened(chosen) as keeper:
+        for line in keeper.policy_history():
+            print(line)
     return 0

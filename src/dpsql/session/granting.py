@@ -9,7 +9,7 @@ from dpsql.catalog.model import Grant, Policy, Promise
 from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
-from dpsql.ledger.grants import revoked
+from dpsql.ledger.grants import is_beside_the_file, revoked
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ledger
 from dpsql.session.digits import shown_amount
 from dpsql.session.render import printable
@@ -25,6 +25,20 @@ def adopt_grants(ledger: Ledger, policy: Policy) -> tuple[str, ...]:
         for name, word in sorted(after.items())
         if before.get(name) != word
     )
+
+
+def grant_changes(ledger: Ledger, policy: Policy) -> Iterator[str]:
+    """What `adopt_grants` would change, in words; nothing is written."""
+    words = ledger.grants()
+    written = {grant.to: _as_fact(grant, GrantedBy.FILE) for grant in policy.grants}
+    for name, word in sorted({**words, **written}.items()):
+        known = words.get(name)
+        if known is not None and is_beside_the_file(known):
+            continue
+        if name not in written and isinstance(known, Granted) and known.by is GrantedBy.FILE:
+            yield f"{printable(name)}: {_change(known, Revoked(analyst=name, by_file=True))}"
+        elif name in written and word != known:
+            yield f"{printable(name)}: {_change(known, word)}"
 
 
 def _change(before: Granted | Revoked | None, after: Granted | Revoked) -> str:

@@ -25,6 +25,7 @@ from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, said_grant
 from dpsql.session.plotting import Picture
+from dpsql.session.policy_history import policy_history
 from dpsql.session.promising import closed_in_words, promised_in_words
 from dpsql.session.refusing import refusals_written
 from dpsql.session.render import printable
@@ -106,6 +107,10 @@ class Keeper:
     def burn_down(self) -> Picture:
         """What was left of the promise after each payment of anybody, in the period that runs now."""
         return burn_down(self._ledger.account(), payments_of(self._ledger.entries()), whose="the promise")
+
+    def policy_history(self) -> Iterator[str]:
+        """When what was declared, promised or granted, a line each, the oldest first."""
+        return policy_history(self._ledger.entries())
 
     # Deciding
 

@@ -1,0 +1,41 @@
+"""`dpsql init URL`: a policy suggested from the catalogue of a source. No row is read."""
+
+from __future__ import annotations
+
+import argparse
+
+from dpsql import suggest_policy
+from dpsql.cli.ending import MEANINGS
+from dpsql.cli.place import POLICY, Commands
+
+
+def add_to(commands: Commands) -> None:
+    """The command and its options."""
+    parser = commands.add_parser(
+        "init",
+        help="suggest a policy for a database, from its catalogue alone",
+        description="Write a policy file from names, types, keys, checks and comments of a database. No row, no "
+        "statistic and no row count is read. Every line waits to be confirmed.",
+        epilog=MEANINGS,
+    )
+    parser.add_argument("url", metavar="URL", help="as in duckdb:///srv/hospital.duckdb, or the path of a DuckDB file")
+    parser.add_argument("--output", default=POLICY, metavar="FILE", help="the policy file (default: dpsql.toml)")
+    parser.add_argument("--like", metavar="CSV", help="a public file with the same columns: its values suggest bounds")
+    parser.add_argument(
+        "--from",
+        dest="imported",
+        metavar="FILE",
+        help="metadata of SmartNoise (.yaml) or CSVW-EO (.json); what does not carry over is said",
+    )
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.set_defaults(run=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """What was read and proposed, and what to do next."""
+    suggested = suggest_policy(
+        chosen.url, output=chosen.output, like=chosen.like, imported=chosen.imported, force=chosen.force
+    )
+    for line in suggested.lines:
+        print(line)
+    return 0

@@ -1,0 +1,61 @@
+"""`dpsql table list|show|confirm`: the tables of a policy as they stand in its file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dpsql import BadParameter, PolicyFile
+from dpsql.cli.ending import MEANINGS
+from dpsql.cli.place import POLICY, Commands
+
+
+def add_to(commands: Commands) -> None:
+    """The command and what it can do."""
+    parser = commands.add_parser("table", help="list, show or confirm the tables of the policy file")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
+    _part(parts, "list", "every table, the way to its person, and what waits to be confirmed").set_defaults(run=_list)
+    shown = _part(parts, "show", "what the file says about a table, with the numbers of its lines")
+    shown.add_argument("name", metavar="TABLE")
+    shown.set_defaults(run=_show)
+    confirmed = _part(parts, "confirm", "take # CONFIRM out of the lines of a table, a column or a section")
+    confirmed.add_argument("names", nargs="*", metavar="TABLE[.COLUMN]", help="or a section: person, promise, defaults")
+    confirmed.add_argument("--all", action="store_true", help="every line of the file; what was confirmed is printed")
+    confirmed.set_defaults(run=_confirm)
+
+
+def _part(parts: Commands, name: str, about: str) -> argparse.ArgumentParser:
+    parser = parts.add_parser(name, help=about, description=about[:1].upper() + about[1:] + ".", epilog=MEANINGS)
+    parser.add_argument("--policy", default=POLICY, help="the policy file (default: dpsql.toml)")
+    return parser
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    for line in PolicyFile(chosen.policy).tables():
+        print(line)
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    for line in PolicyFile(chosen.policy).table(chosen.name):
+        print(line)
+    return 0
+
+
+def _confirm(chosen: argparse.Namespace) -> int:
+    """What was confirmed, a line each; how much is left goes to standard error."""
+    if bool(chosen.names) == chosen.all:
+        raise BadParameter(
+            "say what is confirmed: names, or --all",
+            why="each line that is confirmed decides who is protected, and how",
+            fix="dpsql table confirm visits visits.charge, or dpsql table confirm --all",
+        )
+    found = PolicyFile(chosen.policy).confirm(*chosen.names)
+    for line in found.lines:
+        print(line)
+    done = f"{len(found.lines)} confirmed" if found.lines else "nothing was waiting there"
+    print(
+        f"{done}, {found.left} left" if found.left else f"{done}; what remains, if anything: dpsql check",
+        file=sys.stderr,
+    )
+    return 0

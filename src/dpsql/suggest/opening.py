@@ -1,0 +1,109 @@
+"""Where a proposal is written, and how addresses look from there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dpsql.catalog.lines import key_lines
+from dpsql.catalog.marks import WORD, marks
+from dpsql.engines.registry import file_of
+from dpsql.errors import BadParameter, NoSource
+from dpsql.suggest.importing import read_metadata
+from dpsql.suggest.proposing import propose
+from dpsql.suggest.samples import samples
+from dpsql.suggest.writing import policy_text, report
+
+_FILES: Final = (".csv", ".parquet")
+_DATABASES: Final = (".duckdb", ".db", ".ddb")
+_FROM_FILES: Final = (
+    "put it into a database, with the types you know: CREATE TABLE t (id BIGINT PRIMARY KEY, age INTEGER, …); "
+    "COPY t FROM 'file.csv' (HEADER); then dpsql init duckdb://my.duckdb. In memory, Python declares it: "
+    "owner.register(name, path, …)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggested:
+    """What was read and proposed, in words, and the file it was written to."""
+
+    lines: tuple[str, ...]
+    path: Path
+    marks: int
+
+
+def suggest_policy(
+    address: str,
+    *,
+    output: str | os.PathLike[str] = "dpsql.toml",
+    like: str | os.PathLike[str] | None = None,
+    imported: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Suggested:
+    """Write a policy that the catalogue of a source suggests; every suggestion waits to be confirmed.
+
+    Reads names, types, constraints and comments: no row, no statistic, no row count. `like` is a public CSV file from
+    which bounds and keys are taken, `imported` metadata of another system. A file that is there stays, unless `force`.
+    """
+    source, path = _address(address), Path(output)
+    if path.exists() and not force:
+        raise _occupied(path)
+    proposal = propose(
+        source,
+        samples={} if like is None else samples(Path(like)),
+        imported=() if imported is None else read_metadata(Path(imported)),
+    )
+    text = policy_text(proposal, url=_seen_from(source, path.parent))
+    _write(path, text, force=force)
+    found = len(marks(text, key_lines(text)))
+    return Suggested(lines=(*report(proposal), *_next(path, found)), path=path, marks=found)
+
+
+def _next(path: Path, found: int) -> Iterator[str]:
+    yield f"Wrote {path}: {found} lines marked # {WORD}. Nothing can be queried until they are decided."
+    yield f"What is left to do: dpsql check{'' if path == Path('dpsql.toml') else f' --policy {path}'}"
+
+
+def _address(address: str) -> str:
+    """A path of a database is an address too."""
+    path = Path(address)
+    if path.suffix.lower() in _FILES:
+        raise NoSource(
+            f"a {path.suffix.lower()[1:]} file is no source of a policy",
+            why="a policy speaks of a database, where types and keys are declared and not guessed from rows",
+            fix=_FROM_FILES,
+        )
+    return f"duckdb://{address}" if "://" not in address and path.suffix.lower() in _DATABASES else address
+
+
+def _seen_from(address: str, folder: Path) -> str:
+    """The address as the policy writes it: relative paths are seen from the folder of the policy."""
+    file = file_of(address)
+    if file is None or file.is_absolute():
+        return address
+    return f"{address.partition('://')[0]}://{Path(os.path.relpath(file, folder)).as_posix()}"
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with open(path, "w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise _occupied(path) from None
+    except OSError as error:
+        raise BadParameter(
+            f"{path} cannot be written: {error.strerror}",
+            why="the proposal is a file for the owner to decide about",
+            fix="name another file: --output dpsql.toml",
+        ) from None
+
+
+def _occupied(path: Path) -> BadParameter:
+    return BadParameter(
+        f"there is a file {path} already",
+        why="a policy that somebody has confirmed is not written over",
+        fix="name another file with --output, or say --force",
+    )

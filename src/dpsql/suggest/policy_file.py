@@ -1,0 +1,150 @@
+"""`dpsql table list|show|confirm`: a policy as it stands in its file, and marks taken out of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dpsql.catalog.load import parsed, text_of
+from dpsql.catalog.marks import Mark, key_at, marks, without
+from dpsql.catalog.model import KeyPath
+from dpsql.catalog.names import did_you_mean, folded, listed
+from dpsql.errors import BadParameter
+from dpsql.session.render import printable
+from dpsql.suggest.reviewing import Review, place_of, review_policy
+
+_SECTIONS: Final = ("person", "promise", "defaults", "source")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed:
+    """What was confirmed, a line each, and how many lines of the file still wait."""
+
+    lines: tuple[str, ...]
+    left: int
+
+
+class PolicyFile:
+    """A policy file, also one that cannot be used yet: what it says of each table, what is left to do, and marks taken
+    out of it. The data are not read, and no ledger is opened."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def review(self) -> Review:
+        """Everything that is left to do, held against the catalogue of the source."""
+        return review_policy(self._path)
+
+    def tables(self) -> tuple[str, ...]:
+        """A line for each table: its name, the way to a person, and how many lines wait."""
+        data, _, found, _ = self._read()
+        tables = data.get("table")
+        named = tables.items() if isinstance(tables, dict) else ()
+        return tuple(_listed(str(name), said, found) for name, said in named)
+
+    def table(self, name: str) -> tuple[str, ...]:
+        """The lines of the file about one table, column or section, with their numbers."""
+        data, lines, _, text = self._read()
+        _require_known(name, data)
+        rows = text.splitlines()
+        apart = _apart(rows)
+        return tuple(
+            f"{number:>4}  {printable(line)}"
+            for number, line in enumerate(rows, start=1)
+            if line.strip() and number not in apart and _is_about(key_at(number, lines), name)
+        )
+
+    def confirm(self, *names: str) -> Confirmed:
+        """Take marks out of the file: all of them, or those of tables (`visits`), columns (`visits.charge`) and
+        sections (`promise`). Everything else in the file stays as it is."""
+        data, _, found, text = self._read()
+        for name in names:
+            _require_known(name, data)
+        chosen = tuple(mark for mark in found if not names or any(_is_about(mark.key, name) for name in names))
+        if chosen:
+            _write(self._path, without(text, chosen))
+        told = tuple(
+            printable(f"{self._path}:{mark.line}  {place_of(mark.key)}  {mark.said}").rstrip() for mark in chosen
+        )
+        return Confirmed(lines=told, left=len(found) - len(chosen))
+
+    def _read(self) -> tuple[dict[str, object], dict[KeyPath, int], tuple[Mark, ...], str]:
+        text_of(self._path)  # says what is wrong with a file that cannot be read
+        text = self._path.read_bytes().decode("utf-8-sig")  # with its own ends of lines
+        data, lines = parsed(text, str(self._path))
+        return data, lines, marks(text, lines), text
+
+
+def _apart(rows: Sequence[str]) -> set[int]:
+    """Remarks after an empty line: they belong to nothing before them."""
+    found: set[int] = set()
+    for number, line in enumerate(rows, start=1):
+        after_a_gap = number == 1 or not rows[number - 2].strip() or number - 1 in found
+        if line.startswith("#") and after_a_gap:
+            found.add(number)
+    return found
+
+
+def _listed(name: str, said: object, found: Sequence[Mark]) -> str:
+    way = next((f"{key} = {_shown(said[key])}" for key in _WAYS if isinstance(said, dict) and key in said), "no person")
+    waiting = sum(_is_about(mark.key, name) for mark in found)
+    left = f"{waiting} to confirm" if waiting else "confirmed"
+    return "\t".join(map(printable, (name, way, left)))
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_WAYS: Final = ("public", "person", "person_via", "unit")
+
+
+def _is_about(key: KeyPath, name: str) -> bool:
+    """The key lies in this table, column or section."""
+    path = tuple(folded(part) if isinstance(part, str) else part for part in key)
+    return any(path[: len(place)] == place for place in _places(name))
+
+
+def _places(name: str) -> Iterator[KeyPath]:
+    """What a name may mean: a table, whose name may have a point; a column of a table; a section."""
+    word = folded(name)
+    yield ("table", word)
+    table, point, column = word.rpartition(".")
+    if point:
+        yield ("table", table, "columns", column)
+    if word in _SECTIONS:
+        yield (word,)
+
+
+def _require_known(name: str, data: dict[str, object]) -> None:
+    tables = data.get("table")
+    known = {folded(str(table)) for table in tables} if isinstance(tables, dict) else set()
+    for place in _places(name):
+        if place[0] != "table" or place[1] in known:
+            return
+    raise BadParameter(
+        f"the policy has no table {name}{did_you_mean(name, known)}",
+        why="only what stands in the file can be shown or confirmed",
+        fix=f"name one of {listed(sorted(known))}; or a column, as in visits.charge",
+    )
+
+
+def _write(file: Path, text: str) -> None:
+    """In the place of the file, whole or not at all; its mode and its line ends stay."""
+    beside = file.with_name(f".{file.name}.new")
+    try:
+        begins = file.read_bytes().startswith(b"\xef\xbb\xbf")
+        beside.write_bytes((b"\xef\xbb\xbf" if begins else b"") + text.encode())
+        shutil.copymode(file, beside)
+        os.replace(beside, file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise BadParameter(
+            f"{file} cannot be written: {error.strerror}",
+            why="what is confirmed is written into the file itself",
+            fix="take the marks out by hand, or change who may write the file",
+        ) from None

@@ -1,0 +1,99 @@
+"""A proposal: lines of a policy with the reason of each, and what nothing was proposed for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from dpsql.catalog.marks import WORD
+
+Value: TypeAlias = bool | int | Decimal | str | date | tuple["Value", ...]
+
+NEEDS: Final = "needs"
+"""How the reason of a line begins that says nothing yet, or something nobody could know."""
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BLANKS: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """`key = value  # CONFIRM reason`."""
+
+    key: str
+    value: str
+    """As TOML writes it."""
+    reason: str
+
+    @property
+    def is_ready(self) -> bool:
+        return not self.reason.startswith(NEEDS)
+
+    @property
+    def said(self) -> str:
+        return f"{toml_key(self.key)} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProposal:
+    """What is proposed about one table. Without `lines` nobody could say whose its rows are."""
+
+    name: str
+    lines: tuple[Line, ...] = ()
+    columns: tuple[Line, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What is not declared, and why."""
+    public: bool = False
+    header_reason: str | None = None
+    """Why the table as a whole waits for the owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A whole policy that waits to be confirmed."""
+
+    address: str
+    person: str
+    """What one protected person is called."""
+    person_reason: str
+    tables: tuple[TableProposal, ...]
+    read: tuple[str, ...]
+    """What was read of the source, in words with numbers."""
+    remarks: tuple[str, ...] = ()
+    """What does not carry over from another file."""
+
+
+def toml_key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if _BARE.fullmatch(name) else toml_text(name)
+
+
+def toml_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml(value: Value) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def one_line(text: str) -> str:
+    """A text that somebody else wrote, as part of a comment: one line, without control characters."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return _BLANKS.sub(" ", plain).strip()
+
+
+def marked(said: str, reason: str, width: int) -> str:
+    """A line of the file with its mark."""
+    return f"{said:<{width}}  # {WORD} {one_line(reason)}"

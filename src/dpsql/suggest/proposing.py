@@ -1,0 +1,242 @@
+"""`dpsql init`: the catalogue of a source in, a policy to confirm out. No row, no statistic, no row count is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.model import PathStep
+from dpsql.catalog.names import RESERVED_SCHEMA, folded, listed
+from dpsql.catalog.ownership import spelled_step
+from dpsql.engines.registry import open_source
+from dpsql.errors import NoSource
+from dpsql.session.odds import odds
+from dpsql.suggest.columns import Sample, Subject, column_line, identifies
+from dpsql.suggest.conditions import NOTHING, known
+from dpsql.suggest.imported import ImportedTable
+from dpsql.suggest.importing import matched
+from dpsql.suggest.people import Facts, Owned, Reference, owners, references, singular
+from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, toml
+
+_PUBLIC: Final = "no way leads from it to a person, and other tables refer to it; is nobody in it?"
+_NOBODY: Final = f'{NEEDS} a person: person = "…", person_via = "… -> table.key", or public = true if nobody is in it'
+
+
+def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[ImportedTable, ...] = ()) -> Proposal:
+    """What the catalogue of a source suggests. `samples` are columns of a public file, by folded name; what was
+    `imported` from another system counts before what names suggest."""
+    tables, views = _read(address)
+    said, remarks = matched(imported, tables)
+    refers = references(tables)
+    owned = owners(tables, refers, dict(_given(said, tables)))
+    leading = next(iter(owned), None)
+    around = _Around(tables=tables, refers=refers, owned=owned, imported=said, samples=samples)
+    proposed = tuple(_Table(name, around).proposal() for name in tables)
+    return Proposal(
+        address=address,
+        person="person" if leading is None else _called(leading, owned[leading]),
+        person_reason=f"{NEEDS} a name for one of them" if leading is None else f"from the name of {leading}",
+        tables=proposed,
+        read=tuple(_counted(tables, views)),
+        remarks=(*remarks, *(f"{name} is a view: declare it like a table if somebody needs it" for name in views)),
+    )
+
+
+def _given(said: Mapping[str, ImportedTable], tables: Mapping[str, Facts]) -> Iterator[tuple[str, Owned]]:
+    """The persons that were imported, of columns that are there."""
+    for name, table in said.items():
+        columns = {folded(column.name): column.name for column in tables[name].table.columns}
+        if table.person and all(person in columns for person in table.person):
+            yield name, Owned(person=tuple(columns[person] for person in table.person), reason=table.person_place)
+
+
+def _called(leading: str, owned: Owned) -> str:
+    """What a person is called: by their table, or by the column that names them."""
+    return singular(leading) if owned.reason.startswith("PRIMARY") else singular(owned.person[0].rpartition("_")[0])
+
+
+def _read(address: str) -> tuple[dict[str, Facts], list[str]]:
+    with closing(open_source(address)) as engine:
+        schema, constraints = engine.schema(), engine.constraints()
+    tables = {
+        name: Facts(table=table, constraints=constraints[name])
+        for name, table in schema.items()
+        if name in constraints and not constraints[name].view and folded(name).partition(".")[0] != RESERVED_SCHEMA
+    }
+    if not tables:
+        raise NoSource(
+            "the source has no tables",
+            why="a policy is proposed from the names and types of tables",
+            fix="name a database that has tables; tables in memory are declared in Python: owner.register(…)",
+        )
+    return tables, [name for name in schema if name in constraints and constraints[name].view]
+
+
+def _counted(tables: Mapping[str, Facts], views: Sequence[str]) -> Iterator[str]:
+    """What was read, kind by kind."""
+    facts = list(tables.values())
+    kinds = {
+        "names of tables": len(facts),
+        "names, types and NOT NULL of columns": sum(len(each.table.columns) for each in facts),
+        "PRIMARY KEY and UNIQUE": sum(len(each.table.unique) for each in facts),
+        "FOREIGN KEY": sum(len(each.constraints.foreign_keys) for each in facts),
+        "CHECK": sum(len(each.constraints.checks) for each in facts),
+        "ENUM types": sum(len(each.constraints.choices) for each in facts),
+        "comments": sum(bool(each.constraints.comment) + len(each.constraints.comments) for each in facts),
+        "names of views": len(views),
+    }
+    return (f"{kind} ({number})" for kind, number in kinds.items() if number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """Everything that was read, by table."""
+
+    tables: Mapping[str, Facts]
+    refers: Mapping[str, Sequence[Reference]]
+    owned: Mapping[str, Owned]
+    imported: Mapping[str, ImportedTable]
+    samples: Mapping[str, Sample]
+
+
+class _Table:
+    """One table among the others."""
+
+    def __init__(self, name: str, around: _Around) -> None:
+        self.name, self.facts, self.refers = name, around.tables[name], around.refers
+        self.owned, self.samples = around.owned, around.samples
+        self.imported = around.imported.get(name, ImportedTable(names=(), place=""))
+        self.public = frozenset(each for each, facts in around.tables.items() if self._looks_public(each, facts))
+
+    def _looks_public(self, name: str, facts: Facts) -> bool:
+        pointed = any(each.step.table == name for found in self.refers.values() for each in found)
+        return bool(self.owned) and name not in self.owned and pointed and not any(map(identifies, facts.table.columns))
+
+    def proposal(self) -> TableProposal:
+        """What is proposed about it."""
+        if self.name in self.public and not self.imported.unit_row:
+            lines = (Line(key="public", value="true", reason=f"from the references: {_PUBLIC}"),)
+            return TableProposal(name=self.name, lines=lines, public=True)
+        if self.name not in self.owned and not self.imported.unit_row:
+            return TableProposal(name=self.name, header_reason=_NOBODY + self._if_people())
+        said = self.imported.columns
+        found = [said.get(folded(each.column.name)) or column_line(each) for each in self._subjects()]
+        return TableProposal(
+            name=self.name,
+            lines=tuple({line.key: self.imported.lines.get(line.key, line) for line in self._lines()}.values()),
+            columns=tuple(line for line in found if isinstance(line, Line)),
+            remarks=tuple(line for line in found if isinstance(line, str)),
+        )
+
+    def _if_people(self) -> str:
+        """Where no table is called like people: one that others refer to may be theirs."""
+        referring = [name for name, found in self.refers.items() if any(each.step.table == self.name for each in found)]
+        if self.owned or len(self.facts.key) != 1 or not referring:
+            return ""
+        return f'. {listed(referring)} refer to it: if a row of it is a person, write person = "{self.facts.key[0]}"'
+
+    def _lines(self) -> Iterator[Line]:
+        """The way to a person, what was imported beside it, and the caps that are needed."""
+        if self.name in self.owned:
+            yield from self._way(self.owned[self.name])
+        else:
+            yield Line(key="unit", value=toml("row"), reason=f"from {self.imported.place}: each row is protected alone")
+        unique = self.name in self.owned and self._is_unique(self.owned[self.name])
+        yield from (line for key, line in self.imported.lines.items() if not (unique and key in _CAPS))
+
+    def _way(self, owned: Owned) -> Iterator[Line]:
+        also = f"; {listed(owned.also)} may lead to a person too, and only one of them is protected here" * bool(
+            owned.also
+        )
+        if owned.beside:
+            reason = (
+                f"{NEEDS} your decision: {listed(owned.beside)} are people too, and equal numbers count as one person"
+            )
+        else:
+            reason = f"from {owned.reason}{also}"
+        if owned.via is not None:
+            yield Line(key="person_via", value=toml(spelled_step(owned.via)), reason=reason)
+        else:
+            person = owned.person[0] if len(owned.person) == 1 else owned.person
+            yield Line(key="person", value=toml(person), reason=reason)
+        if self._is_unique(owned):
+            yield Line(key="unique", value="true", reason="from the key: one row per person")
+            return  # which is the cap
+        for key, about in _CAPS.items():
+            yield Line(key=key, value=_CAP[key], reason=f"{NEEDS} your number: {about}")
+
+    def _is_unique(self, owned: Owned) -> bool:
+        return bool(owned.person) and any(set(key) <= set(owned.person) for key in self.facts.table.unique)
+
+    def _subjects(self) -> Iterator[Subject]:
+        constraints = self.facts.constraints
+        said = known(constraints.checks)
+        for column in self.facts.table.columns:
+            name = folded(column.name)
+            yield Subject(
+                column=column,
+                known=said.get(name, NOTHING),
+                choices=constraints.choices.get(column.name, ()),
+                hidden_because=self._hidden_because(column.name),
+                public_table=self._public_table(column.name),
+                comment=constraints.comments.get(column.name, ""),
+                sample=self.samples.get(f"{folded(self.name)}.{name}", self.samples.get(name)),
+            )
+
+    def _hidden_because(self, column: str) -> str | None:
+        if self.name in self.owned and column in self.owned[self.name].person:
+            return "the person: it says who a row is about"
+        for reference in self.refers[self.name]:
+            if column in reference.step.columns and reference.step.table not in self.public:
+                return f"the reference to {reference.step.table}: it may lead to a person"
+        if any(key == (column,) for key in (*self.facts.table.unique, self.facts.key)):
+            return "the key: it tells rows apart"
+        return None
+
+    def _public_table(self, column: str) -> str | None:
+        steps: Iterable[PathStep] = (reference.step for reference in self.refers[self.name])
+        return next((step.table for step in steps if column in step.columns and step.table in self.public), None)
+
+
+_CAPS: Final[Mapping[str, str]] = {
+    "rows_per_person": "how many rows of one person count at most",
+    "groups_per_person": "in how many groups one person counts",
+}
+_CAP: Final[Mapping[str, str]] = {"rows_per_person": "10", "groups_per_person": "3"}
+"""Numbers to begin with: no catalogue tells how often people come, and every one of them waits for the owner."""
+
+
+def decided_by_the_owner(person: str) -> dict[str, tuple[Line, ...]]:
+    """[promise] and [defaults]: what no catalogue tells, with values to begin with and what they mean."""
+    meaning = odds(epsilon=Fraction(_EPSILON), delta=Fraction(_DELTA), person=person).rstrip(".")
+    return {
+        "promise": (
+            Line(key="epsilon", value=_EPSILON, reason=f"{NEEDS} your decision: whatever is ever asked, {meaning}"),
+            Line(key="delta", value=_DELTA, reason=f"{NEEDS} your decision: far below one over the number of people"),
+        ),
+        "defaults": (
+            Line(
+                key="cost_per_query",
+                value="0.05",
+                reason=f"{NEEDS} your decision: {_EPSILON} pays for about 20 questions",
+            ),
+            Line(
+                key="max_keys",
+                value="1000",
+                reason=f"{NEEDS} your decision: so many public groups in one answer at most",
+            ),
+            Line(
+                key="selection_share", value="0.25", reason=f"{NEEDS} your decision: of a price, to find private groups"
+            ),
+            Line(
+                key="delta_per_query", value="1e-9", reason=f"{NEEDS} your decision: of delta, to find private groups"
+            ),
+        ),
+    }
+
+
+_EPSILON: Final = "1.0"
+_DELTA: Final = "1e-6"
