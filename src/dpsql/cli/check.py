@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Final
 
 from dpsql import PolicyFile
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import add_plain, manner_of
 from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.telling import tell
 
 UNFINISHED: Final = 8
 
@@ -23,18 +24,19 @@ def add_to(commands: Commands) -> None:
         epilog=MEANINGS,
     )
     parser.add_argument("--policy", default=POLICY, help="the policy file (default: dpsql.toml)")
+    add_plain(parser)
     parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """The list on standard output; what is worth knowing on standard error."""
     review = PolicyFile(chosen.policy).review()
-    for line in review.lines():
-        print(line)
+    tell(review.lines(), chosen)
+    manner = manner_of(chosen)
     for note in review.notes:
-        print(f"note: {note}", file=sys.stderr)
+        manner.say(f"note: {note}")
     if review.unreachable is not None and not review.tasks:
         raise review.unreachable
     if review.unreachable is not None:
-        print(review.unreachable, file=sys.stderr)
+        manner.say(str(review.unreachable))
     return UNFINISHED if review.tasks else 0

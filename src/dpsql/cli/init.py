@@ -6,7 +6,9 @@ import argparse
 
 from dpsql import suggest_policy
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import add_plain
 from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -28,6 +30,7 @@ def add_to(commands: Commands) -> None:
         help="metadata of SmartNoise (.yaml) or CSVW-EO (.json); what does not carry over is said",
     )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_plain(parser)
     parser.set_defaults(run=run)
 
 
@@ -36,6 +39,5 @@ def run(chosen: argparse.Namespace) -> int:
     suggested = suggest_policy(
         chosen.url, output=chosen.output, like=chosen.like, imported=chosen.imported, force=chosen.force
     )
-    for line in suggested.lines:
-        print(line)
+    tell(suggested.lines, chosen)
     return 0

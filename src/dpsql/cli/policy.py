@@ -10,6 +10,7 @@ from dpsql import (
     policy_diff,
 )
 from dpsql.cli.place import POLICY, Commands, command, opened
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -69,13 +70,11 @@ def _apply(chosen: argparse.Namespace) -> int:
 
 def _diff(chosen: argparse.Namespace) -> int:
     """Nothing is written; the source is looked at for names and types."""
-    for line in policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).lines():
-        print(line)
+    tell(policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).lines(), chosen)
     return 0
 
 
 def _history(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        for line in keeper.policy_history():
-            print(line)
+        tell(keeper.policy_history(), chosen)
     return 0

@@ -7,7 +7,9 @@ import sys
 
 from dpsql import BadParameter, PolicyFile
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import add_plain
 from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -27,18 +29,17 @@ def add_to(commands: Commands) -> None:
 def _part(parts: Commands, name: str, about: str) -> argparse.ArgumentParser:
     parser = parts.add_parser(name, help=about, description=about[:1].upper() + about[1:] + ".", epilog=MEANINGS)
     parser.add_argument("--policy", default=POLICY, help="the policy file (default: dpsql.toml)")
+    add_plain(parser)
     return parser
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    for line in PolicyFile(chosen.policy).tables():
-        print(line)
+    tell(PolicyFile(chosen.policy).tables(), chosen)
     return 0
 
 
 def _show(chosen: argparse.Namespace) -> int:
-    for line in PolicyFile(chosen.policy).table(chosen.name):
-        print(line)
+    tell(PolicyFile(chosen.policy).table(chosen.name), chosen)
     return 0
 
 
@@ -51,8 +52,7 @@ def _confirm(chosen: argparse.Namespace) -> int:
             fix="dpsql table confirm visits visits.charge, or dpsql table confirm --all",
         )
     found = PolicyFile(chosen.policy).confirm(*chosen.names)
-    for line in found.lines:
-        print(line)
+    tell(found.lines, chosen)
     done = f"{len(found.lines)} confirmed" if found.lines else "nothing was waiting there"
     print(
         f"{done}, {found.left} left" if found.left else f"{done}; what remains, if anything: dpsql check",
