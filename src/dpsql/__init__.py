@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpsql.session.query import Query
     from dpsql.session.render import printable
     from dpsql.session.script import Statement, script
+    from dpsql.session.suggesting import Suggestion
     from dpsql.suggest.opening import suggest_policy
     from dpsql.suggest.policy_file import PolicyFile
 
@@ -69,6 +70,7 @@ __all__ = [
     "ServedAnswer",
     "SocketServer",
     "Statement",
+    "Suggestion",
     "Told",
     "Verdict",
     "__version__",
@@ -110,6 +112,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "ServedAnswer": "serve.client",
     "SocketServer": "serve.server",
     "Statement": "session.script",
+    "Suggestion": "session.suggesting",
     "Told": "session.formats",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",

@@ -25,6 +25,7 @@ from dpsql.session.declared import Declared
 from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_grant, said_grant
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.session.suggesting import ACCOUNT, Suggestion, suggested_bounds, suggested_keys, suggested_rows
 
 
 class Owner:
@@ -285,6 +286,23 @@ class Owner:
         self._declared.under_promise()
         keep_grant(self._ledger, grant, self._declared.policy)
         return self._place_of(grant, name)
+
+    def suggest_bounds(self, column: str, *, spend: Number, share: Number = 0.99) -> Suggestion:
+        """Bounds for a column such as "visits.charge", found by a private question: charged from the promise, stored,
+        audited. All values of about this share of the people lie within. Asked again, it is free."""
+        return suggested_bounds(self._own_place(), column, spend=spend, share=share)
+
+    def suggest_rows_per_person(self, table: str, *, spend: Number, share: Number = 0.99) -> Suggestion:
+        """How many rows about this share of the people have at most, found by a private question likewise."""
+        return suggested_rows(self._own_place(), table, spend=spend, share=share)
+
+    def suggest_keys(self, column: str, *, spend: Number) -> Suggestion:
+        """The groups of a column with private keys that enough people have, found by a private question likewise."""
+        return suggested_keys(self._own_place(), column, spend=spend)
+
+    def _own_place(self) -> Analyst:
+        """Where the owner asks: under an account of their own, whose only limit is the promise."""
+        return self.admit(Grant(to=ACCOUNT, budget=self._ledger.account().epsilon))
 
     def _place_of(self, grant: Grant, name: str | None) -> Analyst:
         return Analyst(

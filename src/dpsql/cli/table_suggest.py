@@ -1,0 +1,65 @@
+"""`dpsql table suggest visits.charge --spend 0.1`: a line for the policy, found by a private question that is paid."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Final
+
+from dpsql import (
+    Owner,
+    Suggestion,
+    open,  # noqa: A004 - dpsql.open, as everywhere
+)
+from dpsql.cli.place import POLICY, Commands, command
+from dpsql.cli.reading import read_by
+from dpsql.written import number
+
+_BOUNDS: Final = "bounds"
+_ROWS: Final = "rows-per-person"
+_KEYS: Final = "keys"
+
+
+def add_to(parts: Commands) -> None:
+    """A part of the command `table`."""
+    parser = command(
+        parts, "suggest", "find bounds, a limit of rows or keys by a private question, paid by the promise"
+    )
+    parser.add_argument("about", metavar="TABLE[.COLUMN]", help="a column; for rows-per-person, a table")
+    parser.add_argument("--what", default=_BOUNDS, choices=list(_WAYS), help=f"what is looked for (default: {_BOUNDS})")
+    parser.add_argument(
+        "--spend", required=True, action=read_by(number), metavar="X", help="what it may cost, in ε of the promise"
+    )
+    parser.add_argument(
+        "--share",
+        default=Fraction(99, 100),
+        action=read_by(number),
+        metavar="P",
+        help="how many people should be within, from 0 to 1 (default: 0.99); not for keys",
+    )
+    parser.set_defaults(run=_suggest)
+
+
+_WAYS: Final[Mapping[str, Callable[[Owner, argparse.Namespace], Suggestion]]] = {
+    _BOUNDS: lambda owner, said: owner.suggest_bounds(said.about, spend=said.spend, share=said.share),
+    _ROWS: lambda owner, said: owner.suggest_rows_per_person(said.about, spend=said.spend, share=said.share),
+    _KEYS: lambda owner, said: owner.suggest_keys(said.about, spend=said.spend),
+}
+
+
+def _suggest(chosen: argparse.Namespace) -> int:
+    """The line on standard output, what it means on standard error."""
+    with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
+        found = _WAYS[chosen.what](owner, chosen)
+        left = owner.budget
+    print(found)
+    if found.written is None:
+        print(f"fewer than about {found.unseen} people at one place are not seen: spend more", file=sys.stderr)
+    elif chosen.what != _KEYS:
+        print(f"up to about {found.unseen} people who stand apart may lie outside, unseen", file=sys.stderr)
+    if found.beyond:
+        print("there are larger values: the end of the grid is proposed", file=sys.stderr)
+    print(f"the promise: {left!r}. The line is not written into the policy: that is for you to do", file=sys.stderr)
+    return 0

@@ -1,0 +1,268 @@
+"""Limits for a policy, found privately: an ordinary question, paid for by the owner, and what follows from its answer.
+
+The question counts people by their largest value on a grid that everybody knows. Whatever is proposed is computed from
+the released counts alone, so that it may be written into a policy that everybody reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.model import Catalog, TablePolicy
+from dpsql.catalog.names import did_you_mean, folded
+from dpsql.catalog.spelling import quoted
+from dpsql.catalog.types import NUMERIC, SqlType
+from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported
+from dpsql.require import Number, require_epsilon, require_open_unit
+from dpsql.session.analyst import Analyst
+from dpsql.session.answer_value import Answer
+from dpsql.session.digits import shown_amount, shown_percent
+from dpsql.session.noisy import Noisy
+from dpsql.session.release import Cell
+from dpsql.session.terms import stated
+
+ACCOUNT: Final = "dpsql owner"
+"""Under this name the ledger keeps what the owner has spent on suggestions."""
+_WRONG: Final = Fraction(1, 100)
+"""How often any place of the grid where nobody is may be taken for one where somebody is."""
+_WHOLE: Final = (*(Fraction(step * 10**power) for power in range(9) for step in (1, 2, 5)), Fraction(10**9))
+_PARTS: Final = tuple(Fraction(step, 10**power) for power in (3, 2, 1) for step in (1, 2, 5))
+_NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """One line of a policy, and what it rests on."""
+
+    name: str
+    """bounds, rows_per_person or keys."""
+    value: tuple[Cell | Fraction, ...] | int | None
+    """None: at this price nothing stands out from the noise."""
+    meaning: str
+    spent: Fraction
+    """0 where the same was asked before."""
+    releases: tuple[int, ...]
+    """Where the released counts are in the ledger."""
+    unseen: int
+    """So many people at one place, or fewer, the noise may have hidden."""
+    beyond: bool = False
+    """Too many for the rest are beyond the end of the grid: it is proposed, and cuts them off."""
+
+    @property
+    def written(self) -> str | None:
+        """As it stands in a policy."""
+        if isinstance(self.value, tuple):
+            return f"{self.name} = [{', '.join(map(_in_toml, self.value))}]"
+        return None if self.value is None else f"{self.name} = {self.value}"
+
+    def __str__(self) -> str:
+        paid = f"spent {shown_amount(self.spent)}, ledger {', '.join(f'#{number}' for number in self.releases)}"
+        if self.written is None:
+            return f"# no {self.name}: nothing stands out from the noise at this price; {paid}"
+        return f"{self.written}  # private estimate: {self.meaning}, {paid}"
+
+
+def _in_toml(cell: Cell | Fraction) -> str:
+    """A bound or a key; a text as JSON has it, which TOML reads alike."""
+    if isinstance(cell, str | bool):
+        return json.dumps(cell)
+    return shown_amount(Fraction(cell)) if isinstance(cell, int | Fraction) else str(cell)
+
+
+def suggested_bounds(owner: Analyst, column: str, *, spend: Number, share: Number) -> Suggestion:
+    """Bounds within which all values of this share of the people lie, or about so many. Asked for the largest value of
+    each and, where the type has negative numbers, for the smallest one too, at half of the price each."""
+    table, name = _column(owner.place.catalog, column)
+    engine = next(each for each in owner.place.catalog.schema[table.name].columns if folded(each.name) == name)
+    type_ = table.columns[name].type or engine.type
+    if type_ not in NUMERIC:
+        raise BadType(
+            f"no bounds are looked for in {column}",
+            why="bounds are looked for among numbers, and this is a column of another type",
+            fix="name a column of numbers; the first and the last day are usually known without looking",
+        )
+    grid = _WHOLE if type_ is SqlType.INTEGER else (*_PARTS, *_WHOLE)
+    signs = (1,) if engine.low is not None and engine.low >= 0 else (1, -1)
+    found = [_counted(_values(table, name, sign), grid, sign=sign) for sign in signs]
+    answers = _paid(owner, found, spend, share)
+    ends = [_end(answer, grid, share=stated(share)) for answer in answers]
+    high, low = ends[0], ends[1] if len(ends) > 1 else _NOTHING
+    value = (-low.point, high.point) if high.point or low.point else (Fraction(0), grid[0])
+    return _suggestion(
+        "bounds", value, answers, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.place.catalog)}"
+    )
+
+
+def suggested_rows(owner: Analyst, table: str, *, spend: Number, share: Number) -> Suggestion:
+    """As many rows as this share of the people have at most, or about so many."""
+    policy = _table(owner.place.catalog, table)
+    if policy.unit_row or policy.path:
+        raise NotSupported(
+            f"rows_per_person is not looked for in {table}",
+            why="its rows are protected one by one" if policy.unit_row else "its rows do not name their person",
+            fix="name a table that has the column of its person; for others, declare what you know",
+        )
+    people = ", ".join(map(quoted, policy.person))
+    source = f"SELECT {people}, COUNT(*) AS v FROM {quoted(policy.name)} GROUP BY {people}"
+    grid = tuple(map(Fraction, _NUMBERS))
+    answers = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
+    end = _end(answers[0], grid, share=stated(share))
+    person = owner.place.catalog.policy.person.name
+    meaning = f"{shown_percent(stated(share))} % of {person}s have no more rows"
+    return _suggestion("rows_per_person", max(1, int(end.point)), answers, [end], meaning)
+
+
+def suggested_keys(owner: Analyst, column: str, *, spend: Number) -> Suggestion:
+    """The groups of a column with private keys that enough people have, to be listed from then on."""
+    table, name = _column(owner.place.catalog, column)
+    key = quoted(name)
+    require_epsilon(spend=spend)
+    question = f"SELECT {key} AS found, COUNT(*) AS people FROM {quoted(table.name)} GROUP BY {key}"
+    query = owner.query(question, epsilon=stated(spend), noise="laplace")
+    people = query.sealed.plan.people
+    if people is None:
+        raise NotSupported(
+            f"no keys are looked for in {column}",
+            why="its groups are known without looking",
+            fix=f'where they are not, declare {name} = {{ keys = "private" }} first',
+        )
+    answer = query.answered(max_cost=None)
+    keys = tuple(cell for cell in answer["found"] if cell is not None)
+    person = owner.place.catalog.policy.person.name
+    return Suggestion(
+        name="keys",
+        value=keys or None,
+        meaning=f"those that more than about {people} {person}s have",
+        spent=answer.cost.epsilon,
+        releases=() if answer.release is None else (answer.release,),
+        unseen=int(people),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """How far values reach on one side of 0."""
+
+    point: Fraction
+    found: bool
+    """Anybody stands out from the noise."""
+    beyond: bool
+    unseen: int
+
+
+_NOTHING: Final = _End(point=Fraction(0), found=False, beyond=False, unseen=0)
+
+
+def _suggestion(
+    name: str, value: tuple[Fraction, Fraction] | int, answers: Sequence[Answer], ends: Sequence[_End], meaning: str
+) -> Suggestion:
+    return Suggestion(
+        name=name,
+        value=value if any(end.found for end in ends) else None,
+        meaning=meaning,
+        spent=sum((answer.cost.epsilon for answer in answers), Fraction(0)),
+        releases=tuple(answer.release for answer in answers if answer.release is not None),
+        unseen=max(end.unseen for end in ends),
+        beyond=any(end.beyond for end in ends),
+    )
+
+
+def _table(catalog: Catalog, name: str) -> TablePolicy:
+    table = catalog.policy.tables.get(folded(name))
+    if table is None:
+        raise BadName(
+            f"there is no table {name}{did_you_mean(name, catalog.policy.tables)}",
+            why="what is not declared cannot be asked about",
+            fix="name a declared table, or declare it first",
+        )
+    if table.public:
+        raise NotSupported(
+            f"{name} is public",
+            why="nobody is in it: its limits are told exactly, for nothing",
+            fix=f"ask for them: SELECT MIN(x), MAX(x) FROM {name}",
+        )
+    return table
+
+
+def _column(catalog: Catalog, written: str) -> tuple[TablePolicy, str]:
+    table, point, column = written.rpartition(".")
+    if not point:
+        raise BadName(f"{written} is no column", why="a column is in a table", fix="write it as visits.charge")
+    policy, name = _table(catalog, table), folded(column)
+    if name not in policy.columns:
+        raise BadName(
+            f"there is no column {column} in {table}{did_you_mean(column, policy.columns)}",
+            why="what is not declared cannot be asked about",
+            fix=f"name a declared column, or declare it first: [table.{table}.columns] {column} = {{}}",
+        )
+    return policy, name
+
+
+def _values(table: TablePolicy, name: str, sign: int) -> str:
+    """The largest value of each person, or the smallest; single rows where those are protected, or lead to a person."""
+    column = quoted(name)
+    if table.unit_row or table.path:
+        return f"SELECT {column} AS v FROM {quoted(table.name)}"
+    people = ", ".join(map(quoted, table.person))
+    extreme = "MAX" if sign > 0 else "MIN"
+    return f"SELECT {people}, {extreme}({column}) AS v FROM {quoted(table.name)} GROUP BY {people}"
+
+
+def _whose(table: TablePolicy, catalog: Catalog) -> str:
+    if table.unit_row:
+        return "rows lie within"
+    person = f"{catalog.policy.person.name}s"
+    return f"{person} have all their values within" if not table.path else f"{person}, by one value of each, lie within"
+
+
+def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
+    """How many people there are at each place of the grid: 0 up to zero, then up to each point, then beyond."""
+    compared, beyond = ("<=", ">") if sign > 0 else (">=", "<")
+    points = (Fraction(0), *grid)
+    places = [f"WHEN v {compared} {shown_amount(sign * point)} THEN {place}" for place, point in enumerate(points)]
+    last = f"WHEN v {beyond} {shown_amount(sign * grid[-1])} THEN {len(points)}"
+    keys = ", ".join(map(str, range(len(points) + 1)))
+    return (
+        f"SELECT CASE {' '.join(places)} {last} END AS place, COUNT(*) AS people FROM ({source}) AS each_one "
+        f"GROUP BY place KEYS ({keys})"
+    )
+
+
+def _paid(owner: Analyst, questions: Sequence[str], spend: Number, share: Number) -> list[Answer]:
+    """The answers, at even shares of the price; all can be paid for, or none is asked. Laplace noise: its law is one
+    number, and it leaves the account open for whatever comes later."""
+    require_epsilon(spend=spend)
+    require_open_unit(share=share)
+    each = stated(spend) / len(questions)
+    planned = [
+        owner.query(question, epsilon=each, noise="laplace", confidence=1 - _WRONG / (question.count("WHEN") + 1))
+        for question in questions
+    ]
+    total, left = sum(query.cost.epsilon for query in planned), owner.budget.left
+    if total > left:
+        raise BudgetExhausted(
+            f"this costs {shown_amount(Fraction(total))}, and {shown_amount(left)} of the promise is left",
+            why="a suggestion is paid for like every answer; nothing was spent",
+            fix=f"spend at most {shown_amount(left)}, or declare what you know without asking",
+        )
+    return [query.answered(max_cost=None) for query in planned]
+
+
+def _end(answer: Answer, grid: Sequence[Fraction], *, share: Fraction) -> _End:
+    """The first point that leaves no more than the rest beyond it. A place counts as empty where its noise alone may
+    have made its number."""
+    cells = dict(zip(answer["place"], answer["people"], strict=True))
+    noisy = {place: cell for place, cell in cells.items() if isinstance(cell, Noisy) and cell.margin is not None}
+    seen = {place: cell.value for place, cell in noisy.items() if cell.value > (cell.margin or 0)}
+    unseen = max((2 * int(cell.margin or 0) for cell in noisy.values()), default=0)
+    outside, rest = Fraction(0), (1 - share) * sum((Fraction(value) for value in seen.values()), Fraction(0))
+    for place in range(len(grid) + 1, 0, -1):
+        outside += Fraction(seen.get(place, 0))
+        if outside > rest:
+            point = grid[min(place, len(grid)) - 1]
+            return _End(point=point, found=True, beyond=place > len(grid), unseen=unseen)
+    return _End(point=Fraction(0), found=bool(seen), beyond=False, unseen=unseen)

@@ -1,0 +1,183 @@
+"""Limits found privately: one question of the owner through the pipeline, and post-processing of what it released."""
+
+import math
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import dpsql
+from dpsql.errors import BadName, BadParameter, BadType, BudgetExhausted, EngineFailed, NotSupported
+from dpsql.session.suggesting import ACCOUNT, Suggestion, _end
+
+PEOPLE = 4000
+NOISE = "noise of scale 1/2: beyond 10 at one of 66 places once in 10^7 runs"
+
+
+def hospital(charges, **words):
+    """Each person has the charge of their number, and a second visit that cost nothing."""
+    owner = dpsql.open(":memory:", threads=1)
+    people = list(range(len(charges)))
+    rows = {"who": people * 2, "charge": [*charges, *[0] * len(charges)], "cost": 1, "drug": ["a", "b"] * len(charges)}
+    known = {"columns": ["charge", "cost"], "keys": {"drug": "private"}, "hidden": ["who"]}
+    owner.register("visits", pd.DataFrame(rows), person="who", **known, **words)
+    owner.promise(epsilon=10, delta=1e-6, accounting="basic")
+    owner.defaults(max_keys=100)
+    return owner
+
+
+def spread(rare, value, common=700):
+    return [value] * rare + [common] * (PEOPLE - rare)
+
+
+@pytest.fixture(scope="module")
+def owner():
+    with hospital(spread(100, 40_000)) as owner:
+        yield owner
+
+
+def paid(owner):
+    return [row for row in owner.keeper.rows(texts=True) if row.kind == "charge"]
+
+
+def test_the_bounds_hold_all_values_of_the_share_and_reach_no_further_than_the_grid(owner):
+    """100 of 4 000 have 40 000. With 1 % outside, 50 000 is the first point of the grid; with 5 %, 1 000 is."""
+    found = owner.suggest_bounds("visits.charge", spend=4)
+    assert found.value == (0, 50_000), NOISE
+    assert found.written == "bounds = [0, 50000]"
+    again = owner.suggest_bounds("visits.charge", spend=4, share=0.95)
+    assert (again.value, again.spent) == ((0, 1000), 0), NOISE
+
+
+@pytest.mark.parametrize(
+    ("charges", "bounds"),
+    [
+        (spread(100, -3, common=0.25), (-5, Fraction(1, 2))),
+        (spread(0, 0, common=5e9), (0, 10**9)),
+    ],
+)
+def test_negative_values_fractions_zeros_and_giants(charges, bounds):
+    with hospital([float(charge) for charge in charges]) as owner:
+        found = owner.suggest_bounds("visits.charge", spend=4)
+    assert found.value == bounds, NOISE
+    assert found.beyond == (bounds[1] == 10**9)
+
+
+def test_what_noise_alone_makes_is_taken_for_somebody_once_in_a_hundred_times(owner):
+    """The margin under which a place counts as empty, against the law of the noise: two-sided geometric, ε = 2."""
+    owner.suggest_bounds("visits.charge", spend=4)
+    ana = owner.analyst(ACCOUNT)
+    sql = paid(owner)[0].details["sql"]
+    answer = ana.sql(sql, confidence=1 - Fraction(1, 100) / 30, noise="laplace", epsilon=2)
+    assert answer.cost.epsilon == 0
+    places, margin = len(answer), answer["people"][0].margin
+    assert places == 30
+    tail = 2 * math.exp(-2 * (margin + 1)) / (1 + math.exp(-2))
+    assert places * tail <= 0.01
+
+
+def test_it_is_charged_to_the_promise_stored_and_free_the_second_time(owner):
+    before, spent = len(paid(owner)), owner.budget.spent
+    found = owner.suggest_bounds("visits.cost", spend=0.5)
+    assert (found.spent, owner.budget.spent - spent) == (Fraction(1, 2), Fraction(1, 2))
+    new = paid(owner)[before:]
+    assert [row.who for row in new] == [ACCOUNT, ACCOUNT]
+    assert list(found.releases) == [row.number for row in new]
+    head = owner.keeper.rows()[-1]
+    again = owner.suggest_bounds("visits.cost", spend=0.5)
+    assert (again.spent, again.value, again.releases) == (0, found.value, found.releases)
+    assert owner.keeper.rows()[-1] == head
+
+
+def test_the_audit_derives_its_price_from_the_ledger(owner):
+    owner.suggest_rows_per_person("visits", spend=0.5)
+    audit = owner.audit()
+    assert audit.holds
+    assert len(audit.charges) == len(paid(owner)) > 0
+    assert all(charge.agrees for charge in audit.charges)
+
+
+def test_the_question_is_the_same_whatever_the_rows_are_and_paid_before_the_engine_is_asked(owner):
+    owner.suggest_bounds("visits.charge", spend=4)
+    with hospital([9] * 20) as other:
+        with pytest.raises(BudgetExhausted, match="10 of the promise"):
+            other.suggest_bounds("visits.charge", spend=11)
+        assert (paid(other), other.budget.spent) == ([], 0)
+        other.suggest_bounds("visits.charge", spend=0.01)
+        assert {row.details["sql"] for row in paid(other)} <= {row.details["sql"] for row in paid(owner)}
+        spent = other.budget.spent
+        other._engine.close()
+        with pytest.raises(EngineFailed):
+            other.suggest_bounds("visits.charge", spend=1)
+        assert other.budget.spent == spent + Fraction(1, 2)
+
+
+def test_where_nothing_stands_out_nothing_is_proposed():
+    """Of an answer in which no number is larger than what noise may make."""
+    end = _end({"place": [0, 1, 2], "people": [None, None, None]}, (Fraction(1),), share=Fraction(1, 2))
+    assert not end.found
+    told = Suggestion(name="bounds", value=None, meaning="m", spent=Fraction(1, 10), releases=(3,), unseen=9)
+    assert told.written is None
+    assert str(told) == "# no bounds: nothing stands out from the noise at this price; spent 0.1, ledger #3"
+
+
+def test_rows_per_person(owner):
+    found = owner.suggest_rows_per_person("visits", spend=1)
+    assert (found.value, found.written) == (2, "rows_per_person = 2"), NOISE
+    assert "have no more rows" in str(found)
+
+
+def test_keys_that_enough_people_have():
+    with hospital([1.0] * 500, rows_per_person=2, groups_per_person=2) as owner:
+        owner.defaults(delta_per_query=1e-9, selection_share=0.5)
+        found = owner.suggest_keys("visits.drug", spend=5)
+    assert found.value == ("a", "b"), "each of them has 500 people, and some 30 are enough"
+    assert found.written == 'keys = ["a", "b"]'
+    assert found.spent == 5
+
+
+@pytest.mark.parametrize(
+    ("column", "error"),
+    [("visits.drug", BadType), ("visits.nope", BadName), ("nope.charge", BadName), ("charge", BadName)],
+)
+def test_what_has_no_bounds_is_named(owner, column, error):
+    with pytest.raises(error):
+        owner.suggest_bounds(column, spend=1)
+
+
+@pytest.mark.parametrize("words", [{"spend": 0}, {"spend": -1}, {"spend": float("nan")}, {"spend": 1, "share": 1}])
+def test_price_and_share_are_looked_at_first(owner, words):
+    before = owner.budget.spent
+    with pytest.raises(BadParameter):
+        owner.suggest_bounds("visits.charge", **words)
+    assert owner.budget.spent == before
+
+
+def test_a_price_is_said_always(owner):
+    with pytest.raises(TypeError, match="spend"):
+        owner.suggest_bounds("visits.charge")
+
+
+def test_tables_without_people_have_other_ways():
+    with dpsql.open(":memory:", threads=1) as owner:
+        owner.register("wards", pd.DataFrame({"beds": [3]}), public=True, columns="all")
+        owner.register("log", pd.DataFrame({"size": [70] * 3000}), unit="row", columns="all")
+        owner.promise(epsilon=10)
+        owner.defaults(max_keys=100)
+        with pytest.raises(NotSupported, match="public"):
+            owner.suggest_bounds("wards.beds", spend=1)
+        with pytest.raises(NotSupported, match="log"):
+            owner.suggest_rows_per_person("log", spend=1)
+        with pytest.raises(dpsql.DpsqlError):
+            owner.suggest_keys("log.size", spend=1)
+        assert owner.budget.spent == 0
+        found = owner.suggest_bounds("log.size", spend=4)
+        assert found.value == (0, 100), NOISE
+        assert "rows" in found.meaning
+
+
+def test_a_key_cannot_leave_its_quotes():
+    told = Suggestion(
+        name="keys", value=('a"]\nx = [1', "\x1b[31m"), meaning="m", spent=Fraction(0), releases=(), unseen=1
+    )
+    assert told.written == 'keys = ["a\\"]\\nx = [1", "\\u001b[31m"]'
