@@ -37,13 +37,15 @@ Messages never contain a value computed from private rows.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 
 class DpsqlError(Exception):
     """What happened, why it matters, how to fix it. `code` is stable; the wording is not."""
 
     code: ClassVar[str] = "DP000"
+    or_else: tuple[str, ...] = ()
+    """Rewrites to consider where `try_sql` has no plan, the nearest first."""
 
     def __init__(
         self, what: str, *, why: str, fix: str, try_sql: str | None = None, at: tuple[int, int] | None = None
@@ -51,6 +53,12 @@ class DpsqlError(Exception):
         super().__init__(what)
         self.what, self.why, self.fix, self.try_sql, self.at = what, why, fix, try_sql, at
         self.sql: str | None = None
+
+    def proposing(self, *rewrites: str | None) -> Self:
+        """The same error with these rewrites, the best one first; what does not plan is never shown."""
+        found = [each for each in rewrites if each is not None]
+        self.try_sql, self.or_else = (found[0], tuple(found[1:])) if found else (None, ())
+        return self
 
     def within(self, sql: str) -> DpsqlError:
         """The same error, knowing the text it speaks of; it then shows the line and a caret."""

@@ -33,10 +33,71 @@ CASES = {
     "2 missing limits of one of two": (
         "SELECT CORR(nights, bed_id) FROM stays", "DP102", "SELECT CORR(nights, CLAMP(bed_id, 0, 1000)) FROM stays",
     ),
-    "3 one person's value": ("SELECT ANY_VALUE(age) FROM patients", "DP103", None),
+    "1 rows of some columns and people": (
+        "SELECT p.age, p.city FROM patients p WHERE p.flu ORDER BY 1 LIMIT 5 COST 0.5", "DP101",
+        "SELECT p.city, AVG(p.age) FROM patients p WHERE p.flu GROUP BY p.city COST 0.5",
+    ),
+    "1 rows without anything to add up": (
+        "SELECT diagnosis FROM visits WHERE charge > 100", "DP101", "SELECT COUNT(*) FROM visits WHERE charge > 100",
+    ),
+    "3 the largest value": (
+        "SELECT city, MAX(age) AS oldest FROM patients GROUP BY city", "DP103",
+        "SELECT city, COUNT(*) FILTER (WHERE age > 99) AS oldest FROM patients GROUP BY city",
+    ),
+    "3 the smallest value, of some": (
+        "SELECT MIN(points) FILTER (WHERE charge > 3) FROM visits", "DP103",
+        "SELECT COUNT(*) FILTER (WHERE (points < -40) AND (charge > 3)) FROM visits",
+    ),
+    "3 the largest value, compared": (
+        "SELECT city, COUNT(*) FROM patients GROUP BY city HAVING MAX(age) > 90", "DP103",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city HAVING AVG(age) > 90",
+    ),
+    "3 the middle value": (
+        "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM patients", "DP103",
+        "SELECT AVG(age) FROM patients",
+    ),
+    "3 whether anybody": (
+        "SELECT BOOL_OR(flu) FROM patients", "DP103", "SELECT COUNT(*) FILTER (WHERE flu) FROM patients",
+    ),
+    "3 some value of a text": (
+        "SELECT MODE(city) FROM patients WHERE flu", "DP103",
+        "SELECT city, COUNT(*) FROM patients WHERE flu GROUP BY city",
+    ),
+    "3 one person's value": ("SELECT ANY_VALUE(age) FROM patients", "DP103", "SELECT AVG(age) FROM patients"),
+    "3 one person's value of a text without groups": ("SELECT ANY_VALUE(name) FROM patients", "DP301",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city"),
     "6 a hidden group": (
         "SELECT name, COUNT(*) FROM patients GROUP BY name", "DP301",
         "SELECT city, COUNT(*) FROM patients GROUP BY city",
+    ),
+    "6 a hidden group beside numbers": (
+        "SELECT p.name, AVG(p.age) AS years FROM patients p WHERE p.flu GROUP BY p.name ORDER BY years", "DP301",
+        "SELECT p.city, AVG(p.age) AS years FROM patients p WHERE p.flu GROUP BY p.city",
+    ),
+    "6 a computed hidden group": (
+        "SELECT n, COUNT(*) FROM (SELECT UPPER(name) AS n FROM patients) t GROUP BY n", "DP301",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+    ),
+    "a group for each person": (
+        "SELECT patient_id, COUNT(*) AS visits FROM visits WHERE charge > 3 GROUP BY patient_id ORDER BY 2", "DP305",
+        ("SELECT AVG(visits) FROM (SELECT patient_id, COUNT(*) AS visits FROM visits WHERE charge > 3 "
+         "GROUP BY patient_id) AS t"),
+    ),
+    "a list of people": (
+        "SELECT patient_id FROM visits WHERE charge > 3 GROUP BY patient_id", "DP305",
+        "SELECT COUNT(DISTINCT patient_id) FROM visits WHERE charge > 3",
+    ),
+    "7 groups that nobody declared": (
+        "SELECT bed_id, COUNT(*) AS n FROM beds GROUP BY bed_id ORDER BY n DESC LIMIT 3", "DP305",
+        "SELECT bed_id, COUNT(*) AS n FROM beds WHERE bed_id BETWEEN 0 AND 99 GROUP BY bed_id ORDER BY n DESC LIMIT 3",
+    ),
+    "9 inner groups": (
+        "SELECT COUNT(*) FROM (SELECT city, COUNT(*) AS c FROM patients GROUP BY city) t WHERE c > 3", "DP304",
+        "SELECT COUNT(*) FROM PRIVATE (SELECT city, COUNT(*) AS c FROM patients GROUP BY city) t WHERE c > 3",
+    ),
+    "9 rows cut off inside": (
+        "SELECT AVG(charge) FROM (SELECT charge FROM visits WHERE points > 0 ORDER BY day LIMIT 10) t", "DP304",
+        "SELECT AVG(charge) FROM (SELECT charge FROM visits WHERE points > 0) t",
     ),
     "8 a join not on the person": (
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id", "DP303",
@@ -122,7 +183,8 @@ def test_7_private_groups_without_delta_can_be_listed():
     sql = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis"
     error = refusal(sql, analyst(delta=0))
     assert error.code == "DP302"
-    analyst(delta=0).query(sql.replace("GROUP BY", "WHERE diagnosis IN ('flu', 'asthma') GROUP BY"))
+    assert error.try_sql == sql.replace("GROUP BY", "WHERE diagnosis IN ('a', 'b') GROUP BY")
+    analyst(delta=0).query(error.try_sql.replace("'a', 'b'", "'flu', 'asthma'"))
 
 
 def test_11_a_price_above_the_limit_of_the_grant():

@@ -26,6 +26,7 @@ from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.instead import EXAMPLES, of_listed_groups
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
@@ -178,8 +179,9 @@ def _cannot_find_groups(bounded: Bounded, what: str, *, why: str, owner: str) ->
     return NeedsDelta(
         f"the groups of {name} {what}",
         why=why,
-        fix=f"list the groups you want, WHERE {name} IN ('a', 'b'): then all are shown, empty ones too. The owner can "
-        f"{owner}",
+        fix=f"list the groups you want, as in WHERE {name} {EXAMPLES[key.expression.type]}: then all are shown, empty "
+        f"ones too. The owner can {owner}",
+        try_sql=of_listed_groups(key, bounded.query),
         at=key.at,
     )
 

@@ -12,8 +12,8 @@ def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object
 
     Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
     """
-    proposal = error.try_sql or _respelt(error, sql)
-    error.try_sql = proposal if proposal is not None and _is_planned(proposal, plan) else None
+    proposals = (error.try_sql or _respelt(error, sql), *error.or_else)
+    error.try_sql = next((each for each in proposals if each is not None and _is_planned(each, plan)), None)
     return error
 
 

@@ -74,11 +74,11 @@ def _too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
         left = [_delta_left(account) for account in without]
         return f"finding groups takes δ = {shown_amount(inquiry.delta)}, more than {_have(without, left)}"
     cost, more = shown_amount(inquiry.cost), " more" if any(_is_finer(part) for part in inquiry.parts) else ""
-    left = [remaining((account,)) for account in short]
-    if max(left) >= inquiry.cost:  # counted in ρ it weighs more than its price
+    poor = [account for account in short if remaining((account,)) < inquiry.cost]
+    if not poor:  # counted in ρ it weighs more than its price
         names = " and ".join(map(account_name, short))
         return f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise"
-    return f"this answer costs {cost}{more}, more than {_have(short, left)}"
+    return f"this answer costs {cost}{more}, more than {_have(poor, [remaining((account,)) for account in poor])}"
 
 
 def _have(accounts: Sequence[Account], left: Sequence[Fraction]) -> str:

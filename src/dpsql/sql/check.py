@@ -11,17 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from dpsql.catalog.model import ColumnPolicy, PublicKeys
-from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import BadKey, BadType, DpsqlError, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
+from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
 from dpsql.sql.call_text import call_text, with_argument
+from dpsql.sql.instead import per_person, public_groups, statistics_of_rows, without_hidden
 from dpsql.sql.joins import tie_of
 from dpsql.sql.kept_rows import public_rows_only_as_groups
 from dpsql.sql.notes import Role, Use
+from dpsql.sql.one_person import one_persons_value
 from dpsql.sql.outputs import Aggregate, require_no_group_bounds
-from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.words import AGGREGATES, PAIRS, PUBLIC_AGGREGATES
@@ -45,30 +44,15 @@ def no_rows(query: Resolved) -> None:
     """Rows are about individuals."""
     if query.grouped:
         return
-    table = query.private_tables[0]
     person = query.catalog.policy.person.name
     shown = [use for use in query.uses if use.role is Role.OUTPUT]
-    listed = (column for use in shown for column in use.columns if isinstance(column.keys, PublicKeys))
-    group = next((column.origin for column in listed if column.origin and not column.hidden), None)
     raise RowLevel(
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
         fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like; or look at invented rows: "
-        f"SIMULATE SELECT * FROM {table} LIMIT 5",
-        try_sql=_counted(*group) if group else _counted(table),
+        f"SIMULATE SELECT * FROM {query.private_tables[0]} LIMIT 5",
         at=shown[0].at if shown else query.at,
-    )
-
-
-def _counted(table: str, key: str | None = None) -> str:
-    """The rows of a table counted, per group or not; names stand in quotes where SQL needs them."""
-    names = [table] if key is None else [table, key]
-    form = "SELECT COUNT(*) FROM {0}" if key is None else "SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}"
-    try:
-        parse(form.format(*names), dialect="duckdb")
-    except DpsqlError:
-        names = [quoted(name) for name in names]
-    return form.format(*names)
+    ).proposing(*statistics_of_rows(query))
 
 
 _HIDDEN_USES: Final = {
@@ -92,42 +76,30 @@ def hidden_stays_hidden(query: Resolved) -> None:
 def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
     doing, why = _HIDDEN_USES[use.role]
     if use.role is Role.GROUP and query.is_person(column):
+        key = next((key for key in query.keys if key.at == use.at), None)
         return Hidden(
             f"{doing} {column.name} is not allowed",
             why=f"the owner of the data hides it: each group would be one {query.catalog.policy.person.name}",
             fix=count_people_instead(column, query),
+            try_sql=None if key is None else per_person(key, query),
             at=use.at,
         )
-    others = _groupable(column, query)
     return Hidden(
         f"{doing} {column.name or 'a hidden column'} is not allowed",
         why=f"the owner of the data hides it: {why}",
-        fix=f"use another column{': ' + ', '.join(others[:6]) if others else ''}; it may be counted, "
-        "and joined on where it says whose a row is",
-        try_sql=_per_public_key(column, query),
+        fix=f"use another column{_public_ones(column, query)}. It may be counted as it is, and joined on where it says "
+        f"whose a row is{_ALIKE if use.role is Role.FILTER else ''}",
         at=use.at,
-    )
+    ).proposing(*without_hidden(column, query))
 
 
-def _per_public_key(column: Column, query: Resolved) -> str | None:
-    """Rows of the same table counted by a list of groups that the owner has published."""
-    if column.origin is None:
-        return None
-    name = column.origin[0]
-    public = (key for key, each in query.catalog.policy.tables[name].columns.items() if _is_listed(each))
-    return _counted(name, next(public, None))
+_ALIKE: Final = ". Other filters are answered whomever they match: one person or thousands, the noise is the same"
 
 
-def _is_listed(column: ColumnPolicy) -> bool:
-    return isinstance(column.keys, PublicKeys) and not column.hidden
-
-
-def _groupable(column: Column, query: Resolved) -> list[str]:
-    """The columns with keys beside this one; of a column that was computed, nothing is known to stand beside it."""
-    if column.origin is None:
-        return []
-    table = query.catalog.policy.tables[column.origin[0]]
-    return [name for name, policy in table.columns.items() if policy.keys is not None and not policy.hidden]
+def _public_ones(column: Column, query: Resolved) -> str:
+    """Whose groups are public beside this one; of a column that was computed, nothing is known to stand beside it."""
+    groups = public_groups(column.origin[0], query) if column.origin else []
+    return f"; public groups here: {', '.join(groups[:6])}" if groups else ""
 
 
 def count_people_instead(column: Column, query: Resolved) -> str:
@@ -183,7 +155,7 @@ def known_aggregates(query: Resolved) -> None:
     """Aggregates with a rule, on values they can be taken of."""
     for aggregate in query.aggregates:
         if aggregate.function not in AGGREGATES:
-            raise _without_rule(aggregate, query.text)
+            raise _without_rule(aggregate, query)
         _require_countable(aggregate, query.text)
 
 
@@ -262,8 +234,8 @@ def _in_other_words(aggregate: Aggregate) -> str:
     return _OTHER_WORDS[aggregate.function].format(argument) + (f" FILTER (WHERE {both})" if both else "")
 
 
-def _without_rule(aggregate: Aggregate, text: str) -> NotSupported | OnePersonsValue:
-    name = aggregate.function.upper()
+def _without_rule(aggregate: Aggregate, query: Resolved) -> NotSupported | OnePersonsValue:
+    name, text = aggregate.function.upper(), query.text
     if aggregate.function in _OTHER_WORDS:
         return NotSupported(
             f"{aggregate.text or name} is not available",
@@ -274,12 +246,7 @@ def _without_rule(aggregate: Aggregate, text: str) -> NotSupported | OnePersonsV
             else None,
             at=aggregate.at,
         )
-    return OnePersonsValue(
-        f"{aggregate.text or name} cannot be released as it is",
-        why="it is, or may be, the value of one person",
-        fix="ask for AVG and STDDEV, or count how many lie above a limit: COUNT(*) FILTER (WHERE x > 100)",
-        at=aggregate.at,
-    )
+    return one_persons_value(aggregate, query)
 
 
 def comparable_keys(query: Resolved) -> None:

@@ -6,13 +6,11 @@ Finding groups privately costs delta and hides the rare ones. Nothing is found s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from dpsql.catalog.model import KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql.check import count_people_instead
+from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -98,22 +96,14 @@ def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
             f"each group of {name} would be one {query.catalog.policy.person.name}",
             why="a list of groups would be a list of people, and a group of one is no statistic",
             fix=count_people_instead(column, query),
+            try_sql=per_person(key, query),
             at=key.at,
         )
     return BadKey(
         f"{groups} are not declared",
         why="a group that only one person has would reveal that person just by being listed",
-        fix=f"say which you want: WHERE {name} {_EXAMPLES[column.type]}. The owner can declare bounds or "
+        fix=f"say which you want: WHERE {name} {EXAMPLES[column.type]}. The owner can declare bounds or "
         'keys = [...] for the column, or keys = "private" to have them found with noise',
+        try_sql=of_listed_groups(key, query),
         at=key.at,
     )
-
-
-_EXAMPLES: Final[Mapping[SqlType, str]] = {
-    SqlType.BOOLEAN: "IN (TRUE, FALSE)",
-    SqlType.INTEGER: "BETWEEN 0 AND 99",
-    SqlType.DOUBLE: "BETWEEN 0 AND 99",
-    SqlType.TEXT: "IN ('a', 'b')",
-    SqlType.DATE: "BETWEEN '2024-01-01' AND '2024-12-31'",
-    SqlType.TIMESTAMP: "BETWEEN '2024-01-01' AND '2024-12-31'",
-}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dpsql.errors import NobodyLeft, NotSupported
 from dpsql.sql import functions
+from dpsql.sql.clauses import clauses_of
 from dpsql.sql.expressions import require_boolean
 from dpsql.sql.items import aggregates, alias_of, aliased, expanded, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
@@ -46,7 +47,7 @@ def subquery(
     query: Select, source: Source, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
     """What a subquery makes of its source: rows of the same people, computed with, or one row per person."""
-    require_all_rows(query)
+    require_all_rows(query, notes.text)
     if source.kept is not None:
         raise source.kept.elsewhere("in a subquery")
     if query.distinct and not query.group_by and has_windows(query):
@@ -152,15 +153,22 @@ def _named(scalar: Scalar, name: str, notes: Notes, computed: list[tuple[Column,
     return column
 
 
-def require_all_rows(query: Query) -> None:
+def require_all_rows(query: Query, text: str) -> None:
     """Nothing is cut off inside."""
     if query.limit is not None or query.offset:
         raise NobodyLeft(
             "LIMIT and OFFSET are not available inside a subquery",
             why="which rows are left would depend on all the others",
             fix="filter by a condition on the row itself, or cut the released result in the outer query",
+            try_sql=_uncut(query, text),
             at=query.at,
         )
+
+
+def _uncut(query: Query, text: str) -> str | None:
+    """The text with all rows of this subquery."""
+    written = clauses_of(text, query.at)
+    return None if written is None else replace(written, order="").text
 
 
 def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes: Notes) -> NobodyLeft | NotSupported:
@@ -181,9 +189,9 @@ def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes:
     return NobodyLeft(
         "the result of the inner query has no person in it any more",
         why=f"a row of it stands for rows of several {person}s at once",
-        fix="aggregate once, in one SELECT: HAVING filters its groups, and windows work on its aggregates, as in "
-        f"RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k); {inside}or write PRIVATE before the "
-        "inner query: it is then asked first, with noise and a price of its own",
+        fix="write PRIVATE before the inner query: it is then asked first, with noise and a price of its own, and what "
+        f"is done with its answer is free; {inside}or aggregate once, in one SELECT: HAVING filters its groups, and "
+        "windows work on its aggregates, as in RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(SUM(x)) OVER (ORDER BY k)",
         try_sql=_asked_first(query, notes.text),
         at=query.at,
     )

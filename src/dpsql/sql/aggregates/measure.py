@@ -171,7 +171,8 @@ def _unbounded(subject: Subject) -> Unbounded:
         f"{without or call_text(aggregate.text).argument or 'its values'}",
         why="without a limit one person could move it by any amount, and no finite noise would hide them",
         fix=f"say the smallest and the largest value that should count, as in CLAMP({example}, 0, 1000); values beyond "
-        f"count as the limit. The owner can declare bounds = [0, 1000] for {without or 'the column'} instead",
+        "count as the limit. 0 and 1000 are an example: put in what you know of such values. The owner can declare "
+        f"bounds = [0, 1000] for {without or 'the column'} instead",
         try_sql=_clamped(subject, subject.unlimited),
         at=aggregate.at,
     )

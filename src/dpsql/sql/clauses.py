@@ -1,0 +1,112 @@
+"""The clauses of a SELECT as they were written, so that a rewrite keeps the words of whoever asked.
+
+A rewrite is planned before anybody sees it: what is read wrongly here is a rewrite that is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from dpsql.errors import NotUnderstood
+from dpsql.sql.parsing.text import blanked
+from dpsql.sql.syntax import At
+
+_WORD: Final = re.compile(
+    r"(?P<distinct>\bIS\s+(?:NOT\s+)?DISTINCT\s+FROM\b)|(?P<edge>[()])|\b(?P<clause>SELECT|FROM|WHERE|GROUP\s+BY|HAVING"
+    r"|QUALIFY|WINDOW|ORDER\s+BY|LIMIT(?!\s+\d+\s+(?:ROWS?\s+)?PER\b)|OFFSET|FETCH|UNION|INTERSECT|EXCEPT)\b"
+    r"|\b(?P<tail>KEYS(?=\s*\()|(?:COST|WITHIN|CONFIDENCE|LIMIT)\s+[\d.])",
+    re.IGNORECASE,
+)
+_ORDER: Final = (
+    "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "QUALIFY", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH",
+)  # fmt: skip
+_TAIL: Final = "tail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clauses:
+    """One SELECT, cut at its words; every part without its word, and "" where it is not there."""
+
+    before: str
+    items: str
+    source: str
+    where: str
+    group_by: str
+    having: str
+    """With its word; QUALIFY and WINDOW too."""
+    order: str
+    """What sorts and cuts rows, with its words."""
+    tail: str
+    """What a statement says after its question: COST, WITHIN, LIMIT n PER PERSON."""
+    after: str
+
+    def asking(self, items: str, *, group_by: str = "") -> str:
+        """The same rows, asked for something else; what filters, sorts and cuts the answer is left out."""
+        return replace(self, items=items, group_by=group_by, having="", order="").text
+
+    @property
+    def text(self) -> str:
+        """The statement."""
+        parts = [
+            f"SELECT {self.items}",
+            f"FROM {self.source}",
+            f"WHERE {self.where}" if self.where else "",
+            f"GROUP BY {self.group_by}" if self.group_by else "",
+            self.having,
+            self.order,
+            self.tail,
+        ]
+        return f"{self.before}{' '.join(filter(None, parts))}{self.after}"
+
+    def also_where(self, condition: str) -> Clauses:
+        """The same question about the rows that the condition keeps as well."""
+        kept = f"({self.where})" if re.search(r"\bOR\b", self.where, re.IGNORECASE) else self.where
+        return replace(self, where=f"{kept} AND {condition}" if kept else condition)
+
+
+def clauses_of(text: str, at: At) -> Clauses | None:
+    """The clauses of the SELECT that stands there; None where it has none of FROM, or more than one of something."""
+    if at is None or "/*+" in text or "--+" in text:  # a hint is a comment, and would be lost
+        return None
+    try:
+        plain, words = blanked(text)
+    except NotUnderstood:
+        return None
+    marks, end = _marks(words, at[0])
+    parts = [(name, plain[start:last], plain[first:last]) for (name, start, first), (_, last, _) in pairwise(marks)]
+    found = {name: inside.strip() for name, _, inside in parts}
+    names = [name for name, *_ in parts if name != _TAIL]
+    if not {"SELECT", "FROM"} <= found.keys() or names != [name for name in _ORDER if name in found]:
+        return None
+
+    def written(*names: str) -> str:
+        return " ".join(whole.strip() for name, whole, _ in parts if name in names)
+
+    return Clauses(
+        before=plain[: at[0]],
+        items=found["SELECT"],
+        source=found["FROM"],
+        where=found.get("WHERE", ""),
+        group_by=found.get("GROUP BY", ""),
+        having=written("HAVING", "QUALIFY", "WINDOW"),
+        order=written("ORDER BY", "LIMIT", "OFFSET", "FETCH"),
+        tail=written(_TAIL),
+        after=plain[end:].rstrip().rstrip(";").rstrip(),
+    )
+
+
+def _marks(words: str, start: int) -> tuple[list[tuple[str, int, int]], int]:
+    """Each clause with where its word begins and ends, then where the SELECT ends: at its parenthesis, or the text."""
+    depth, found, end = 0, [], len(words.rstrip().rstrip(";"))
+    for word in _WORD.finditer(words, start):
+        depth += (word["edge"] == "(") - (word["edge"] == ")")
+        if depth < 0:
+            end = word.start()
+            break
+        if depth == 0 and (word["clause"] or word["tail"]):
+            name = _TAIL if word["tail"] else " ".join(word["clause"].upper().split())
+            found.append((name, *word.span()))
+    return [*found, ("", end, end)], end

@@ -1,0 +1,187 @@
+"""Aggregates that are, or may be, the value of one person: why they are refused, and what is asked instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dpsql.catalog.types import NUMERIC, SqlType
+from dpsql.errors import OnePersonsValue
+from dpsql.sql.call_text import call_text
+from dpsql.sql.clauses import clauses_of
+from dpsql.sql.outputs import Aggregate
+from dpsql.sql.resolve import Resolved
+from dpsql.sql.scalars import Scalar
+
+_SORTED: Final = re.compile(r"\bWITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s+((?:\w+\.)?\w+)", re.IGNORECASE)
+
+
+def one_persons_value(aggregate: Aggregate, query: Resolved) -> OnePersonsValue:
+    """The refusal of such an aggregate, with the nearest statistic of many people."""
+    subject = _Subject.of(aggregate, query)
+    way = _WAYS.get(aggregate.function, _average)
+    advice, rewrites = way(subject)
+    return OnePersonsValue(
+        f"{aggregate.text or aggregate.function.upper()} cannot be released as it is",
+        why=_WHY.get(aggregate.function, "it is, or may be, the value of one person"),
+        fix=advice,
+        at=aggregate.at,
+    ).proposing(*rewrites)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subject:
+    """What the aggregate is taken of."""
+
+    aggregate: Aggregate
+    query: Resolved
+    name: str
+    """As it was written; "" where it is not one plain value."""
+    type: SqlType | None
+    filter: str
+    low: Fraction | None
+    high: Fraction | None
+
+    @classmethod
+    def of(cls, aggregate: Aggregate, query: Resolved) -> _Subject:
+        written = call_text(aggregate.text)
+        by = aggregate.function in ("arg_max", "arg_min", "max_by", "min_by")
+        name, value = _value(written.argument, aggregate.arguments, by=by)
+        ordered = _SORTED.search(aggregate.text)
+        if ordered is not None:  # its argument is a share, not the value
+            name, value = ordered[1], None
+        bounds = None if value is None else query.findings.declared(value)
+        return cls(
+            aggregate=aggregate,
+            query=query,
+            name=name,
+            type=value.type if value is not None else SqlType.DOUBLE if ordered is not None else None,
+            filter=written.filter if aggregate.filter is not None else "",
+            low=None if bounds is None else bounds.low,
+            high=None if bounds is None else bounds.high,
+        )
+
+    @property
+    def shown(self) -> str:
+        return self.name or "x"
+
+    def filtered(self, call: str, *conditions: str) -> str:
+        """A call with its conditions, and those of the aggregate it stands for."""
+        every = [each for each in (*conditions, self.filter) if each]
+        if not every:
+            return call
+        both = every[0] if len(every) == 1 else " AND ".join(f"({each})" for each in every)
+        return f"{call} FILTER (WHERE {both})"
+
+    def replaced(self, call: str, *, only_shown: bool = False) -> str | None:
+        """The question with another aggregate in its place; `only_shown`: where it is shown, not compared or sorted by.
+
+        What is counted is no measure of what was compared with a number.
+        """
+        text = self.query.text
+        if not self.name or (only_shown and not self._is_shown()):
+            return None
+        for begin, end in sorted(self.aggregate.places, reverse=True):
+            text = f"{text[:begin]}{call}{text[end:]}"
+        return text
+
+    def _is_shown(self) -> bool:
+        """It stands in the SELECT list alone."""
+        written = clauses_of(self.query.text, self.query.at)
+        return written is not None and self.aggregate.text not in f"{written.having} {written.order}"
+
+    def grouped(self) -> str | None:
+        """How many rows have each value, as groups of the question."""
+        written = clauses_of(self.query.text, self.query.at)
+        if written is None or not self.name or self.query.keys or self.filter:
+            return None
+        return written.asking(f"{self.name}, COUNT(*)", group_by=self.name)
+
+    def limit(self, *, above: bool) -> str:
+        """A limit that somebody might ask about: a tenth of the declared range from its end."""
+        if self.low is None or self.high is None:
+            return "100" if above else "10"
+        tenth = (self.high - self.low) / 10
+        value = self.high - tenth if above else self.low + tenth
+        return str(round(value)) if self.type is SqlType.INTEGER or value >= 10 else f"{float(value):.3g}"
+
+
+def _value(argument: str, arguments: tuple[Scalar, ...], *, by: bool) -> tuple[str, Scalar | None]:
+    """The value and its text; of ARG_MAX(x, y) that is y. A text with inner commas is not taken apart."""
+    place = 1 if by else 0
+    texts = [each.strip() for each in argument.split(",")] if "(" not in argument else [argument]
+    if place >= len(arguments) or place >= len(texts) or (len(texts) == 1 and len(arguments) > 1):
+        return "", None
+    return re.sub(r"^distinct\b\s*", "", texts[place], flags=re.IGNORECASE), arguments[place]
+
+
+_Told = tuple[str, Iterator[str | None]]
+"""What to do in words, and the rewrites that do it."""
+
+
+def _beyond(subject: _Subject, *, above: bool) -> _Told:
+    limit, sign = subject.limit(above=above), ">" if above else "<"
+    call = subject.filtered("COUNT(*)", f"{subject.shown} {sign} {limit}")
+    number = subject.type in NUMERIC
+    words = f"count how many lie {'above' if above else 'below'} a limit of yours: {call}"
+    return (
+        f"{words}. AVG({subject.shown}) and STDDEV({subject.shown}) say what is usual" if number else words,
+        iter([subject.replaced(call, only_shown=True), _averaged(subject)] if number else []),
+    )
+
+
+def _averaged(subject: _Subject) -> str | None:
+    return subject.replaced(subject.filtered(f"AVG({subject.shown})")) if subject.type in NUMERIC else None
+
+
+def _average(subject: _Subject) -> _Told:
+    call = f"AVG({subject.shown})"
+    above = f"COUNT(*) FILTER (WHERE {subject.shown} > {subject.limit(above=True)})"
+    return f"ask for {call} and STDDEV({subject.shown}), or count how many lie above a limit: {above}", iter(
+        [_averaged(subject)]
+    )
+
+
+def _spread(subject: _Subject) -> _Told:
+    call = f"STDDEV({subject.shown})"
+    return f"ask for the spread by {call}", iter([subject.replaced(subject.filtered(call))])
+
+
+def _true(subject: _Subject) -> _Told:
+    call = subject.filtered("COUNT(*)", subject.shown)
+    return f"count for how many it is true: {call}", iter([subject.replaced(call, only_shown=True)])
+
+
+def _values(subject: _Subject) -> _Told:
+    name = subject.shown
+    words = f"count each value: SELECT {name}, COUNT(*) … GROUP BY {name}"
+    words += f"; of numbers ask for AVG({name}) and STDDEV({name})" if subject.type in NUMERIC else ""
+    return words, iter([_averaged(subject)] if subject.type in NUMERIC else [subject.grouped()])
+
+
+_WAYS: Final[Mapping[str, Callable[[_Subject], _Told]]] = {
+    **dict.fromkeys(("max", "max_by", "arg_max"), lambda subject: _beyond(subject, above=True)),
+    **dict.fromkeys(("min", "min_by", "arg_min"), lambda subject: _beyond(subject, above=False)),
+    **dict.fromkeys(("bool_or", "bool_and", "logical_or", "logical_and"), _true),
+    **dict.fromkeys(("entropy", "kurtosis", "mad", "sem", "skewness"), _spread),
+    **dict.fromkeys(
+        ("any_value", "arbitrary", "array_agg", "first", "group_concat", "histogram", "last", "list", "listagg", "mode",
+         "string_agg"),
+        _values,
+    ),
+}  # fmt: skip
+"""How it is asked instead; what is not here, as an average."""
+_WHY: Final[Mapping[str, str]] = {
+    "max": "the largest value is one person's value",
+    "min": "the smallest value is one person's value",
+    **dict.fromkeys(
+        ("array_agg", "group_concat", "histogram", "list", "listagg", "string_agg"),
+        "it would list the values of people one by one",
+    ),
+    **dict.fromkeys(
+        ("bool_and", "bool_or", "logical_and", "logical_or"), "a single person can turn it from true to false"
+    ),
+}
