@@ -26,7 +26,7 @@ from dpsql.ledger.schema import SCHEMA, tables
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.sql_rows import Database, Look, Row
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
-from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
+from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, Unusable
 
 if TYPE_CHECKING:
     import psycopg
@@ -213,7 +213,7 @@ class PostgresLedger(StoredLedger):
             raise LedgerBroken(
                 "the ledger does not verify: what keeps its entries from being changed is gone",
                 why="nobody removes it who means well",
-                fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+                fix=AFTER_DAMAGE,
             )
 
     def _open_connection(self) -> psycopg.Connection[Row]:

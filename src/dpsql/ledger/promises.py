@@ -59,7 +59,8 @@ def _another_promise(changed: Sequence[str]) -> BadParameter:
     return BadParameter(
         f"this ledger already holds another promise: {'; '.join(changed)}",
         why="people were promised the first one; a second would add up with it, not replace it",
-        fix="keep the promise as it is, or close it and make another one: people are then promised the sum of both",
+        fix="keep the promise as it is, or close it and make another one: dpsql budget close --reason …, then dpsql "
+        "policy apply --new-promise; people are then promised the sum of both",
     )
 
 

@@ -33,6 +33,7 @@ from dpsql.ledger.facts import (
 from dpsql.ledger.ledger import Charge, Head, Ownership, ReleasedStep
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import Totals
+from dpsql.ledger.unusable import AFTER_DAMAGE
 
 
 def broken_at(number: int) -> LedgerBroken:
@@ -40,7 +41,7 @@ def broken_at(number: int) -> LedgerBroken:
     return LedgerBroken(
         f"the ledger does not verify: entry {number} was changed, removed, added or moved",
         why="the answers given so far can no longer be shown to fit what people were promised",
-        fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+        fix=AFTER_DAMAGE,
     )
 
 
@@ -49,7 +50,7 @@ def totals_broken() -> LedgerBroken:
     return LedgerBroken(
         "the ledger does not verify: its totals are not the sum of its entries",
         why="a total that is too small would let more be asked than people were promised",
-        fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+        fix=AFTER_DAMAGE,
     )
 
 

@@ -12,6 +12,7 @@ from dpsql.ledger import chain
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.schema import SIDE_TABLES, SideTable
+from dpsql.ledger.unusable import AFTER_DAMAGE
 
 Row = tuple[Any, ...]
 Look = tuple[str, tuple[object, ...]]
@@ -48,7 +49,7 @@ def head_broken() -> LedgerBroken:
     return LedgerBroken(
         "the ledger does not verify: its last entry, or what was added up so far, is not what was sealed",
         why="what is missing at the end of a ledger was spent, and would be spent again",
-        fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+        fix=AFTER_DAMAGE,
     )
 
 

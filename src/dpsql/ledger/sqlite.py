@@ -25,7 +25,7 @@ from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.sql_rows import Database, Look, Row
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.turns import FileTurns
-from dpsql.ledger.unusable import WHY_UNUSABLE, Unusable
+from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, Unusable
 
 APPLICATION: Final = 0x64707371
 """Marks the file as a ledger of dpsql: "dpsq"."""
@@ -232,7 +232,7 @@ class SqliteLedger(StoredLedger):
             raise LedgerBroken(
                 "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
                 why="a row that an index does not find would be spent, or said, as if it were not there",
-                fix="stop answering, restore a backup that verifies, and tell the owner of the data",
+                fix=AFTER_DAMAGE,
             )
 
     def _begin(self, *, write: bool) -> Database:

@@ -125,7 +125,7 @@ class Query:
         raise OverLimit(
             f"the query was stopped by max_cost {shown_amount(limit)}: it would cost {self.cost}. Nothing was spent",
             why="you limit what one answer may cost",
-            fix=f"allow {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
+            fix=f"allow more, with max_cost {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
             try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if limit else None,
         ).within(self.sql)
 
