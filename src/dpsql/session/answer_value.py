@@ -49,7 +49,7 @@ class Answer:
     """The number of the stored release it comes from; None where nothing private was asked."""
     confidence: Fraction
     notes: tuple[str, ...] = ()
-    """What a reader should know about these numbers; the same whatever the data hold."""
+    """What a reader should know about these numbers: from the plan, and from what was released."""
     head: str | None = None
     """Where the ledger ended when this was told: the number of its last entry, and the beginning of its hash."""
     budget: Budget | None = None

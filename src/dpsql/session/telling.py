@@ -20,13 +20,15 @@ from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.averaging import averaged_table, made_finer
+from dpsql.session.noisy import Noisy
 from dpsql.session.recalling import question_of
-from dpsql.session.release import released
+from dpsql.session.release import Cell, released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.steps import key_values
 from dpsql.sql.emit import statement_text
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Selecting, Statement, Unprotected
+from dpsql.sql.scalars import ColumnRef
 
 Steps: TypeAlias = tuple[ReleasedStep, ...]
 
@@ -144,11 +146,31 @@ def _unprotected(plan: Plan) -> Statement | None:
 def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None, ledger: str) -> Answer:
     """The same noise is known by its ledger, receipt, row and slot."""
     finish, confidence = plan.bounded.finish, plan.terms.confidence
+    rows = released(table, finish, confidence=confidence, desk=Desk(), receipt=receipt or 0, ledger=ledger)
     return Answer(
         columns=tuple(output.name for output in finish.outputs),
-        rows=released(table, finish, confidence=confidence, desk=Desk(), receipt=receipt or 0, ledger=ledger),
+        rows=rows,
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=caveats(plan),
+        notes=(*caveats(plan), *_below_zero(plan, rows)),
     )
+
+
+def _below_zero(plan: Plan, rows: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
+    """A word on counts that were released below 0: post-processing, as it looks at released numbers alone."""
+    query = plan.bounded.query
+    counts = {aggregate.column.id for aggregate in query.aggregates if aggregate.function == "count"}
+    shown = [
+        place
+        for place, output in enumerate(query.finish.outputs)
+        if isinstance(output.expression, ColumnRef) and output.expression.id in counts
+    ]
+    cells = (row[place] for row in rows for place in shown)
+    return (_BELOW_ZERO,) if any(isinstance(cell, Noisy) and cell.value < 0 for cell in cells) else ()
+
+
+_BELOW_ZERO: Final = (
+    "a count below 0 is normal where few are counted, since noise goes both ways; GREATEST(COUNT(*), 0) shows 0 "
+    "instead, and is free"
+)

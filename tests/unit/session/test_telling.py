@@ -1,0 +1,25 @@
+"""What is said about released numbers follows from them: counts below 0 are explained where there are any."""
+
+from dpsql.testing.fixed import fixed_noise
+
+BELOW = "a count below 0 is normal"
+
+
+def is_told(answer) -> bool:
+    return any(note.startswith(BELOW) for note in answer.notes)
+
+
+def test_a_count_below_zero_is_explained_where_there_is_one():
+    seen = set()
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        for age in range(4):
+            rows = f"FROM patients WHERE name = 'nobody' AND age > {age}"
+            answer = ana.sql(f"SELECT COUNT(*) AS n {rows}")
+            below = answer["n"][0].value < 0
+            assert is_told(answer) == below
+            seen.add(below)
+        assert not is_told(ana.sql(f"SELECT GREATEST(COUNT(*), 0) AS n {rows}", max_cost=0))
+        total = ana.sql("SELECT SUM(age - 110) AS s FROM patients")
+    assert seen == {True, False}
+    assert total["s"][0].value < 0  # for another reason
+    assert not is_told(total)
