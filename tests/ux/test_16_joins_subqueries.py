@@ -1,0 +1,69 @@
+"""Check 16: joins on the person, joins with public tables, subqueries and common tables.
+
+A system fails where one of these is refused, or where its number is not the one plain SQL gives but for the noise.
+"""
+
+import duckdb
+import pytest
+from refusing_hospital import built
+
+import dpsql
+
+QUESTIONS = [
+    "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id WHERE p.age > 50",
+    "SELECT COUNT(*) FROM patients JOIN visits USING (patient_id) JOIN wards USING (ward_id) WHERE ward = 'ward 1'",
+    "SELECT COUNT(*) FROM patients p LEFT JOIN visits v USING (patient_id) WHERE v.diagnosis = 'flu'",
+    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.charge <= b.charge",
+    "SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE charge > 700)",
+    "SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id)",
+    "SELECT SUM(y) FROM (SELECT age * 12 AS y FROM patients WHERE sex = 'f') t",
+    "WITH old AS (SELECT * FROM patients WHERE age >= 65) SELECT COUNT(*) FROM old JOIN visits USING (patient_id)",
+    "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t",
+    "SELECT COUNT(*) FROM visits WHERE ward_id IN (SELECT ward_id FROM wards WHERE ward <> 'ward 0')",
+    "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM patients) t",
+]
+GROUPS = "SELECT ward, COUNT(*) AS n FROM visits JOIN wards USING (ward_id) GROUP BY ward ORDER BY ward"
+OF_GROUPS = f"SELECT COUNT(*), SUM(n) FROM {{}}({GROUPS.partition(' ORDER')[0]}) AS t WHERE n > 10"
+FAR = 12
+"""Margins. Laplace noise is so far off with probability 20^-12 for each number."""
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("hospital"), people=300)
+
+
+@pytest.fixture(scope="module")
+def exact(policy):
+    with duckdb.connect(str(policy.parent / "hospital.duckdb"), read_only=True) as plain:
+        return {sql: plain.execute(sql).fetchall() for sql in [*QUESTIONS, GROUPS]}
+
+
+@pytest.fixture(scope="module")
+def ana(policy, exact):
+    with dpsql.open(policy) as owner:
+        yield owner.analyst("ana")
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+def test_it_is_answered_near_what_plain_sql_says(sql, ana, exact):
+    ((cell,),) = ana.sql(sql).rows
+    ((true,),) = exact[sql]
+    assert isinstance(cell, dpsql.Noisy)
+    assert abs(cell.value - float(true)) <= FAR * float(cell.margin)
+
+
+def test_groups_of_a_public_table_are_all_there(ana, exact):
+    answer = ana.sql(GROUPS)
+    assert answer["ward"] == [ward for ward, _ in exact[GROUPS]]
+    for (_, cell), (_, true) in zip(answer.rows, exact[GROUPS], strict=True):
+        assert abs(cell.value - true) <= FAR * float(cell.margin)
+
+
+def test_groups_of_groups_are_asked_with_one_word_more(ana):
+    with pytest.raises(dpsql.DpsqlError) as caught:
+        ana.sql(OF_GROUPS.format(""))
+    assert caught.value.try_sql == OF_GROUPS.format("PRIVATE ")
+    ((number, total),) = ana.sql(caught.value.try_sql).rows
+    assert 0 <= number <= 4
+    assert 0 < total < 1000
