@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpsql.session.opening import open_ledger, restore_ledger
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
+    from dpsql.session.page import answer_page
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.plotting import Picture, plot
     from dpsql.session.policy_diff import policy_diff
@@ -75,6 +76,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "all_doubtful",
+    "answer_page",
     "connect",
     "demo",
     "dp_sum",
@@ -116,6 +118,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Told": "session.formats",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",
+    "answer_page": "session.page",
     "connect": "door",
     "demo": "demonstration",
     "formats": "session.formats",

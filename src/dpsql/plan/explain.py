@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpsql.accounting.account import Account
+from dpsql.plan.explanation.html import explained_html
 from dpsql.plan.explanation.json import Json, explained_json
 from dpsql.plan.explanation.rules import RULES, Rule
 from dpsql.plan.explanation.several import Before, several_json, several_text
@@ -38,6 +39,9 @@ class Explanation:
         return self.text()
 
     __repr__ = __str__  # never the plan itself: it names the receipts and prices of other analysts
+
+    def _repr_html_(self) -> str:
+        return explained_html(self.text())
 
     def as_json(self) -> dict[str, Json]:
         """For programs: everything, with exact numbers as text."""

@@ -122,6 +122,9 @@ class ServedAnswer:
     def __repr__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        return dpsql.answer_page(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ServedAudit:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.session.budget import Budget
-from dpsql.session.digits import shown_amount, shown_percent
+from dpsql.session.digits import shown_amount
+from dpsql.session.page import answer_page, footer
 from dpsql.session.plotting import Picture, plot
 from dpsql.session.release import Cell
-from dpsql.session.render import boxed, in_html, in_html_lines, remarks
+from dpsql.session.render import boxed
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
@@ -124,25 +124,13 @@ class Answer:
             )
         return by_column(self.columns, self.rows, ends=intervals == "columns")
 
-    def _footer(self) -> list[str]:
-        paid = [f"cost {self.cost}"]
-        if self.budget is not None:
-            paid += filter(None, (f"{self.budget.shown} left", self.budget.short))
-        paid += [] if self.release is None else [f"release #{self.release}"]
-        paid += [] if self.head is None else [f"ledger {self.head}"]
-        remark = remarks(self.rows, percent=shown_percent(self.confidence))
-        return [remark, " · ".join(paid), *(f"note: {note}" for note in self.notes if note != self.label)]
-
     def __str__(self) -> str:
         if self.is_text:
             return "\n".join(str(line) for (line,) in self.rows)
-        shown = boxed(self.columns, self.rows, self._footer())
+        shown = boxed(self.columns, self.rows, footer(self, label=self.label))
         return shown if self.label is None else f"{self.label}\n{shown}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        if self.is_text:
-            return in_html_lines(str(self))
-        shown = in_html(self.columns, self.rows, self._footer())
-        return shown if self.label is None else f"<p><strong>{escape(self.label)}</strong></p>{shown}"
+        return answer_page(self, label=self.label)

@@ -12,6 +12,7 @@ from dpsql.accounting.account import Account, more_like, remaining
 from dpsql.accounting.triple import Triple, triple
 from dpsql.ledger.ledger import Charge, Ledger
 from dpsql.privacy.events import Pure
+from dpsql.session.meter import budget_page
 
 _LAST: Final = 10
 """What people ask now says what they will ask; what they asked long ago does not."""
@@ -72,6 +73,10 @@ class Budget:
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
         parts = [f"{bar(self.left, self.total)} {self.shown}", counted, self.short, self.outlook]
         return f"Budget({', '.join(filter(None, parts))})"
+
+    def _repr_html_(self) -> str:
+        counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
+        return budget_page(self.left, self.total, (f"{self.shown} left", counted, self.short, self.outlook))
 
 
 def shown_left(left: Fraction, total: Fraction) -> str:

@@ -27,6 +27,7 @@ from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.margin_curve import margin_curve
+from dpsql.session.page import price_page
 from dpsql.session.permits import at_price
 from dpsql.session.plotting import Picture
 from dpsql.session.proposals import with_sure_proposal
@@ -181,6 +182,12 @@ class Query:
 
     def __repr__(self) -> str:
         return f"Query({self.sql!r}, cost={self.cost})"
+
+    def _repr_html_(self) -> str:
+        """The price before it is paid; what a question of others has cost is not in it."""
+        left = Budget.under(self.place.accounts, ended=self.place.ended).shown
+        price = f"would cost {self.cost}, with {left} left" if self.is_charged else "would cost nothing"
+        return price_page(self.sql, price=price, expected=(e.text for e in expected(self.sealed.plan) if e.noisy))
 
 
 def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | None = None) -> Query:

@@ -1,11 +1,10 @@
-"""An answer as text for a terminal and as HTML for a notebook: margins inline, doubtful cells marked."""
+"""An answer as text for a terminal: margins inline, doubtful cells marked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from typing import Final
 
 from dpsql.charts.letters import padded, width
@@ -65,23 +64,6 @@ def boxed(
     return "\n".join([upper, head, below_head, *body, lower, *more, *footer])
 
 
-def in_html(columns: Sequence[str], rows: Sequence[Sequence[Cell]], footer: Sequence[str]) -> str:
-    """The same for a notebook; everything that came from keys and names is escaped."""
-    head = "".join(f"<th>{escape(printable(name))}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td{_align(cell)}>{escape(_one(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows[:_ROWS]
-    )
-    more = [f"… {len(rows) - _ROWS} more rows"] if len(rows) > _ROWS else []
-    below = "".join(f"<div>{escape(line)}</div>" for line in [*more, *footer])
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
-
-
-def in_html_lines(text: str) -> str:
-    """Lines of text for a notebook."""
-    return f"<pre>{escape(text)}</pre>"
-
-
 def remarks(rows: Sequence[Sequence[Cell | Estimate]], *, percent: str) -> str:
     """What the table means: how many rows, what ± is, what ⚠ is."""
     noisy = [cell for row in rows for cell in row if isinstance(cell, Noisy | Estimate)]
@@ -111,7 +93,7 @@ class _Column:
         texts = _aligned(cells, look)
         head = printable(name)
         columns = max(map(width, (head, *texts)))
-        right = any(_is_number(cell) for cell in cells)
+        right = any(is_number(cell) for cell in cells)
         lined = tuple(padded(text, columns, right=right) for text in texts)
         return cls(head=padded(head, columns, right=right), cells=lined, width=columns)
 
@@ -135,12 +117,6 @@ def _aligned(cells: Sequence[Cell | Estimate], look: Look) -> list[str]:
     ]
 
 
-def _one(cell: Cell) -> str:
-    if not isinstance(cell, Noisy):
-        return plain_cell(cell)
-    return " ± ".join(shown_number(cell.value, cell.margin)) + f" {DOUBTFUL}" * is_doubtful(cell)
-
-
 def plain_cell(cell: object, look: Look = FRAMED) -> str:
     """A key or an exact number as a text that steers no terminal."""
     match cell:
@@ -158,9 +134,6 @@ def plain_cell(cell: object, look: Look = FRAMED) -> str:
             return printable(str(cell))
 
 
-def _is_number(cell: object) -> bool:
+def is_number(cell: object) -> bool:
+    """Whether it is written with its digits below one another."""
     return isinstance(cell, Noisy | Estimate | int | float) and not isinstance(cell, bool)
-
-
-def _align(cell: Cell) -> str:
-    return ' style="text-align:right"' if _is_number(cell) else ""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.session.noisy import Noisy
-from dpsql.session.render import boxed, in_html, is_doubtful, printable, remarks
+from dpsql.session.render import boxed, is_doubtful, printable, remarks
 
 
 def noisy(value, margin):
@@ -92,13 +92,3 @@ def test_remarks():
     assert remarks([("a",), ("b",)], percent="95") == "2 rows"
     doubtful = remarks([(noisy(1, 15),)] * 2, percent="90")
     assert doubtful == "2 rows · ± is 90 % · ⚠ the noise may be all there is: do not use these cells"
-
-
-def test_html_is_escaped():
-    page = in_html(["<b>"], [("<img onerror=x>",), (noisy(2611, 15),), (noisy(1, 15),)], ["a < b"])
-    assert "<img" not in page
-    assert "&lt;img onerror=x&gt;" in page
-    assert "<th>&lt;b&gt;</th>" in page
-    assert "a &lt; b" in page
-    assert '<td style="text-align:right">2\u2009611 ± 15</td>' in page
-    assert "1 ± 15 ⚠" in page

@@ -1,0 +1,124 @@
+"""What is shown in a notebook: answers, prices, budgets and explanations as HTML.
+
+Everything that came from keys, names and questions is escaped. Colours are those of the page, so that dark pages stay
+readable; a screen reader says "2611 plus or minus 15".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+from typing import Any, Final, Protocol
+
+from dpsql.session.budget import shown_left
+from dpsql.session.digits import shown_number, shown_percent
+from dpsql.session.estimate import Estimate
+from dpsql.session.meter import meter_page
+from dpsql.session.noisy import Noisy
+from dpsql.session.render import DOUBTFUL, is_doubtful, is_number, plain_cell, printable, remarks
+
+_ROWS: Final = 60
+"""Longer answers are cut on a screen; data frames and files have every row."""
+_HATCHED: Final = "background:repeating-linear-gradient(45deg,rgba(128,128,128,.3) 0 2px,transparent 2px 7px)"
+
+
+class Left(Protocol):
+    """What can be spent after an answer."""
+
+    @property
+    def total(self) -> Fraction: ...
+    @property
+    def left(self) -> Fraction: ...
+    @property
+    def short(self) -> str: ...
+
+
+class Told(Protocol):
+    """What every answer has, beside the data and at a client."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def rows(self) -> Sequence[tuple[Any, ...]]: ...
+    @property
+    def cost(self) -> object: ...
+    @property
+    def release(self) -> int | None: ...
+    @property
+    def confidence(self) -> Fraction: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def head(self) -> str | None: ...
+    @property
+    def budget(self) -> Left | None: ...
+    @property
+    def is_text(self) -> bool: ...
+
+
+def footer(answer: Told, *, label: str | None = None) -> list[str]:
+    """What belongs to an answer besides its rows: what ± is, what it cost and what is left, and what to know of it; but
+    for what stands above them as its label."""
+    paid = [f"cost {answer.cost}"]
+    if answer.budget is not None:
+        left = f"{shown_left(answer.budget.left, answer.budget.total)} left"
+        paid += filter(None, (left, answer.budget.short))
+    paid += [] if answer.release is None else [f"release #{answer.release}"]
+    paid += [] if answer.head is None else [f"ledger {answer.head}"]
+    remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
+    return [remark, " · ".join(paid), *(f"note: {note}" for note in answer.notes if note != label)]
+
+
+def answer_page(answer: Told, *, label: str | None = None) -> str:
+    """The answer for a notebook: its table, what it cost, and a bar of what is left. A label stands above it."""
+    if answer.is_text:
+        return lines_page("\n".join(str(line) for (line,) in answer.rows))
+    remark, paid, *notes = footer(answer, label=label)
+    above = "" if label is None else f"<p><strong>{_text(label)}</strong></p>"
+    meter = "" if answer.budget is None else f"{meter_page(answer.budget.left, answer.budget.total)} "
+    said = [_text(remark), meter + _text(paid), *map(_text, notes)]
+    return above + table_page(answer.columns, answer.rows) + "".join(f"<div>{line}</div>" for line in said)
+
+
+def lines_page(text: str) -> str:
+    """Lines of text."""
+    return f"<pre>{_text(text, lines=True)}</pre>"
+
+
+def table_page(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The rows as a table; of long answers the beginning, and how many more there are."""
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[:_ROWS])
+    more = f"<div>… {len(rows) - _ROWS} more rows</div>" if len(rows) > _ROWS else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def price_page(sql: str, *, price: str, expected: Iterable[str]) -> str:
+    """A question before it is run: what it would cost, and how far off its numbers would be."""
+    margins = "".join(f"<li>{_text(each)}</li>" for each in expected)
+    return (
+        f"<pre>{_text(sql, lines=True)}</pre><div><strong>{escape(price)}</strong></div>"
+        + (f"<div>to be expected:</div><ul>{margins}</ul>" if margins else "")
+        + "<div>Nothing was spent, no data was read. <code>.run()</code> answers it.</div>"
+    )
+
+
+def _cell(cell: object) -> str:
+    if not isinstance(cell, Noisy | Estimate):
+        aligned = ' style="text-align:right"' if is_number(cell) else ""
+        return f"<td{aligned}>{_text(plain_cell(cell))}</td>"
+    doubtful = is_doubtful(cell)
+    value, margin = shown_number(cell.value, cell.margin)
+    spoken = " plus or minus ".join(shown_number(cell.value, cell.margin, thousands="")).replace(
+        "?", "an unknown margin"
+    )
+    spoken += ", too noisy to use" * doubtful
+    style = f"text-align:right{f';{_HATCHED}' * doubtful}"
+    shown = f"{value} ± {margin}" + f" {DOUBTFUL}" * doubtful
+    return f'<td style="{style}"><span role="img" aria-label="{escape(spoken)}">{escape(shown)}</span></td>'
+
+
+def _text(text: str, *, lines: bool = False) -> str:
+    """Text that is no markup and steers nothing; `lines`: that may have several."""
+    return escape("\n".join(map(printable, text.split("\n"))) if lines else printable(text))
