@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer, Cost
     from dpsql.session.auditing import Audit, AuditedCharge
+    from dpsql.session.belief import belief
     from dpsql.session.budget import Budget
     from dpsql.session.estimate import Estimate
     from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary, without_symbols
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "all_doubtful",
     "answer_page",
+    "belief",
     "connect",
     "demo",
     "dp_sum",
@@ -119,6 +121,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",
     "answer_page": "session.page",
+    "belief": "session.belief",
     "connect": "door",
     "demo": "demonstration",
     "formats": "session.formats",

@@ -10,7 +10,7 @@ from zlib import crc32
 from dpsql.charts.drawing import Area, Dot, Drawing, Paint, Place, Stroke, Words
 from dpsql.charts.figure import Chart
 from dpsql.charts.layout import laid_out
-from dpsql.charts.letters import printable
+from dpsql.charts.letters import printable, width
 
 _CLASS: Final = "dpsql-chart"
 _COLOURS: Final[Mapping[Paint, str]] = {
@@ -92,7 +92,11 @@ def _words(part: Words, mark: str) -> str:
     align = "" if part.align.value == "start" else f' text-anchor="{part.align.value}"'
     size = "" if part.size == 13 else f' font-size="{_number(part.size)}"'
     weight = ' font-weight="600"' if part.bold else ""
-    fixed = ' font-family="ui-monospace, monospace" xml:space="preserve"' if part.fixed else ""
+    fixed = ""
+    if part.fixed:  # as wide as its letters are many, whatever font there is
+        wide = _number(width(part.text) * part.size * 0.6)
+        letters = 'font-family="ui-monospace, monospace" xml:space="preserve"'
+        fixed = f' {letters} textLength="{wide}" lengthAdjust="spacingAndGlyphs"'
     return f'<text x="{x}" y="{y}"{align}{size}{weight}{fixed}>{_xml(part.text)}</text>'
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
 
 from dpsql.errors import InternalError
 from dpsql.session.answer_value import Answer, Cost
-
-INVENTED: Final = "INVENTED ROWS: made from the policy, nothing of the data"
-COLUMN: Final = "invented"
-"""The last column of every such answer: files, data frames, DB-API and the socket carry columns, not remarks."""
+from dpsql.session.invented import COLUMN as COLUMN
+from dpsql.session.invented import INVENTED as INVENTED
 
 
 def require_apart(*, simulated: bool, invented: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from fractions import Fraction
 from numbers import Real
@@ -17,6 +17,7 @@ from dpsql.errors import BadName, BadParameter
 from dpsql.require import require_count
 from dpsql.session.digits import shown_number, shown_percent, shown_value
 from dpsql.session.estimate import Estimate
+from dpsql.session.invented import COLUMN, INVENTED
 from dpsql.session.noisy import Noisy
 from dpsql.session.render import MEANING, is_doubtful, plain_cell
 from dpsql.session.tabulated import unique_names
@@ -51,10 +52,12 @@ class _Drawn:
     keys: tuple[tuple[object, ...], ...]
     cells: tuple[object, ...]
     notes: tuple[str, ...]
+    invented: bool
+    """Of rows that were made from the policy: what nobody may overlook is in the title."""
 
-    @property
-    def title(self) -> str:
-        return f"{self.y} by {self.x}" if self.x else self.y
+    def titled(self, title: str | None) -> str:
+        own = title or (f"{self.y} by {self.x}" if self.x else self.y)
+        return f"{INVENTED.partition(':')[0]}: {own}" if self.invented else own
 
 
 def plot(
@@ -101,10 +104,12 @@ def _columns(answer: Told, y: str | None) -> _Drawn:
             why="a picture shows numbers, and this answer has none" if answer.rows else "the answer has no rows",
             fix="ask for a number, such as COUNT(*), perhaps for each group: GROUP BY",
         )
-    keys = [name for name in names if name not in noisy and name != chosen]
+    invented = INVENTED in answer.notes
+    beside = {chosen, *noisy, *[COLUMN] * invented}
+    keys = [name for name in names if name not in beside]
     notes = _notes(columns[chosen], answer)
     rows = tuple(zip(*(columns[name] for name in keys), strict=True)) if keys else ((),) * len(answer.rows)
-    return _Drawn(x=", ".join(keys), y=chosen, keys=rows, cells=columns[chosen], notes=notes)
+    return _Drawn(x=", ".join(keys), y=chosen, keys=rows, cells=columns[chosen], notes=notes, invented=invented)
 
 
 def _no_such_column(y: str, drawable: Sequence[str]) -> BadName:
@@ -159,9 +164,8 @@ def _largest(drawn: _Drawn, most: int) -> _Drawn:
     places = [place for place, value in enumerate(values) if value is not None]
     kept = sorted(sorted(places, key=lambda place: -(values[place] or 0.0))[:most])
     note = f"the {len(kept)} largest of {len(drawn.cells)} groups, by the numbers told; most=… draws more"
-    return _Drawn(
-        x=drawn.x,
-        y=drawn.y,
+    return replace(
+        drawn,
         keys=tuple(drawn.keys[place] for place in kept),
         cells=tuple(drawn.cells[place] for place in kept),
         notes=(note, *drawn.notes),
@@ -184,12 +188,12 @@ def _is_day(key: tuple[object, ...]) -> bool:
 
 
 def _bars(drawn: _Drawn, title: str | None) -> Chart:
-    return Bars(title=title or drawn.title, across=drawn.x, along=drawn.y, marks=_marks(drawn), notes=drawn.notes)
+    return Bars(title=drawn.titled(title), across=drawn.x, along=drawn.y, marks=_marks(drawn), notes=drawn.notes)
 
 
 def _dots(drawn: _Drawn, title: str | None) -> Chart:
     marks = _marks(drawn)
-    return Bars(title=title or drawn.title, across=drawn.x, along=drawn.y, marks=marks, notes=drawn.notes, dots=True)
+    return Bars(title=drawn.titled(title), across=drawn.x, along=drawn.y, marks=marks, notes=drawn.notes, dots=True)
 
 
 def _is_timed(drawn: _Drawn) -> bool:
@@ -204,7 +208,7 @@ def _line(drawn: _Drawn, title: str | None) -> Chart:
     left_out = len(placed) - len(points)
     notes = (f"{left_out} left out: NULL has no place on a line", *drawn.notes) if left_out else drawn.notes
     return Lines(
-        title=title or drawn.title,
+        title=drawn.titled(title),
         across=Axis(name=drawn.x, ticks=_ticks(points)),
         along=Axis(name=drawn.y),
         series=(Series(name=drawn.y, points=tuple(Point(at=at, mark=mark) for at, mark in points)),),

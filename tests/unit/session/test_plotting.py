@@ -11,6 +11,7 @@ from dpsql.errors import BadName, BadParameter
 from dpsql.serve.client import ServedAnswer
 from dpsql.serve.wire import cell_from_wire, cell_to_wire
 from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.labels import labelled
 from dpsql.session.noisy import Noisy
 
 
@@ -139,6 +140,13 @@ def test_an_unknown_column():
 def test_wrong_wishes(wrong):
     with pytest.raises(BadParameter):
         CITIES.plot(**wrong)
+
+
+def test_invented_rows_say_so_in_the_title():
+    told = labelled(answer(("city", "n"), ("Basel", noisy(5, 1)), ("Bern", noisy(6, 1))))
+    chart = told.plot(title="Cities").chart
+    assert chart.title == "INVENTED ROWS: Cities"
+    assert [mark.label for mark in chart.marks] == ["Basel", "Bern"]
 
 
 def test_a_file(tmp_path):
