@@ -1,0 +1,86 @@
+"""The pictures of the documents are what the tool makes of what the demo says, and each says what it shows."""
+
+import importlib.util
+import io
+import os
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from dpsql.cli.shell.loop import answer
+from dpsql.cli.shell.reader import LineReader
+from dpsql.cli.shell.screen import Screen
+from dpsql.cli.shell.state import Shell
+from dpsql.testing.fixed import fixed_noise
+
+ROOT = Path(__file__).parent.parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+QUESTION = "SELECT city, COUNT(*) AS n FROM patients WHERE flu GROUP BY city"
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools" / "pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+AGAIN = "DPSQL_WRITE_PICTURES=1 pytest tests/system/test_pictures.py; python tools/pictures.py --write"
+TYPED = (f"\\cost {QUESTION};", f"{QUESTION};", f"{QUESTION};", "\\budget")
+
+
+def session(ana) -> str:
+    """What the shell shows: a price, an answer, the same again, and what is left."""
+    seen = io.StringIO()
+    screen = Screen(
+        out=seen, err=seen, ascii=False, paged=False, size=lambda: os.terminal_size((88, 40)), key=lambda words: ""
+    )
+    shell = Shell(asker=ana, screen=screen, reader=LineReader(), source="hospital")
+    for text in TYPED:
+        seen.write(f"{shell.prompt}{text}\n")
+        answer(shell, text)
+        seen.write("\n")
+    return seen.getvalue().replace("\u2009", " ")
+
+
+def test_the_terminal_shows_what_the_demo_says_with_the_noise_of_tests():
+    with fixed_noise(seed=4, i_know_this_is_not_private=True) as ana:
+        told = session(ana)
+    if os.environ.get("DPSQL_WRITE_PICTURES"):
+        (PICTURES / "terminal.txt").write_text(told, encoding="utf-8", newline="\n")
+    assert (PICTURES / "terminal.txt").read_text(encoding="utf-8") == told, AGAIN
+
+
+def test_the_pictures_are_what_the_tool_makes(tool):
+    made = tool.pictures()
+    assert {path.name for path in PICTURES.glob("*.svg")} == set(made)
+    stale = [name for name, content in made.items() if (PICTURES / name).read_text(encoding="utf-8") != content]
+    assert stale == [], AGAIN
+
+
+def test_the_bars_are_those_of_the_terminal(tool):
+    text = (PICTURES / "terminal.txt").read_text(encoding="utf-8")
+    marks = tool._bars(text).chart.marks
+    assert [mark.label for mark in marks] == ["Aarau", "Basel", "Bern", "Geneva"]
+    assert all(f"± {round(mark.high - mark.value)}" in text for mark in marks)
+
+
+@pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
+def test_a_picture_has_a_title_and_words_for_who_does_not_see_it(path):
+    root = ET.parse(path).getroot()
+    title, words = (root.find(f"{{http://www.w3.org/2000/svg}}{tag}").text for tag in ("title", "desc"))
+    assert root.attrib["role"] == "img"
+    assert title
+    assert len(words) > len(title)
+    assert "<script" not in path.read_text(encoding="utf-8")
+
+
+def test_every_picture_on_a_page_is_described():
+    shown = [
+        match for page in PAGES for match in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert all(len(words) > 15 for words, _ in shown), shown
