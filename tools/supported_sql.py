@@ -187,7 +187,7 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE",
     ),
     (
-        "EXPLAIN PRIVACY, EXPLAIN PRIVACY (FORMAT JSON)",
+        "EXPLAIN PRIVACY, EXPLAIN PRIVACY (FORMAT JSON), EXPLAIN PRIVACY DIFF …; …",
         "How the answer would be protected: free.",
         "EXPLAIN PRIVACY SELECT COUNT(*) FROM visits",
     ),

@@ -18,12 +18,14 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.budget import Budget, outlook
 from dpsql.session.burning import burn_down, payments_of
+from dpsql.session.comparing import comparison
 from dpsql.session.plotting import Picture
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
 from dpsql.session.sampling import sample
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
+from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import SettingStatement, setting_statement
 from dpsql.synthetic.tables import MOST_ROWS
 
@@ -73,13 +75,18 @@ class Analyst:
         fresh: bool = False,
         max_cost: Number | None = None,
     ) -> Answer:
-        """The answer to a question: `query` and `run` in one. Also SET, RESET and SHOW, which speak to this session."""
+        """The answer to a question: `query` and `run` in one. Also SET, RESET and SHOW, which speak to this session,
+        and EXPLAIN PRIVACY DIFF, which compares two questions."""
         statement = setting_statement(sql) if isinstance(sql, str) else None
         if statement is not None:
             return self._obeyed(statement)
         sampled = sample(sql, self.place)
         if sampled is not None:
             return sampled
+        both = compared(sql) if isinstance(sql, str) else None
+        if both is not None:
+            ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
+            return comparison(self._query(both[0], ask), self._query(both[1], ask))
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
             query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return query.answered(max_cost=max_cost)

@@ -19,7 +19,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
 from dpsql.session.analyst import Analyst
 from dpsql.session.owner import Owner
-from dpsql.sql.parse import statements
+from dpsql.sql.parse import compared, statements
 from dpsql.sql.setting_text import setting_statement
 
 
@@ -93,9 +93,9 @@ class Planner:
 
 
 def _verdict(analyst: Analyst, sql: str, *, index: int) -> Verdict:
-    """SET, RESET and SHOW are obeyed, and cost nothing."""
+    """SET, RESET and SHOW are obeyed, EXPLAIN PRIVACY DIFF is planned; all of them cost nothing."""
     try:
-        if setting_statement(sql) is not None:
+        if setting_statement(sql) is not None or compared(sql) is not None:
             analyst.sql(sql)
             return Verdict(index=index, sql=sql, error=None, cost=Fraction(0), delta=Fraction(0), margins={})
         query = analyst.query(sql)

@@ -23,11 +23,11 @@ from dpsql.sql.parsing.private import private_words
 from dpsql.sql.parsing.reading import Reader
 from dpsql.sql.parsing.refusals import misread
 from dpsql.sql.parsing.select import QUERIES, query
-from dpsql.sql.parsing.text import Prepared, prepared, statements
+from dpsql.sql.parsing.text import Prepared, compared, prepared, statements
 from dpsql.sql.parsing.tokens import Tokens, tokens_of
 from dpsql.sql.syntax import At, Parsed, Purpose, Query
 
-__all__ = ["parse", "statements"]
+__all__ = ["compared", "parse", "statements"]
 
 MAX_DEPTH: Final = 150
 """Levels of the parser's tree: later stages walk ours by recursion. Chains of AND, of OR and of UNION count once."""

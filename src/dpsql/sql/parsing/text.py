@@ -31,6 +31,7 @@ _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
 _EXPLAIN: Final = re.compile(r"\s*EXPLAIN\b(\s+PRIVACY\b(?:\s*\(\s*FORMAT\s+(\w+)\s*\))?)?", re.IGNORECASE)
 _ANALYZE: Final = re.compile(r"\s*ANALY[SZ]E\b", re.IGNORECASE)
+_DIFF: Final = re.compile(r"\s*EXPLAIN\s+PRIVACY\s+DIFF\b", re.IGNORECASE)
 _DRY_RUN: Final = re.compile(r"\s*DRY\s+RUN\b", re.IGNORECASE)
 _SIMULATE: Final = re.compile(r"\s*SIMULATE\b", re.IGNORECASE)
 
@@ -83,7 +84,8 @@ def blanked(text: str) -> tuple[str, str]:
 
 
 def statements(text: str) -> tuple[tuple[int, str], ...]:
-    """The single statements of a file, each with its offset; empty ones are left out.
+    """The single statements of a file, each with its offset; empty ones are left out. EXPLAIN PRIVACY DIFF takes the
+    statement behind its semicolon with it.
 
     A text that cannot be split, because it is too long or a quotation never ends, is one statement: `parse` says what
     is wrong with it.
@@ -95,14 +97,38 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
     except NotUnderstood:
         return ((0, text),)
     plain = _without(text, parts, "comment")
-    edges = [0, *(part.end for part in parts if part.kind == "semicolon"), len(text) + 1]
+    edges, waits = [0], False
+    for end in (part.end for part in parts if part.kind == "semicolon"):
+        waits = not waits and _DIFF.match(plain, edges[-1]) is not None
+        edges += [] if waits else [end]
     found = []
-    for start, end in itertools.pairwise(edges):
+    for start, end in itertools.pairwise([*edges, len(text) + 1]):
         written = plain[start : end - 1]
         offset = start + len(written) - len(written.lstrip())
         if stripped := written.strip():
             found.append((offset, text[offset : offset + len(stripped)]))
     return tuple(found)
+
+
+def compared(text: str) -> tuple[str, str] | None:
+    """The two questions of EXPLAIN PRIVACY DIFF q1; q2; None for every other text. A mistake in one is refused."""
+    if _DIFF.search(text) is None or len(text) > MAX_CHARACTERS:
+        return None
+    try:
+        found = _DIFF.match(blanked(text)[0])
+    except NotUnderstood:
+        return None  # `parse` says what is wrong with it
+    if found is None:
+        return None
+    questions = [sql for _, sql in statements(text[found.end() :])]
+    if len(questions) != 2:
+        raise NotUnderstood(
+            f"EXPLAIN PRIVACY DIFF compares two questions; {len(questions)} came",
+            why="it says why one of them costs more, or is less close, than the other",
+            fix="write EXPLAIN PRIVACY DIFF SELECT …; SELECT …",
+            at=(0, len(text)),
+        ).within(text)
+    return questions[0], questions[1]
 
 
 def _require_readable(text: str) -> None:

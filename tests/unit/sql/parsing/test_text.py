@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpsql.sql.parse import statements
+from dpsql.errors import NotUnderstood
+from dpsql.sql.parse import compared, statements
 from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
 
 
@@ -23,6 +24,8 @@ from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
             "EXPLAIN PRIVACY SELECT ';' ; CALL f(';'); x",
             [(0, "EXPLAIN PRIVACY SELECT ';'"), (29, "CALL f(';')"), (42, "x")],
         ),
+        ("x; explain privacy /* ; */ diff a; b; c", [(0, "x"), (3, "explain privacy /* ; */ diff a; b"), (38, "c")]),
+        ("EXPLAIN PRIVACY DIFF a;", [(0, "EXPLAIN PRIVACY DIFF a;")]),
         ("SELECT 'a\\'; SELECT 'b'", [(0, "SELECT 'a\\'"), (13, "SELECT 'b'")]),
         ("SELECT 1; SELECT 'never ends ; x", [(0, "SELECT 1; SELECT 'never ends ; x")]),
         ("SELECT 1; /* never ends ; x", [(0, "SELECT 1; /* never ends ; x")]),
@@ -45,3 +48,13 @@ def test_blanks_take_the_place_of_what_is_not_read() -> None:
     found = prepared(text)
     assert len(found.plain) == len(text)
     assert found.plain == " " * 11 + "\n" + " " * 13 + "SELECT '--'     \r , \"/*\"    "
+
+
+def test_a_comparison_has_two_questions() -> None:
+    assert compared("EXPLAIN PRIVACY DIFF SELECT ';'; -- and\n SELECT 2;") == ("SELECT ';'", "SELECT 2")
+    assert compared("SELECT 'EXPLAIN PRIVACY DIFF a; b'") is None
+    assert compared("EXPLAIN PRIVACY DIFFERENT") is None
+    assert compared("EXPLAIN PRIVACY DIFF a; 'never ends") is None  # `parse` says what is wrong with it
+    for text in ("EXPLAIN PRIVACY DIFF", "EXPLAIN PRIVACY DIFF a", "EXPLAIN PRIVACY DIFF a; b; c"):
+        with pytest.raises(NotUnderstood, match="compares two questions"):
+            compared(text)
