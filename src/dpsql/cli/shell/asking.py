@@ -51,7 +51,7 @@ def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
     except Stopped:
         _say_stopped(shell, before)
         return
-    if told.release is not None:
+    if not told.is_text:
         shell.last = told
     show(shell, told)
     if shell.timing:
@@ -101,7 +101,7 @@ def agreed(shell: Shell, question: str, *, default: bool) -> bool:
 
 def connect_again(shell: Shell) -> bool:
     """Whether there is a connection once more, where there can be."""
-    if shell.reconnect is None:
+    if shell.reconnect is None or not isinstance(shell.asker, Client):
         return False
     with suppress(DpsqlError):
         shell.asker = shell.reconnect()

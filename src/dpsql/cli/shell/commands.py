@@ -17,15 +17,20 @@ from typing import Final
 
 from dpsql import BadParameter
 from dpsql import help as help_text
+from dpsql.cli.price import price_lines
 from dpsql.cli.shell.asker import answered, explained, free, price, purse
 from dpsql.cli.shell.asking import ask, interruptible
+from dpsql.cli.shell.completing import written
 from dpsql.cli.shell.describing import table_lines, tables_lines
 from dpsql.cli.shell.more import USAGE, more
+from dpsql.cli.shell.names import ColumnNote
 from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
 
+_SAMPLED: Final = 5
+_PICTURES: Final = (".png", ".svg", ".html", ".txt")
 _LAST: Final = 20
 """As many of one's own entries, and of typed lines, are shown."""
 
@@ -69,17 +74,22 @@ def _describe(shell: Shell, rest: str) -> None:
     if not rest:
         _tables(shell, rest)
         return
-    shell.known = None  # the policy may have changed
+    shell.screen.show("\n".join(table_lines(*_table(shell, rest))))
+
+
+def _table(shell: Shell, rest: str) -> tuple[str, tuple[ColumnNote, ...]]:
+    """The table they name, as the policy is now."""
+    shell.known = None
     name = rest.rstrip(";").strip().strip('"')
     found = shell.names().table(name)
-    if found is None:
-        near = get_close_matches(name, shell.names().tables, n=1)
-        raise BadParameter(
-            f"there is no table {name}",
-            why="tables are those your grant lets you ask about",
-            fix=f"did you mean {near[0]}?" if near else "\\dt lists them",
-        )
-    shell.screen.show("\n".join(table_lines(*found)))
+    if found is not None:
+        return found
+    near = get_close_matches(name, shell.names().tables, n=1)
+    raise BadParameter(
+        f"there is no table {name}" if name else "no table is named",
+        why="tables are those your grant lets you ask about",
+        fix=f"did you mean {near[0]}?" if near else "\\dt lists them",
+    )
 
 
 def _tables(shell: Shell, rest: str) -> None:
@@ -96,10 +106,8 @@ def _budget(shell: Shell, rest: str) -> None:
 
 def _cost(shell: Shell, rest: str) -> None:
     sql = _question(shell, rest)
-    rows = interruptible(shell, lambda: free(shell.asker, f"DRY RUN {sql}"))
-    width = max(len(str(what)) for what, _ in rows)
-    lines = [f"{what!s:<{width}}  {value}" for what, value in rows if (what, value) != ("delta", "0")]
-    shell.screen.show("\n".join([*lines, "Nothing was spent, no data was read."]))
+    told = interruptible(shell, lambda: answered(shell.asker, f"DRY RUN {sql}", max_cost=Fraction(0)))
+    shell.screen.show("\n".join(price_lines(told, purse(shell.asker).left)))
 
 
 def _explain(shell: Shell, rest: str) -> None:
@@ -131,6 +139,25 @@ def _history(shell: Shell, rest: str) -> None:
         for release, cost, stored, sql in reversed(rows)
     ]
     shell.screen.show("\n".join(lines))
+
+
+def _sample(shell: Shell, rest: str) -> None:
+    """Rows of the same shape as the table's, and of nobody."""
+    name, _ = _table(shell, rest)
+    sql = f"SIMULATE SELECT * FROM {written(name)} LIMIT {_SAMPLED}"
+    told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=Fraction(0)))
+    show(shell, told)
+
+
+def _plot(shell: Shell, rest: str) -> None:
+    """The last answer on the screen, or into a file of the kind that its name says."""
+    if shell.last is None:
+        raise BadParameter("there is no answer to draw", why="\\plot draws the last one", fix="ask something first")
+    if rest.lower().endswith(_PICTURES):
+        shell.screen.say(f"drawn into {shell.last.plot().save(Path(rest).expanduser())}")
+        return
+    picture = shell.last.plot(y=rest or None)
+    shell.screen.show(picture.text(columns=min(shell.screen.size().columns, 100), plain=shell.screen.ascii))
 
 
 def _typed(shell: Shell, rest: str) -> None:
@@ -240,6 +267,8 @@ COMMANDS: Final = (
     Command(usage="\\diff SQL; SQL", about="why one question costs more, or is less close, than another", run=_diff),
     Command(usage=USAGE, about="what a closer answer costs; you are asked before it is bought", run=more),
     Command(usage="\\history", about="what you have paid for", run=_history),
+    Command(usage="\\sample TABLE", about="five invented rows, to see the shape: nobody is in them", run=_sample),
+    Command(usage="\\plot [COLUMN | FILE]", about="draw the last answer here, or into .png, .svg, .html", run=_plot),
     Command(usage="\\mode [FORMAT]", about="how answers are shown", run=_mode, also=(".mode",)),
     Command(usage="\\timing [on|off]", about="how long each statement took", run=_timing, also=(".timer",)),
     Command(usage="\\set [NAME VALUE]", about="settings of this shell and of your session", run=_set),

@@ -85,7 +85,7 @@ def _of_sql(before: str, earlier: Sequence[Piece], whole: str) -> Callable[[Name
     """Tables where one is named, columns of a table behind its name and a point, else everything."""
     words = [before[piece.start : piece.end].upper() for piece in earlier]
     if words and words[-1] in TABLES_FOLLOW:
-        return lambda names, begun: (*map(_written, names.tables), *VIEWS)
+        return lambda names, begun: (*map(written, names.tables), *VIEWS)
     if len(words) > 1 and words[-1] == ".":
         owner = before[earlier[-2].start : earlier[-2].end]
         return lambda names, begun: _columns_of(owner, whole, names)
@@ -97,13 +97,13 @@ def _columns_of(owner: str, whole: str, names: Names) -> Iterable[str]:
         return (view.partition(".")[2] for view in VIEWS)
     called = {alias.lower(): table for table, alias in _CALLED.findall(whole) if alias}
     found = names.table(called.get(owner.lower(), owner))
-    return () if found is None else (_written(note.name) for note in found[1])
+    return () if found is None else (written(note.name) for note in found[1])
 
 
 def _everything(names: Names, whole: str, begun: str) -> Iterable[str]:
     """Columns of the tables that are named come first; words in the case that is typed."""
-    columns = (_written(note.name) for notes in _near(whole, names) for note in notes)
-    tables = map(_written, names.tables)
+    columns = (written(note.name) for notes in _near(whole, names) for note in notes)
+    tables = map(written, names.tables)
     lower = begun.islower()
     words = (word.lower() if lower else word for word in sorted(KEYWORDS))
     calls = (f"{name.lower() if lower else name}(" for name in FUNCTIONS)
@@ -116,7 +116,7 @@ def _near(whole: str, names: Names) -> list[tuple[ColumnNote, ...]]:
     return named or list(names.tables.values())
 
 
-def _written(name: str) -> str:
+def written(name: str) -> str:
     """A name as SQL takes it."""
     if _PLAIN.fullmatch(name) and name.upper() not in KEYWORDS:
         return name

@@ -11,10 +11,10 @@ from dpsql import DpsqlError, __version__
 from dpsql.cli.shell.asker import Asker, purse
 from dpsql.cli.shell.asking import Stopped, ask, connect_again
 from dpsql.cli.shell.commands import BY_WORD, obey
-from dpsql.cli.shell.completing import ShellCompleter
+from dpsql.cli.shell.completing import Choices, ShellCompleter
 from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
-from dpsql.cli.shell.screen import Screen, clean, speaks_utf_8
+from dpsql.cli.shell.screen import Screen, clean
 from dpsql.cli.shell.showing import MODES
 from dpsql.cli.shell.state import Shell
 from dpsql.errors import NoSource
@@ -31,8 +31,8 @@ def run(
 ) -> int:
     """Answer somebody at a terminal until they leave; the exit code.
 
-    `source` is what is asked, in a word for the prompt. `plain`: ASCII, no colours, nothing that moves. `reconnect`
-    opens a lost connection to a server again.
+    `source` is what is asked, in a word for the prompt. `plain`: ASCII, no colours, nothing that moves; whoever calls
+    knows whether the terminal has symbols. `reconnect` opens a lost connection to a server again.
     """
     shell = _shell(asker, source=source, plain=plain, colour=colour, history=history, reconnect=reconnect)
     _greet(shell)
@@ -48,6 +48,8 @@ def run(
         answer(shell, text)
     if shell.screen.file is not None:
         shell.screen.file.close()
+    if shell.asker is not asker:
+        shell.asker.close()
     return 0
 
 
@@ -84,11 +86,10 @@ def _shell(
     history: bool,
     reconnect: Callable[[], Asker] | None,
 ) -> Shell:
-    ascii_only = plain or not (speaks_utf_8(sys.stdout) and speaks_utf_8(sys.stderr))
     screen = Screen(
         out=sys.stdout,
         err=sys.stderr,
-        ascii=ascii_only,
+        ascii=plain,
         paged=sys.stdout.isatty(),
         size=shutil.get_terminal_size,
         key=read_line,
@@ -102,11 +103,9 @@ def _shell(
 def _reader(shell: Shell, *, plain: bool, colour: bool, history: bool) -> Reader:
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown", "") or not sys.stdin.isatty():
         return LineReader()
-    choices = {
-        "\\d": lambda names: names.tables,
-        ".schema": lambda names: names.tables,
-        "\\mode": lambda names: MODES,
-        ".mode": lambda names: MODES,
+    choices: Choices = {
+        **dict.fromkeys(("\\d", ".schema", "\\sample"), lambda names: names.tables),
+        **dict.fromkeys(("\\mode", ".mode"), lambda names: MODES),
     }
     completer = ShellCompleter(shell.names, [word for word in BY_WORD if word[0] in "\\."], choices)
     return PromptReader(completer=completer, history=history, colour=colour, plain=plain)

@@ -13,20 +13,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
-from unicodedata import category
 
-from dpsql import without_symbols
+from dpsql import printable, without_symbols
 
-_STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Characters that move the cursor, turn the text around or end a line."""
 _FRAME: Final = ("┌", "├", "└", "│", "+", "|")
 
 
 def clean(text: str) -> str:
     """Text in which no character steers the terminal, but for the ends of its lines."""
-    return "".join(
-        char if char == "\n" or category(char) not in _STEERING else repr(char)[1:-1] for char in text.expandtabs()
-    )
+    return "\n".join(map(printable, text.expandtabs().split("\n")))
 
 
 def in_ascii(text: str) -> str:
@@ -128,11 +123,6 @@ class Screen:
 def _pages(lines: Sequence[str], size: int) -> Iterator[tuple[Sequence[str], int]]:
     for start in range(0, len(lines), size):
         yield lines[start : start + size], max(0, len(lines) - start - size)
-
-
-def speaks_utf_8(stream: TextIO) -> bool:
-    """Whether every sign arrives."""
-    return (stream.encoding or "").lower().replace("-", "").replace("_", "") == "utf8"
 
 
 def folder_of_state() -> Path:

@@ -3,7 +3,7 @@
 import pytest
 
 import dpsql
-from dpsql.cli.shell.completing import proposals
+from dpsql.cli.shell.completing import proposals, written
 from dpsql.cli.shell.names import Names, names_of, names_or_none
 from dpsql.cli.shell.words import FUNCTIONS, KEYWORDS
 from dpsql.sql.functions.table import FUNCTIONS as KNOWN
@@ -55,9 +55,7 @@ def test_private_groups_and_texts_of_rows_are_never_proposed(names):
 
 
 def test_a_name_that_is_no_plain_word_is_quoted():
-    from dpsql.cli.shell.completing import _written
-
-    assert [_written(name) for name in ("city", "my city", 'a"b', "order")] == [
+    assert [written(name) for name in ("city", "my city", 'a"b', "order")] == [
         "city",
         '"my city"',
         '"a""b"',
