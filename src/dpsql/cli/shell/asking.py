@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
+from dpsql.cli.manner import Manner
+from dpsql.cli.progress import stages_shown
 from dpsql.cli.shell.asker import Offer, answered, down, offered, price, purse, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish
 from dpsql.cli.shell.showing import show
@@ -47,7 +49,8 @@ def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
     before = purse(shell.asker).spent
     began = time.monotonic()
     try:
-        told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit))
+        with stages_shown(Manner(plain=shell.screen.ascii)):
+            told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit))
     except Stopped:
         _say_stopped(shell, before)
         return
@@ -63,24 +66,24 @@ def interruptible(shell: Shell, work: Callable[[], T]) -> T:
     connection, and nothing is cut off in the middle of a payment. Stopped where the work ended by that."""
     results: list[T] = []
     failures: list[BaseException] = []
+    done = threading.Event()
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as error:  # whatever it is, it belongs to whoever waits
             failures.append(error)
+        finally:
+            done.set()
 
     asker, pressed = shell.asker, False
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
+    threading.Thread(target=run, daemon=True).start()
+    while not done.is_set():
         try:
-            thread.join(_TICK)
+            done.wait(_TICK)  # not Thread.join: one that is interrupted takes the thread for ended
         except KeyboardInterrupt:
-            if not pressed:
-                shell.screen.say("stopping ...")
             pressed = True
-        if pressed and thread.is_alive():
+        if pressed and not done.is_set():
             asker.interrupt()  # one that comes before the engine is asked is lost, so it is repeated
     if results:
         return results[0]

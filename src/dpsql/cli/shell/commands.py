@@ -29,6 +29,8 @@ from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
 
+_USAGE: Final = 22
+"""Letters of a command before what it does."""
 _SAMPLED: Final = 5
 _PICTURES: Final = (".png", ".svg", ".html", ".txt")
 _LAST: Final = 20
@@ -65,9 +67,15 @@ def _help(shell: Shell, rest: str) -> None:
     if rest:
         shell.screen.show(help_text(rest.rstrip(";").strip()).rstrip())
         return
-    width = max(len(command.usage) for command in COMMANDS)
-    lines = [f"  {command.usage:<{width}}  {command.about}" for command in COMMANDS]
+    lines = [line for command in COMMANDS for line in _help_lines(command)]
     shell.screen.show("\n".join(["SQL ends with a semicolon and may go over several lines.", *lines]))
+
+
+def _help_lines(command: Command) -> list[str]:
+    """One line, or two where the command is long."""
+    if len(command.usage) <= _USAGE:
+        return [f"  {command.usage:<{_USAGE}}  {command.about}"]
+    return [f"  {command.usage}", f"  {'':<{_USAGE}}  {command.about}"]
 
 
 def _describe(shell: Shell, rest: str) -> None:

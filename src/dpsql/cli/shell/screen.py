@@ -4,6 +4,7 @@ long. On a terminal that has no more than ASCII, words stand for signs."""
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,6 +17,10 @@ from typing import Final, TextIO
 
 from dpsql import printable, without_symbols
 
+_GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
+"""Between the columns of a list: what is wrapped goes on below its column."""
+_CODE: Final = re.compile(r" {4}\S| *\^+$")
+"""The text an error speaks of, and the caret below it."""
 _FRAME: Final = ("┌", "├", "└", "│", "+", "|")
 
 
@@ -55,13 +60,13 @@ class Screen:
         self.err.write("\n".join(self.wrapped(self.letters(text))) + "\n")
         self.err.flush()
 
-    def show(self, text: str) -> None:
-        """An answer."""
+    def show(self, text: str, *, whole: bool = False) -> None:
+        """An answer. `whole`: its lines are for programs, and stay as they are."""
         if self.file is not None:
             self.file.write(clean(text) + "\n")
             self.file.flush()
             return
-        lines = self.wrapped(self.letters(text))
+        lines = clean(text).split("\n") if whole else self.wrapped(self.letters(text))
         if self.paged and len(lines) >= self.size().lines and self._page(lines):
             return
         self.out.write("\n".join(lines) + "\n")
@@ -73,17 +78,16 @@ class Screen:
 
     def _parts(self, line: str) -> list[str]:
         width = max(self.size().columns, 20)
-        if len(line) <= width or line.lstrip().startswith(_FRAME) or line.startswith("    "):
+        if len(line) <= width or line.lstrip().startswith(_FRAME) or _CODE.match(line):
             return [line]
-        words = line.lstrip()
-        indent = line[: len(line) - len(words)]
+        gaps = [gap.end() for gap in _GAP.finditer(line, 0, width // 2)]
+        indent = gaps[-1] if gaps else len(line) - len(line.lstrip()) + 2
         return textwrap.wrap(
-            words,
+            line[indent:] if gaps else line.lstrip(),
             width,
-            initial_indent=indent,
-            subsequent_indent=indent + "  ",
+            initial_indent=line[:indent] if gaps else line[: indent - 2],
+            subsequent_indent=" " * indent,
             break_on_hyphens=False,
-            drop_whitespace=True,
         )
 
     def _page(self, lines: Sequence[str]) -> bool:

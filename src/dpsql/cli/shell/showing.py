@@ -10,11 +10,12 @@ from dpsql.cli.shell.state import Shell
 
 MODES: Final = tuple(name for name, form in formats.items() if not form.is_binary)
 """The formats a screen can show."""
+_FOR_PEOPLE: Final = ("table", "records")
 
 
 def show(shell: Shell, told: Told) -> None:
     """The answer, and beside it what it cost and what is left."""
-    shell.screen.show(_text(shell, told, shell.mode))
+    shell.screen.show(_text(shell, told, shell.mode), whole=shell.mode not in _FOR_PEOPLE)
     for line in summary(told):
         shell.screen.say(line)
     if told.release is not None and told.budget is None:  # a repeat: free, and still one wants to know
