@@ -5,8 +5,10 @@ A limit, not a protection: that is the account's and the plan's part.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from fractions import Fraction
+from typing import Final
 
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import DpsqlError, NotPermitted
@@ -78,3 +80,13 @@ def at_price(text: str, price: Fraction, *, priced_at: At) -> str | None:
     except DpsqlError:
         return None
     return changed if said is not None and said.value == price else None
+
+
+_CLAUSE: Final = re.compile(r"\b(?:COST|WITHIN)\s+\Z", re.IGNORECASE)
+
+
+def priced_anew(text: str, clause: str, *, priced_at: At) -> str:
+    """The same statement with another price, or margin, said at its end. What a hint says stays: the end goes first."""
+    if priced_at is not None and (said := _CLAUSE.search(text, 0, priced_at[0])) is not None:
+        text = f"{text[: said.start()]}{text[priced_at[1] :]}"
+    return f"{text.rstrip().rstrip(';').rstrip()}{chr(10) if '--' in text else ' '}{clause}"

@@ -1,5 +1,8 @@
 """A question: what it costs, where its errors point, and what is no question at all."""
 
+import copy
+import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -120,3 +123,57 @@ def test_an_answer_shows_where_the_ledger_ends(analyst):
     assert analyst.sql("SELECT COUNT(*) FROM days").head == first.head
     assert analyst.sql("SELECT SUM(age) FROM people").head.startswith(f"#{head.number + 2}:")
     assert analyst.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people").head is None
+
+
+@pytest.fixture
+def ben():
+    """An analyst of whose numbers some noise is left."""
+    owner = dpsql.open(":memory:")
+    owner.register("people", pd.DataFrame({"who": range(40)}), person="who", unique=True)
+    owner.promise(epsilon=5, delta=1e-6)
+    owner.defaults(cost_per_query=1, max_keys=20)
+    return owner.grant("ben", budget=5)
+
+
+def test_a_better_answer_is_the_statement_with_another_end(ben):
+    coarse = ben.sql("SELECT COUNT(*) AS n FROM people -- all\n COST 0.1", confidence=0.9)
+    margin = coarse["n"][0].margin
+    finer = coarse.better(within=margin / 4)
+    assert finer["n"][0].margin <= margin / 4
+    assert finer.confidence == coarse.confidence
+    assert finer.better(within=margin / 2).cost.epsilon == 0  # it is precise enough
+    (last,) = ben.sql("SELECT sql FROM dp.ledger ORDER BY number DESC LIMIT 1")["sql"]
+    assert re.fullmatch(r"SELECT COUNT\(\*\) AS n FROM people -- all\n\s*WITHIN [0-9.]+", last)
+    assert ben.query("SELECT COUNT(*) AS n FROM people COST 0.1").run(within=margin / 2).cost.epsilon == 0
+
+
+@pytest.mark.parametrize("wrong", [{}, {"within": 5, "epsilon": 1}, {"within": 0}, {"within": "5"}, {"epsilon": -1}])
+def test_a_better_answer_has_one_measure(ben, wrong):
+    coarse = ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.1)
+    spent = ben.budget.spent
+    with pytest.raises(dpsql.BadParameter):
+        coarse.better(**wrong)
+    assert ben.budget.spent == spent
+
+
+def test_a_better_answer_is_refused_where_it_is_too_dear(ben):
+    coarse = ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.1)
+    spent = ben.budget.spent
+    with pytest.raises(dpsql.DpsqlError) as stopped:
+        coarse.better(epsilon=2, max_cost=0.5)
+    assert stopped.value.code == "DP202"
+    assert ben.budget.spent == spent
+
+
+@pytest.mark.parametrize("carried", [copy.deepcopy, lambda answer: pickle.loads(pickle.dumps(answer))])
+def test_an_answer_that_is_carried_away_has_no_way_back_to_the_data(ben, carried):
+    answer = carried(ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=1))
+    assert answer.again is None
+    with pytest.raises(dpsql.BadParameter, match="asked for again"):
+        answer.better(within=1)
+
+
+def test_an_answer_of_a_batch_is_made_better_by_itself(ben):
+    (coarse,) = ben.run(["SELECT COUNT(*) AS n FROM people"], total=0.1)
+    margin = coarse["n"][0].margin
+    assert coarse.better(within=margin / 2)["n"][0].margin <= margin / 2
