@@ -14,8 +14,6 @@ Asker: TypeAlias = "dpsql.Analyst | dpsql.Client"
 Told: TypeAlias = "dpsql.Answer | dpsql.ServedAnswer"
 Magic = Callable[[str, str | None], object]
 
-_KINDS: Final = ("bar", "line")
-
 
 class Desk:
     """Who asks in this notebook. One per kernel: what is SET in a cell holds in the cells after it."""
@@ -72,22 +70,21 @@ class Desk:
     def plot(self, line: str, cell: str | None = None) -> object:
         """`%sqlplot bar flu`: the picture of an answer in a variable; without a kind, the one that fits."""
         words = line.split()
-        kind = words.pop(0) if words[:-1] and words[0] in _KINDS else None
-        if len(words) != 1:
+        if len(words) not in (1, 2):
             raise BadParameter(
                 f"%sqlplot {line.strip()} names no answer",
                 why="a picture is of one answer that was put into a variable",
-                fix=f"write %sqlplot name, or %sqlplot {'|'.join(_KINDS)} name, after %sql name << SELECT …",
+                fix="write %sqlplot name, or %sqlplot bar|dot|line name, after %sql name << SELECT …",
             )
-        (name,) = words
+        *kinds, name = words
         answer: Any = self._names.get(name)
-        if not hasattr(answer, "plot") or not hasattr(answer, "columns"):
+        if not isinstance(answer, dpsql.Answer | dpsql.ServedAnswer):
             raise BadName(
                 f"there is no answer in a variable {name}",
                 why="a picture is of an answer",
                 fix=f"ask first, as in %sql {name} << SELECT …",
             )
-        return answer.plot(kind=kind)
+        return answer.plot(kind=kinds[0] if kinds else None)
 
     def _before(self, words: str, line: str, cell: str | None) -> Told:
         asked = read(line, cell)
@@ -105,7 +102,7 @@ class Desk:
             text, epsilon=said.get("epsilon"), confidence=said.get("confidence"), max_cost=said.get("max-cost")
         )
 
-    def _show_plot(self, asked: Asked, answer: Any) -> None:
+    def _show_plot(self, asked: Asked, answer: Told) -> None:
         if asked.plot:
             self._show(answer.plot())
 

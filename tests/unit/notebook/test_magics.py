@@ -158,6 +158,20 @@ def test_another_sql_magic_stays_and_ours_is_said(cell, shell, ana):
         del shell.magics_manager.magics["line"]["sql"]
 
 
+def test_an_answer_is_drawn_with_its_margins(cell, ana):
+    done, shown = cell(f"%%sql --plot\n{BY_CITY}")
+    assert isinstance(done.result, dpsql.Answer)
+    assert "n by city" in shown.stdout
+    cell(f"%sql cities << {BY_CITY}")
+    spent = ana.budget.spent
+    for line in ("cities", "bar cities", "dot cities"):
+        done, _ = cell(f"%sqlplot {line}")
+        assert "Basel" in repr(done.result)
+        assert "±" in repr(done.result)
+    assert cell("%sqlplot pie cities")[0].error_in_exec.code == "DP410"
+    assert ana.budget.spent == spent
+
+
 def test_the_demo_is_connected_to_by_its_name(cell, shell):
     done, _ = cell("%dpsql demo")
     assert repr(done.result).startswith("connected as ana: Budget(")
