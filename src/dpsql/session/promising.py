@@ -43,9 +43,11 @@ def _renewals(now: Made) -> str:
 
 def is_ahead_of_its_window(made: Made) -> bool:
     """A period was shorter than the window, or a year had more of them than it can, or nobody knows."""
+    if made.periods == 1:
+        return False
     days = [_day(time) for time in made.begun if time is not None]
     if len(days) < made.periods:
-        return made.periods > 1
+        return True
     soon = any((later - sooner).days < made.per.days for sooner, later in pairwise(days))
     years = zip(days, days[made.per.renewals :], strict=False)
     return soon or any((later - sooner).days < YEAR_DAYS for sooner, later in years)

@@ -54,6 +54,7 @@ def percent(text):
 
 def test_the_odds_are_those_of_everything_that_was_promised():
     assert "Whatever is asked, for ever" in str(audit(promised()))
+    assert "renewed" not in str(audit(promised()))  # nor was it ever to be
     ledger = promised(per=Window.YEAR)
     once = str(audit(ledger))
     assert "Whatever is asked, until it is renewed" in once
