@@ -100,7 +100,7 @@ class _Reading:
             return False
         if part[:1] != ("grant",):
             self.touched.add(part)
-        holder = self.data
+        holder: Any = self.data
         for step in part[:-1]:
             holder = holder.setdefault(step, {}) if isinstance(step, str) else holder[step]
             if not isinstance(holder, dict | list):

@@ -11,50 +11,54 @@ from dpsql import DpsqlError
 from dpsql.cli import (
     audit,
     budget,
+    check,
     completion,
     config,
     cost,
+    demo,
     doctor,
     explain,
     freeze,
     grant,
     help_,
-    check,
     init,
     ledger,
     plan,
     policy,
     serve,
     simulate,
+    table,
+    tour,
     user,
 )
-from dpsql.cli import audit, budget, config, demo, freeze, grant, help_, ledger, plan, policy, serve, tour, user
-    table,
 from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
 from dpsql.cli.output import write_no_more
 
 _COMMANDS = (
-    plan,
+    demo,
+    tour,
+    init,
+    check,
+    table,
     policy,
+    grant,
+    user,
+    budget,
+    cost,
+    explain,
+    simulate,
+    plan,
     serve,
     audit,
     ledger,
     freeze,
-    grant,
-    user,
-    budget,
     help_,
     config,
-    cost,
-    explain,
-    simulate,
     doctor,
     completion,
 )
-_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config, demo, tour)
-_COMMANDS = (plan, policy, serve, audit, ledger, freeze, grant, user, budget, help_, config, init, check, table)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
-from fractions import Fraction
 from numbers import Real
 from os import PathLike
-from typing import Final, Protocol
+from typing import Final
 
 from dpsql.charts.figure import Axis, Bars, Chart, Lines, Mark, Point, Series
 from dpsql.charts.picture import Picture as Picture
@@ -17,6 +16,7 @@ from dpsql.errors import BadName, BadParameter
 from dpsql.require import require_count
 from dpsql.session.digits import shown_number, shown_percent, shown_value
 from dpsql.session.estimate import Estimate
+from dpsql.session.formats import Told
 from dpsql.session.invented import COLUMN, INVENTED
 from dpsql.session.noisy import Noisy
 from dpsql.session.render import MEANING, is_doubtful, plain_cell
@@ -27,19 +27,6 @@ _MOST: Final = 24
 _MOST_POINTS: Final = 400
 _TICKS: Final = 6
 _MIDNIGHT: Final = " 00:00:00"
-
-
-class Told(Protocol):
-    """An answer, of an analyst beside the data or of a client of a server."""
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def rows(self) -> tuple[tuple[object, ...], ...]: ...
-    @property
-    def confidence(self) -> Fraction: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
