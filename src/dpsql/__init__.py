@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from dpsql.serve.client import Client, ServedAnswer
     from dpsql.serve.server import SocketServer
     from dpsql.session.analyst import Analyst
-    from dpsql.session.answer_value import Answer, Cost
+    from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.belief import belief
     from dpsql.session.budget import Budget
+    from dpsql.session.cost import Cost
     from dpsql.session.estimate import Estimate
     from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary, without_symbols
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
@@ -104,7 +105,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "AuditedCharge": "session.auditing",
     "Budget": "session.budget",
     "Client": "serve.client",
-    "Cost": "session.answer_value",
+    "Cost": "session.cost",
     "Estimate": "session.estimate",
     "Keeper": "session.keeper",
     "Noisy": "session.noisy",

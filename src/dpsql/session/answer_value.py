@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import Number
 from dpsql.session.budget import Budget
-from dpsql.session.digits import shown_amount
+from dpsql.session.cost import Cost
 from dpsql.session.page import answer_page, footer
 from dpsql.session.plotting import Picture, plot
 from dpsql.session.release import Cell
@@ -21,22 +21,6 @@ from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow,
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
 Intervals: TypeAlias = Literal["none", "columns"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Cost:
-    """What an answer was charged, in ε of the account and in δ. Both are exact, and 0 where it was paid for before."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-
-    def __repr__(self) -> str:
-        return f"Cost(epsilon={shown_amount(self.epsilon)}, delta={shown_amount(self.delta)})"
-
-    def __str__(self) -> str:
-        """At least two places, as prices have."""
-        whole, _, places = shown_amount(self.epsilon).partition(".")
-        return f"{whole}.{places:0<2}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -18,10 +18,11 @@ from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import Scale
 from dpsql.require import Number, require_epsilon, require_open_unit, require_positive
 from dpsql.session.answer import Place
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
 from dpsql.session.batch_text import THEOREMS, batch_cost, batch_text, summary
 from dpsql.session.batch_ways import Way, best, ways
 from dpsql.session.charging import charge_of
+from dpsql.session.cost import Cost
 from dpsql.session.declared import ownership_of
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key

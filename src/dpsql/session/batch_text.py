@@ -10,8 +10,8 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import triple
 from dpsql.plan.expected import expected
 from dpsql.privacy.events import Event
-from dpsql.session.answer_value import Cost
 from dpsql.session.batch_ways import Way
+from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import charged, twin_key
 from dpsql.session.query import Query

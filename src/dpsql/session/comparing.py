@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpsql.plan.explanation.difference import Side, difference_text
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
+from dpsql.session.cost import Cost
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.query import Query
 

@@ -10,8 +10,9 @@ from dpsql.accounting.account import Account
 from dpsql.plan.expected import expected
 from dpsql.plan.explain import Before, Explanation, explain
 from dpsql.plan.price import Plan
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
 from dpsql.session.averaging import made_finer
+from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell

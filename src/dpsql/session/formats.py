@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any, Final, Protocol
 
 from dpsql.errors import BadParameter
-from dpsql.session.answer_value import Cost
 from dpsql.session.budget import bar, shown_left
+from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy

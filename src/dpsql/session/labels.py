@@ -6,7 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpsql.errors import InternalError
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
+from dpsql.session.cost import Cost
 from dpsql.session.invented import COLUMN as COLUMN
 from dpsql.session.invented import INVENTED as INVENTED
 

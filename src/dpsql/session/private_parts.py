@@ -13,7 +13,8 @@ from dpsql.engines.engine import Engine
 from dpsql.errors import BudgetExhausted, DpsqlError, NotSupported
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.expected import COMPUTED, expected
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
+from dpsql.session.cost import Cost
 from dpsql.session.inquiry import Inquiry, Part, require_few_keys_each
 from dpsql.session.noisy import Noisy
 from dpsql.session.terms import Ask

@@ -20,9 +20,10 @@ from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number, require_epsilon, require_non_negative, require_positive
 from dpsql.session.answer import Place, answer, delivered, plan_of
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
 from dpsql.session.clock import today
+from dpsql.session.cost import Cost
 from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry

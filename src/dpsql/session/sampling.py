@@ -10,8 +10,9 @@ from dpsql.catalog.model import Catalog, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.errors import DpsqlError
 from dpsql.session.answer import Place
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
 from dpsql.session.clock import today
+from dpsql.session.cost import Cost
 from dpsql.session.inventing import simulates
 from dpsql.session.labels import labelled
 from dpsql.session.permits import readable_tables

@@ -18,8 +18,9 @@ from dpsql.plan.price import Plan
 from dpsql.plan.recall import Measured
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Answer
 from dpsql.session.averaging import averaged_table, made_finer
+from dpsql.session.cost import Cost
 from dpsql.session.noisy import Noisy
 from dpsql.session.recalling import question_of
 from dpsql.session.release import Cell, released
