@@ -5,6 +5,7 @@ READY := .venv/.ready
 SENTENCES ?= 20000
 SEED ?= 2
 CRASHES ?= 50
+unexport PYTHONDONTWRITEBYTECODE   # where it is set, every process would compile everything once more
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
 .PHONY: demo test explore check format audit bench docs constraints fingerprints clean
