@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dpsql import DpsqlError
-from dpsql.codes import CODES
+from dpsql.codes import CODES, EXITS
 
 BAD_USE: Final = 2
 BROKEN_LEDGER: Final = 9
@@ -13,15 +13,7 @@ ONLY_NOISE: Final = 10
 INTERRUPTED: Final = 130
 ENDINGS: Final = {
     0: "done",
-    1: "a bug in dpsql",
-    BAD_USE: "bad arguments",
-    3: "SQL that is not understood, or an unknown name",
-    4: "refused: it has no private answer",
-    5: "frozen, or the budget does not suffice",
-    6: "not permitted",
-    7: "the source or the server cannot be reached",
-    8: "the policy cannot be used",
-    BROKEN_LEDGER: "the ledger does not verify",
+    **EXITS,
     ONLY_NOISE: "answered, but the noise may be all there is (with --strict-accuracy)",
     INTERRUPTED: "interrupted",
 }
