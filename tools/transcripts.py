@@ -132,6 +132,7 @@ def shape(text: str) -> list[str]:
 def _line_shape(line: str) -> str:
     line = _FLEETING.sub("h", line)
     if line.startswith(("│", "|", "┌", "├", "└", "+")):
+        line = re.sub(r"± +\?", "± 0", line)  # of an average over next to nobody: known or not, as the noise falls
         line = _NUMBER.sub("0", line.replace(" ⚠", "  ").replace("≈", " "))
         line = re.sub(r"[─-]+", "─", line)
     return re.sub(r"\s+", " ", line).rstrip()

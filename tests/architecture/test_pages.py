@@ -85,6 +85,7 @@ def test_an_output_that_drifts_is_seen(before, after, wrong, tmp_path):
 def test_noise_is_no_drift_and_a_missing_margin_is():
     shown = "│ Bern │ 4 009 ± 38   │\ncost 0.10"
     assert tool().agrees(shown, "│ Bern │   -17 ± 38 ⚠ │\ncost 0.10\n")
+    assert tool().agrees(shown, "│ Bern │     0 ±  ? ⚠ │\ncost 0.10\n")
     assert not tool().agrees(shown, "│ Bern │ 4 009 │\ncost 0.10\n")
     assert not tool().agrees(shown, "│ Bern │ 4 009 ± 38   │\ncost 0.20\n")
 
