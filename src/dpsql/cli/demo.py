@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from dpsql import demo
+from dpsql import BadParameter, demo
 from dpsql.cli import ask
 from dpsql.cli.manner import add_plain, is_plain
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
 _NOW_YOU: Final = """
 Now you: dpsql demo -c "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
 Next:    dpsql tour, a lesson of five minutes; dpsql demo --attack, an attack"""
+
+
+_OF_QUESTIONS: Final = {
+    **dict.fromkeys(("epsilon", "within", "confidence", "max_cost", "intervals", "output", "plot")),
+    **dict.fromkeys(("dry_run", "strict_accuracy", "quiet"), False),
+    "format": "table",
+}
+"""Options that speak of questions, with their values where nobody says them."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,6 +49,7 @@ def _add_pause(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The story, or the answers to what is asked, on standard output; everything else on standard error."""
+    _require_sense(chosen)
     if chosen.said:
         return ask.run(chosen)
     from dpsql.demonstration import attack, tour
@@ -58,6 +67,19 @@ def run(chosen: argparse.Namespace) -> int:
 
         print("\n" + stage.lettered("Now you. \\? lists what the shell can do, \\q leaves."), flush=True)
         return shell.run(ana, source="demo", plain=stage.plain, colour=stage.bold, history=not chosen.no_history)
+
+
+def _require_sense(chosen: argparse.Namespace) -> None:
+    """A story is no question, and has no price, format or file: what was said for nothing would mislead."""
+    of_questions = [name for name, unsaid in _OF_QUESTIONS.items() if getattr(chosen, name) != unsaid]
+    if chosen.said and chosen.attack:
+        raise BadParameter("a question and --attack are both said", why="one is answered, one is told", fix="say one")
+    if of_questions and not chosen.said:
+        raise BadParameter(
+            f"--{of_questions[0].replace('_', '-')} was said, and no question",
+            why="it says how a question is answered",
+            fix='say a question: dpsql demo -c "SELECT …"; or leave the option out',
+        )
 
 
 def stage_of(chosen: argparse.Namespace) -> Stage:

@@ -92,3 +92,20 @@ def test_at_a_terminal_the_tour_ends_in_the_shell(terminal, capsys, monkeypatch)
     ((name, said),) = opened
     assert (name, said["source"], said["plain"], said["colour"]) == ("ana", "demo", False, False)
     assert "Now you." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--epsilon", "0.1"],
+        ["--format", "json"],
+        ["--dry-run"],
+        ["--attack", "--quiet"],
+        ["--attack", "-c", "SELECT 1"],
+    ],
+)
+def test_what_makes_no_sense_together_is_refused(words, capsys):
+    assert main(["demo", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "DP410" in err
