@@ -11,15 +11,16 @@ from fractions import Fraction
 from functools import cache
 from typing import Final
 
-from dpsql import Analyst
+from dpsql import Analyst, DpsqlError
 from dpsql import open as open_owner
 from dpsql.charts.figure import Axis, Lines, Mark, Point, Series, Shape
 from dpsql.charts.text import in_text
 from dpsql.demonstration import hospital
 from dpsql.demonstration.score import right_guesses
-from dpsql.demonstration.stage import WIDTH, Page, Stage, only_cell, refusal, typed
+from dpsql.demonstration.stage import WIDTH, Page, Stage, Trial, only_cell, refusal, typed
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.privacy.measure import posterior_bound
+from dpsql.written import number
 
 EPSILON: Final = Fraction(1, 2)
 """The price of each of the two counts."""
@@ -217,9 +218,6 @@ def _hidden() -> Page:
 
 
 def _owner() -> Page:
-    with open_owner(":memory:") as owner:
-        owner.person(name="patient")
-        promise = owner.promise(epsilon=1)
     return Page(
         title="Now you are the owner: choose the budget",
         blocks=(
@@ -229,13 +227,24 @@ def _owner() -> Page:
             ),
             "\n".join(["    budget   a 50-50 guess about anybody becomes   each count", *map(_choice, _BUDGETS)]),
             "dpsql says your promise in one sentence, before anybody asks. For a budget of 1:",
-            promise,
+            promised("1"),
             (
                 "Try it: dpsql demo opens this hospital. docs/tutorials/2-attack-on-bob.md tells this story with its"
                 " reasons."
             ),
         ),
+        trial=Trial(asks="Another budget, such as 0.3? [Enter ends] ", tell=promised),
     )
+
+
+def promised(budget: str) -> str:
+    """What an owner promises who chooses this budget; or what is wrong with it."""
+    try:
+        with open_owner(":memory:") as owner:
+            owner.person(name="patient")
+            return owner.promise(epsilon=number("the budget", budget))
+    except DpsqlError as error:
+        return str(error)
 
 
 def _most(epsilon: Fraction) -> str:

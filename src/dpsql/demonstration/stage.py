@@ -35,12 +35,21 @@ class Quiz:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Something the reader may try as often as they like, and what comes of it."""
+
+    asks: str
+    tell: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One step of a story. A block of one line is prose, and wrapped; one of several is shown line by line."""
 
     title: str
     blocks: tuple[str, ...]
     quiz: Quiz | None = None
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +70,8 @@ class Stage:
             print("\n\n".join(self.fitted(block) for block in page.blocks), flush=True)
             if page.quiz is not None:
                 self._ask(page.quiz)
+            while page.trial is not None and (heard := (self.hear(page.trial.asks) or "").strip()):
+                print("\n" + self.fitted(page.trial.tell(heard)), flush=True)
 
     def _ask(self, quiz: Quiz) -> None:
         choices = [f"{_INDENT}{_letter(number)}  {choice}" for number, choice in enumerate(quiz.choices)]

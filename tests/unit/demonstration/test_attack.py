@@ -101,3 +101,9 @@ def test_the_two_worlds_overlap():
     ill, healthy = ([point.mark.value for point in series.points] for series in attack.two_worlds(1000).series)
     assert sum(map(min, ill, healthy)) == pytest.approx(1 - (1 - p) / (1 + p), abs=0.02)
     assert ill.index(max(ill)) == healthy.index(max(healthy)) + 1
+
+
+def test_the_reader_chooses_a_budget():
+    assert "at most 57.5%" in attack.promised("0.3")  # 1 / (1 + exp(-0.3)) = 0.57444…, rounded up
+    assert attack.promised("-1").startswith("DP410")
+    assert attack.promised("much").startswith("DP410")

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.demonstration.stage import Page, Quiz, Stage, refusal, typed
+from dpsql.demonstration.stage import Page, Quiz, Stage, Trial, refusal, typed
 from dpsql.errors import InternalError
 
 QUIZ = Quiz(asks="Which?", choices=("this", "that"), right=1, because="it is.")
@@ -59,3 +59,13 @@ def test_what_is_typed_goes_on_below_itself():
         assert max(map(len, lines)) <= 80
         with pytest.raises(InternalError, match="this was answered"):
             refusal(ana, "SELECT COUNT(*) FROM wards")
+
+
+def test_a_trial_goes_on_until_nothing_is_typed(capsys):
+    typed_in = iter(["one\n", "two\n", "\n"])
+    trial = Trial(asks="What? ", tell=lambda heard: f"<{heard}>")
+    page = Page(title="One", blocks=("text",), trial=trial)
+    Stage(hear=lambda words: next(typed_in)).tell([page])
+    assert capsys.readouterr().out.split()[-2:] == ["<one>", "<two>"]
+    Stage().tell([page])  # nobody is there
+    assert "<" not in capsys.readouterr().out
