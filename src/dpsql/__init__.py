@@ -16,6 +16,7 @@ from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
 
 if TYPE_CHECKING:
+    from dpsql.catalog.schema import policy_schema
     from dpsql.demonstration import demo
     from dpsql.door import connect
     from dpsql.serve.client import Client, ServedAnswer
@@ -90,6 +91,7 @@ __all__ = [
     "open_ledger",
     "plot",
     "policy_diff",
+    "policy_schema",
     "printable",
     "restore_ledger",
     "script",
@@ -134,6 +136,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "printable": "session.render",
     "plot": "session.plotting",
     "policy_diff": "session.policy_diff",
+    "policy_schema": "catalog.schema",
     "restore_ledger": "session.opening",
     "script": "session.script",
     "suggest_policy": "suggest.opening",

@@ -1,13 +1,15 @@
-"""`dpsql policy apply|diff|history`: the policy file and what its ledger has applied of it."""
+"""`dpsql policy apply|diff|history|schema`: the policy file, and what its ledger has applied of it."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 
 from dpsql import (
     open,  # noqa: A004 - dpsql.open, as everywhere
     policy_diff,
+    policy_schema,
 )
 from dpsql.cli.place import POLICY, Commands, command, opened
 from dpsql.cli.telling import tell
@@ -42,6 +44,8 @@ def add_to(commands: Commands) -> None:
     )
     applied.set_defaults(run=_apply)
     command(parts, "diff", "what applying the file would change, and what that means").set_defaults(run=_diff)
+    about = "print the JSON Schema of policy files, for editors"
+    parts.add_parser("schema", help=about, description=about[:1].upper() + about[1:] + ".").set_defaults(run=_schema)
     command(parts, "history", "when what was declared, promised or granted").set_defaults(run=_history)
 
 
@@ -77,4 +81,10 @@ def _diff(chosen: argparse.Namespace) -> int:
 def _history(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         tell(keeper.policy_history(), chosen)
+    return 0
+
+
+def _schema(chosen: argparse.Namespace) -> int:
+    """Neither a policy nor a source is needed."""
+    print(json.dumps(policy_schema(), indent=2))
     return 0
