@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dpsql.catalog.names import folded
@@ -131,6 +131,9 @@ def _placed(node: Any, loader: Any, seen: set[int]) -> _Placed:
     seen.add(id(node))
     line = node.start_mark.line + 1
     if node.id == "mapping":
-        entries = {str(key.value): _placed(value, loader, seen) for key, value in node.value}
+        entries = {
+            str(key.value): replace(_placed(value, loader, seen), line=key.start_mark.line + 1)
+            for key, value in node.value
+        }
         return _Placed(value=None, line=line, entries=entries)
     return _Placed(value=loader.construct_object(node, deep=True) if node.id == "scalar" else None, line=line)
