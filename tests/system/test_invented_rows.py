@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
@@ -12,6 +13,9 @@ from dpsql import dbapi
 from dpsql.serve.client import _answer
 from dpsql.serve.methods import answer_to_wire
 from dpsql.serve.wire import decoded, encoded
+
+from fixtures import ALL
+from hospital import opened, well_behaved
 
 CITIES = ["Basel", "Bern", "Geneva"]
 BY_CITY = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
@@ -153,6 +157,23 @@ def test_the_label_is_in_every_form_an_answer_takes(ana, tmp_path):
     assert json.loads(encoded(answer_to_wire(told)))["columns"][-1] == "invented"
 
 
+def test_a_picture_is_called_invented_whatever_its_title(ana):
+    told = ana.sql(f"SIMULATE {BY_CITY}")
+    for picture in (
+        told.plot(),
+        told.plot(title="Patients"),
+        dpsql.plot(_answer(decoded(encoded(answer_to_wire(told)))), kind="dot"),
+    ):
+        assert "INVENTED ROWS" in picture.svg().partition("</title>")[0]
+        assert "Basel · true" not in picture.svg()
+    assert "INVENTED" not in ana.sql(BY_CITY).plot().svg()
+
+
+@pytest.mark.parametrize("form", [form for form in dpsql.formats if form not in ("parquet", "arrow")])
+def test_every_format_of_the_command_line_says_so(ana, form):
+    assert "invented" in str(dpsql.formatted(ana.sql(f"SIMULATE {BY_CITY}"), form))
+
+
 def test_an_answer_has_no_such_label(ana):
     told = ana.sql(BY_CITY)
     assert "invented" not in told.columns
@@ -235,3 +256,36 @@ def test_nothing_is_simulated_where_nothing_may_be_asked(owner, ana):
 def test_words_of_the_statement_stay_names(ana):
     told = ana.sql("SIMULATE SELECT COUNT(*) AS rows, COUNT(city) AS simulate FROM patients rows ORDER BY rows ROWS 50")
     assert told.columns == ("rows", "simulate", "invented")
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    """An analyst of the hospital of the fixtures, and the same without an engine."""
+    ana = opened(well_behaved())
+    return ana, replace(ana, place=replace(ana.place, engine=Untouchable(ana.place.engine)))
+
+
+class Untouchable:
+    def __init__(self, engine):
+        self.capabilities = engine.capabilities
+
+    def run(self, sql, /, *, parameters):
+        raise AssertionError("a simulation must not ask the engine")
+
+    def run_public(self, sql, /):
+        raise AssertionError("a simulation must not ask the engine")
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_the_verdict_on_a_question_is_the_verdict_on_its_simulation(elsewhere, part):
+    asking, simulating = elsewhere
+    fixtures = [each for each in ALL if each.code != "DP101" and "FROM dp." not in each.sql]
+    for fixture in fixtures[part::90]:
+        verdicts = []
+        for ask in (lambda sql: asking.query(sql), lambda sql: simulating.sql(f"SIMULATE {sql}")):
+            try:
+                ask(fixture.sql)
+                verdicts.append(None)
+            except dpsql.DpsqlError as refused:
+                verdicts.append(refused.code)
+        assert verdicts[0] == verdicts[1], fixture
