@@ -1,4 +1,4 @@
-"""`dpsql table list|show|confirm`: the tables of a policy as they stand in its file."""
+"""`dpsql table list|show|confirm|suggest`: the tables of a policy as they stand in its file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from dpsql import BadParameter, PolicyFile
+from dpsql.cli import table_suggest
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain
 from dpsql.cli.place import POLICY, Commands
@@ -14,7 +15,9 @@ from dpsql.cli.telling import tell
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("table", help="list, show or confirm the tables of the policy file")
+    parser = commands.add_parser(
+        "table", help="list, show or confirm the tables of the policy file; suggest bounds privately"
+    )
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     _part(parts, "list", "every table, the way to its person, and what waits to be confirmed").set_defaults(run=_list)
     shown = _part(parts, "show", "what the file says about a table, with the numbers of its lines")
@@ -24,6 +27,7 @@ def add_to(commands: Commands) -> None:
     confirmed.add_argument("names", nargs="*", metavar="TABLE[.COLUMN]", help="or a section: person, promise, defaults")
     confirmed.add_argument("--all", action="store_true", help="every line of the file; what was confirmed is printed")
     confirmed.set_defaults(run=_confirm)
+    table_suggest.add_to(parts)
 
 
 def _part(parts: Commands, name: str, about: str) -> argparse.ArgumentParser:

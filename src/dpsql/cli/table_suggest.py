@@ -13,8 +13,10 @@ from dpsql import (
     Suggestion,
     open,  # noqa: A004 - dpsql.open, as everywhere
 )
+from dpsql.cli.manner import add_plain
 from dpsql.cli.place import POLICY, Commands, command
 from dpsql.cli.reading import read_by
+from dpsql.cli.telling import tell
 from dpsql.written import number
 
 _BOUNDS: Final = "bounds"
@@ -39,6 +41,7 @@ def add_to(parts: Commands) -> None:
         metavar="P",
         help="how many people should be within, from 0 to 1 (default: 0.99); not for keys",
     )
+    add_plain(parser)
     parser.set_defaults(run=_suggest)
 
 
@@ -53,13 +56,13 @@ def _suggest(chosen: argparse.Namespace) -> int:
     """The line on standard output, what it means on standard error."""
     with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
         found = _WAYS[chosen.what](owner, chosen)
-        left = owner.budget
-    print(found)
+        left = owner.budget.shown
+    tell([str(found)], chosen)
     if found.written is None:
-        print(f"fewer than about {found.unseen} people at one place are not seen: spend more", file=sys.stderr)
+        print(f"the noise hides up to about {found.unseen} people at one place: spend more", file=sys.stderr)
     elif chosen.what != _KEYS:
-        print(f"up to about {found.unseen} people who stand apart may lie outside, unseen", file=sys.stderr)
+        print(f"what fewer than about {found.unseen} people have may lie outside: noise hides them", file=sys.stderr)
     if found.beyond:
-        print("there are larger values: the end of the grid is proposed", file=sys.stderr)
-    print(f"the promise: {left!r}. The line is not written into the policy: that is for you to do", file=sys.stderr)
+        print("there are larger values still: the end of the grid is proposed", file=sys.stderr)
+    print(f"{left} of the promise left; the line is yours to copy into the policy", file=sys.stderr)
     return 0

@@ -19,7 +19,7 @@ from dpsql.session.permits import readable_tables
 from dpsql.session.release import Cell
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import Item, Name, Parsed, Select, Star, TableName
-from dpsql.synthetic.tables import invented_tables
+from dpsql.synthetic.tables import invented_table
 
 _ROWS: Final = 5
 _HIDDEN: Final = "(hidden)"
@@ -75,7 +75,7 @@ def _named(item: Item, table: TablePolicy) -> Iterator[tuple[str, str]]:
 
 def _rows(parsed: Parsed, columns: list[tuple[str, str]], table: TablePolicy, catalog: Catalog) -> Answer:
     said = parsed.options.rows
-    made = invented_tables(catalog, rows=None if said is None else said.value)[table.source]
+    made = invented_table(catalog, table, rows=None if said is None else said.value)
     limit = parsed.query.limit
     names = [folded(name) for name, _ in made.columns]
     places = [None if table.columns[name].hidden else names.index(name) for _, name in columns]

@@ -242,12 +242,12 @@ def _paid(owner: Analyst, questions: Sequence[str], spend: Number, share: Number
         owner.query(question, epsilon=each, noise="laplace", confidence=1 - _WRONG / (question.count("WHEN") + 1))
         for question in questions
     ]
-    total, left = sum(query.cost.epsilon for query in planned), owner.budget.left
-    if total > left:
+    total, budget = sum(query.cost.epsilon for query in planned), owner.budget
+    if total > budget.left:
         raise BudgetExhausted(
-            f"this costs {shown_amount(Fraction(total))}, and {shown_amount(left)} of the promise is left",
+            f"this costs {shown_amount(Fraction(total))}, and of the promise {budget.shown} is left",
             why="a suggestion is paid for like every answer; nothing was spent",
-            fix=f"spend at most {shown_amount(left)}, or declare what you know without asking",
+            fix="spend less, or declare what you know without asking",
         )
     return [query.answered(max_cost=None) for query in planned]
 

@@ -27,10 +27,19 @@ _ROWS_EACH: Final = 3
 
 def invented_tables(catalog: Catalog, *, rows: int | None = None) -> Mapping[str, DeskTable]:
     """Every declared table by its name in the engine. `rows`: of each private one."""
+    making = _making(catalog, rows)
+    return {table.source: making.table(table) for table in catalog.policy.tables.values()}
+
+
+def invented_table(catalog: Catalog, table: TablePolicy, *, rows: int | None = None) -> DeskTable:
+    """The same for one of them."""
+    return _making(catalog, rows).table(table)
+
+
+def _making(catalog: Catalog, rows: int | None) -> Making:
     if rows is not None:
         require_count(rows=rows, at_most=MOST_ROWS)
-    making = Making(catalog=catalog, rows=rows)
-    return {table.source: making.table(table) for table in catalog.policy.tables.values()}
+    return Making(catalog=catalog, rows=rows)
 
 
 @dataclass(slots=True, kw_only=True)

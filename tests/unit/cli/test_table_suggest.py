@@ -1,12 +1,9 @@
 """`dpsql table suggest …`: the line on standard output, everything else on standard error."""
 
-import argparse
-
 import pytest
 
 from asked_clinic import POLICY, declared
-from dpsql.cli.table_suggest import add_to
-from dpsql.errors import BadParameter
+from dpsql.cli.main import main
 
 WORDS = POLICY.replace("cost_per_query = 1", "cost_per_query = 1\nmax_keys = 100")
 
@@ -16,10 +13,7 @@ def suggest(tmp_path, capsys):
     policy = declared(tmp_path, WORDS)
 
     def suggest(*words):
-        parser = argparse.ArgumentParser()
-        add_to(parser.add_subparsers())
-        chosen = parser.parse_args(["suggest", *words, "--policy", str(policy)])
-        return (chosen.run(chosen), *capsys.readouterr())
+        return (main(["table", "suggest", *words, "--policy", str(policy)]), *capsys.readouterr())
 
     return suggest
 
@@ -44,7 +38,12 @@ def test_a_price_has_no_default_and_is_a_number(suggest, capsys):
     with pytest.raises(SystemExit):
         suggest("people.id")
     assert "--spend" in capsys.readouterr().err
-    with pytest.raises(BadParameter):
-        suggest("people.id", "--spend", "nan")
-    with pytest.raises(BadParameter):
-        suggest("people.id", "--spend", "1", "--share", "much")
+    for words in (("--spend", "nan"), ("--spend", "1", "--share", "much"), ("--spend", "0")):
+        code, out, err = suggest("people.id", *words)
+        assert (code, out) == (2, "")
+        assert "DP410" in err
+
+
+def test_exit_codes_tell_a_wrong_name_from_a_budget_that_is_too_small(suggest):
+    assert suggest("people.nope", "--spend", "1")[0] == 3
+    assert suggest("people.id", "--spend", "5")[0] == 5

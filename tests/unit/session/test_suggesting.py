@@ -100,7 +100,7 @@ def test_the_audit_derives_its_price_from_the_ledger(owner):
 def test_the_question_is_the_same_whatever_the_rows_are_and_paid_before_the_engine_is_asked(owner):
     owner.suggest_bounds("visits.charge", spend=4)
     with hospital([9] * 20) as other:
-        with pytest.raises(BudgetExhausted, match="10 of the promise"):
+        with pytest.raises(BudgetExhausted, match="of the promise"):
             other.suggest_bounds("visits.charge", spend=11)
         assert (paid(other), other.budget.spent) == ([], 0)
         other.suggest_bounds("visits.charge", spend=0.01)
