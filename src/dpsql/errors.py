@@ -46,6 +46,8 @@ class DpsqlError(Exception):
     code: ClassVar[str] = "DP000"
     or_else: tuple[str, ...] = ()
     """Rewrites to consider where `try_sql` has no plan, the nearest first."""
+    instead: str | None = None
+    """What might stand at the marked place; {} is what stands there now."""
 
     def __init__(
         self, what: str, *, why: str, fix: str, try_sql: str | None = None, at: tuple[int, int] | None = None
@@ -58,6 +60,11 @@ class DpsqlError(Exception):
         """The same error with these rewrites, the best one first; what does not plan is never shown."""
         found = [each for each in rewrites if each is not None]
         self.try_sql, self.or_else = (found[0], tuple(found[1:])) if found else (None, ())
+        return self
+
+    def instead_of(self, text: str | None) -> Self:
+        """The same error, with a text that might stand at the marked place; None: with none."""
+        self.instead = text
         return self
 
     def within(self, sql: str) -> DpsqlError:

@@ -126,6 +126,41 @@ CASES = {
         "SELECT COUNT(*) FROM patients WHERE name = 'Bob'", "DP301",
         "SELECT city, COUNT(*) FROM patients GROUP BY city",
     ),
+    "a column that two tables have": (
+        "SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE patient_id > 3", "DP401",
+        "SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE v.patient_id > 3",
+    ),
+    "a table under its other name": (
+        "SELECT COUNT(*) FROM visits v WHERE visits.charge > 3", "DP401",
+        "SELECT COUNT(*) FROM visits v WHERE v.charge > 3",
+    ),
+    "a number where a condition belongs": (
+        "SELECT COUNT(*) FROM patients WHERE age", "DP405", "SELECT COUNT(*) FROM patients WHERE age > 0",
+    ),
+    "the clock": (
+        "SELECT COUNT(*) FROM visits WHERE moment > NOW()", "DP104",
+        "SELECT COUNT(*) FROM visits WHERE moment > CURRENT_DATE",
+    ),
+    "a type of another width": (
+        "SELECT COUNT(*) FROM patients WHERE age::TINYINT > 3", "DP104",
+        "SELECT COUNT(*) FROM patients WHERE age::BIGINT > 3",
+    ),
+    "a union without ALL": (
+        "SELECT COUNT(*) FROM (SELECT points FROM visits UNION SELECT bed_id FROM beds) t", "DP104",
+        "SELECT COUNT(*) FROM (SELECT points FROM visits UNION ALL SELECT bed_id FROM beds) t",
+    ),
+    "an intersection is no union": (
+        "SELECT COUNT(*) FROM (SELECT points FROM visits INTERSECT SELECT bed_id FROM beds) t", "DP104", None,
+    ),
+    "several statements": (
+        "SELECT COUNT(*) FROM patients; DROP TABLE patients", "DP100", "SELECT COUNT(*) FROM patients",
+    ),
+    "what tables there are": ("DESCRIBE patients", "DP104", "SELECT * FROM dp.columns"),
+    "a price that is none": ("SELECT COUNT(*) FROM visits COST -1", "DP410", "SELECT COUNT(*) FROM visits COST 0.1"),
+    "public rows that nobody is in, by a column of theirs": (
+        "SELECT w.name, COUNT(w.id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1", "DP104",
+        "SELECT w.name, COUNT(v.ward_id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1",
+    ),
     "public rows that nobody is in": (
         "SELECT w.name, COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1", "DP104",
         "SELECT w.name, COUNT(v.ward_id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1",

@@ -12,7 +12,7 @@ def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object
 
     Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
     """
-    proposals = (error.try_sql or _respelt(error, sql), *error.or_else)
+    proposals = (error.try_sql, _respelt(error, sql), _otherwise(error, sql), *error.or_else)
     error.try_sql = next((each for each in proposals if each is not None and _is_planned(each, plan)), None)
     return error
 
@@ -32,3 +32,11 @@ def _respelt(error: DpsqlError, sql: str) -> str | None:
     start, end = error.at
     before, point, _ = sql[start:end].rpartition(".")
     return f"{sql[:start]}{before}{point}{error.meant}{sql[end:]}"
+
+
+def _otherwise(error: DpsqlError, sql: str) -> str | None:
+    """The text with what might stand at the marked place."""
+    if error.instead is None or error.at is None:
+        return None
+    start, end = error.at
+    return f"{sql[:start]}{error.instead.replace('{}', sql[start:end])}{sql[end:]}"

@@ -260,9 +260,9 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
         )
     with speaking_of(sql):
         place = place.as_granted_now()  # once: it is answered under the grant it was planned under
-        if simulates(sql):
-            place = invented_place(sql, place, rows=rows)  # before anything is planned: no data are in reach from there
         try:
+            if simulates(sql):  # before anything is planned: no data are in reach from there
+                place = invented_place(sql, place, rows=rows)
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
         except DpsqlError as error:
             proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql import functions
 from dpsql.sql.notes import Notes
@@ -15,7 +15,7 @@ from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import Among, Call, Expression, Literal, Name, PrivateValue, Star
-from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
+from dpsql.sql.words import AGGREGATES, CLOCKS, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 
 def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar:
@@ -94,7 +94,7 @@ def require_boolean(scalar: Scalar, expression: Expression) -> None:
             why="rows are kept where a condition is true",
             fix="compare it with something, as in x > 0 or x = 'a'",
             at=expression.at,
-        )
+        ).instead_of("{} > 0" if scalar.type in NUMERIC else None)
 
 
 def _call(call: Call, convert: Callable[[Expression], Scalar], notes: Notes) -> Scalar:
@@ -124,7 +124,8 @@ def applied(call: Call, arguments: tuple[Scalar, ...], notes: Notes) -> Scalar:
         return Constant(notes.today, SqlType.DATE)
     if call.function in REFUSED_FUNCTIONS:
         why, fix = REFUSED_FUNCTIONS[call.function]
-        raise NotSupported(f"{call.function}() is not available", why=why, fix=fix, at=call.at)
+        error = NotSupported(f"{call.function}() is not available", why=why, fix=fix, at=call.at)
+        raise error.instead_of("CURRENT_DATE" if call.function in CLOCKS else None)
     return functions.apply(call.function, arguments, proved=notes.proved, kept=notes.kept, at=call.at)
 
 

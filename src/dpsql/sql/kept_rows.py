@@ -56,7 +56,7 @@ def _counts_nobody(aggregate: Aggregate, query: Resolved, kept: Kept) -> NotSupp
     name = aggregate.text or aggregate.function.upper()
     column = kept.counted
     rewrite = None
-    if column is not None and aggregate.function == "count" and not aggregate.arguments and aggregate.filter is None:
+    if column is not None and aggregate.function == "count" and not aggregate.distinct and aggregate.filter is None:
         rewrite = query.text
         for begin, end in sorted(aggregate.places, reverse=True):
             rewrite = f"{rewrite[:begin]}COUNT({column}){rewrite[end:]}"

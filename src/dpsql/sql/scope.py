@@ -99,7 +99,7 @@ class Scope:
                 why="a number about the wrong column would look just as good",
                 fix=f"say which: {tables[0]}.{name.written}",
                 at=at,
-            )
+            ).instead_of(f"{tables[0]}.{{}}")
         if not found and self.outer is not None and self.outer.has(name.name):
             return self.outer._bare(name, at)
         return found[0] if found else self._unknown(name, self.tables, at)
@@ -115,9 +115,9 @@ class Scope:
     def _table(self, table: Identifier) -> Table:
         found = [entry for entry in self.tables if entry.alias == table.name]
         if len(found) != 1:
-            raise unknown_name(
-                f"no table here is called {table.written}", table.name, (entry.alias for entry in self.tables), table.at
-            )
+            names = [entry.alias for entry in self.tables]
+            error = unknown_name(f"no table here is called {table.written}", table.name, names, table.at)
+            raise error.instead_of(names[0] if len(names) == 1 and names[0].isidentifier() else None)
         return found[0]
 
     def _unknown(self, name: Identifier, tables: tuple[Table, ...], at: At) -> Column:

@@ -42,7 +42,7 @@ _CHANCE = (
     "chance belongs to the noise; in a query it would make the same question a new one every time",
     "leave it out: a sample is not needed, answers are private as they are",
 )
-_CLOCKS = frozenset(
+CLOCKS: Final = frozenset(
     {
         "clock_timestamp", "current_datetime", "current_time", "current_timestamp", "get_current_timestamp", "getdate",
         "localtime", "localtimestamp", "now", "sysdate", "transaction_timestamp",
@@ -51,7 +51,7 @@ _CLOCKS = frozenset(
 _DICE = frozenset({"gen_random_uuid", "rand", "random", "setseed", "uuid", "uuidv4", "uuidv7"})
 
 REFUSED_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
-    **dict.fromkeys(sorted(_CLOCKS), _CLOCK),
+    **dict.fromkeys(sorted(CLOCKS), _CLOCK),
     **dict.fromkeys(sorted(_DICE), _CHANCE),
     **dict.fromkeys(
         ("date_format", "strftime", "to_char"),

@@ -50,3 +50,27 @@ def test_a_misspelt_name_is_written_as_it_is_declared(meant, at, proposal):
     error = refusal(BadName, at=at)
     error.meant = meant
     assert with_sure_proposal(error, SQL, planned).try_sql == proposal
+
+
+def test_the_first_of_several_rewrites_that_has_a_plan_is_shown():
+    error = refusal().proposing(None, "SELECT refused", "SELECT 2", "SELECT 3")
+    assert with_sure_proposal(error, SQL, planned).try_sql == "SELECT 2"
+
+
+def test_no_rewrite_is_shown_where_none_has_a_plan():
+    assert with_sure_proposal(refusal().proposing("SELECT refused", None), SQL, planned).try_sql is None
+    assert with_sure_proposal(refusal().proposing(None), SQL, planned).try_sql is None
+
+
+@pytest.mark.parametrize(("text", "found"), [("w", "SELECT a FROM w"), ("{} {}", "SELECT a FROM t t"), ("", None)])
+def test_another_text_at_the_marked_place(text, found):
+    def readable(sql: str) -> None:
+        if sql.endswith("FROM "):
+            raise NotSupported("no", why="because", fix="do")
+
+    error = refusal(at=(14, 15)).instead_of(text)
+    assert with_sure_proposal(error, "SELECT a FROM t", readable).try_sql == found
+
+
+def test_nothing_is_put_where_nothing_is_marked():
+    assert with_sure_proposal(refusal().instead_of("w"), "SELECT a FROM t", planned).try_sql is None

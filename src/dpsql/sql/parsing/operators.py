@@ -227,7 +227,9 @@ def _cast(reader: Reader, node: exp.Expr) -> Expression:
         or any(value for key, value in to.args.items() if key not in ("this", "nested"))
         or to.args.get("nested")
     ):
-        raise unsupported(_CAST_TYPE, at=_cast_type(reader, reader.place(node)))
+        at = _cast_type(reader, reader.place(node))
+        word = "" if at is None else reader.tokens.text[slice(*at)].upper()
+        raise unsupported(_CAST_TYPE, at=at).instead_of(_NEAR_TYPES.get(word))
     argument = reader.expression(node.this)
     if isinstance(argument, Literal) and name in _PLAIN and (plain := _PLAIN[name](argument, at=argument.at)):
         return plain
@@ -261,6 +263,10 @@ def _cast_type(reader: Reader, argument: At) -> At:
     return next((reader.tokens.at(n + 1, n + 1) for n in after if words[n] in ("AS", "::")), argument)
 
 
+_NEAR_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("TINYINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"), "BIGINT"),
+    **dict.fromkeys(("UUID", "JSON", "BLOB", "BIT"), "VARCHAR"),
+}
 _CAST_TYPE: Final = Lesson(
     "A cast to this type",
     "numbers of other widths round and overflow differently on each engine",

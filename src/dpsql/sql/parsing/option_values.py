@@ -50,7 +50,7 @@ def confidence(name: str, written: str, at: At) -> Fraction:
             at,
             why="it is the share of answers that lie inside their margin",
             fix="write a number between 0 and 1, and at least 1e-30 away from both, such as 0.95",
-        )
+        ).instead_of("0.95")
     return value
 
 
@@ -66,7 +66,9 @@ def rows(name: str, written: str, at: At) -> int:
     """A number of rows: whole, at least 1."""
     value = _number(name, written, at) if not re.search("[.eE]", written) else Fraction(0)
     if value.denominator != 1 or value < 1:
-        raise _bad(name, written, at, why="it is a number of rows", fix="write a whole number of at least 1")
+        raise _bad(
+            name, written, at, why="it is a number of rows", fix="write a whole number of at least 1"
+        ).instead_of("1")
     return int(value)
 
 
@@ -147,14 +149,15 @@ def unknown_option(name: str, known: Mapping[str, object], at: At) -> BadName:
 
 def _number(name: str, written: str, at: At) -> Fraction:
     value = plain_number(written)
+    example = "0.1" if name != "LIMIT" else "3"
     if value is None:
         raise _bad(
             name,
             written,
             at,
             why="a price or a margin is a finite number in plain digits",
-            fix=f"write a number such as {name} {'0.1' if name != 'LIMIT' else '3'}",
-        )
+            fix=f"write a number such as {name} {example}",
+        ).instead_of(example)
     if value and not _SMALLEST <= value <= _LARGEST:
         raise _bad(
             name, written, at, why="so small or large a number has no use here", fix="write one of ordinary size"

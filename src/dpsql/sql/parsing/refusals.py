@@ -17,6 +17,10 @@ NO_RULE: Final = "only what a rule has shown to be safe is answered; nothing rea
 _ROWS = "which rows it keeps depends on other people's rows, so one person could change all of them"
 _OUTSIDE = "it reaches outside the declared tables, where nobody's privacy is accounted for"
 _NOT_A_QUESTION = "it is not a question about the data, and nothing but questions is passed on"
+_COLUMNS = "which columns it stands for would follow from the tables, and is not seen in the question"
+_INSIDE = "what is inside of it has no declared type, limits or groups"
+_ONE_WAY = "each question has one way of being written that is checked"
+_NAMES = "SELECT * FROM dp.columns"
 _TWO_ANSWERS = "an inner question about people needs noise and a price of its own, so it has to be asked for"
 
 
@@ -28,6 +32,8 @@ class Lesson:
     why: str = NO_RULE
     fix: str = "leave it out"
     try_sql: str | None = None
+    instead: str | None = None
+    """What might stand at the marked place."""
 
 
 def excerpt(text: str, at: At, *, longest: int = 40) -> str:
@@ -43,7 +49,7 @@ def unsupported(lesson: Lesson, *, at: At) -> NotSupported:
     """The refusal a lesson stands for."""
     return NotSupported(
         f"{lesson.what} is not available", why=lesson.why, fix=lesson.fix, try_sql=lesson.try_sql, at=at
-    )
+    ).instead_of(lesson.instead)
 
 
 def misread(text: str, at: At, *, what: str = "This is not SQL that can be read") -> NotUnderstood:
@@ -83,34 +89,63 @@ _SET_OPERATION = Lesson(
     "UNION ALL keeps all rows, and SELECT DISTINCT with the person makes equal ones of each person one; people in both "
     "or in one of two: person IN (SELECT …), person NOT IN (SELECT …)",
 )
-_VALUES = Lesson("VALUES", NO_RULE, "filter with IN (…), or declare a public table")
-_NAMED_ARGUMENT = Lesson("A named argument", NO_RULE, "give the arguments in their order")
-_LIST = Lesson("A list, a map or a struct", NO_RULE, "use plain columns; a list of values goes into x IN (…)")
-_LAMBDA = Lesson("A lambda or a JSON path (->)", NO_RULE, "use plain columns and functions")
-_PARAMETER = Lesson(
-    "A parameter", NO_RULE, "write the value itself; text goes in single quotes, a name in double quotes"
+_VALUES = Lesson(
+    "VALUES",
+    "rows that are written in a question belong to no declared table",
+    "filter with IN (…), or declare a public table",
 )
-_BITS = Lesson("An operator on bits", NO_RULE, "use AND, OR and arithmetic")
+_NAMED_ARGUMENT = Lesson(
+    "A named argument", "engines give different names to arguments", "give the arguments in their order"
+)
+_LIST = Lesson("A list, a map or a struct", _INSIDE, "use plain columns; a list of values goes into x IN (…)")
+_LAMBDA = Lesson("A lambda or a JSON path (->)", _INSIDE, "use plain columns and functions")
+_PARAMETER = Lesson(
+    "A parameter",
+    "the text alone is priced, stored and audited, and a value beside it would be missing there",
+    "write the value itself; text goes in single quotes, a name in double quotes",
+)
+_BITS = Lesson(
+    "An operator on bits",
+    "one bit more or less is no small change, so nothing limits what one person does to the result",
+    "use AND, OR and arithmetic",
+)
 _PATTERN = Lesson(
     "A regular expression", "some take very long on some rows, and time tells", "use LIKE, or CONTAINS(x, part)"
 )
-_TABLE_FUNCTION = Lesson("A function in FROM", _OUTSIDE, "name a declared table")
-_GROUPING = Lesson("GROUPING SETS, ROLLUP or CUBE", NO_RULE, "ask one query for each GROUP BY")
+_TABLE_FUNCTION = Lesson(
+    "A function in FROM", _OUTSIDE, f"name a declared table; {_NAMES} lists them, for free", try_sql=_NAMES
+)
+_GROUPING = Lesson(
+    "GROUPING SETS, ROLLUP or CUBE",
+    "each of its sets of groups is an answer of its own, with its own noise and price",
+    "ask one query for each GROUP BY",
+)
 _SAMPLE = Lesson(
     "A sample of a table", "whom a sample leaves out must not be seen", "leave it out: answers are private as they are"
 )
-_PIVOT = Lesson("PIVOT", NO_RULE, "use COUNT(*) FILTER (WHERE …), one for each column")
+_PIVOT = Lesson(
+    "PIVOT",
+    "the columns of its result would be found in the rows, and tell what is in them",
+    "use COUNT(*) FILTER (WHERE …), one for each column",
+)
+_LATERAL = Lesson(
+    "LATERAL", "a subquery that is asked anew for each row has no price of its own", "join with a condition instead"
+)
 
 CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "Subquery": _SUBQUERY,
     "Select": _SUBQUERY,
-    "Any": Lesson("ANY or SOME", NO_RULE, "write x IN (a, b, …) or x IN (SELECT …)"),
-    "All": Lesson("ALL", NO_RULE, "compare with each value, joined by AND"),
+    "Any": Lesson("ANY or SOME", _ONE_WAY, "write x IN (a, b, …) or x IN (SELECT …)"),
+    "All": Lesson("ALL", _ONE_WAY, "compare with each value, joined by AND"),
     "Union": _SET_OPERATION,
     "Intersect": _SET_OPERATION,
     "Except": _SET_OPERATION,
     "Values": _VALUES,
-    "Tuple": Lesson("A row of several values (a, b)", NO_RULE, "compare or group by each column by itself"),
+    "Tuple": Lesson(
+        "A row of several values (a, b)",
+        "limits and groups are declared column by column",
+        "compare or group by each column by itself",
+    ),
     "Lambda": _LAMBDA,
     "JSONExtract": _LAMBDA,
     "Array": _LIST,
@@ -125,8 +160,8 @@ CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "Dot": Lesson(
         "This way of naming", NO_RULE, "name a column as column or table.column, a function by its name alone"
     ),
-    "Star": Lesson("* here", NO_RULE, "name the columns, or count rows with COUNT(*)"),
-    "Columns": Lesson("COLUMNS", NO_RULE, "name the columns"),
+    "Star": Lesson("* here", _COLUMNS, "name the columns, or count rows with COUNT(*)"),
+    "Columns": Lesson("COLUMNS", _COLUMNS, "name the columns"),
     "Interval": Lesson("An interval by itself", NO_RULE, "add it to a date: x + INTERVAL 3 DAY"),
     "Order": Lesson("ORDER BY inside an aggregate", _ROWS, "leave it out: it does not change a sum or a count"),
     "Limit": Lesson("LIMIT inside an aggregate", _ROWS, "leave it out, or filter with WHERE"),
@@ -140,7 +175,7 @@ CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "RegexpFullMatch": _PATTERN,
     "Collate": Lesson("COLLATE", "keys are compared by their bytes on every engine", "compare LOWER(x) with LOWER(y)"),
     "AtTimeZone": Lesson("AT TIME ZONE", "times are kept without a zone, in UTC", "shift them: x + INTERVAL 2 HOUR"),
-    "Lateral": Lesson("LATERAL", NO_RULE, "join with a condition instead"),
+    "Lateral": _LATERAL,
     "Unnest": _TABLE_FUNCTION,
     "TableFromRows": _TABLE_FUNCTION,
     "Anonymous": _TABLE_FUNCTION,
@@ -153,7 +188,7 @@ CONSTRUCTS: Final[Mapping[str, Lesson]] = {
     "DistanceND": Lesson("A distance", NO_RULE, "write it with arithmetic"),
     "Pivot": _PIVOT,
     "Insert": Lesson("INSERT", _NOT_A_QUESTION, "ask with SELECT"),
-    "Var": Lesson("ALL here", NO_RULE, "name the columns"),
+    "Var": Lesson("ALL here", _COLUMNS, "name the columns"),
 }
 
 CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
@@ -161,7 +196,7 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
     ("", "pivots"): _PIVOT,
     ("", "into"): Lesson("INTO", _NOT_A_QUESTION, "leave it out and keep the answer yourself"),
     ("", "locks"): Lesson("FOR UPDATE or FOR SHARE", _NOT_A_QUESTION, "leave it out"),
-    ("", "laterals"): Lesson("LATERAL", NO_RULE, "join with a condition instead"),
+    ("", "laterals"): _LATERAL,
     ("", "recursive"): Lesson(
         "WITH RECURSIVE", "how far one person's rows reach is then unknown", "write a plain WITH"
     ),
@@ -170,23 +205,23 @@ CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
     ("", "hints"): Lesson("A hint", "hints never reach the engine", "leave it out"),
     ("Distinct", "on"): Lesson("DISTINCT ON", _ROWS, "use GROUP BY with an aggregate"),
     ("Select", "kind"): Lesson("SELECT AS STRUCT or VALUE", NO_RULE, "select plain columns"),
-    ("Group", "all"): Lesson("GROUP BY ALL", NO_RULE, "name the columns, or give their numbers: GROUP BY 1, 2"),
+    ("Group", "all"): Lesson("GROUP BY ALL", _COLUMNS, "name the columns, or give their numbers: GROUP BY 1, 2"),
     ("Group", "rollup"): _GROUPING,
     ("Group", "cube"): _GROUPING,
     ("Group", "grouping_sets"): _GROUPING,
     ("Group", "totals"): _GROUPING,
     ("Join", "method"): Lesson(
-        "A NATURAL, ASOF or POSITIONAL join", NO_RULE, "write JOIN … ON a.id = b.id, or USING (id)"
+        "A NATURAL, ASOF or POSITIONAL join", _COLUMNS, "write JOIN … ON a.id = b.id, or USING (id)"
     ),
     ("Join", "nearest"): Lesson("A NEAREST join", NO_RULE, "write JOIN … ON a.id = b.id, or USING (id)"),
     ("Join", "kind"): Lesson(
-        "A SEMI, ANTI or ARRAY join", NO_RULE, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
+        "A SEMI, ANTI or ARRAY join", _ONE_WAY, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
     ),
-    ("Star", "except_"): Lesson("* EXCLUDE", NO_RULE, "name the columns"),
-    ("Star", "replace"): Lesson("* REPLACE", NO_RULE, "name the columns"),
-    ("Star", "rename"): Lesson("* RENAME", NO_RULE, "name the columns"),
-    ("Star", "ilike"): Lesson("* ILIKE", NO_RULE, "name the columns"),
-    ("Union", "by_name"): Lesson("UNION ALL BY NAME", NO_RULE, "put the columns in the same order in every branch"),
+    ("Star", "except_"): Lesson("* EXCLUDE", _COLUMNS, "name the columns"),
+    ("Star", "replace"): Lesson("* REPLACE", _COLUMNS, "name the columns"),
+    ("Star", "rename"): Lesson("* RENAME", _COLUMNS, "name the columns"),
+    ("Star", "ilike"): Lesson("* ILIKE", _COLUMNS, "name the columns"),
+    ("Union", "by_name"): Lesson("UNION ALL BY NAME", _COLUMNS, "put the columns in the same order in every branch"),
     ("In", "field"): Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)"),
     ("Between", "symmetric"): Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first"),
     ("Limit", "limit_options"): Lesson("LIMIT with a share or ties", _ROWS, "give a number of rows"),
@@ -269,14 +304,16 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
         word: Lesson(
             word,
             "it would show exact statistics of private rows",
-            "SELECT * FROM dp.columns lists tables and columns, for free",
+            f"{_NAMES} lists tables and columns, for free",
+            try_sql=_NAMES,
         )
         for word in ["DESCRIBE", "DESC", "SUMMARIZE"]
     },
     "SHOW": Lesson(
         "SHOW",
         _NOT_A_QUESTION,
-        "SELECT * FROM dp.columns lists tables and columns, for free; SHOW dp.budget is given to sql(), by itself",
+        f"{_NAMES} lists tables and columns, for free; SHOW dp.budget is given to sql(), by itself",
+        try_sql=_NAMES,
     ),
     **{
         word: Lesson(
@@ -292,8 +329,8 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
     "PIVOT": _PIVOT,
     "PIVOT_WIDER": _PIVOT,
     "UNPIVOT": _PIVOT,
-    "FROM": Lesson("FROM before SELECT", NO_RULE, "write SELECT … FROM …"),
-    "TABLE": Lesson("TABLE", NO_RULE, "write SELECT … FROM …"),
+    "FROM": Lesson("FROM before SELECT", _ONE_WAY, "write SELECT … FROM …"),
+    "TABLE": Lesson("TABLE", "it would show rows, and rows are about people", "write SELECT … FROM …"),
 }
 """Statements other than a question, by their first word."""
 

@@ -313,4 +313,11 @@ def _rows(reader: Reader, node: object) -> int:
         if isinstance(value, int):
             return value
     at = reader.place(node) if isinstance(node, exp.Expr) else None
-    raise unsupported(Lesson("A computed number of rows", NO_RULE, "write a whole number: LIMIT 10"), at=at)
+    raise unsupported(
+        Lesson(
+            "A computed number of rows",
+            "how many rows are shown is to be seen in the question",
+            "write a whole number: LIMIT 10",
+        ),
+        at=at,
+    )

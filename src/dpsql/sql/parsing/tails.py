@@ -20,7 +20,7 @@ from dpsql.errors import BadParameter, NotSupported, NotUnderstood
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.hints import hinted
 from dpsql.sql.parsing.option_values import confidence, margin, price_or_nothing, require_once, rows, with_option
-from dpsql.sql.parsing.refusals import NO_RULE, excerpt, misread
+from dpsql.sql.parsing.refusals import excerpt, misread
 from dpsql.sql.parsing.words import RESERVED
 from dpsql.sql.syntax import NO_OPTIONS, At, Literal, Options
 
@@ -187,7 +187,7 @@ class _Cutting:
         token = self.tokens[min(place, len(self.tokens) - 1)]
         return NotSupported(
             f"{excerpt(self.text, (token.start, token.end + 1)) or 'This'} in KEYS is not available",
-            why=NO_RULE,
+            why="the groups of an answer are to be seen in the question, one by one",
             fix="list the groups of one column as they are: KEYS ('flu', 'asthma')",
             at=(token.start, token.end + 1),
         )

@@ -160,6 +160,7 @@ def _require_one_statement(text: str) -> str:
             "The text holds several statements",
             why="each statement is priced and charged by itself",
             fix="send them one by one",
+            try_sql=plain[: inner.start].strip(),
             at=(inner.start, inner.end),
         )
     plain = _without(plain, parts, "semicolon")
