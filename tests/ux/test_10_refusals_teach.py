@@ -5,6 +5,7 @@ missing or refused in more than one of the fifteen, where the reason speaks of n
 depend on who is in the data.
 """
 
+import json
 import re
 import sqlite3
 from contextlib import closing
@@ -98,6 +99,21 @@ def test_a_filter_that_happens_to_match_one_person_is_said_to_be_answered(hospit
     error = refusal(hospital.analyst("ana"), PROBES["12 a filter on a named person"][0])
     assert "one person or thousands, the noise is the same" in error.fix
     assert len(hospital.analyst("ana").sql("SELECT COUNT(*) FROM patients WHERE age = 109")) == 1
+
+
+def test_the_words_are_the_same_in_python_on_the_command_line_and_in_json(policy, hospital, capsys):
+    sql = PROBES["3 one person's value"][0]
+    error = refusal(hospital.analyst("ana"), sql)
+    asked = [str(policy), "-c", sql, "--as", "ana"]
+    assert main(asked) == 4
+    assert str(error) in capsys.readouterr().err
+    assert main([*asked, "--format", "json"]) == 4
+    told = json.loads(capsys.readouterr().err)
+    assert told == json.loads(json.dumps(error.as_json()))
+    assert set(told) == {"code", "title", "where", "why", "fix", "try", "docs"}
+    command, *words = told["docs"].split()
+    assert (command, main(words)) == ("dpsql", 0)
+    assert capsys.readouterr().out == dpsql.help(error.code) + "\n"
 
 
 def test_4_a_budget_that_does_not_suffice(hospital):
