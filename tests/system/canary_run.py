@@ -107,12 +107,25 @@ def refusals(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
 def answers(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
     for number, sql in enumerate([GROUPS, *(fixture.sql for fixture in ACCEPTED[:: 20 * STEP])]):
         notes.attempt(lambda sql=sql, number=number: told(analyst, sql, folder / f"{number}.csv"))
+        for way, picture in PICTURES.items():
+            notes.attempt(
+                lambda sql=sql, file=f"{number}{way}.html", picture=picture: picture(analyst, sql).save(folder / file)
+            )
+
+
+PICTURES: dict[str, Callable[[dpsql.Analyst, str], dpsql.Picture]] = {
+    "plot": lambda analyst, sql: analyst.sql(sql, epsilon=0.1).plot(),
+    "curve": lambda analyst, sql: analyst.curve(sql),
+    "worlds": lambda analyst, sql: analyst.two_worlds(sql),
+    "burn": lambda analyst, sql: analyst.burn_down(),
+}
 
 
 def told(analyst: dpsql.Analyst, sql: str, export: Path) -> None:
     answer = analyst.sql(sql, epsilon=0.1)
     shown = (answer, answer._repr_html_(), analyst, analyst.query(sql), analyst.explain(sql), analyst.cost(sql))
     sys.stdout.write("\n".join(map(str, shown)))
+    sys.stdout.write(analyst.query(sql)._repr_html_() + analyst.explain(sql)._repr_html_() + repr(analyst.budget))
     answer.to_csv(export, intervals="columns")
 
 

@@ -27,10 +27,21 @@ def test_each_point_is_the_margin_of_a_plan_at_this_price(ana):
     assert list(curve.values()) == sorted(curve.values(), reverse=True)
 
 
-def test_it_is_free_and_reads_nothing(ana):
-    before = ana.budget.spent
-    ana.query("SELECT COUNT(*) AS n FROM patients WHERE flu").curve()
+def test_pictures_and_prices_are_free_and_ask_no_engine(ana, monkeypatch):
+    def asked(*words, **options):
+        raise AssertionError("the engine was asked")
+
+    for way in ("run", "run_public"):
+        monkeypatch.setattr(type(ana.place.engine), way, asked)
+    sql, before = "SELECT COUNT(*) AS n FROM patients WHERE flu", ana.budget.spent
+    query = ana.query(sql)
+    for picture in (query.curve(), query.two_worlds(), ana.burn_down()):
+        assert picture.svg()
+    assert query._repr_html_()
+    assert query.explain()._repr_html_()
     assert ana.budget.spent == before
+    with pytest.raises(AssertionError):
+        ana.sql(sql)
 
 
 def test_a_price_in_the_text_is_one_point_of_it(ana):
