@@ -1,11 +1,16 @@
 """What was left of a budget after each payment."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas
 import pytest
 
 import dpsql
+from dpsql.ledger.facts import Batched, Entry, Renewed
+from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.session.burning import payments_of
+from dpsql.testing.ledger_cases import asking
 
 
 @pytest.fixture
@@ -58,9 +63,20 @@ def test_what_others_of_the_group_paid_is_the_last_step(owner):
     assert "others paid" in ana.burn_down().chart.notes[0]
 
 
-def test_a_batch_is_one_payment(owner):
-    ana = owner.grant("ana", budget=1)
-    ana.run(["SELECT COUNT(*) FROM t", "SELECT SUM(x) FROM t"], total=Fraction(1, 2))
-    found = levels(ana.burn_down())
-    assert found[0] == 1
-    assert found[-1] == float(ana.budget.total - ana.budget.spent)
+def test_a_batch_is_one_payment_and_the_questions_in_it_none():
+    tenth = Fraction(1, 10)
+    event = PlannedBatch(epsilon=tenth, delta=Fraction(1, 10**9), events=(Pure(epsilon=tenth),) * 2)
+    batch = Batched(analyst="ana", payer=None, event=event, cost=tenth, digest="")
+    inside = replace(asking(), batch=4)
+    paid = payments_of([Entry(number=4 + n, fact=fact) for n, fact in enumerate((batch, inside, inside, asking("x")))])
+    assert [payment.spent.epsilon for payment in paid] == [tenth, tenth]
+
+
+def test_payments_from_another_budget_are_left_out():
+    entries = [Entry(number=n, fact=fact) for n, fact in enumerate((asking(), replace(asking(), payer="team")))]
+    assert [len(payments_of(entries, holder=holder)) for holder in ("ana", "team", "bob", None)] == [1, 1, 0, 2]
+
+
+def test_a_new_period_begins_with_nothing_paid():
+    entries = [Entry(number=n, fact=fact) for n, fact in enumerate((asking(), Renewed(period=2), asking("later")))]
+    assert len(payments_of(entries)) == 1

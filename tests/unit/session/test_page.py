@@ -105,7 +105,7 @@ def test_a_question_shows_its_price_before_it_is_run(ana):
 
 
 def test_an_explanation_opens_section_by_section(ana):
-    page = ana.explain("SELECT COUNT(*) AS n FROM patients WHERE city <> '<i>'")._repr_html_()
+    page = ana.explain('SELECT COUNT(*) AS "<i>" FROM patients')._repr_html_()
     tags = Tags(page)
     assert tags.open == []
     assert "<details open><summary>Promise</summary>" in page
@@ -113,6 +113,7 @@ def test_an_explanation_opens_section_by_section(ana):
     assert "<summary>Expected error (95 %)</summary>" in page
     assert [tag for tag, _ in tags.found].count("details") >= 6
     assert {tag for tag, _ in tags.found} == {"details", "summary", "pre"}
+    assert "&lt;i&gt; ± 21" in page
 
 
 def test_private_questions_are_explained_in_turn(ana):
