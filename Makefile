@@ -8,7 +8,7 @@ CRASHES ?= 50
 unexport PYTHONDONTWRITEBYTECODE   # where it is set, every process would compile everything once more
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test explore check format audit bench docs constraints fingerprints clean
+.PHONY: demo test explore check format audit bench pictures docs constraints fingerprints clean
 
 demo: $(READY)               ## an invented hospital, the attack on Bob, and what stops it
 	@$(BIN)/dpsql demo --attack --no-pause
@@ -44,6 +44,10 @@ bench: $(READY)              ## speed, as ratios within one run
 
 fingerprints: $(READY)       ## after rereading a proof: pin it to the code it proves
 	$(BIN)/python tools/fingerprints.py --write
+
+pictures: $(READY)           ## those of the documents, after the words of the shell or the looks of a chart have changed
+	DPSQL_WRITE_PICTURES=1 $(BIN)/python -m pytest tests/system/test_pictures.py -k terminal
+	$(BIN)/python tools/pictures.py --write
 
 docs: $(READY)               ## the pages as a site, in site/; a link that leads nowhere stops it
 	$(BIN)/zensical build --clean --strict

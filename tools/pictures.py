@@ -1,6 +1,6 @@
 """docs/pictures/*.svg, the pictures of the README and of the documents.
 
-`python tools/pictures.py --write` writes them; without it, they are compared. A test does the same.
+`make pictures` writes them all anew; `python tools/pictures.py` compares them, as a test does.
 
 None of them holds noise that was drawn for it: two worlds and curve are laws and plans of the demo hospital, the
 hundred people are arithmetic, the burn-down is an example that is stated here. The terminal is the text in
@@ -75,7 +75,10 @@ def _bars(text: str) -> Picture:
         marks[city] = Mark(
             label=city, value=value, low=value - size, high=value + size, text=shown, doubtful=bool(doubt)
         )
-    notes = ("± is 95 %: how far off the noise may make a number", "⚠ the noise may be all there is")
+    notes = (
+        "± is 95 %: how far off the noise may make a number",
+        "⚠ the noise may be all there is: do not use these cells",
+    )
     return Picture(chart=Bars(title="n by city", across="city", along="n", marks=tuple(marks.values()), notes=notes))
 
 

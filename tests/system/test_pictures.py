@@ -18,7 +18,7 @@ from dpsql.testing.fixed import fixed_noise
 ROOT = Path(__file__).parent.parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-QUESTION = "SELECT city, COUNT(*) AS n FROM patients WHERE flu GROUP BY city"
+QUESTION = "SELECT city, COUNT(*) AS n FROM patients WHERE flu AND age >= 75 GROUP BY city"
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +29,15 @@ def tool():
     return module
 
 
-AGAIN = "DPSQL_WRITE_PICTURES=1 pytest tests/system/test_pictures.py; python tools/pictures.py --write"
-TYPED = (f"\\cost {QUESTION};", f"{QUESTION};", f"{QUESTION};", "\\budget")
+AGAIN = "make pictures"
+TYPED = (f"\\cost {QUESTION};", f"{QUESTION};", "\\plot", f"\\cost {QUESTION};")
 
 
 def session(ana) -> str:
-    """What the shell shows: a price, an answer, the same again, and what is left."""
+    """What the shell shows: a price, an answer, its picture, and the price of the same again."""
     seen = io.StringIO()
     screen = Screen(
-        out=seen, err=seen, ascii=False, paged=False, size=lambda: os.terminal_size((88, 40)), key=lambda words: ""
+        out=seen, err=seen, ascii=False, paged=False, size=lambda: os.terminal_size((100, 40)), key=lambda words: ""
     )
     shell = Shell(asker=ana, screen=screen, reader=LineReader(), source="hospital")
     for text in TYPED:
@@ -67,6 +67,8 @@ def test_the_bars_are_those_of_the_terminal(tool):
     marks = tool._bars(text).chart.marks
     assert [mark.label for mark in marks] == ["Aarau", "Basel", "Bern", "Geneva"]
     assert all(f"± {round(mark.high - mark.value)}" in text for mark in marks)
+    page = (ROOT / "docs" / "guide" / "charts.md").read_text(encoding="utf-8")
+    assert tool._bars(text).text() in page
 
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
