@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import Final, TypeVar
 
@@ -76,20 +77,32 @@ def interruptible(shell: Shell, work: Callable[[], T]) -> T:
         finally:
             done.set()
 
-    asker, pressed = shell.asker, False
-    threading.Thread(target=run, daemon=True).start()
-    while not done.is_set():
-        try:
-            done.wait(_TICK)  # not Thread.join: one that is interrupted takes the thread for ended
-        except KeyboardInterrupt:
-            pressed = True
-        if pressed and not done.is_set():
-            asker.interrupt()  # one that comes before the engine is asked is lost, so it is repeated
+    asker = shell.asker
+    with _ctrl_c_noted() as pressed:
+        threading.Thread(target=run, daemon=True).start()
+        while not done.wait(_TICK):
+            if pressed.is_set():
+                asker.interrupt()  # one that comes before the engine is asked is lost, so it is repeated
     if results:
         return results[0]
-    if pressed and isinstance(failures[0], EngineFailed | NoSource):
+    if pressed.is_set() and isinstance(failures[0], EngineFailed | NoSource):
         raise Stopped
     raise failures[0]
+
+
+@contextmanager
+def _ctrl_c_noted() -> Iterator[threading.Event]:
+    """Set once Ctrl-C was pressed. It raises nothing inside the block: wherever it came, what runs would be left
+    alone."""
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def agreed(shell: Shell, question: str, *, default: bool) -> bool:

@@ -249,7 +249,7 @@ def _output(shell: Shell, rest: str) -> None:
         shell.screen.say("answers are shown here")
         return
     try:
-        shell.screen.file = open(Path(rest).expanduser(), "w", encoding="utf-8")  # noqa: SIM115 - until the next one
+        shell.screen.file = open(Path(rest).expanduser(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until the next one
     except OSError as error:
         raise _no_file(rest, error) from None
     shell.screen.say(f"answers go into {rest}, until \\o")

@@ -63,10 +63,10 @@ class Screen:
     def show(self, text: str, *, whole: bool = False) -> None:
         """An answer. `whole`: its lines are for programs, and stay as they are."""
         if self.file is not None:
-            self.file.write(clean(text) + "\n")
+            self.file.write((text if whole else clean(text)) + "\n")
             self.file.flush()
             return
-        lines = clean(text).split("\n") if whole else self.wrapped(self.letters(text))
+        lines = clean(text.replace("\r\n", "\n")).split("\n") if whole else self.wrapped(self.letters(text))
         if self.paged and len(lines) >= self.size().lines and self._page(lines):
             return
         self.out.write("\n".join(lines) + "\n")

@@ -84,3 +84,20 @@ def test_where_history_lies(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", "")
     monkeypatch.setenv("HOME", "/h")
     assert folder_of_state() == Path("/h/.local/state/dpsql")
+
+
+def test_their_own_pager_gets_the_whole_text(monkeypatch, tmp_path):
+    monkeypatch.setenv("PAGER", f"tee {tmp_path / 'seen'}")
+    made, said = screen(lines=6)
+    made.out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    text = "\n".join(f"line {number} ±" for number in range(30))
+    made.show(text)
+    assert (tmp_path / "seen").read_text(encoding="utf-8") == text + "\n"
+    assert said == []
+
+
+def test_lines_for_programs_stay_as_they_are():
+    made, _ = screen(columns=20, ascii_only=True)
+    long = '{"a": "' + "é " * 40 + '"}'
+    made.show(long, whole=True)
+    assert made.out.getvalue() == long + "\n"

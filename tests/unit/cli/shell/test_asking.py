@@ -1,0 +1,141 @@
+"""What is paid in a shell was agreed to; Ctrl-C stops what runs, and nothing is cut off in the middle of a payment."""
+
+import _thread
+import threading
+from fractions import Fraction
+
+import pytest
+
+import dpsql
+from dpsql.cli.shell import asking
+from dpsql.cli.shell.asker import Offer
+from dpsql.cli.shell.asking import Stopped, ask, interruptible
+from dpsql.cli.shell.loop import answer
+from dpsql.errors import BudgetExhausted, EngineFailed, OverLimit, RowLevel
+from in_this_process import serving
+
+COUNT = "SELECT COUNT(*) AS n FROM people"
+
+
+def spent(scene):
+    return scene.shell.asker.budget.spent
+
+
+def test_an_ordinary_question_is_not_asked_about(scene):
+    ask(scene.shell, COUNT)
+    assert scene.asked == []
+    assert spent(scene) == Fraction(1, 20)
+    assert "cost 0.05 · budget" in scene.said()
+
+
+@pytest.mark.parametrize(("said", "paid"), [("", True), ("Y", True), ("yes", True), ("n", False), ("x", False)])
+def test_a_dear_question_is_paid_where_they_say_so(scene, said, paid):
+    scene.answers = [said]
+    ask(scene.shell, f"{COUNT} COST 0.3")
+    margin = scene.shell.asker.query(f"{COUNT} COST 0.3").margins["n"]
+    assert scene.asked == [f"Needs 0.30 (margin ± {margin}). You have 1.00. Run? [Y/n] "]
+    assert (spent(scene) > 0) is paid
+    assert ("Nothing was spent." in scene.said()) is not paid
+
+
+def test_leaving_the_question_is_a_no(scene):
+    ask(scene.shell, f"{COUNT} WITHIN 500")
+    assert len(scene.asked) == 1
+    assert spent(scene) == 0
+
+
+def test_the_price_that_was_told_is_the_most_that_is_paid(scene, monkeypatch):
+    told = Offer(cost=Fraction(1, 100), margins={})
+    monkeypatch.setattr(asking, "offered", lambda asker, sql: told)  # it has become dearer since
+    with pytest.raises(OverLimit):
+        ask(scene.shell, COUNT)
+    assert spent(scene) == 0
+
+
+def test_what_was_not_priced_is_not_paid(scene, monkeypatch):
+    monkeypatch.setattr(asking, "first_word", lambda sql: "SHOW")  # as if a way to ask were forgotten here
+    with pytest.raises(OverLimit):
+        ask(scene.shell, COUNT)
+    assert spent(scene) == 0
+
+
+def test_a_repeat_is_free_and_says_of_what(scene):
+    ask(scene.shell, COUNT)
+    release = scene.shell.last.release
+    scene.said()
+    scene.shell.ask_above = Fraction(0)
+    ask(scene.shell, COUNT)
+    text = scene.said()
+    assert scene.asked == []
+    assert f"told again for nothing: release #{release}" in text
+    assert "0.95 of 1.00 left" in text
+
+
+def test_what_does_not_fit_is_refused_without_a_question(scene):
+    with pytest.raises(BudgetExhausted):
+        ask(scene.shell, f"{COUNT} COST 2")
+    assert scene.asked == []
+
+
+def test_a_refusal_is_written_down_once(owner, scene):
+    with pytest.raises(RowLevel):
+        ask(scene.shell, "SELECT age FROM people")
+    written = [row for row in owner.keeper.rows() if row.as_json()["who"] == scene.shell.asker.name]
+    assert [row.as_json()["kind"] for row in written] == ["grant", "refuse"]
+
+
+def test_explanations_and_settings_are_free_and_are_no_last_question(scene):
+    ask(scene.shell, COUNT)
+    for sql in (f"EXPLAIN PRIVACY {COUNT}", "SET dp.epsilon = 0.1", f"DRY RUN {COUNT} COST 0.9", "SHOW ALL"):
+        ask(scene.shell, sql)
+    assert (scene.asked, scene.shell.last_sql, spent(scene)) == ([], COUNT, Fraction(1, 20))
+
+
+def test_ctrl_c_interrupts_until_the_work_has_ended(scene, monkeypatch):
+    stopped = threading.Event()
+    monkeypatch.setattr(type(scene.shell.asker), "interrupt", lambda asker: stopped.set())
+
+    def work():
+        _thread.interrupt_main()
+        assert stopped.wait(30)
+        raise EngineFailed("it did not finish", why="w", fix="f")
+
+    with pytest.raises(Stopped):
+        interruptible(scene.shell, work)
+
+
+def test_what_ends_all_the_same_is_told(scene, monkeypatch):
+    stopped = threading.Event()
+    monkeypatch.setattr(type(scene.shell.asker), "interrupt", lambda asker: stopped.set())
+
+    def work():
+        _thread.interrupt_main()
+        assert stopped.wait(30)
+        return "told"
+
+    assert interruptible(scene.shell, work) == "told"
+
+
+def test_an_error_is_that_of_the_work(scene):
+    with pytest.raises(RowLevel):
+        interruptible(scene.shell, lambda: scene.shell.asker.sql("SELECT age FROM people"))
+
+
+def test_a_lost_connection_is_made_again(owner, scene_of, tmp_path):
+    owner.grant("bea", budget=1)
+    token = owner.keeper.admit("bea", role="analyst")
+
+    def connected():
+        return dpsql.connect(socket=tmp_path / "door", token=token)
+
+    with serving(owner, tmp_path / "door"):
+        scene = scene_of(connected())
+        scene.shell.reconnect = connected
+        answer(scene.shell, f"{COUNT};")
+        assert "cost 0.05 · budget" in scene.said()
+        scene.shell.asker.interrupt()
+        answer(scene.shell, f"{COUNT};")
+        assert "Connected again." in scene.said()
+        answer(scene.shell, f"{COUNT};")
+        assert "told again for nothing" in scene.said()
+        scene.shell.asker.close()

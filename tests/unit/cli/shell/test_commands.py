@@ -1,0 +1,162 @@
+"""Backslash commands: a table of words, each with a function and a line of help."""
+
+import os
+import stat
+import sys
+from fractions import Fraction
+
+import pytest
+
+from dpsql.cli.shell.asking import ask
+from dpsql.cli.shell.commands import BY_WORD, COMMANDS, obey
+from dpsql.errors import BadParameter, DpsqlError
+
+COUNT = "SELECT COUNT(*) AS n FROM people"
+
+
+def obeyed(scene, line):
+    obey(scene.shell, line)
+    return scene.said()
+
+
+def test_every_word_means_one_command():
+    words = [word for command in COMMANDS for word in (command.word, *command.also)]
+    assert len(words) == len(set(words)) == len(BY_WORD)
+    promised = "d dt budget cost explain more history sample plot mode timing set e i o ? help q"
+    others = ".tables .mode .schema .quit help quit exit"
+    for expected in [*(f"\\{word}" for word in promised.split(" ")), *others.split(" ")]:
+        assert expected in BY_WORD
+
+
+def test_help_names_every_command(scene):
+    text = obeyed(scene, "\\?")
+    assert all(command.usage in text and command.about in text for command in COMMANDS)
+    assert "DP201" in obeyed(scene, "\\help DP201")
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("\\bugdet", "\\budget"), (".table", ".tables"), ("\\exlpain", "\\explain")]
+)
+def test_an_unknown_command_is_answered_with_the_nearest(scene, word, near):
+    with pytest.raises(BadParameter) as refused:
+        obey(scene.shell, word)
+    assert f"did you mean {near}?" in refused.value.fix
+
+
+def test_tables_and_columns_in_words(scene):
+    assert obeyed(scene, ".tables").split() == ["people", "age,", "city,", "id"]
+    text = obeyed(scene, "\\d PEOPLE;")
+    assert "age   integer  0 to 100" in text
+    assert "city  text     groups: Basel, Bern" in text
+    assert "the person who is protected; hidden" in text
+    with pytest.raises(BadParameter, match="there is no table peple") as refused:
+        obey(scene.shell, "\\d peple")
+    assert refused.value.fix == "did you mean people?"
+
+
+def test_prices_and_explanations_of_the_last_question_or_another(scene):
+    with pytest.raises(BadParameter, match="nothing was asked yet"):
+        obey(scene.shell, "\\cost")
+    assert "would cost   0.2 of 1.00 left" in obeyed(scene, f"\\cost {COUNT} COST 0.2;")
+    ask(scene.shell, COUNT)
+    scene.said()
+    assert "told again for nothing" in obeyed(scene, "\\cost")
+    assert "PROMISE" in obeyed(scene, "\\explain")
+    assert "0.05 → 0.15: the second costs 0.1 more" in obeyed(scene, f"\\diff {COUNT} WHERE age > 3; {COUNT} COST 0.2")
+    assert scene.shell.asker.budget.spent == Fraction(1, 20)
+
+
+def test_own_payments(scene):
+    assert "paid for nothing yet" in obeyed(scene, "\\history")
+    ask(scene.shell, f"{COUNT}\n WHERE age > 3")
+    scene.said()
+    assert f"0.05  {COUNT} WHERE age > 3" in obeyed(scene, "\\history")
+    assert "0.95 of 1.00 left" in obeyed(scene, "\\budget")
+
+
+def test_rows_of_nobody(scene):
+    text = obeyed(scene, "\\sample people")
+    assert "INVENTED ROWS" in text
+    assert scene.shell.asker.budget.spent == 0
+
+
+def test_a_picture_of_the_last_answer(scene, tmp_path):
+    with pytest.raises(BadParameter, match="no answer to draw"):
+        obey(scene.shell, "\\plot")
+    ask(scene.shell, "SELECT city, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY city")
+    scene.said()
+    assert "n by city" in obeyed(scene, "\\plot")
+    assert "years by city" in obeyed(scene, "\\plot years")
+    assert str(tmp_path / "x.svg") in obeyed(scene, f"\\plot {tmp_path / 'x.svg'}")
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_formats(scene):
+    assert "csv" in obeyed(scene, "\\mode csv")
+    ask(scene.shell, "SELECT city, COUNT(*) AS n FROM people GROUP BY city")
+    assert scene.out.getvalue().splitlines()[0] == "city,n,n_low,n_high"
+    for wrong in ("xml", "parquet"):
+        with pytest.raises(BadParameter):
+            obey(scene.shell, f"\\mode {wrong}")
+
+
+def test_settings_of_the_shell_and_of_the_session(scene):
+    assert "ask   0.2" in obeyed(scene, "\\set")
+    obey(scene.shell, "\\set ask 0.5")
+    obey(scene.shell, "\\set pager off")
+    obey(scene.shell, "\\set epsilon = 0.125;")
+    assert (scene.shell.ask_above, scene.shell.screen.paged) == (Fraction(1, 2), False)
+    assert scene.shell.asker.cost(COUNT) == Fraction(1, 8)
+    for wrong in ("\\set ask much", "\\set pager maybe", "\\set nothing 1"):
+        with pytest.raises(DpsqlError):
+            obey(scene.shell, wrong)
+    assert "time is shown" in obeyed(scene, "\\timing on")
+    ask(scene.shell, COUNT)
+    assert "\ntime 0." in scene.said()
+
+
+def test_a_file_of_statements_ends_at_the_first_mistake(scene, tmp_path):
+    file = tmp_path / "several.sql"
+    file.write_text(f"{COUNT}; -- one\nSELECT age FROM people;\n{COUNT} WHERE age > 3", encoding="utf-8")
+    with pytest.raises(DpsqlError):
+        obey(scene.shell, f"\\i {file}")
+    assert scene.shell.asker.budget.spent == Fraction(1, 20)
+    with pytest.raises(BadParameter, match="cannot be used: No such file"):
+        obey(scene.shell, f"\\i {tmp_path / 'none'}")
+
+
+def test_answers_into_a_file(scene, tmp_path):
+    file = tmp_path / "answers"
+    obey(scene.shell, "\\mode csv")
+    obey(scene.shell, f"\\o {file}")
+    ask(scene.shell, COUNT)
+    obey(scene.shell, "\\o")
+    ask(scene.shell, COUNT)
+    assert file.read_bytes().startswith(b"n,n_low,n_high\r\n")
+    assert scene.out.getvalue().count("n,n_low,n_high") == 1
+    with pytest.raises(BadParameter, match="cannot be used"):
+        obey(scene.shell, f"\\o {tmp_path / 'none' / 'x'}")
+
+
+def test_an_editor_leaves_a_draft_and_no_file(scene, monkeypatch, tmp_path):
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nls -l "$1" > "$0.seen"\nsed -i s/people/visits/ "$1"\n', encoding="utf-8")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", str(script))
+    scene.shell.last_sql = COUNT
+    obey(scene.shell, "\\e")
+    assert scene.shell.draft == "SELECT COUNT(*) AS n FROM visits;"
+    seen = (tmp_path / "editor.seen").read_text(encoding="utf-8").split()
+    assert seen[0].startswith("-rw-------")
+    assert not os.path.exists(seen[-1])
+    monkeypatch.setenv("VISUAL", "/no/such/editor")
+    with pytest.raises(BadParameter, match="there is no editor"):
+        obey(scene.shell, "\\e")
+    assert sys.stdin is not None
+
+
+def test_leaving(scene):
+    for word in ("\\q", ".quit", "quit", "exit;"):
+        scene.shell.leaving = False
+        obey(scene.shell, word)
+        assert scene.shell.leaving

@@ -1,0 +1,90 @@
+"""\\more tells what a closer answer costs, and buys it where they say so."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpsql.cli.shell.asking import ask
+from dpsql.cli.shell.more import Wish, more, read_wish
+from dpsql.errors import BadParameter, NothingStored
+
+COUNT = "SELECT COUNT(*) AS n FROM people"
+
+
+@pytest.mark.parametrize(
+    ("words", "wish"),
+    [
+        ("", Wish()),
+        ("42", Wish(release=42)),
+        ("#42 --within 5", Wish(release=42, within=Fraction(5))),
+        ("--cost 0.5 7", Wish(release=7, cost=Fraction(1, 2))),
+    ],
+)
+def test_what_is_wished(words, wish):
+    assert read_wish(words) == wish
+
+
+@pytest.mark.parametrize("words", ["x", "1 2", "--within", "--within 0", "--within 1 --cost 1", "'", "--within -3"])
+def test_what_is_no_wish(words):
+    with pytest.raises(BadParameter):
+        read_wish(words)
+
+
+def margin(scene):
+    return scene.shell.last["n"][0].margin
+
+
+def test_half_the_margin_unless_they_say_otherwise(scene):
+    ask(scene.shell, COUNT)
+    before, paid = margin(scene), scene.shell.asker.budget.spent
+    scene.answers = ["y"]
+    more(scene.shell, "")
+    (question,) = scene.asked
+    assert question.startswith(f"To go from ± {before} to ± ")
+    assert margin(scene) <= before / 2
+    charged = scene.shell.asker.budget.spent - paid
+    assert f"costs {float(charged):.2f}" in question.replace("costs 0.050", "costs 0.05")
+
+
+def test_enter_buys_nothing(scene):
+    ask(scene.shell, COUNT)
+    paid = scene.shell.asker.budget.spent
+    scene.answers = [""]
+    more(scene.shell, "--cost 0.2")
+    assert scene.asked[0].endswith("[y/N] ")
+    assert scene.shell.asker.budget.spent == paid
+    assert "Not bought." in scene.said()
+
+
+def test_a_margin_that_is_stored_is_free(scene):
+    ask(scene.shell, COUNT)
+    more(scene.shell, f"--within {margin(scene)}")
+    assert scene.asked == []
+    assert "as close as that already" in scene.said()
+
+
+def test_a_release_by_its_number_and_only_ones_own(scene):
+    ask(scene.shell, f"{COUNT} COST 0.02")
+    release = scene.shell.last.release
+    ask(scene.shell, "SELECT SUM(age) AS s FROM people")
+    scene.answers = ["y"]
+    more(scene.shell, f"{release} --cost 0.1")
+    assert scene.shell.last.columns == ("n",)
+    with pytest.raises(BadParameter, match="no release #99 of yours"):
+        more(scene.shell, "99")
+
+
+def test_where_the_margin_is_not_known_before_twice_the_price(scene):
+    ask(scene.shell, "SELECT AVG(age) AS a FROM people")
+    scene.answers = ["n"]
+    more(scene.shell, "")
+    (question,) = scene.asked
+    assert question.startswith("A closer answer costs ")
+
+
+def test_nothing_asked_and_nothing_stored(scene):
+    with pytest.raises(BadParameter, match="nothing was asked yet"):
+        more(scene.shell, "")
+    scene.shell.last_sql = COUNT
+    with pytest.raises(NothingStored):
+        more(scene.shell, "")
