@@ -96,11 +96,11 @@ def _shell(
     )
     coloured = colour and not plain and not os.environ.get("NO_COLOR")
     shell = Shell(asker=asker, screen=screen, reader=LineReader(), source=clean(source), reconnect=reconnect)
-    shell.reader = _reader(shell, plain=plain, colour=coloured, history=history)
+    shell.reader = _reader(shell, colour=coloured, history=history)
     return shell
 
 
-def _reader(shell: Shell, *, plain: bool, colour: bool, history: bool) -> Reader:
+def _reader(shell: Shell, *, colour: bool, history: bool) -> Reader:
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown", "") or not sys.stdin.isatty():
         return LineReader()
     choices: Choices = {
@@ -108,4 +108,4 @@ def _reader(shell: Shell, *, plain: bool, colour: bool, history: bool) -> Reader
         **dict.fromkeys(("\\mode", ".mode"), lambda names: MODES),
     }
     completer = ShellCompleter(shell.names, [word for word in BY_WORD if word[0] in "\\."], choices)
-    return PromptReader(completer=completer, history=history, colour=colour, plain=plain)
+    return PromptReader(completer=completer, history=history, colour=colour)

@@ -106,13 +106,13 @@ def continuation(width: int) -> str:
 class PromptReader:
     """With editing over several lines, history and completion."""
 
-    def __init__(self, *, completer: Completer, history: bool, colour: bool, plain: bool) -> None:
+    def __init__(self, *, completer: Completer, history: bool, colour: bool) -> None:
         self._history = _history(kept=history)
         self._session: PromptSession[str] = PromptSession(
             history=self._history,
             completer=completer,
             complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE if plain else CompleteStyle.MULTI_COLUMN,
+            complete_style=CompleteStyle.READLINE_LIKE,  # at once: whoever types on does not lose what Tab gave
             multiline=True,
             prompt_continuation=lambda width, number, wrapped: "" if wrapped else continuation(width),
             key_bindings=_keys(),
