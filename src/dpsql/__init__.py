@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpsql.session.render import printable
     from dpsql.session.script import Statement, script
     from dpsql.session.suggesting import Suggestion
+    from dpsql.session.tabular import Tabular
     from dpsql.suggest.opening import suggest_policy
     from dpsql.suggest.policy_file import PolicyFile
 
@@ -75,6 +76,7 @@ __all__ = [
     "SocketServer",
     "Statement",
     "Suggestion",
+    "Tabular",
     "Told",
     "Verdict",
     "__version__",
@@ -120,6 +122,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "SocketServer": "serve.server",
     "Statement": "session.script",
     "Suggestion": "session.suggesting",
+    "Tabular": "session.tabular",
     "Told": "session.formats",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket as sockets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ from typing import Final, Self, TypeVar
 
 import dpsql
 from dpsql import Cost
-from dpsql.errors import BadName, BadParameter, NoSource, NotUnderstood
+from dpsql.errors import BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
 from dpsql.serve.wire import (
     LONGEST_REPLY,
@@ -65,7 +65,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ServedAnswer:
+class ServedAnswer(dpsql.Tabular[object]):
     """Rows of plain values; a released number is an `Estimate` with value, margin, low and high."""
 
     columns: tuple[str, ...]
@@ -89,23 +89,6 @@ class ServedAnswer:
     def cost(self) -> Cost:
         """What it cost."""
         return Cost(epsilon=self.epsilon, delta=self.delta)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[tuple[object, ...]]:
-        return iter(self.rows)
-
-    def __getitem__(self, column: str) -> list[object]:
-        """The cells of a column; of the first, where several have its name."""
-        if column not in self.columns:
-            raise BadName(
-                f"the answer has no column {column!r}",
-                why="a column has the name of its alias, or of the expression as it was written",
-                fix=f"choose one of: {', '.join(self.columns)}",
-            )
-        place = self.columns.index(column)
-        return [row[place] for row in self.rows]
 
     def plot(
         self,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
-from typing import Literal, TypeAlias
 
-from dpsql.errors import BadName, BadParameter
+from dpsql.errors import BadParameter
 from dpsql.require import Number
 from dpsql.session.budget import Budget
 from dpsql.session.cost import Cost
@@ -17,14 +15,11 @@ from dpsql.session.page import answer_page, footer
 from dpsql.session.plotting import Picture, plot
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
-from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
-from dpsql.session.tabulated import by_column, csv_text, unique_names
-
-Intervals: TypeAlias = Literal["none", "columns"]
+from dpsql.session.tabular import Tabular
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Answer:
+class Answer(Tabular[Cell]):
     """Rows of cells: `Noisy` where a number depends on noise, plain values for keys and exact numbers."""
 
     columns: tuple[str, ...]
@@ -46,24 +41,6 @@ class Answer:
     again: Callable[[Number | None, Number | None, Number | None], Answer] | None = None
     """Asks its question again, within a margin, at a price, for a cost at most; None where that is not at hand."""
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
-        return iter(self.rows)
-
-    def __getitem__(self, column: str) -> list[Cell]:
-        """The cells of a column."""
-        names = unique_names(self.columns)
-        if column not in names:
-            raise BadName(
-                f"the answer has no column {column!r}",
-                why="a column has the name of its alias, or of the expression as it was written",
-                fix=f"choose one of: {', '.join(names)}",
-            )
-        place = names.index(column)
-        return [row[place] for row in self.rows]
-
     def better(
         self, *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
     ) -> Answer:
@@ -77,31 +54,6 @@ class Answer:
             )
         return self.again(within, epsilon, max_cost)
 
-    def dicts(self) -> list[dict[str, Cell]]:
-        """One dictionary per row; numbers keep their margins."""
-        return [dict(zip(unique_names(self.columns), row, strict=True)) for row in self.rows]
-
-    def df(self, *, intervals: Intervals = "none") -> PandasFrame:
-        """A pandas data frame of the values; with intervals="columns" also x_low and x_high for every noisy x."""
-        return to_pandas(self._table(intervals))
-
-    def pl(self, *, intervals: Intervals = "none") -> PolarsFrame:
-        """A polars data frame, as `df`."""
-        return to_polars(self._table(intervals))
-
-    def arrow(self, *, intervals: Intervals = "none") -> ArrowTable:
-        """An Arrow table, as `df`."""
-        return to_arrow(self._table(intervals))
-
-    def to_csv(self, path: str | Path, *, intervals: Intervals = "none", spreadsheet_safe: bool = True) -> None:
-        """Write the values as CSV, in UTF-8; NULL is an empty field.
-
-        A key can begin with = + - or @ and would then be run as a formula by a spreadsheet that opens the file. Such
-        texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
-        """
-        out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
-        Path(path).write_text(out, encoding="utf-8", newline="")
-
     def plot(
         self,
         kind: str | None = None,
@@ -113,16 +65,6 @@ class Answer:
     ) -> Picture:
         """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
         return plot(self, kind=kind, y=y, most=most, title=title, file=file)
-
-    def _table(self, intervals: Intervals) -> dict[str, list[object]]:
-        """The columns by name, every name once."""
-        if intervals not in ("none", "columns"):
-            raise BadParameter(
-                f"intervals={intervals!r} is not known",
-                why="a table has either plain values or columns for the ends of the intervals",
-                fix='pass intervals="none" or intervals="columns"',
-            )
-        return by_column(self.columns, self.rows, ends=intervals == "columns")
 
     def __str__(self) -> str:
         if self.is_text:

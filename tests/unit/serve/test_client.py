@@ -244,8 +244,20 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert (answer.columns, len(answer), answer.epsilon, answer.delta) == (("n", "n", "one"), 1, Fraction(1, 2), 0)
         ((first, _, one),) = answer
         assert (answer["n"], answer["one"], one) == ([first], [1], 1)
-        with pytest.raises(BadName, match="choose one of: n, n, one"):
+        with pytest.raises(BadName, match="choose one of: n, n_2, one"):
             answer["m"]
+        frames = (answer.df(), answer.pl(), answer.arrow().to_pandas())
+        assert [list(frame["n"]) for frame in frames] == [[first.value]] * 3
+        assert list(answer.df(intervals="columns").columns) == [
+            "n",
+            "n_low",
+            "n_high",
+            "n_2",
+            "n_2_low",
+            "n_2_high",
+            "one",
+        ]
+        assert answer.dicts() == [{"n": first, "n_2": answer["n_2"][0], "one": 1}]
         assert answer.head == str(clinic._ledger.head())
         assert repr(ana) == "Client('ana', role='analyst')"
         assert "4.50 of 5.00" in repr(ana.budget)

@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from dpsql.errors import BadName, BadParameter
-from dpsql.session.answer_value import Answer, Cost, unique_names
+from dpsql.session.answer_value import Answer, Cost
 from dpsql.session.noisy import Noisy
+from dpsql.session.tabulated import unique_names
 
 
 def noisy(value, margin):

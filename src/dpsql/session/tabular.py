@@ -1,0 +1,77 @@
+"""The ways out of an answer into other tools: the same beside the data and at a client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from dpsql.errors import BadName, BadParameter
+from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
+from dpsql.session.tabulated import by_column, csv_text, unique_names
+
+Intervals: TypeAlias = Literal["none", "columns"]
+Value = TypeVar("Value", covariant=True)
+
+
+class Tabular(Generic[Value]):
+    """Something with columns and rows. Released numbers leave as plain values, with the ends of their intervals beside
+    them where that is asked for."""
+
+    __slots__ = ()
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self.rows)
+
+    def __getitem__(self, column: str) -> list[Value]:
+        """The cells of a column; of the first, where several have its name."""
+        names = unique_names(self.columns)
+        if column not in names:
+            raise BadName(
+                f"the answer has no column {column!r}",
+                why="a column has the name of its alias, or of the expression as it was written",
+                fix=f"choose one of: {', '.join(names)}",
+            )
+        place = names.index(column)
+        return [row[place] for row in self.rows]
+
+    def dicts(self) -> list[dict[str, Value]]:
+        """One dictionary per row; numbers keep their margins."""
+        return [dict(zip(unique_names(self.columns), row, strict=True)) for row in self.rows]
+
+    def df(self, *, intervals: Intervals = "none") -> PandasFrame:
+        """A pandas data frame of the values; with intervals="columns" also x_low and x_high for every noisy x."""
+        return to_pandas(self._table(intervals))
+
+    def pl(self, *, intervals: Intervals = "none") -> PolarsFrame:
+        """A polars data frame, as `df`."""
+        return to_polars(self._table(intervals))
+
+    def arrow(self, *, intervals: Intervals = "none") -> ArrowTable:
+        """An Arrow table, as `df`."""
+        return to_arrow(self._table(intervals))
+
+    def to_csv(self, path: str | Path, *, intervals: Intervals = "none", spreadsheet_safe: bool = True) -> None:
+        """Write the values as CSV, in UTF-8; NULL is an empty field.
+
+        A key can begin with = + - or @ and would then be run as a formula by a spreadsheet that opens the file. Such
+        texts get a leading ' unless `spreadsheet_safe` is False; numbers are never changed.
+        """
+        out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
+        Path(path).write_text(out, encoding="utf-8", newline="")
+
+    def _table(self, intervals: Intervals) -> dict[str, list[object]]:
+        """The columns by name, every name once."""
+        if intervals not in ("none", "columns"):
+            raise BadParameter(
+                f"intervals={intervals!r} is not known",
+                why="a table has either plain values or columns for the ends of the intervals",
+                fix='pass intervals="none" or intervals="columns"',
+            )
+        return by_column(self.columns, self.rows, ends=intervals == "columns")
