@@ -1,5 +1,7 @@
 """The magics in a shell of IPython, as a cell runs them."""
 
+import threading
+
 import pandas
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -170,6 +172,33 @@ def test_an_answer_is_drawn_with_its_margins(cell, ana):
         assert "±" in repr(done.result)
     assert cell("%sqlplot pie cities")[0].error_in_exec.code == "DP410"
     assert ana.budget.spent == spent
+
+
+def test_over_a_socket_it_is_the_same(cell, shell, owner, tmp_path, monkeypatch):
+    owner.grant("bob", budget=10)
+    monkeypatch.setenv("DPSQL_TOKEN", owner.keeper.admit("bob", role="analyst"))
+    server, ready = dpsql.SocketServer(owner, tmp_path / "door"), threading.Event()
+    serving = threading.Thread(target=server.serve, kwargs={"ready": ready.set})
+    serving.start()
+    try:
+        assert ready.wait(60)
+        done, _ = cell(f"%dpsql unix:{tmp_path}/door")
+        assert repr(done.result).startswith("connected as bob")
+        assert dict(cell(f"%sqlcost --epsilon 2 {BY_CITY}")[0].result)["cost"] == "2"
+        assert "PROMISE" in str(cell(f"%sqlexplain {BY_CITY}")[0].result)
+        done, _ = cell(f"%%sql cities << --within 40\n{BY_CITY}")
+        assert repr(done.result).startswith("cities: 2 rows · cost 0.")
+        assert list(shell.user_ns["cities"].df()["city"]) == ["Basel", "Bern"]
+        assert "Basel" in shell.user_ns["cities"]._repr_html_()
+        assert "±" in repr(cell("%sqlplot cities")[0].result)
+        refused, shown = cell("%sql SELECT * FROM people")
+        assert refused.error_in_exec.code == "DP101"
+        assert "Traceback" not in shown.stdout
+        assert "of 10.00" in repr(cell("%budget")[0].result)
+        cell("%dpsql ana")
+    finally:
+        server.stop()
+        serving.join()
 
 
 def test_the_demo_is_connected_to_by_its_name(cell, shell):
