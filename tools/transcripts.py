@@ -27,6 +27,9 @@ PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 _BLOCK: Final = re.compile(r"^```(?P<kind>console|python|text)\n(?P<body>.*?)^```$", re.M | re.S)
 _NUMBER: Final = re.compile(r"[-−]?\d[\d\s.,]*")
 _FLEETING: Final = re.compile(r"\b[0-9a-f]{8,}\b|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?(\.\d+)?( UTC|Z)?")
+_LEGEND: Final = " · ⚠ the noise may be all there is: do not use these cells"
+_OF_NOISE: Final = ("⚠ the noise may", "note: a count below 0")
+"""What is said of an answer only where its noise makes it so."""
 _ELSEWHERE: Final = ("pip install", "git clone", "make ", "cd ", "$EDITOR")
 """Commands that set up a machine: what they do is shown by other tests."""
 
@@ -126,11 +129,16 @@ def _command(words: list[str]) -> str:
 
 def shape(text: str) -> list[str]:
     """The lines without what is new in each run."""
-    return [_line_shape(line) for line in text.rstrip("\n").split("\n")]
+    lines = (line for line in text.rstrip("\n").split("\n") if not line.startswith(_OF_NOISE))
+    return [_line_shape(line) for line in lines]
 
 
 def _line_shape(line: str) -> str:
-    line = _FLEETING.sub("h", line)
+    line = _FLEETING.sub("h", line).replace(_LEGEND, "")
+    if "├" in line and "•" in line:  # a bar of a chart with its margin
+        return line.split()[0]
+    if re.fullmatch(r"[\d\s.,-]+", line):  # the numbers below it
+        return "axis"
     if line.startswith(("│", "|", "┌", "├", "└", "+")):
         line = re.sub(r"± +\?", "± 0", line)  # of an average over next to nobody: known or not, as the noise falls
         line = _NUMBER.sub("0", line.replace(" ⚠", "  ").replace("≈", " "))

@@ -24,10 +24,10 @@ class Output:
             return
         try:
             if path.exists() and not path.is_file():
-                self._file = path.open("wb")  # a device or a pipe cannot be replaced
+                self._file = open(path, "wb")  # noqa: SIM115 - a device or a pipe cannot be replaced
             else:
                 self._beside = path.with_name(f".{path.name}.{os.getpid()}")
-                self._file = self._beside.open("xb")
+                self._file = open(self._beside, "xb")  # noqa: SIM115
         except OSError as error:
             raise _unwritten(self._name, error) from None
 
