@@ -24,8 +24,8 @@ Results go to standard output, everything else (price, budget, notes, progress, 
 `dpsql COMMAND --help` prints what stands here.
 """
 _BETWEEN: Final = """
-A first word that is a command is a command; everything else is about a question. To ask the demo once, say the \
-question first: `dpsql -c "SELECT COUNT(*) FROM patients" demo`.
+A first word that is a command is a command; everything else is about a question. `dpsql demo -c "SELECT …"` asks \
+the demo hospital once.
 
 Several statements are separated by `;`, and `-c` and `-f` may be said several times: they are asked in their order, \
 what is `SET` holds to the end, and the first error ends them. What was answered until then is told, and stored: asked \
@@ -65,7 +65,7 @@ file itself, as `token`, if nobody else may read the file.
 
 def page() -> str:
     """The whole document."""
-    asking = asking_parser(())
+    asking = asking_parser({})
     told: set[str] = set()
     lines = [_HEAD, "## dpsql", "", *_usage("dpsql [TARGET]", asking), *_options(asking, told), _BETWEEN]
     lines += ["## Exit codes", "", "| code | says |", "|---|---|"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 import dpsql
@@ -33,13 +34,15 @@ and standard input, on a terminal, questions are asked in a shell.
 _OF_ONE_QUESTION: Final = ("within", "dry_run", "strict_accuracy", "output", "plot")
 
 
-def asking_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
-    """The words of `dpsql` without a command."""
+def asking_parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The words of `dpsql` without a command; its help lists every command with what it is for."""
+    listed = "\n".join(f"  {name:<11} {about}" for name, about in commands.items())
     parser = argparse.ArgumentParser(
         prog="dpsql",
         usage='dpsql [TARGET] [-c "SQL" | -f FILE | < FILE] [options]\n       dpsql COMMAND …',
-        description=_ABOUT,
-        epilog=f"Commands: {', '.join(commands)}. Each has its own help: dpsql COMMAND --help. {MEANINGS}",
+        description=fill(_ABOUT, 80),
+        epilog=f"commands (each has its own help: dpsql COMMAND --help):\n{listed}\n\n{fill(MEANINGS, 80)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help="where to ask")
     parser.add_argument("--version", action="version", version=f"dpsql {dpsql.__version__}")

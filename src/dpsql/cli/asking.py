@@ -54,6 +54,8 @@ class Wishes:
     strict_accuracy: bool = False
     before: str = ""
     """Words in front of every question, such as EXPLAIN PRIVACY."""
+    verbatim: bool = False
+    """The answer is one text in the format that is asked for, and is written as it is."""
     picture: str | None = None
     """Where to draw the answer: a file, or - for the terminal."""
 
@@ -93,7 +95,8 @@ class _Asking:
 
     def _tell(self, answer: Told) -> None:
         manner = self.manner
-        self.output.write(formatted(answer, manner.form, intervals=manner.intervals, plain=manner.plain))
+        form = "table" if self.wishes.verbatim else manner.form
+        self.output.write(formatted(answer, form, intervals=manner.intervals, plain=manner.plain))
         self.told.append(answer)
         if not manner.says_all_in_json:
             for line in summary(answer):

@@ -42,7 +42,7 @@ def run(chosen: argparse.Namespace, words: Mapping[str, list[str]]) -> int:
 
 def words_of(commands: Commands) -> dict[str, list[str]]:
     """What can follow what was typed: after nothing every command, after a command its parts and options."""
-    found = {"": [*commands.choices, *_options(asking_parser(()))]}
+    found = {"": [*commands.choices, *_options(asking_parser({}))]}
     for name, parser in commands.choices.items():
         found.update(_below(name, parser))
     return found

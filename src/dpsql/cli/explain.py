@@ -15,5 +15,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """The explanation on standard output; nothing is read, nothing is spent."""
+    """The explanation on standard output, as JSON what programs check again; nothing is read, nothing is spent."""
+    if chosen.format == "json":
+        return asked(chosen, [chosen.sql], Wishes(before="EXPLAIN PRIVACY (FORMAT JSON)", verbatim=True))
     return asked(chosen, [chosen.sql], Wishes(before="EXPLAIN PRIVACY"))

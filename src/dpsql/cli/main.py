@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from dpsql import DpsqlError
 from dpsql.cli import (
@@ -32,9 +32,9 @@ from dpsql.cli import (
     user,
 )
 from dpsql.cli.ask import asking_parser
-from dpsql.cli.ending import INTERRUPTED, exit_code
+from dpsql.cli.ending import BAD_USE, INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
-from dpsql.cli.output import write_no_more
+from dpsql.cli.output import unwritten, write_no_more
 
 _COMMANDS = (
     demo,
@@ -66,12 +66,13 @@ def parser() -> argparse.ArgumentParser:
     return _commands()[0]
 
 
-def _commands() -> tuple[argparse.ArgumentParser, Collection[str]]:
+def _commands() -> tuple[argparse.ArgumentParser, Mapping[str, str]]:
+    """Every command, and what each is for."""
     found = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add_to(commands)
-    return found, commands.choices
+    return found, {action.dest: action.help or "" for action in commands._choices_actions}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,6 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads has read enough
         write_no_more()
         return 0
+    except OSError as error:
+        write_no_more()
+        say_error(unwritten(error.filename or "standard output", error), manner)
+        return BAD_USE
     except KeyboardInterrupt:
         return INTERRUPTED
     return code

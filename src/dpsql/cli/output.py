@@ -29,7 +29,7 @@ class Output:
                 self._beside = path.with_name(f".{path.name}.{os.getpid()}")
                 self._file = open(self._beside, "xb")  # noqa: SIM115
         except OSError as error:
-            raise _unwritten(self._name, error) from None
+            raise unwritten(self._name, error) from None
 
     _beside: Path | None
     _file: BinaryIO | None
@@ -58,7 +58,7 @@ class Output:
             raise
         except OSError as error:
             self._give_up()
-            raise _unwritten(self._name, error) from None
+            raise unwritten(self._name, error) from None
 
     def _give_up(self) -> None:
         """What could not be written whole is not left behind, nor tried again when the process ends."""
@@ -86,7 +86,7 @@ class Output:
                 self._beside.unlink(missing_ok=True)
         except OSError as failed:
             self._give_up()
-            raise _unwritten(self._name, failed) from None
+            raise unwritten(self._name, failed) from None
 
 
 def write_no_more() -> None:
@@ -95,7 +95,8 @@ def write_no_more() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _unwritten(name: str, error: OSError) -> BadParameter:
+def unwritten(name: str, error: OSError) -> BadParameter:
+    """What is said where no more can be written."""
     return BadParameter(
         f"{name} cannot be written: {error.strerror}",
         why="the answers were to go there",

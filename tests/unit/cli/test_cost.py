@@ -48,6 +48,14 @@ def test_an_explanation(policy, capsys):
     assert "Nothing was spent" in out
 
 
+def test_an_explanation_for_programs_is_one_json_object(policy, capsys):
+    code, out, err = told(capsys, "explain", COUNT, policy, "--format", "json")
+    assert (code, err) == (0, "")
+    assert "derivation" in json.loads(out)
+    code, out, err = told(capsys, "explain", "SELECT id FROM people", policy, "--format", "json")
+    assert (code, out, json.loads(err)["code"]) == (4, "", "DP101")
+
+
 def test_a_simulation_is_the_statement_simulate(policy, capsys, monkeypatch):
     asked = []
     real = dpsql.Analyst.sql

@@ -1,0 +1,47 @@
+"""Stages on a terminal and nowhere else, and nothing of them stays."""
+
+import io
+import sys
+
+import pytest
+
+from dpsql.cli.manner import Manner
+from dpsql.cli.progress import stages_shown
+from dpsql.points import Point, reached
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def shown(monkeypatch, way, **said):
+    monkeypatch.setattr(sys, "stderr", way)
+    with stages_shown(Manner(**said)):
+        for point in Point:
+            reached(point)
+    reached(Point.RUNNING)  # of somebody who shows none
+    return way.getvalue()
+
+
+def test_stages_are_shown_in_their_order_and_erased(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    for _ in range(2):  # heard once, however often they are shown
+        text = shown(monkeypatch, Terminal())
+        assert [text.count(f"[{stage}/3]") for stage in (1, 2, 3)] == [1, 1, 1]
+        assert text.index("[1/3]") < text.index("[2/3]") < text.index("[3/3]")
+        assert text.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("way", "said", "term"),
+    [
+        (io.StringIO(), {}, "xterm"),
+        (Terminal(), {"plain": True}, "xterm"),
+        (Terminal(), {"quiet": True}, "xterm"),
+        (Terminal(), {}, "dumb"),
+    ],
+)
+def test_nobody_else_sees_them(monkeypatch, way, said, term):
+    monkeypatch.setenv("TERM", term)
+    assert shown(monkeypatch, way, **said) == ""
