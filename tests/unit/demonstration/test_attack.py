@@ -20,8 +20,8 @@ def page(pages, beginning):
     return found
 
 
-def test_c014_exact_counts_reveal_bob(pages):
-    """The two counts, of the rows themselves."""
+def test_exact_counts_reveal_bob(pages):
+    """C014: two exact counts reveal Bob; two noisy ones do not. The exact ones, of the rows themselves."""
     patients = hospital.invented()["patients"]
     ill = sum(row[-1] for row in patients)
     others = sum(row[-1] for row in patients if row[1] != "Bob")

@@ -32,7 +32,7 @@ def test_it_is_what_the_definition_says(epsilon, repeats):
     )
 
 
-def test_c014_the_figures_of_the_story():
+def test_the_figures_of_the_story():
     """By hand for one round: with p = exp(-1/2), two noises agree with probability (1-p)²(1+p²) / ((1+p)²(1-p²))."""
     p = math.exp(-0.5)
     agree = (1 - p) ** 2 * (1 + p * p) / ((1 + p) ** 2 * (1 - p * p))
