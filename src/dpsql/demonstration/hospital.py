@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
+from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 import duckdb
@@ -14,7 +16,7 @@ from dpsql import Analyst, Owner
 from dpsql import open as open_owner
 
 T = TypeVar("T")
-Rows: TypeAlias = list[tuple[object, ...]]
+Rows: TypeAlias = tuple[tuple[object, ...], ...]
 
 PATIENTS: Final = 6000
 BOB: Final = 1204
@@ -108,7 +110,8 @@ def _register(owner: Owner, source: duckdb.DuckDBPyConnection, *, hidden: list[s
     )
 
 
-def invented() -> dict[str, Rows]:
+@cache
+def invented() -> Mapping[str, Rows]:
     """The rows of every table, in an order in which each names only rows that are there already.
 
     This is data, never noise: a known seed, so that everybody sees the same hospital. Of `random` only `random()` is
@@ -117,11 +120,12 @@ def invented() -> dict[str, Rows]:
     chance = random.Random(1204)
     patients = [_patient(number, chance) for number in range(1, PATIENTS + 1)]
     visits = [visit for patient in patients for visit in _visits(patient, chance)]
-    return {
-        "wards": list(_WARDS),
-        "patients": patients,
-        "visits": [(number, *visit) for number, visit in enumerate(visits, start=1)],
+    rows: dict[str, Rows] = {
+        "wards": _WARDS,
+        "patients": tuple(patients),
+        "visits": tuple((number, *visit) for number, visit in enumerate(visits, start=1)),
     }
+    return MappingProxyType(rows)
 
 
 def _patient(number: int, chance: random.Random) -> tuple[object, ...]:

@@ -7,17 +7,29 @@ from fractions import Fraction
 import pytest
 
 from dpsql.demonstration import attack, hospital
+from dpsql.demonstration.score import right_guesses
 from dpsql.demonstration.stage import Stage
+
+REPEATS = 10  # of the hundred: each is planned anew, and a hundred take a second
 
 
 @pytest.fixture(scope="module")
 def pages():
-    return {page.title: "\n\n".join(page.blocks) for page in attack.pages(Stage())}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(attack, "REPEATS", REPEATS)
+        return {page.title: "\n\n".join(page.blocks) for page in attack.pages(Stage())}
 
 
 def page(pages, beginning):
     (found,) = [text for title, text in pages.items() if title.startswith(beginning)]
     return found
+
+
+def test_it_fits_a_terminal(pages):
+    assert max(len(line) for text in pages.values() for line in Stage().fitted(text).split("\n")) <= 80
+    plain = [line for text in pages.values() for line in Stage(plain=True).fitted(text).split("\n")]
+    assert max(map(len, plain)) <= 80
+    assert all(map(str.isascii, plain))
 
 
 def test_exact_counts_reveal_bob(pages):
@@ -65,7 +77,8 @@ def test_repeats_are_free_and_identical(pages):
     told = page(pages, "Patience")
     assert re.search(r"different answers +1\n", told)
     assert re.search(r"paid for them +0\.00$", told, re.MULTILINE)
-    assert "90% of the time" in told
+    assert f"{right_guesses(epsilon=attack.EPSILON, repeats=REPEATS):.0%} of the time" in told
+    assert attack.REPEATS == 100  # of which the figures are: test_score.py
 
 
 def test_other_words_are_stopped_by_the_ledger(pages):

@@ -22,7 +22,7 @@ def ana():
 
 def test_everybody_sees_the_same_hospital(tables):
     """Python keeps the numbers of `Random.random` from version to version, and of no other method."""
-    assert tables == hospital.invented()
+    assert tables == hospital.invented.__wrapped__()  # made once more
     tree = ast.parse(Path(hospital.__file__).read_text(encoding="utf-8"))
     used = {
         (node.value.id, node.attr)

@@ -35,6 +35,19 @@ def test_the_tour_answers_repeats_prices_and_refuses(toured):
     assert 0 < spent < 0.4  # most of the budget is left for whoever goes on
 
 
+def test_it_is_told_in_eighty_columns(toured, taught, capsys):
+    Stage().tell(toured[0])
+    assert max(map(len, capsys.readouterr().out.split("\n"))) <= 80
+    Stage(plain=True).tell(taught)
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert max(map(len, out.split("\n"))) <= 80
+    assert "plus or minus" in out
+    assert (
+        out.count("\nIt is ") == out.count("?\n    a  ") == len(taught)
+    )  # each question is answered, with nobody there
+
+
 def test_the_price_that_is_told_first_is_the_one_that_is_paid(toured):
     (_, _, _, closer, *_), _ = toured
     prose, asked = closer.blocks

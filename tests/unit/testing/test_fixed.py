@@ -32,7 +32,7 @@ def test_it_is_refused_outside_a_test(monkeypatch):
 
 
 def test_the_demo_beside_it_keeps_its_own_noise():
-    """Two demos agree in four counts in less than one case in 10^4 each; in both of two tries, in less than 10^-8."""
+    """σ is above 10: two counts agree in less than one case in 30, and four of them in less than one in 10^5."""
     with fixed_noise(seed=7, i_know_this_is_not_private=True):
-        runs = [[cell.value for cell in dpsql.demo().sql(QUESTION)["n"]] for _ in range(3)]
-    assert not runs[0] == runs[1] == runs[2]
+        runs = [[cell.value for cell in dpsql.demo().sql(QUESTION)["n"]] for _ in range(2)]
+    assert runs[0] != runs[1]
