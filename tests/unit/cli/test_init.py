@@ -65,6 +65,7 @@ def test_ways_it_is_refused(run, here):
     assert run("table", "confirm")[0] == 2
     assert run("table", "confirm", "--all", "patients")[0] == 2
     assert run("table", "confirm", "none")[0] == 2
+    assert run("table", "suggest", "patients.age", "--spend", "1")[0] == 8  # nothing is confirmed
     (here / "clinic.duckdb").unlink()
     assert run("table", "confirm", "--all")[0] == 0
     assert run("check")[0] == 7
