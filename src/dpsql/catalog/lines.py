@@ -54,6 +54,8 @@ def _scanned(text: str) -> Iterator[tuple[str, str, int, int]]:
         yield kind, word, line, position
         line += word.count("\n")
         position = match.end()
+    if position < len(text):  # nothing that tomllib accepts; whatever it is, no mark in it is overlooked
+        yield "comment", text[position:], line, position
 
 
 @dataclass(slots=True, kw_only=True)

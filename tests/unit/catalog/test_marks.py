@@ -1,7 +1,7 @@
 """`# CONFIRM`: a policy in which one line is marked cannot be used, however the mark is written; texts are no marks."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.catalog.lines import key_lines
@@ -82,6 +82,7 @@ def test_taking_marks_out_leaves_everything_else():
 
 
 @given(st.lists(st.sampled_from(range(1, 14)), unique=True, max_size=5), st.text("ab #'\"\\", max_size=8))
+@settings(max_examples=30)
 def test_every_mark_is_found_and_can_be_taken_out(lines, said):
     text = BODY
     for line in lines:

@@ -1,6 +1,8 @@
 """All mistakes of a policy at once: each that the loader would tell one after the other, none that only follows."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpsql.catalog.load import loads
 from dpsql.catalog.mistakes import line_of
@@ -93,3 +95,33 @@ def test_what_cannot_be_read_at_all_ends():
         reviewed(text, name="p.toml", environment={})
     with pytest.raises(BadPolicy, match="not TOML"):
         reviewed("[", name="p.toml")
+
+
+VALUES = ["3", '"x"', "[]", "{}", "true", "-1", "[1, 2]", "0.5", "{ x = 1 }", '["a", "a"]', "2024-01-01", "inf"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 21), st.integers(0, 3), st.sampled_from(VALUES)), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_nothing_is_left_to_do_exactly_where_the_loader_takes_it(changes):
+    """Whatever is mistyped or still marked: an owner who has done everything on the list can use the policy."""
+    lines = GOOD.split("\n")
+    for place, kind, value in changes:
+        line = lines[place]
+        lines[place] = {
+            0: "",
+            1: f"{line.partition('=')[0]}= {value}" if "=" in line else line,
+            2: f"{line}  # CONFIRM",
+            3: f"x{line}" if "=" in line else line,
+        }[kind]
+    text = "\n".join(lines)
+    try:
+        loads(text, name="p.toml", environment={})
+        is_taken = True
+    except BadPolicy:
+        is_taken = False
+    try:
+        review = reviewed(text, name="p.toml", environment={})
+        is_done = not review.mistakes and not review.marks
+    except BadPolicy:
+        is_done = False
+    assert is_taken == is_done

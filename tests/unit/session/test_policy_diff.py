@@ -94,10 +94,8 @@ def test_apply_does_not_do_it_in_passing(tmp_path, capsys):
     code, told = run("apply")
     assert (code, told.out) == (8, "")
     assert "DP502" in told.err
-    assert "[0, 2000] to [0, 30]" in run("apply")[1].err  # nothing was written
-    assert "people.id.bounds: [0, 2000] → [0, 30]" in run("diff")[1].out
+    assert "people.id.bounds: [0, 2000] → [0, 30]" in run("diff")[1].out  # nothing was written
     assert run("apply", "--keep-version")[0] == 0
-    assert run("apply")[0] == 0
     assert run("diff")[1].out == "the ledger has applied what the file says\n"
     edited(policy, "30]", "40]")
     assert run("apply", "--new-version", "2")[0] == 0
