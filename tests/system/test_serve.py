@@ -70,6 +70,18 @@ def test_a_question_is_answered_with_plain_values(clinic):
         assert str(number.value)[:1] in repr(again)
 
 
+def test_invented_rows_come_with_their_label_and_for_nothing(clinic):
+    with clinic.client("ana") as ana:
+        before = ana.budget.spent, len(ana.ledger())
+        told = ana.sql(f"SIMULATE {COUNT} ROWS 50")
+        assert told["invented"] == [True]
+        assert repr(told).startswith("INVENTED ROWS")
+        assert told["n"][0].value < 1000  # noise of scale 1 around 50
+        rows = ana.sample("people", rows=2)
+        assert (len(rows), set(rows["id"]), rows["invented"]) == (2, {"(hidden)"}, [True, True])
+        assert (ana.budget.spent, len(ana.ledger())) == before
+
+
 def test_what_is_set_holds_for_one_connection(clinic):
     with clinic.client("ana") as first, clinic.client("ana") as second:
         first.sql("SET dp.epsilon = 0.25")
