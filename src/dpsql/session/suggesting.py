@@ -6,7 +6,6 @@ the released counts alone, so that it may be written into a policy that everybod
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -67,10 +66,18 @@ class Suggestion:
 
 
 def _in_toml(cell: Cell | Fraction) -> str:
-    """A bound or a key; a text as JSON has it, which TOML reads alike."""
-    if isinstance(cell, str | bool):
-        return json.dumps(cell)
+    """A bound or a key. In a text, what would end it or steer a terminal is escaped."""
+    if isinstance(cell, str):
+        return f'"{"".join(map(_escaped, cell))}"'
+    if isinstance(cell, bool):
+        return str(cell).lower()
     return shown_amount(Fraction(cell)) if isinstance(cell, int | Fraction) else str(cell)
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return f"\\{letter}"
+    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
 
 
 def suggested_bounds(owner: Analyst, column: str, *, spend: Number, share: Number) -> Suggestion:
@@ -89,7 +96,8 @@ def suggested_bounds(owner: Analyst, column: str, *, spend: Number, share: Numbe
     signs = (1,) if engine.low is not None and engine.low >= 0 else (1, -1)
     found = [_counted(_values(table, name, sign), grid, sign=sign) for sign in signs]
     answers = _paid(owner, found, spend, share)
-    ends = [_end(answer, grid, share=stated(share)) for answer in answers]
+    sides = sum(_end(answer, grid, outside=Fraction(0)).point > 0 for answer in answers)  # where anybody is seen
+    ends = [_end(answer, grid, outside=(1 - stated(share)) / max(1, sides)) for answer in answers]
     high, low = ends[0], ends[1] if len(ends) > 1 else _NOTHING
     value = (-low.point, high.point) if high.point or low.point else (Fraction(0), grid[0])
     return _suggestion(
@@ -110,7 +118,7 @@ def suggested_rows(owner: Analyst, table: str, *, spend: Number, share: Number) 
     source = f"SELECT {people}, COUNT(*) AS v FROM {quoted(policy.name)} GROUP BY {people}"
     grid = tuple(map(Fraction, _NUMBERS))
     answers = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
-    end = _end(answers[0], grid, share=stated(share))
+    end = _end(answers[0], grid, outside=1 - stated(share))
     person = owner.place.catalog.policy.person.name
     meaning = f"{shown_percent(stated(share))} % of {person}s have no more rows"
     return _suggestion("rows_per_person", max(1, int(end.point)), answers, [end], meaning)
@@ -216,7 +224,7 @@ def _whose(table: TablePolicy, catalog: Catalog) -> str:
     if table.unit_row:
         return "rows lie within"
     person = f"{catalog.policy.person.name}s"
-    return f"{person} have all their values within" if not table.path else f"{person}, by one value of each, lie within"
+    return f"the values of {person} lie within" if table.path else f"{person} have all their values within"
 
 
 def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
@@ -252,17 +260,17 @@ def _paid(owner: Analyst, questions: Sequence[str], spend: Number, share: Number
     return [query.answered(max_cost=None) for query in planned]
 
 
-def _end(answer: Answer, grid: Sequence[Fraction], *, share: Fraction) -> _End:
-    """The first point that leaves no more than the rest beyond it. A place counts as empty where its noise alone may
+def _end(answer: Answer, grid: Sequence[Fraction], *, outside: Fraction) -> _End:
+    """The first point that leaves no larger share beyond it. A place counts as empty where its noise alone may
     have made its number."""
     cells = dict(zip(answer["place"], answer["people"], strict=True))
     noisy = {place: cell for place, cell in cells.items() if isinstance(cell, Noisy) and cell.margin is not None}
     seen = {place: cell.value for place, cell in noisy.items() if cell.value > (cell.margin or 0)}
     unseen = max((2 * int(cell.margin or 0) for cell in noisy.values()), default=0)
-    outside, rest = Fraction(0), (1 - share) * sum((Fraction(value) for value in seen.values()), Fraction(0))
+    beyond, most = Fraction(0), outside * sum(map(Fraction, seen.values()), Fraction(0))
     for place in range(len(grid) + 1, 0, -1):
-        outside += Fraction(seen.get(place, 0))
-        if outside > rest:
+        beyond += Fraction(seen.get(place, 0))
+        if beyond > most:
             point = grid[min(place, len(grid)) - 1]
             return _End(point=point, found=True, beyond=place > len(grid), unseen=unseen)
     return _End(point=Fraction(0), found=bool(seen), beyond=False, unseen=unseen)

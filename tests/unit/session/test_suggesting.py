@@ -1,6 +1,7 @@
 """Limits found privately: one question of the owner through the pipeline, and post-processing of what it released."""
 
 import math
+import tomllib
 from fractions import Fraction
 
 import pandas as pd
@@ -54,6 +55,7 @@ def test_the_bounds_hold_all_values_of_the_share_and_reach_no_further_than_the_g
     [
         (spread(100, -3, common=0.25), (-5, Fraction(1, 2))),
         (spread(0, 0, common=5e9), (0, 10**9)),
+        ([*[-300] * 30, *[300] * 30, *[8] * 3940], (-500, 500)),
     ],
 )
 def test_negative_values_fractions_zeros_and_giants(charges, bounds):
@@ -114,7 +116,7 @@ def test_the_question_is_the_same_whatever_the_rows_are_and_paid_before_the_engi
 
 def test_where_nothing_stands_out_nothing_is_proposed():
     """Of an answer in which no number is larger than what noise may make."""
-    end = _end({"place": [0, 1, 2], "people": [None, None, None]}, (Fraction(1),), share=Fraction(1, 2))
+    end = _end({"place": [0, 1, 2], "people": [None, None, None]}, (Fraction(1),), outside=Fraction(1, 2))
     assert not end.found
     told = Suggestion(name="bounds", value=None, meaning="m", spent=Fraction(1, 10), releases=(3,), unseen=9)
     assert told.written is None
@@ -176,8 +178,8 @@ def test_tables_without_people_have_other_ways():
         assert "rows" in found.meaning
 
 
-def test_a_key_cannot_leave_its_quotes():
-    told = Suggestion(
-        name="keys", value=('a"]\nx = [1', "\x1b[31m"), meaning="m", spent=Fraction(0), releases=(), unseen=1
-    )
-    assert told.written == 'keys = ["a\\"]\\nx = [1", "\\u001b[31m"]'
+def test_a_key_cannot_leave_its_quotes_or_steer_a_terminal():
+    keys = ('a"]\nx = [1', "\x1b[31m", "back\\slash", "\u202ebidi", "😀é", True, 5)
+    told = Suggestion(name="keys", value=keys, meaning="m", spent=Fraction(0), releases=(), unseen=1)
+    assert tomllib.loads(told.written) == {"keys": list(keys)}
+    assert told.written.isprintable()
