@@ -38,7 +38,34 @@ CASES = {
         "SELECT p.city, AVG(p.age) FROM patients p WHERE p.flu GROUP BY p.city COST 0.5",
     ),
     "1 rows without anything to add up": (
-        "SELECT diagnosis FROM visits WHERE charge > 100", "DP101", "SELECT COUNT(*) FROM visits WHERE charge > 100",
+        "SELECT moment FROM visits WHERE charge > 100", "DP101", "SELECT COUNT(*) FROM visits WHERE charge > 100",
+    ),
+    "1 different values": (
+        "SELECT DISTINCT diagnosis FROM visits", "DP101", "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+    ),
+    "1 a forgotten GROUP BY": (
+        "SELECT city, COUNT(*) FROM patients WHERE flu ORDER BY 2 DESC", "DP101",
+        "SELECT city, COUNT(*) FROM patients WHERE flu GROUP BY city ORDER BY 2 DESC",
+    ),
+    "1 a forgotten group": (
+        "SELECT city, flu, COUNT(*) FROM patients GROUP BY city", "DP101",
+        "SELECT city, flu, COUNT(*) FROM patients GROUP BY city, flu",
+    ),
+    "3 the first day": (
+        "SELECT MIN(day) FROM visits", "DP103", "SELECT COUNT(*) FILTER (WHERE day < '2025-02-06') FROM visits",
+    ),
+    "3 the range of values": (
+        "SELECT MIN(age), MAX(age), COUNT(*) FROM patients", "DP103",
+        "SELECT COUNT(*) FILTER (WHERE age < 11), COUNT(*) FILTER (WHERE age > 99), COUNT(*) FROM patients",
+    ),
+    "an average by its long name": ("SELECT average(age) FROM patients", "DP401", "SELECT AVG(age) FROM patients"),
+    "a misspelt aggregate": ("SELECT CUONT(age) FROM patients", "DP401", "SELECT COUNT(age) FROM patients"),
+    "a text without quotes": (
+        "SELECT COUNT(*) FROM patients WHERE city = Bern", "DP401", "SELECT COUNT(*) FROM patients WHERE city = 'Bern'",
+    ),
+    "a margin that nobody can know": (
+        "SELECT AVG(age) FROM patients WITHIN 2 CONFIDENCE 0.9", "DP104",
+        "SELECT AVG(age) FROM patients COST 0.1 CONFIDENCE 0.9",
     ),
     "3 the largest value": (
         "SELECT city, MAX(age) AS oldest FROM patients GROUP BY city", "DP103",

@@ -42,6 +42,7 @@ def largest_margin(plan: Plan, *, at: At) -> Fraction:
                 f"WITHIN is not possible for {column.name}",
                 why="how far off it is depends on how many rows there are, and that is not public",
                 fix="say what it may cost instead: COST 0.1; sums and counts have a margin that is known before",
+                try_sql=_at_a_price(plan.bounded.query.text, at),
                 at=at,
             )
         margins.append(column.margin or Fraction(0))
@@ -53,6 +54,14 @@ def largest_margin(plan: Plan, *, at: At) -> Fraction:
             at=at,
         )
     return max(margins)
+
+
+def _at_a_price(text: str, at: At) -> str | None:
+    """The text with a price instead of its margin; None where the margin is no clause at the end."""
+    before = "" if at is None else text[: at[0]].rstrip()
+    if at is None or not before.upper().endswith("WITHIN"):
+        return None
+    return f"{before[: -len('WITHIN')]}COST 0.1{text[at[1] :]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
 
 from dpsql.errors import BadName, DpsqlError
 
@@ -30,8 +32,15 @@ def _respelt(error: DpsqlError, sql: str) -> str | None:
     if not isinstance(error, BadName) or error.meant is None or error.at is None:
         return None
     start, end = error.at
+    call = _CALL.match(sql, start, end)
+    if call is not None:
+        return f"{sql[:start]}{error.meant}{sql[call.end() :]}"
     before, point, _ = sql[start:end].rpartition(".")
     return f"{sql[:start]}{before}{point}{error.meant}{sql[end:]}"
+
+
+_CALL: Final = re.compile(r"\w+(?=\s*\()")
+"""The name of a function, where the whole call is marked."""
 
 
 def _otherwise(error: DpsqlError, sql: str) -> str | None:

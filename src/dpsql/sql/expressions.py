@@ -48,13 +48,15 @@ def _inside(among: Among) -> NotSupported:
 def _column(name: Name, scope: Scope, notes: Notes) -> Column:
     """The column that is meant. A name in double quotes that is none was perhaps meant as text."""
     (first, *more) = name.parts
-    if not first.quoted or more or name.at is None or scope.has(first.name):
+    if more or name.at is None or scope.has(first.name):
         return scope.column(name)
     try:
         return scope.column(name)
     except BadName as unknown:
         text, (start, end) = notes.text, name.at
         literal = "'" + first.written.replace("'", "''") + "'"
+        if not first.quoted:
+            raise unknown.instead_of(literal if _COMPARED.search(text[:start]) else None) from None
         raise BadName(
             unknown.what,
             why="double quotes are around names of columns and tables, not around text",

@@ -47,7 +47,7 @@ def counted(table: str, key: str | None = None) -> str:
 
 
 def statistics_of_rows(query: Resolved) -> Iterator[str]:
-    """Of rows that would be shown: numbers averaged, by the columns whose groups are listed, or rows counted."""
+    """Of rows that would be shown: numbers averaged, by the columns whose groups are declared, or rows counted."""
     shown = [use for use in query.uses if use.role is Role.OUTPUT]
     listed = [column for use in shown for column in use.columns if isinstance(column.keys, PublicKeys)]
     written = clauses_of(query.text, query.at)
@@ -62,7 +62,7 @@ def statistics_of_rows(query: Resolved) -> Iterator[str]:
 
 
 def _written_columns(shown: Sequence[Use], query: Resolved) -> tuple[list[str], list[str]]:
-    """Of the columns that are named one by one: those with listed groups, and the other numbers that have bounds."""
+    """Of the columns that are named one by one: those with declared groups, and the other numbers that have bounds."""
     keys, numbers = [], []
     for use in shown:
         name = query.text[slice(*use.at)] if use.at else ""
@@ -70,7 +70,7 @@ def _written_columns(shown: Sequence[Use], query: Resolved) -> tuple[list[str], 
         if found is None or len(use.columns) != 1 or folded(found[1]) != use.columns[0].name or use.columns[0].hidden:
             continue
         column = use.columns[0]
-        if isinstance(column.keys, PublicKeys):
+        if column.keys is not None:
             keys.append(name)
         elif column.type in NUMERIC and column.declared.bounded:
             numbers.append(name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from fractions import Fraction
+from operator import itemgetter
 from typing import Final
 
 from dpsql.catalog.types import NUMERIC, SqlType
@@ -15,21 +17,24 @@ from dpsql.sql.clauses import clauses_of
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Scalar
+from dpsql.sql.words import RAW_AGGREGATES
 
+_EPOCH: Final = date(1970, 1, 1)
+_DAYS: Final = {SqlType.DATE: 1, SqlType.TIMESTAMP: 24 * 60 * 60 * 1_000_000}
+"""How long a day is where moments are counted."""
 _SORTED: Final = re.compile(r"\bWITHIN\s+GROUP\s*\(\s*ORDER\s+BY\s+((?:\w+\.)?\w+)", re.IGNORECASE)
 
 
 def one_persons_value(aggregate: Aggregate, query: Resolved) -> OnePersonsValue:
     """The refusal of such an aggregate, with the nearest statistic of many people."""
     subject = _Subject.of(aggregate, query)
-    way = _WAYS.get(aggregate.function, _average)
-    advice, rewrites = way(subject)
+    told = _told(subject)
     return OnePersonsValue(
         f"{aggregate.text or aggregate.function.upper()} cannot be released as it is",
         why=_WHY.get(aggregate.function, "it is, or may be, the value of one person"),
-        fix=advice,
+        fix=told.advice,
         at=aggregate.at,
-    ).proposing(*rewrites)
+    ).proposing(*(subject.replaced(call) for call in told.calls), subject.grouped() if not told.calls else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +81,19 @@ class _Subject:
         both = every[0] if len(every) == 1 else " AND ".join(f"({each})" for each in every)
         return f"{call} FILTER (WHERE {both})"
 
-    def replaced(self, call: str, *, only_shown: bool = False) -> str | None:
-        """The question with another aggregate in its place; `only_shown`: where it is shown, not compared or sorted by.
-
-        What is counted is no measure of what was compared with a number.
-        """
-        text = self.query.text
-        if not self.name or (only_shown and not self._is_shown()):
+    def replaced(self, call: _Call) -> str | None:
+        """The question with another aggregate in its place, and in that of others like it."""
+        text, places = self.query.text, dict.fromkeys(self.aggregate.places, call)
+        if not self.name or (call.only_shown and not self._is_shown()):
             return None
-        for begin, end in sorted(self.aggregate.places, reverse=True):
-            text = f"{text[:begin]}{call}{text[end:]}"
+        for other in self.query.aggregates:
+            if other.function in RAW_AGGREGATES and other != self.aggregate:
+                calls = _told(_Subject.of(other, self.query)).calls
+                if not calls:
+                    return None
+                places |= dict.fromkeys(other.places, calls[0])
+        for (begin, end), written in sorted(places.items(), key=itemgetter(0), reverse=True):
+            text = f"{text[:begin]}{written.text}{text[end:]}"
         return text
 
     def _is_shown(self) -> bool:
@@ -106,6 +114,8 @@ class _Subject:
             return "100" if above else "10"
         tenth = (self.high - self.low) / 10
         value = self.high - tenth if above else self.low + tenth
+        if self.type in _DAYS:
+            return f"'{_EPOCH + timedelta(days=int(value / _DAYS[self.type]))}'"
         return str(round(value)) if self.type is SqlType.INTEGER or value >= 10 else f"{float(value):.3g}"
 
 
@@ -118,48 +128,64 @@ def _value(argument: str, arguments: tuple[Scalar, ...], *, by: bool) -> tuple[s
     return re.sub(r"^distinct\b\s*", "", texts[place], flags=re.IGNORECASE), arguments[place]
 
 
-_Told = tuple[str, Iterator[str | None]]
-"""What to do in words, and the rewrites that do it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """An aggregate of many people that may stand in the place of one that is one person's value."""
+
+    text: str
+    only_shown: bool = False
+    """Not where it is compared or sorted by: what is counted is no measure of what was compared with a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What to do in words, and the calls that do it, the nearest first."""
+
+    advice: str
+    calls: tuple[_Call, ...]
+
+
+def _told(subject: _Subject) -> _Told:
+    return _WAYS.get(subject.aggregate.function, _average)(subject)
+
+
+def _averages(subject: _Subject) -> tuple[_Call, ...]:
+    """Only numbers have an average."""
+    return (_Call(text=subject.filtered(f"AVG({subject.shown})")),) if subject.type in NUMERIC else ()
 
 
 def _beyond(subject: _Subject, *, above: bool) -> _Told:
     limit, sign = subject.limit(above=above), ">" if above else "<"
     call = subject.filtered("COUNT(*)", f"{subject.shown} {sign} {limit}")
-    number = subject.type in NUMERIC
-    words = f"count how many lie {'above' if above else 'below'} a limit of yours: {call}"
-    return (
-        f"{words}. AVG({subject.shown}) and STDDEV({subject.shown}) say what is usual" if number else words,
-        iter([subject.replaced(call, only_shown=True), _averaged(subject)] if number else []),
+    measured = subject.type in NUMERIC or subject.type in _DAYS
+    usual = f". AVG({subject.shown}) and STDDEV({subject.shown}) say what is usual" if subject.type in NUMERIC else ""
+    return _Told(
+        advice=f"count how many lie {'above' if above else 'below'} a limit of yours: {call}{usual}",
+        calls=((_Call(text=call, only_shown=True),) if measured else ()) + _averages(subject),
     )
-
-
-def _averaged(subject: _Subject) -> str | None:
-    return subject.replaced(subject.filtered(f"AVG({subject.shown})")) if subject.type in NUMERIC else None
 
 
 def _average(subject: _Subject) -> _Told:
-    call = f"AVG({subject.shown})"
     above = f"COUNT(*) FILTER (WHERE {subject.shown} > {subject.limit(above=True)})"
-    return f"ask for {call} and STDDEV({subject.shown}), or count how many lie above a limit: {above}", iter(
-        [_averaged(subject)]
-    )
+    advice = f"ask for AVG({subject.shown}) and STDDEV({subject.shown}), or count how many lie above a limit: {above}"
+    return _Told(advice=advice, calls=_averages(subject))
 
 
 def _spread(subject: _Subject) -> _Told:
-    call = f"STDDEV({subject.shown})"
-    return f"ask for the spread by {call}", iter([subject.replaced(subject.filtered(call))])
+    call = subject.filtered(f"STDDEV({subject.shown})")
+    return _Told(advice=f"ask for the spread by {call}", calls=(_Call(text=call),))
 
 
 def _true(subject: _Subject) -> _Told:
     call = subject.filtered("COUNT(*)", subject.shown)
-    return f"count for how many it is true: {call}", iter([subject.replaced(call, only_shown=True)])
+    return _Told(advice=f"count for how many it is true: {call}", calls=(_Call(text=call, only_shown=True),))
 
 
 def _values(subject: _Subject) -> _Told:
     name = subject.shown
     words = f"count each value: SELECT {name}, COUNT(*) … GROUP BY {name}"
     words += f"; of numbers ask for AVG({name}) and STDDEV({name})" if subject.type in NUMERIC else ""
-    return words, iter([_averaged(subject)] if subject.type in NUMERIC else [subject.grouped()])
+    return _Told(advice=words, calls=_averages(subject))
 
 
 _WAYS: Final[Mapping[str, Callable[[_Subject], _Told]]] = {

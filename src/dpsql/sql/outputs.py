@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
+from dpsql.sql.clauses import clauses_of
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
@@ -82,7 +83,9 @@ class Outputs:
 def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool = False) -> Outputs:
     """Everything of a SELECT above FROM and WHERE; `inside_person` where its groups lie inside one person."""
     items = tuple(expanded(query.items, scope))
-    reader = _Reader(scope=scope, notes=notes, items=items, grouped=_is_grouped(query), inside_person=inside_person)
+    reader = _Reader(
+        scope=scope, notes=notes, items=items, grouped=_is_grouped(query), inside_person=inside_person, at=query.at
+    )
     for expression in query.group_by:
         key = reader.key(expression)
         if all(known.expression != key.expression for known in reader.keys):  # the same key twice is one key
@@ -118,6 +121,14 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
     return Outputs(keys=tuple(reader.keys), aggregates=tuple(reader.aggregates), grouped=reader.grouped, finish=finish)
 
 
+def _also_grouped(text: str, at: At, *, by: str) -> str | None:
+    """The question with one more group."""
+    written = clauses_of(text, at)
+    if written is None:
+        return None
+    return replace(written, group_by=", ".join(filter(None, (written.group_by, by)))).text
+
+
 def _is_grouped(query: Select) -> bool:
     inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
     return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
@@ -132,6 +143,8 @@ class _Reader:
     items: tuple[Item, ...]
     grouped: bool
     inside_person: bool
+    at: At
+    """Where the SELECT stands."""
     keys: list[GroupKey] = field(default_factory=list)
     aggregates: list[Aggregate] = field(default_factory=list)
     by_alias: dict[str, Scalar] = field(default_factory=dict)
@@ -210,8 +223,10 @@ class _Reader:
             f"{name} is neither grouped nor aggregated",
             why="within one group it has a value for every row, and rows are about people",
             fix=f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
-            try_sql=f"{self.notes.text[:start]}AVG({name}){self.notes.text[end:]}" if number else None,
             at=expression.at,
+        ).proposing(
+            f"{self.notes.text[:start]}AVG({name}){self.notes.text[end:]}" if number else None,
+            _also_grouped(self.notes.text, self.at, by=name),
         )
 
     def _aggregate(self, call: Call) -> Scalar:

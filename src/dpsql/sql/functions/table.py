@@ -83,14 +83,26 @@ def unknown(function: str, *, at: tuple[int, int] | None) -> BadName:
     usages = {name: known.usage for name, known in FUNCTIONS.items()} | {
         name: f"{name.upper()}(x)" for name in AGGREGATES
     }
-    near = get_close_matches(function.lower(), usages, n=1)
+    written = _SYNONYMS.get(function.lower(), function.lower())
+    near = get_close_matches(written, usages, n=1)
     hint = f"did you mean {usages[near[0]]}? " if near else ""
-    return BadName(
+    error = BadName(
         f"there is no function {function[:40]!r} here",
         why="a function is allowed only when it is known to fail on no row and to tell nothing else",
         fix=f"{hint}The list of functions is in the documentation of the supported SQL",
         at=at,
     )
+    sure = get_close_matches(written, usages, n=1, cutoff=0.75)  # a hint may be wrong, a rewrite should not be
+    error.meant = sure[0].upper() if sure and usages[sure[0]].startswith(f"{sure[0].upper()}(") else None
+    return error
+
+
+_SYNONYMS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("average", "mean"), "avg"),
+    **dict.fromkeys(("std", "stdev", "stddev_sample"), "stddev_samp"),
+    "total": "sum",
+}
+"""What other tools call an aggregate."""
 
 
 def interval_of(scalar: Scalar, column: Callable[[int], Interval]) -> Interval:
