@@ -147,7 +147,8 @@ class Analyst:
         ledger, holder = self.place.ledger, self.place.grant.to
         begun = ledger.promises()[-1].begun[-1]
         later = (each for each in ledger.entries_about(self.name) if (each.time or 0) >= (begun or 0))
-        return burn_down(self.place.accounts[-1], payments_of(later, holder=holder), whose=holder)
+        payments = payments_of(later, holder=holder)
+        return burn_down(self.place.accounts[-1], payments, whose=holder, outlook=self.budget.outlook)
 
     def plan(self, *, total: Number, delta: Number | None = None) -> Batch:
         """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`.

@@ -44,8 +44,9 @@ def payments_of(entries: Iterable[Entry], *, holder: str | None = None) -> list[
     return found
 
 
-def burn_down(account: Account, payments: Sequence[Payment], *, whose: str) -> Picture:
-    """What was left of the account after each payment, and what is left now where others paid from it too."""
+def burn_down(account: Account, payments: Sequence[Payment], *, whose: str, outlook: str = "") -> Picture:
+    """What was left of the account after each payment, and what is left now where others paid from it too. `outlook`:
+    how far that goes, in words."""
     fresh = replace(account, spent=FREE)
     after = accumulate((payment.spent for payment in payments), initial=FREE)
     levels = [_left(replace(fresh, spent=spent)) for spent in after]
@@ -62,7 +63,7 @@ def burn_down(account: Account, payments: Sequence[Payment], *, whose: str) -> P
             across=Axis(name=_period(payments), ticks=_ticks(labels)),
             along=Axis(name="left (ε)"),
             series=(Series(name="left", points=(*points, last), shape=Shape.STEPS),),
-            notes=tuple(others),
+            notes=(*others, *filter(None, [outlook])),
         )
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
+from math import isfinite
 from numbers import Real
 from os import PathLike
 from typing import Final
@@ -140,6 +141,8 @@ def _mark(label: str, cell: object) -> Mark:
         case _:
             exact = float(cell)  # type: ignore[arg-type]  # a column of numbers
             text = shown_value(cell if isinstance(cell, int) else exact)
+            if not isfinite(exact):
+                return Mark(label=label, value=None, low=None, high=None, text=text)
             return Mark(label=label, value=exact, low=exact, high=exact, text=text)
 
 

@@ -37,6 +37,7 @@ def test_each_payment_is_a_step_and_a_repeat_is_none(owner):
     assert levels(picture) == pytest.approx([1, 0.9, 0.4, 0.4])
     assert picture.chart.title == "Budget of ana: 0.4 of 1 left"
     assert picture.chart.table.rows[1][0].startswith("1 · 20")
+    assert picture.chart.notes == (ana.budget.outlook,)
 
 
 def test_nothing_was_paid_yet(owner):

@@ -114,6 +114,11 @@ def test_exact_numbers_are_their_own_interval():
     assert chart.notes == ()
 
 
+def test_what_is_no_number_has_no_place():
+    chart = answer(("ward", "x"), ("eyes", 12.5), ("ears", float("inf")), ("nose", float("nan"))).plot().chart
+    assert [(mark.value, mark.text) for mark in chart.marks] == [(12.5, "12.5"), (None, "inf"), (None, "nan")]
+
+
 def test_of_many_groups_the_largest_by_what_was_told():
     many = answer(("k", "n"), *((f"k{number}", noisy(number, 2)) for number in range(100)))
     chart = many.plot().chart
