@@ -7,13 +7,13 @@ readable; a screen reader says "2611 plus or minus 15".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from html import escape
-from typing import Any, Final, Protocol
+from typing import Final
 
 from dpsql.session.budget import shown_left
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
+from dpsql.session.formats import Told
 from dpsql.session.meter import meter_page
 from dpsql.session.noisy import Noisy
 from dpsql.session.render import DOUBTFUL, is_doubtful, is_number, plain_cell, printable, remarks
@@ -21,40 +21,6 @@ from dpsql.session.render import DOUBTFUL, is_doubtful, is_number, plain_cell, p
 _ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
 _HATCHED: Final = "background:repeating-linear-gradient(45deg,rgba(128,128,128,.3) 0 2px,transparent 2px 7px)"
-
-
-class Left(Protocol):
-    """What can be spent after an answer."""
-
-    @property
-    def total(self) -> Fraction: ...
-    @property
-    def left(self) -> Fraction: ...
-    @property
-    def short(self) -> str: ...
-
-
-class Told(Protocol):
-    """What every answer has, beside the data and at a client."""
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def rows(self) -> Sequence[tuple[Any, ...]]: ...
-    @property
-    def cost(self) -> object: ...
-    @property
-    def release(self) -> int | None: ...
-    @property
-    def confidence(self) -> Fraction: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def head(self) -> str | None: ...
-    @property
-    def budget(self) -> Left | None: ...
-    @property
-    def is_text(self) -> bool: ...
 
 
 def footer(answer: Told, *, label: str | None = None) -> list[str]:
