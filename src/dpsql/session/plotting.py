@@ -120,8 +120,6 @@ def _notes(cells: Sequence[object], answer: Told) -> tuple[str, ...]:
     percent = shown_percent(answer.confidence)
     notes = [f"± is {percent} %: how far off the noise may make a number"] if any(_noisy(cells)) else []
     notes += [MEANING] if any(mark.doubtful for mark in marks) else []
-    below = any(noisy and (mark.value or 0) < 0 for noisy, mark in zip(_noisy(cells), marks, strict=True))
-    notes += ["below 0: drawn as it was told; noise takes a small number there"] if below else []
     return (*notes, *(f"note: {note}" for note in answer.notes))
 
 

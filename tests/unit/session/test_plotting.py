@@ -54,7 +54,6 @@ def test_the_words_below():
     notes = CITIES.plot().chart.notes
     assert notes[0].startswith("± is 90 %")
     assert any("do not use" in note for note in notes)
-    assert any(note.startswith("below 0") for note in notes)
     assert notes[-1] == "note: synthetic rows"
 
 
