@@ -22,7 +22,7 @@ owner.register("visits", visits, person="patient", unique=True, columns=["ward"]
 owner.register("wards", rows.sql("SELECT 1 AS ward, range AS beds FROM range(200000)"), public=True, columns="all")
 owner.promise(epsilon=5)
 owner.defaults(cost_per_query=0.5, noise="laplace")
-raise SystemExit(run(owner.grant("ana", budget=3), source="slow"))
+raise SystemExit(run(owner.grant("ana", budget=3), source="slow", history=False))
 """
 FOR_EVER = "SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.beds % 7 <> 3 LIMIT 1 PER PERSON;"
 """Four times ten to the ten pairs of rows."""
@@ -162,19 +162,31 @@ def test_history_is_kept_for_the_owner_of_the_file_alone(at, state):
     at.until(waits)
 
 
-def test_what_is_longer_than_the_screen_comes_in_pages_and_ctrl_d_leaves(tmp_path):
-    with shell(tmp_path, words=", history=False", columns=80, lines=15, PAGER="no-such-pager", NO_COLOR="1") as at:
-        at.until(waits)
-        at.enter("SELECT table_name, column_name FROM dp.columns;")
-        text = at.until("more lines; Enter: go on, q: leave")
-        assert "│ wards      │ ward_id" not in text
-        at.enter("q")
-        at.until(waits)
-        assert "│ wards      │ ward_id" not in at.whole()
-        assert not (tmp_path / "dpsql").exists()
-        at.type("\x04")
-        assert at.ended() == 0
-        assert not re.search(rb"\x1b\[[0-9;]*[34][0-9]m", at.seen)  # NO_COLOR
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """A shell at a small screen without colour, over tables that can be joined for ever."""
+    state = tmp_path_factory.mktemp("state")
+    with shell(state, SLOW, lines=15, PAGER="no-such-pager", NO_COLOR="1") as found:
+        found.until(lambda shown: waits(shown, "ana@slow>"))
+        yield found
+        found.type("\x04")
+        assert found.ended() == 0
+        assert list(state.iterdir()) == []  # history=False
+        assert not re.search(rb"\x1b\[[0-9;]*[34][0-9]m", found.seen)
+
+
+def test_what_is_longer_than_the_screen_comes_in_pages(slow):
+    slow.enter("\\?")
+    text = slow.until("more lines; Enter: go on, q: leave")
+    assert "\\d [TABLE]" in text
+    assert "\\q " not in text
+    slow.enter("q")
+    slow.until(lambda shown: waits(shown, "ana@slow>"))
+    assert "leave; Ctrl-D does too" not in slow.whole()
+    slow.enter("\\?")
+    slow.until(lambda shown: shown.endswith("q: leave --"))
+    slow.enter("")
+    assert "leave; Ctrl-D does too" in slow.until(lambda shown: waits(shown, "ana@slow>"))
 
 
 def test_a_terminal_without_symbols_is_answered_in_letters(tmp_path):
@@ -192,18 +204,14 @@ def test_a_terminal_without_symbols_is_answered_in_letters(tmp_path):
         assert b"\x1b" not in at.seen
 
 
-def test_ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(tmp_path):
+def test_ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(slow):
     prompt, said = "ana@slow>", []
-    with shell(tmp_path, SLOW) as at:
-        at.until(lambda shown: waits(shown, prompt))
-        for _ in range(2):  # the second time it is continued, and not paid again
-            at.enter("\x0c" + FOR_EVER)
-            at.until("[3/3] asking the engine")
-            at.type("\x03")
-            text = at.until(lambda shown: "Stopped." in shown and waits(shown, prompt))
-            assert "[3/3]" not in text
-            assert "2.50 of 3.00 left" in asked(at, "\\budget", prompt)
-            said.append("0.50 stays spent: ask the same again, and it costs nothing more" in text)
-        assert said == [True, False]
-        at.type("\x04")
-        assert at.ended() == 0
+    for _ in range(2):  # the second time it is continued, and not paid again
+        slow.enter("\x0c" + FOR_EVER)
+        slow.until("[3/3] asking the engine")
+        slow.type("\x03")
+        text = slow.until(lambda shown: "Stopped." in shown and waits(shown, prompt))
+        assert "[3/3]" not in text
+        assert "2.50 of 3.00 left" in asked(slow, "\\budget", prompt)
+        said.append("0.50 stays spent: ask the same again, and it costs nothing more" in text)
+    assert said == [True, False]
