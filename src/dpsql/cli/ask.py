@@ -185,6 +185,7 @@ def _shell(chosen: argparse.Namespace) -> int:
         return shell.run(
             asker,
             source=place_word(chosen.target),
+            form=manner.form,
             plain=manner.plain,
             colour=not (manner.plain or chosen.no_color or os.environ.get("NO_COLOR")),
             history=not chosen.no_history,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsql.errors import DpsqlError
-from dpsql.sql.parse import statements
+from dpsql.sql.parse import compared, statements
 from dpsql.sql.setting_text import setting_statement
 
 
@@ -15,7 +15,7 @@ class Statement:
 
     sql: str
     is_setting: bool
-    """SET, RESET or SHOW: it speaks to the session, and is no question."""
+    """SET, RESET or SHOW, which speak to the session, or EXPLAIN PRIVACY DIFF: it is no question, and has no price."""
 
 
 def script(text: str) -> tuple[Statement, ...]:
@@ -26,6 +26,6 @@ def script(text: str) -> tuple[Statement, ...]:
 
 def _is_setting(sql: str) -> bool:
     try:
-        return setting_statement(sql) is not None
+        return setting_statement(sql) is not None or compared(sql) is not None
     except DpsqlError:  # a mistake in one
         return True

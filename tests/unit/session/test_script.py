@@ -11,6 +11,7 @@ from dpsql.session.script import script
         ("", []),
         ("SELECT ';'; -- no; not here\nSELECT 2", [("SELECT ';'", False), ("SELECT 2", False)]),
         ("-- first\nSET dp.epsilon = 1; show dp.budget;", [("SET dp.epsilon = 1", True), ("show dp.budget", True)]),
+        ("EXPLAIN PRIVACY DIFF a; b; c", [("EXPLAIN PRIVACY DIFF a; b", True), ("c", False)]),
         ("SET dp.epsilon = lots", [("SET dp.epsilon = lots", True)]),
         ("SELECT 'never ends; SELECT 1", [("SELECT 'never ends; SELECT 1", False)]),
     ],

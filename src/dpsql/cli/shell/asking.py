@@ -51,7 +51,7 @@ def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
     began = time.monotonic()
     try:
         with stages_shown(Manner(plain=shell.screen.ascii)):
-            told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit))
+            told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit), paid=True)
     except Stopped:
         _say_stopped(shell, before)
         return
@@ -62,9 +62,10 @@ def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
         shell.screen.say(f"time {time.monotonic() - began:.1f} s")
 
 
-def interruptible(shell: Shell, work: Callable[[], T]) -> T:
+def interruptible(shell: Shell, work: Callable[[], T], *, paid: bool = False) -> T:
     """What the work gives. It is done by a thread of its own, so that Ctrl-C is heard: it stops the engine, or ends the
-    connection, and nothing is cut off in the middle of a payment. Stopped where the work ended by that."""
+    connection, and nothing is cut off in the middle of a payment. Stopped where it was pressed; what was `paid` for and
+    came all the same is told."""
     results: list[T] = []
     failures: list[BaseException] = []
     done = threading.Event()
@@ -83,9 +84,9 @@ def interruptible(shell: Shell, work: Callable[[], T]) -> T:
         while not done.wait(_TICK):
             if pressed.is_set():
                 asker.interrupt()  # one that comes before the engine is asked is lost, so it is repeated
-    if results:
+    if results and (paid or not pressed.is_set()):
         return results[0]
-    if pressed.is_set() and isinstance(failures[0], EngineFailed | NoSource):
+    if pressed.is_set() and (results or isinstance(failures[0], EngineFailed | NoSource)):
         raise Stopped
     raise failures[0]
 
@@ -129,7 +130,7 @@ def connect_again(shell: Shell) -> bool:
 
 def _offer(shell: Shell, sql: str) -> Offer | None:
     """None where it is refused: asking it says why, and the refusal is written down once."""
-    with suppress(DpsqlError, Stopped):
+    with suppress(DpsqlError):
         return interruptible(shell, lambda: offered(shell.asker, sql))
     return None
 

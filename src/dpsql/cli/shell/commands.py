@@ -174,12 +174,12 @@ def _typed(shell: Shell, rest: str) -> None:
 
 def _mode(shell: Shell, rest: str) -> None:
     if rest:
-        shell.mode = _one_of("\\mode", rest, MODES)
+        shell.mode = one_of("\\mode", rest, MODES)
     shell.screen.say(f"answers are shown as {shell.mode}; there are {', '.join(MODES)}")
 
 
 def _timing(shell: Shell, rest: str) -> None:
-    shell.timing = _one_of("\\timing", rest, ("on", "off")) == "on" if rest else not shell.timing
+    shell.timing = one_of("\\timing", rest, ("on", "off")) == "on" if rest else not shell.timing
     shell.screen.say(f"time is {'shown' if shell.timing else 'not shown'}")
 
 
@@ -196,12 +196,13 @@ def _set(shell: Shell, rest: str) -> None:
     elif name == "ask":
         shell.ask_above = number("\\set ask", value)
     elif name == "pager":
-        shell.screen.paged = _one_of("\\set pager", value, ("on", "off")) == "on"
+        shell.screen.paged = one_of("\\set pager", value, ("on", "off")) == "on"
     else:
         ask(shell, f"SET dp.{name.removeprefix('dp.')} = {value}")
 
 
-def _one_of(name: str, said: str, known: tuple[str, ...]) -> str:
+def one_of(name: str, said: str, known: tuple[str, ...]) -> str:
+    """The word they chose, if there is one like it."""
     if said.rstrip(";").strip().lower() not in known:
         near = get_close_matches(said, known, n=1)
         hint = f"did you mean {near[0]}? " if near else ""

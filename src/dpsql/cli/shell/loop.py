@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dpsql import DpsqlError, __version__
 from dpsql.cli.shell.asker import Asker, purse
 from dpsql.cli.shell.asking import Stopped, ask, connect_again
-from dpsql.cli.shell.commands import BY_WORD, obey
+from dpsql.cli.shell.commands import BY_WORD, obey, one_of
 from dpsql.cli.shell.completing import Choices, ShellCompleter
 from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
@@ -24,6 +24,7 @@ def run(
     asker: Asker,
     *,
     source: str,
+    form: str = "table",
     plain: bool = False,
     colour: bool = True,
     history: bool = True,
@@ -31,10 +32,12 @@ def run(
 ) -> int:
     """Answer somebody at a terminal until they leave; the exit code.
 
-    `source` is what is asked, in a word for the prompt. `plain`: ASCII, no colours, nothing that moves; whoever calls
-    knows whether the terminal has symbols. `reconnect` opens a lost connection to a server again.
+    `source` is what is asked, in a word for the prompt; `form` how answers are shown, as `\\mode` says. `plain`: ASCII,
+    no colours, nothing that moves; whoever calls knows whether the terminal has symbols. `reconnect` opens a lost
+    connection to a server again.
     """
     shell = _shell(asker, source=source, plain=plain, colour=colour, history=history, reconnect=reconnect)
+    shell.mode = one_of("--format", form, MODES)
     _greet(shell)
     while not shell.leaving:
         try:
@@ -68,7 +71,8 @@ def answer(shell: Shell, text: str) -> None:
     except DpsqlError as error:
         shell.screen.say(str(error))
     except (Stopped, KeyboardInterrupt):
-        shell.screen.say("Stopped. Nothing was spent.")
+        shell.screen.say("Stopped. What was charged stays charged; asked again, it is told for nothing.")
+        connect_again(shell)
 
 
 def _greet(shell: Shell) -> None:

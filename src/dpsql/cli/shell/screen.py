@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from dpsql import printable, without_symbols
+from dpsql import BadParameter, printable, without_symbols
 
 _GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
 """Between the columns of a list: what is wrapped goes on below its column."""
@@ -63,14 +63,27 @@ class Screen:
     def show(self, text: str, *, whole: bool = False) -> None:
         """An answer. `whole`: its lines are for programs, and stay as they are."""
         if self.file is not None:
-            self.file.write((text if whole else clean(text)) + "\n")
-            self.file.flush()
+            self._keep((text if whole else clean(text)) + "\n", self.file)
             return
         lines = clean(text.replace("\r\n", "\n")).split("\n") if whole else self.wrapped(self.letters(text))
         if self.paged and len(lines) >= self.size().lines and self._page(lines):
             return
         self.out.write("\n".join(lines) + "\n")
         self.out.flush()
+
+    def _keep(self, text: str, file: TextIO) -> None:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as error:
+            self.file = None
+            with suppress(OSError):
+                file.close()
+            raise BadParameter(
+                f"the answer cannot be written to {file.name}: {error.strerror}",
+                why="answers were to go there, and go to the screen again from here on",
+                fix="make room or name another file with \\o, and ask again: it is stored, and told for nothing",
+            ) from None
 
     def wrapped(self, text: str) -> list[str]:
         """Lines that fit; those of a table, of code and of a tree stay as they are."""
@@ -120,8 +133,14 @@ class Screen:
         for page, more in _pages(lines, max(self.size().lines - 1, 2)):
             self.out.write("\n".join(page) + "\n")
             self.out.flush()
-            if more and self.key(f"-- {more} more lines; Enter: go on, q: leave -- ").strip().lower().startswith("q"):
+            if more and self._leaves(f"-- {more} more lines; Enter: go on, q: leave -- "):
                 return
+
+    def _leaves(self, question: str) -> bool:
+        try:
+            return self.key(question).strip().lower().startswith("q")
+        except (EOFError, KeyboardInterrupt):
+            return True
 
 
 def _pages(lines: Sequence[str], size: int) -> Iterator[tuple[Sequence[str], int]]:

@@ -113,7 +113,20 @@ def test_what_ends_all_the_same_is_told(scene, monkeypatch):
         assert stopped.wait(30)
         return "told"
 
-    assert interruptible(scene.shell, work) == "told"
+    assert interruptible(scene.shell, work, paid=True) == "told"
+    with pytest.raises(Stopped):  # a price that is not wanted any more
+        interruptible(scene.shell, work)
+
+
+def test_ctrl_c_while_the_price_is_looked_for_buys_nothing(scene, monkeypatch):
+    def pressed(asker, sql):
+        _thread.interrupt_main()
+        return Offer(cost=Fraction(1, 20), margins={})
+
+    monkeypatch.setattr(asking, "offered", pressed)
+    with pytest.raises(Stopped):
+        ask(scene.shell, COUNT)
+    assert spent(scene) == 0
 
 
 def test_an_error_is_that_of_the_work(scene):

@@ -2,8 +2,11 @@
 
 import io
 
+import pytest
+
 from dpsql.cli.shell import run
 from dpsql.cli.shell.loop import answer
+from dpsql.errors import BadParameter
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -35,4 +38,13 @@ def test_ctrl_c_at_a_question_goes_back_to_the_prompt(scene, monkeypatch):
 
     monkeypatch.setattr("dpsql.cli.shell.loop.ask", pressed)
     answer(scene.shell, f"{COUNT};")
-    assert "Stopped. Nothing was spent." in scene.said()
+    assert "Stopped. What was charged stays charged" in scene.said()
+
+
+def test_the_format_of_the_command_line_holds_in_the_shell(owner, monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{COUNT};\n"))
+    run(owner.grant("csv", budget=1), source="clinic", form="csv")
+    assert capsys.readouterr().out.startswith("n,n_low,n_high\n")
+    with pytest.raises(BadParameter, match="--format parquet is not known"):
+        run(owner.grant("file", budget=1), source="clinic", form="parquet")

@@ -70,8 +70,8 @@ def test_a_release_by_its_number_and_only_ones_own(scene):
     scene.answers = ["y"]
     more(scene.shell, f"{release} --cost 0.1")
     assert scene.shell.last.columns == ("n",)
-    with pytest.raises(BadParameter, match="no release #99 of yours"):
-        more(scene.shell, "99")
+    with pytest.raises(BadParameter, match="no release #999999 of yours"):
+        more(scene.shell, "999999")
 
 
 def test_where_the_margin_is_not_known_before_twice_the_price(scene):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.cli.shell.screen import Screen, clean, folder_of_state, in_ascii
+from dpsql.errors import BadParameter
 
 
 def screen(*, lines=10, columns=40, keys=(), paged=True, ascii_only=False):
@@ -101,3 +102,25 @@ def test_lines_for_programs_stay_as_they_are():
     long = '{"a": "' + "é " * 40 + '"}'
     made.show(long, whole=True)
     assert made.out.getvalue() == long + "\n"
+
+
+def test_a_file_that_is_full_is_told_and_let_go():
+    made, _ = screen()
+    with open("/dev/full", "w", encoding="utf-8") as made.file, pytest.raises(BadParameter, match="cannot be written"):
+        made.show("n")
+    assert made.file is None
+    made.show("n")
+    assert made.out.getvalue() == "n\n"
+
+
+def test_ctrl_c_between_pages_leaves_them(monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("PAGER", "none")
+    made, _ = screen(lines=6)
+
+    def pressed(prompt):
+        raise KeyboardInterrupt
+
+    made.key = pressed
+    made.show("\n".join("x" for _ in range(30)))
+    assert len(made.out.getvalue().splitlines()) == 5
