@@ -86,6 +86,8 @@ class DpsqlCompiler(SQLCompiler):
         return written
 
     def render_literal_value(self, value: Any, type_: types.TypeEngine[Any]) -> str:
+        if type(value).__module__ == "numpy" and not value.shape:  # a cell of a data frame
+            value = value.item()
         write = _WRITTEN.get(type(value))
         if write is None or (isinstance(value, datetime) and value.tzinfo is not None):
             raise _no_literal(value)

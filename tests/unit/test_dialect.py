@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import duckdb
+import numpy
 import pandas
 import pytest
 import sqlalchemy as sa
@@ -164,6 +165,9 @@ def test_each_value_is_another_question(engine):
         ("50% ?", "'50% ?'"),
         (-3, "(-3)"),
         (1.5, "(1.5)"),
+        (numpy.int64(7), "7"),
+        (numpy.float64(-0.5), "(-0.5)"),
+        (numpy.bool_(False), "FALSE"),
         (Decimal("0.25"), "(0.25)"),
         (True, "TRUE"),
         (None, "NULL"),
@@ -182,7 +186,17 @@ class Odd(str):
         return "x' OR 'x'='x"
 
 
-@pytest.mark.parametrize("value", [math.inf, math.nan, b"x", [1], Odd("x"), datetime(2025, 3, 1, tzinfo=UTC)])
+@pytest.mark.parametrize("value", [1e-07, 1e22, Decimal("1E+5"), Decimal("0.000000001"), -(2**62), -0.0])
+def test_a_number_arrives_as_it_is(engine, value):
+    """In digits that are read: what is not would be refused."""
+    with engine.connect() as connection:
+        priced = sa.text("DRY RUN SELECT COUNT(*) AS n FROM people WHERE age > :x")
+        assert dict(connection.execute(priced, {"x": value}).fetchall())["allowed"] == "yes"
+
+
+@pytest.mark.parametrize(
+    "value", [numpy.array([1, 2]), math.inf, math.nan, b"x", [1], Odd("x"), datetime(2025, 3, 1, tzinfo=UTC)]
+)
 def test_what_cannot_be_written_is_refused(engine, value):
     with pytest.raises(sa.exc.StatementError, match="cannot be written") as refused:
         asked(engine, sa.text("SELECT COUNT(*) FROM people WHERE age = :x"), x=value)
