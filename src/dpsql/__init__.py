@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from dpsql.catalog.schema import policy_schema
     from dpsql.demonstration import demo
     from dpsql.door import connect
-    from dpsql.serve.client import Client, ServedAnswer
+    from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
+    from dpsql.serve.told import ServedAnswer
+    from dpsql.session.again import Again
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
     from dpsql.session.page import answer_page
+    from dpsql.session.permits import repriced
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.plotting import Picture, plot
     from dpsql.session.policy_diff import policy_diff
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Again",
     "Analyst",
     "Answer",
     "Audit",
@@ -95,6 +99,7 @@ __all__ = [
     "policy_diff",
     "policy_schema",
     "printable",
+    "repriced",
     "restore_ledger",
     "script",
     "suggest_policy",
@@ -103,6 +108,7 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
+    "Again": "session.again",
     "Analyst": "session.analyst",
     "Answer": "session.answer_value",
     "Audit": "session.auditing",
@@ -118,7 +124,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Planner": "session.planning",
     "PolicyFile": "suggest.policy_file",
     "Query": "session.query",
-    "ServedAnswer": "serve.client",
+    "ServedAnswer": "serve.told",
     "SocketServer": "serve.server",
     "Statement": "session.script",
     "Suggestion": "session.suggesting",
@@ -140,6 +146,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "plot": "session.plotting",
     "policy_diff": "session.policy_diff",
     "policy_schema": "catalog.schema",
+    "repriced": "session.permits",
     "restore_ledger": "session.opening",
     "script": "session.script",
     "suggest_policy": "suggest.opening",

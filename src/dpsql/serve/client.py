@@ -7,7 +7,7 @@ import socket as sockets
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import dpsql
-from dpsql import Cost
 from dpsql.errors import BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
+from dpsql.serve.told import Price, ServedAnswer, ServedAudit, Standing
 from dpsql.serve.wire import (
     LONGEST_REPLY,
     PROTOCOL,
@@ -36,90 +36,6 @@ from dpsql.serve.wire import (
 from dpsql.written import in_utc
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What an answer would be charged, and the ± of its columns where it is known before."""
-
-    epsilon: Fraction
-    delta: Fraction
-    margins: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Standing:
-    """What an account may spend, and has spent, in ε."""
-
-    total: Fraction
-    spent: Fraction
-    left: Fraction
-    """What can really be spent: less than the grant has where the promise has less."""
-    short: str
-    """Where the promise and not the grant is short, in words; else nothing."""
-    text: str
-    """As a terminal shows it."""
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ServedAnswer(dpsql.Tabular[object]):
-    """Rows of plain values; a released number is an `Estimate` with value, margin, low and high."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-    epsilon: Fraction
-    """What it cost."""
-    delta: Fraction
-    release: int | None
-    confidence: Fraction
-    notes: tuple[str, ...]
-    head: str | None
-    """Where the ledger ended when it was told; None where nothing of it was told."""
-    text: str
-    """As a terminal shows it."""
-    budget: Standing | None = None
-    """What can be spent after it; None where it was free."""
-    is_text: bool = False
-    """An explanation: its rows are lines, shown as they are."""
-
-    @property
-    def cost(self) -> Cost:
-        """What it cost."""
-        return Cost(epsilon=self.epsilon, delta=self.delta)
-
-    def plot(
-        self,
-        kind: str | None = None,
-        *,
-        y: str | None = None,
-        most: int | None = None,
-        title: str | None = None,
-        file: str | PathLike[str] | None = None,
-    ) -> dpsql.Picture:
-        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
-        return dpsql.plot(self, kind=kind, y=y, most=most, title=title, file=file)
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return dpsql.answer_page(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ServedAudit:
-    """What an audit found."""
-
-    holds: bool
-    """Every promise was kept, and every price agrees."""
-    text: str
-    markdown: str
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 class Client:
@@ -162,7 +78,15 @@ class Client:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
         limit = {} if max_cost is None else {"max_cost": _number("max_cost", max_cost)}
         request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh), **limit}
-        return self._asked(request, _answer)
+        told = self._asked(request, _answer)
+
+        def better(
+            *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
+        ) -> ServedAnswer:
+            text = dpsql.repriced(sql, within=within, epsilon=epsilon)
+            return self.sql(text, confidence=confidence, mode=mode, noise=noise, max_cost=max_cost)
+
+        return told if told.head is None else replace(told, again=dpsql.Again(better))
 
     def query(
         self,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 
-from dpsql.errors import BadParameter
-from dpsql.require import Number
+from dpsql.session.again import Again
 from dpsql.session.budget import Budget
 from dpsql.session.cost import Cost
 from dpsql.session.page import answer_page, footer
@@ -38,21 +36,8 @@ class Answer(Tabular[Cell]):
     """An explanation: its rows are lines, shown as they are."""
     label: str | None = None
     """What nobody may overlook: it stands above the rows."""
-    again: Callable[[Number | None, Number | None, Number | None], Answer] | None = None
+    again: Again[Answer] | None = None
     """Asks its question again, within a margin, at a price, for a cost at most; None where that is not at hand."""
-
-    def better(
-        self, *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
-    ) -> Answer:
-        """A more precise answer to the same question: every number within so much, or worth so much in all. What was
-        paid for this one counts, where its noise allows that; `analyst.cost("… WITHIN 5")` tells the price before."""
-        if self.again is None:
-            raise BadParameter(
-                "this answer cannot be asked for again from here",
-                why="it explains, is invented, or was copied away from where it was told",
-                fix="ask its question with WITHIN, or with COST, at its end",
-            )
-        return self.again(within, epsilon, max_cost)
 
     def plot(
         self,

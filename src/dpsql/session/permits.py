@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from datetime import date
 from fractions import Fraction
+from math import floor
 from typing import Final
 
 from dpsql.catalog.model import Catalog, Grant
-from dpsql.errors import DpsqlError, NotPermitted
+from dpsql.errors import BadParameter, DpsqlError, NotPermitted
 from dpsql.plan.terms import Terms
+from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.digits import shown_amount
-from dpsql.session.terms import Ask
+from dpsql.session.terms import Ask, stated
 from dpsql.sql.check import Checked
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import At
@@ -82,11 +84,38 @@ def at_price(text: str, price: Fraction, *, priced_at: At) -> str | None:
     return changed if said is not None and said.value == price else None
 
 
+_PLACES: Final = 12
 _CLAUSE: Final = re.compile(r"\b(?:COST|WITHIN)\s+\Z", re.IGNORECASE)
 
 
-def priced_anew(text: str, clause: str, *, priced_at: At) -> str:
-    """The same statement with another price, or margin, said at its end. What a hint says stays: the end goes first."""
-    if priced_at is not None and (said := _CLAUSE.search(text, 0, priced_at[0])) is not None:
-        text = f"{text[: said.start()]}{text[priced_at[1] :]}"
+def repriced(text: str, *, within: Number | None = None, epsilon: Number | None = None) -> str:
+    """The same statement with another margin, or another price, said at its end, in place of what was said there. What
+    a hint says stays: the end goes first."""
+    clause = _clause(within, epsilon)
+    options = parse(text, dialect="duckdb").options
+    priced = options.epsilon or options.within
+    if priced is not None and priced.at is not None:
+        said = _CLAUSE.search(text, 0, priced.at[0])
+        text = text if said is None else f"{text[: said.start()]}{text[priced.at[1] :]}"
     return f"{text.rstrip().rstrip(';').rstrip()}{chr(10) if '--' in text else ' '}{clause}"
+
+
+def _clause(within: Number | None, epsilon: Number | None) -> str:
+    """What is asked for, in the words of SQL."""
+    if within is not None and epsilon is None:
+        require_positive(within=within)
+        return f"WITHIN {_digits(stated(within))}"
+    if epsilon is not None and within is None:
+        require_epsilon(epsilon=epsilon)
+        return f"COST {_digits(stated(epsilon))}"
+    raise BadParameter(
+        "a better answer is asked for by its margin or by its price",
+        why="each of them decides the other",
+        fix="pass within=5, or epsilon=0.5: one of them",
+    )
+
+
+def _digits(amount: Fraction) -> str:
+    """In plain digits, rounded down: never more than was said."""
+    whole, rest = divmod(floor(amount * 10**_PLACES), 10**_PLACES)
+    return f"{whole}.{rest:0{_PLACES}d}".rstrip("0").rstrip(".")

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import floor
 from typing import Final
 
 from dpsql.catalog.model import Mode
-from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
 from dpsql.plan.expected import Expectation, expected
 from dpsql.plan.explain import Explanation
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
-from dpsql.require import Number, require_epsilon, require_non_negative, require_positive
+from dpsql.require import Number, require_non_negative
+from dpsql.session.again import Again
 from dpsql.session.answer import Place, answer, delivered, plan_of
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
@@ -30,7 +30,7 @@ from dpsql.session.inquiry import Inquiry
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.margin_curve import margin_curve
 from dpsql.session.page import price_page
-from dpsql.session.permits import at_price, priced_anew
+from dpsql.session.permits import at_price, repriced
 from dpsql.session.plotting import Picture
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
@@ -38,7 +38,6 @@ from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
 from dpsql.session.two_worlds import two_worlds
 
-_PLACES: Final = 12
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
 
 
@@ -108,7 +107,7 @@ class Query:
         """The answer: charged first, stored before it is told. Planned anew, so that a repeat finds what is stored.
         With `within`, as precise as that, whatever price the text says."""
         if within is not None:
-            return self._priced_anew(_clause(within, epsilon), fresh=self.ask.fresh, max_cost=max_cost)
+            return self._priced_anew(within, epsilon, fresh=self.ask.fresh, max_cost=max_cost)
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=self.sql):
             ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
             return self.anew(ask).answered(max_cost=max_cost)
@@ -124,10 +123,12 @@ class Query:
     ) -> Answer:
         """The same question, asked for another margin, or at another price: that is the statement with WITHIN or COST
         at its end, in place of what was said there."""
-        return self._priced_anew(_clause(within, epsilon), fresh=False, max_cost=max_cost)
+        return self._priced_anew(within, epsilon, fresh=False, max_cost=max_cost)
 
-    def _priced_anew(self, clause: str, *, fresh: bool, max_cost: Number | None) -> Answer:
-        text = priced_anew(self.sql, clause, priced_at=self.wanted.priced_at)
+    def _priced_anew(
+        self, within: Number | None, epsilon: Number | None, *, fresh: bool, max_cost: Number | None
+    ) -> Answer:
+        text = repriced(self.sql, within=within, epsilon=epsilon)
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=text):
             ask = replace(self.ask, epsilon=None, fresh=fresh, scale=None, total=None)  # of a batch it is no part now
             return query_of(text, ask, self.place, session=self.session).answered(max_cost=max_cost)
@@ -177,7 +178,7 @@ class Query:
 
     def _noted(self, told: Answer) -> Answer:
         if not told.is_text and not self.place.invented:
-            told = replace(told, head=str(self.place.ledger.head()), again=_Again(self))
+            told = replace(told, head=str(self.place.ledger.head()), again=Again(self.better))
         if told.cost.epsilon:
             told = replace(told, budget=Budget.under(self.place.accounts))
         reached(Point.TOLD)
@@ -209,45 +210,6 @@ class Query:
         left = Budget.under(self.place.accounts, ended=self.place.ended).shown
         price = f"would cost {self.cost}, with {left} left" if self.is_charged else "would cost nothing"
         return price_page(self.sql, price=price, expected=(e.text for e in expected(self.sealed.plan) if e.noisy))
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """The way from an answer back to its question. An answer that is copied or sent elsewhere does not take it along:
-    it leads to the data."""
-
-    query: Query
-
-    def __call__(self, within: Number | None, epsilon: Number | None, max_cost: Number | None) -> Answer:
-        return self.query.better(within=within, epsilon=epsilon, max_cost=max_cost)
-
-    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
-        return (_no_way_back, ())
-
-
-def _no_way_back() -> None:
-    """What is left of it elsewhere."""
-
-
-def _clause(within: Number | None, epsilon: Number | None) -> str:
-    """What is asked for, in the words of SQL."""
-    if within is not None and epsilon is None:
-        require_positive(within=within)
-        return f"WITHIN {_digits(stated(within))}"
-    if epsilon is not None and within is None:
-        require_epsilon(epsilon=epsilon)
-        return f"COST {_digits(stated(epsilon))}"
-    raise BadParameter(
-        "a better answer is asked for by its margin or by its price",
-        why="each of them decides the other",
-        fix="pass within=5, or epsilon=0.5: one of them",
-    )
-
-
-def _digits(amount: Fraction) -> str:
-    """In plain digits, rounded down: never more than was said."""
-    whole, rest = divmod(floor(amount * 10**_PLACES), 10**_PLACES)
-    return f"{whole}.{rest:0{_PLACES}d}".rstrip("0").rstrip(".")
 
 
 def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | None = None) -> Query:

@@ -1,12 +1,15 @@
-"""The ways out of an answer into other tools: the same beside the data and at a client."""
+"""What can be done with an answer, the same beside the data and at a client: read it, take it into other tools, ask for
+a better one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, Self, TypeAlias, TypeVar
 
 from dpsql.errors import BadName, BadParameter
+from dpsql.require import Number
+from dpsql.session.again import Again
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
@@ -22,6 +25,7 @@ class Tabular(Generic[Value]):
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+    again: Again[Self] | None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -40,6 +44,19 @@ class Tabular(Generic[Value]):
             )
         place = names.index(column)
         return [row[place] for row in self.rows]
+
+    def better(
+        self, *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
+    ) -> Self:
+        """A more precise answer to the same question: every number within so much, or worth so much in all. What was
+        paid for this one counts, where its noise allows that; `cost("… WITHIN 5")` tells the price before."""
+        if self.again is None:
+            raise BadParameter(
+                "this answer cannot be asked for again from here",
+                why="it explains, is invented, or was copied away from where it was told",
+                fix="ask its question with WITHIN, or with COST, at its end",
+            )
+        return self.again(within, epsilon, max_cost)
 
     def dicts(self) -> list[dict[str, Value]]:
         """One dictionary per row; numbers keep their margins."""

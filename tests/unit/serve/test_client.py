@@ -1,5 +1,6 @@
 """The client says what went wrong on its side, and believes no answer that is none."""
 
+import copy
 import socket
 import threading
 from contextlib import closing, contextmanager, suppress
@@ -270,6 +271,23 @@ def test_an_answer_is_read_by_column(clinic, tmp_path):
         assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
         assert ana.budget.short == "the promise to everybody has 1.00 left; your grant 4.50"
         assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0
+
+
+def test_a_better_answer_is_asked_for_over_the_socket(clinic, tmp_path):
+    clinic.grant("ana", budget=5)
+    token = clinic.keeper.admit("ana", role="analyst")
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as ana:
+        coarse = ana.sql("SELECT COUNT(*) AS n FROM people COST 0.1", confidence=0.9)
+        half = coarse["n"][0].margin / 2
+        finer = coarse.better(within=half, max_cost=2)
+        assert finer["n"][0].margin <= half
+        assert (finer.confidence, finer.epsilon > 0) == (coarse.confidence, True)
+        assert finer.better(within=half).epsilon == 0
+        with pytest.raises(BadParameter, match="by its margin or by its price"):
+            coarse.better()
+        for away in (copy.deepcopy(coarse), ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")):
+            with pytest.raises(BadParameter, match="asked for again"):
+                away.better(within=1)
 
 
 def test_another_thread_can_end_a_question_that_waits(tmp_path):
