@@ -27,7 +27,7 @@ class Output:
                 self._file = open(path, "wb")  # noqa: SIM115 - a device or a pipe cannot be replaced
             else:
                 self._beside = path.with_name(f".{path.name}.{os.getpid()}")
-                self._file = open(self._beside, "xb")  # noqa: SIM115
+                self._file = open(self._beside, "xb")  # noqa: SIM115 - closed by __exit__
         except OSError as error:
             raise unwritten(self._name, error) from None
 
