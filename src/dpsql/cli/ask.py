@@ -15,7 +15,7 @@ from textwrap import fill
 from typing import Final
 
 import dpsql
-from dpsql import Analyst, BadParameter, Client, script
+from dpsql import Analyst, BadParameter, Client, formats, script
 from dpsql.charts.picture import picture_path
 from dpsql.cli.asking import TERMINAL, Terms, Wishes, ask_all
 from dpsql.cli.ending import MEANINGS
@@ -120,7 +120,7 @@ def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
     place: str | None = chosen.plot
     if place is None:
         return None
-    if sum(not statement.is_setting for text in texts for statement in script(text)) != 1 or chosen.dry_run:
+    if _results(texts) != 1 or chosen.dry_run:
         raise BadParameter(
             "--plot draws one answer", why="a later one would be drawn over it", fix="ask one question with each --plot"
         )
@@ -136,6 +136,12 @@ def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
 def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> int:
     """Ask every statement of some texts where and how the arguments say; the exit code."""
     statements = [statement for text in texts for statement in script(text)]
+    if formats[chosen.format].is_binary and _results(texts) > 1:
+        raise BadParameter(
+            f"{_results(texts)} answers do not fit into one file of {chosen.format}",
+            why="such a file is one table",
+            fix="ask one question for each file, or use --format json",
+        )
     terms = Terms(
         epsilon=chosen.epsilon,
         confidence=chosen.confidence,
@@ -145,6 +151,10 @@ def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> i
     )
     with output_of(chosen) as output, connected(chosen) as asker:
         return ask_all(asker, statements, terms=terms, wishes=wishes, manner=manner_of(chosen), output=output)
+
+
+def _results(texts: Sequence[str]) -> int:
+    return sum(statement.has_result for text in texts for statement in script(text))
 
 
 def connected(chosen: argparse.Namespace) -> Analyst | Client:

@@ -72,6 +72,9 @@ class _Asking:
     told: list[Told] = field(default_factory=list)
 
     def ask(self, statement: Statement) -> None:
+        if not statement.has_result:
+            self._tell_settings(self.asker.sql(statement.sql))
+            return
         if statement.is_setting:
             self._tell(self.asker.sql(statement.sql))
             return
@@ -101,6 +104,12 @@ class _Asking:
         if not manner.says_all_in_json:
             for line in summary(answer):
                 manner.say(line)
+
+    def _tell_settings(self, settings: Told) -> None:
+        """What is SET is no result, and stands in no file of results."""
+        if not self.manner.says_all_in_json:
+            for name, value, _ in settings.rows:
+                self.manner.say(f"{name} is {'not set' if value is None else value}")
 
     def _draw(self, answer: Told, picture: str) -> None:
         if picture != TERMINAL:

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 
+import pyarrow.parquet
 import pytest
 
 import dpsql
@@ -69,7 +70,8 @@ def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask
         "-c", "-- first\nSET dp.epsilon = 0.5", "-c", f"{COUNT}; {COUNT};", "-c", "SELECT x FROM people", "-c", COUNT
     )
     assert code == 3
-    assert out.count("┌") == 3
+    assert out.count("┌") == 2  # what is set is no result
+    assert "dp.epsilon is 0.5" in err
     assert "cost 0.50" in err
     assert "told again for nothing" in err
     assert "DP401" in err
@@ -84,6 +86,14 @@ def test_questions_from_a_file_and_from_standard_input(ask, tmp_path, monkeypatc
     monkeypatch.setattr(sys, "stdin", io.StringIO(COUNT))
     assert ask("--format", "jsonl")[1] == out.splitlines(keepends=True)[0]  # stored: the very same numbers
     assert ask("-f", tmp_path / "none.sql")[0] == 2
+
+
+def test_a_file_of_one_table_takes_one_answer(ask, policy, tmp_path):
+    words = ["-c", f"SET dp.epsilon = 0.5; {COUNT}", "--format", "parquet", "--output", tmp_path / "n.parquet"]
+    assert ask(*words, "-c", COUNT)[0] == 2
+    assert left(policy) == 3
+    assert ask(*words)[0] == 0
+    assert pyarrow.parquet.read_table(tmp_path / "n.parquet").num_rows == 1
 
 
 def test_a_dry_run_spends_nothing(ask, policy):
