@@ -83,14 +83,15 @@ class _Asking:
             self._tell_price(self._priced(sql))
             return
         question = f"{self.wishes.before} {sql}" if self.wishes.before else sql
+        limit = self.terms.max_cost
         if not self.terms.unasked and not self.wishes.before:
-            self._require_consent(sql)
+            limit = self._agreed(sql)
         with stages_shown(self.manner):
             answer = self.asker.sql(
                 question,
                 epsilon=self.terms.epsilon,
                 confidence=self.terms.confidence,
-                max_cost=self.terms.max_cost,
+                max_cost=limit,
             )
         self._tell(answer)
         if self.wishes.picture is not None:
@@ -130,19 +131,24 @@ class _Asking:
         text = "".join(f"{line}\n" for line in price_lines(priced, self.asker.budget.left))
         self.output.write(without_symbols(text) if self.manner.plain else text)
 
-    def _require_consent(self, sql: str) -> None:
-        """A price that was looked for, or that takes much of what is left, is told before it is paid."""
+    def _agreed(self, sql: str) -> Fraction | None:
+        """What may be paid: a price that was looked for, or that takes much of what is left, is told before, and what
+        was not told is not paid."""
         price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
         left = self.asker.budget.left
-        if not price or not (self.terms.within is not None or price >= _MUCH * left):
-            return
-        say(f"This costs {shown(price)}. You have {shown_down(left)}. Run it? [Y/n]", plain=self.manner.plain)
+        within, most = self.terms.within, self.terms.max_cost
+        is_dear = within is not None or price >= _MUCH * left
+        if not price or price > left or (most is not None and price > most) or not is_dear:
+            return most  # what does not fit is refused, with what would
+        margin = "" if within is None else f" (margins of ± {within})"
+        say(f"Needs {shown(price)}{margin}. You have {shown_down(left)}. Run? [Y/n]", plain=self.manner.plain)
         if sys.stdin.readline().strip(" \t\r").lower() not in ("\n", "y\n", "yes\n"):
             raise OverLimit(
                 "the question was not asked, and nothing was spent",
                 why="you did not say yes to its price",
                 fix="accept a wider margin for less: --epsilon, --within; or say --yes",
             )
+        return price
 
 
 def ask_all(

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from fractions import Fraction
 
 import pyarrow.parquet
 import pytest
@@ -194,6 +195,8 @@ class Terminal(io.StringIO):
         (["--within", "30"], "", 5, False),
         (["--within", "30", "--yes"], "", 0, True),
         (["--epsilon", "0.7"], "y\n", 0, True),
+        (["--epsilon", "0.7", "--max-cost", "0.5"], "y\n", 5, False),
+        (["--epsilon", "3.5"], "", 5, False),  # more than there is
         (["--epsilon", "0.1"], "", 0, True),  # little of what is left
     ],
 )
@@ -203,6 +206,16 @@ def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, policy, monke
     monkeypatch.setenv("TERM", "dumb")
     assert ask("-c", COUNT, *words)[0] == code
     assert (left(policy) < 3) is spent
+
+
+def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, policy, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", lambda *_, **__: Fraction(7, 10))
+    code, _, err = ask("-c", COUNT)
+    assert code == 5
+    assert "DP202" in err
+    assert left(policy) == 3
 
 
 def test_ctrl_c_while_the_engine_works_is_code_130(ask, monkeypatch):
