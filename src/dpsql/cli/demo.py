@@ -87,7 +87,8 @@ def stage_of(chosen: argparse.Namespace) -> Stage:
     from dpsql.demonstration.stage import Stage
 
     plain = is_plain(chosen)
-    bold = sys.stdout.isatty() and not (plain or chosen.no_color or os.environ.get("NO_COLOR"))
+    unadorned = plain or chosen.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    bold = sys.stdout.isatty() and not unadorned
     return Stage(plain=plain, bold=bold, hear=_heard if _waits(chosen) else lambda words: None)
 
 

@@ -20,6 +20,7 @@ class Keyboard(io.StringIO):
 def terminal(monkeypatch, capsys):
     """Somebody in front of a terminal who types these lines."""
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
 
     def types(lines):
         monkeypatch.setattr(sys, "stdin", Keyboard("".join(lines)))
@@ -75,9 +76,10 @@ def test_at_a_terminal_each_page_waits_and_answers_are_judged(terminal, capsys):
 
 
 @pytest.mark.usefixtures("pages")
-def test_no_pause_and_no_color(terminal, capsys, monkeypatch):
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_pause_and_no_color(terminal, capsys, monkeypatch, name, value):
     terminal([])
-    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv(name, value)
     assert main(["demo", "--attack", "--no-pause"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
