@@ -14,6 +14,7 @@ import pytest
 
 from dpsql.catalog.capabilities import DUCKDB
 from dpsql.catalog.types import SqlType
+from dpsql.engines.desk import DeskTable
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH
@@ -322,6 +323,18 @@ def test_macros_with_names_of_their_own_are_fine(tmp_path):
     engine = DuckdbEngine.of_file(path)
     assert list(engine.schema()) == ["t"]
     engine.close()
+
+
+def test_rows_are_laid_out_in_memory_and_never_in_a_file(tmp_path):
+    table = DeskTable(columns=(("n", SqlType.INTEGER), ("t", SqlType.TEXT)), rows=[(1, "a"), (None, None)])
+    engine = DuckdbEngine.in_memory()
+    engine.add_rows("ward.beds", table)
+    assert engine.run_public('SELECT * FROM "ward"."beds" ORDER BY n') == [(1, "a"), (None, None)]
+    assert list(engine.schema()) == ["ward.beds"]
+    duckdb.connect(tmp_path / "data.duckdb").close()
+    file = DuckdbEngine.of_file(tmp_path / "data.duckdb")
+    with pytest.raises(InternalError):
+        file.add_rows("beds", table)
 
 
 def test_nothing_is_added_to_a_file(tmp_path):
