@@ -45,7 +45,7 @@ _ASCII: Final = _Letters(
 
 
 def in_text(chart: Chart, *, columns: int = 80, plain: bool = False) -> str:
-    """The chart in lines of at most so many columns; plain: in ASCII but for what came from data."""
+    """The chart in lines of at most so many columns; plain: in ASCII."""
     require_count(columns=columns, at_least=NARROWEST, at_most=1000)
     body = _BODIES[type(chart)](chart, columns, plain)
     title, *notes = (wrap(_lettered(printable(text), plain=plain), columns) for text in (chart.title, *chart.notes))
@@ -54,7 +54,8 @@ def in_text(chart: Chart, *, columns: int = 80, plain: bool = False) -> str:
 
 
 def _lettered(text: str, *, plain: bool) -> str:
-    return text.translate(_PLAIN) if plain else text
+    """Plain: words for signs, and numbers for letters that ASCII lacks."""
+    return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii") if plain else text
 
 
 def _bars(chart: Bars, columns: int, plain: bool) -> list[str]:
@@ -74,14 +75,14 @@ def _rows(marks: Sequence[Mark], along: str, columns: int, *, plain: bool, bars:
     letters = _ASCII if plain else _UNICODE
     texts = [_lettered(printable(mark.shown), plain=plain) for mark in marks]
     right = max(map(width, texts), default=0)
-    labels = [printable(mark.label) for mark in marks]
+    labels = [_lettered(printable(mark.label), plain=plain) for mark in marks]
     left = min(max(map(width, labels), default=0), max(4, columns // 3), max(4, columns - right - _LEAST_PLOT - 3))
     room = max(_LEAST_PLOT, columns - left - right - 3)
     scale = scale_of((number for mark in marks for number in mark.numbers), with_zero=bars)
+    named = [padded(cut(label, left, end="~" if plain else "…"), left) for label in labels]
     body = [
-        f"{padded(cut(label, left), left)} {_row(mark, scale, room, letters, bars=bars)}"
-        f"  {padded(text, right, right=True)}"
-        for label, mark, text in zip(labels, marks, texts, strict=True)
+        f"{label} {_row(mark, scale, room, letters, bars=bars)}  {padded(text, right, right=True)}"
+        for label, mark, text in zip(named, marks, texts, strict=True)
     ]
     axis = axis_line(scale.ticks(max(1, room // 12)), scale, room)
     return [*body, " " * (left + 1) + axis, *wrap(_legend(marks, printable(along), letters), columns)]

@@ -8,7 +8,7 @@ from dpsql.charts.letters import width
 from dpsql.charts.text import in_text
 from dpsql.errors import BadParameter
 
-from drawn_charts import BARS, BURN, CHARTS, DAYS, ICONS, NOTHING, WORLDS, mark
+from drawn_charts import BARS, BURN, CHARTS, ICONS, NOTHING, WORLDS, mark
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -20,9 +20,17 @@ def test_no_line_is_wider_than_the_terminal(chart, columns, plain):
     assert "\x1b" not in "".join(lines)
 
 
-@pytest.mark.parametrize("chart", [replace(BARS, marks=BARS.marks[:3]), DAYS, WORLDS, BURN, ICONS])
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.title)
 def test_plain_letters_are_ascii(chart):
     assert in_text(chart, plain=True).isascii()
+
+
+def test_letters_that_ascii_lacks_are_numbers_and_rows_stay_in_line():
+    chart = replace(BARS, title="Zürich", along="東", marks=(mark("東京", 5, 1), mark("Bern", 6, 1)))
+    told = in_text(chart, plain=True).splitlines()
+    assert told[0] == "Z\\xfcrich"
+    assert told[2].startswith("\\u6771\\u4eac ")
+    assert len(told[2]) == len(told[3])
 
 
 def row(chart, label, **how):
