@@ -35,9 +35,15 @@ def at_prompt(text):
     return text.rstrip().endswith(PROMPT)
 
 
-def at_terminal(policy):
+def at_terminal(policy, **terminal):
     command = [sys.executable, "-m", "dpsql.cli.main", str(policy), "--as", "ana"]
-    said = {"TERM": "xterm", "LC_ALL": "C.UTF-8", "XDG_STATE_HOME": str(policy.parent / "state"), "PAGER": ""}
+    said = {
+        "TERM": "xterm",
+        "LC_ALL": "C.UTF-8",
+        "XDG_STATE_HOME": str(policy.parent / "state"),
+        "PAGER": "",
+        **terminal,
+    }
     return Terminal(command, lines=40, environment={**os.environ, **said})
 
 
@@ -54,14 +60,17 @@ def test_a_person_completes_continues_and_finds_what_was_typed(policy):
         first.until(lambda text: " ± " in text and "cost 0.05" in text and at_prompt(text))
         first.type("\x04")
         assert first.ended() == 0
-    with at_terminal(policy) as later:
-        later.until(at_prompt)
+    with at_terminal(policy, PYTHONIOENCODING="ascii", LC_ALL="C") as later:  # a terminal that has no symbols
+        assert "budget ######" in later.until(at_prompt)
         later.type("\x1b[A")
         later.until("('Basel', 'Bern')")  # typed the last time
         later.type("\x03")
         later.until(at_prompt)
+        later.enter(f"{ASKED};")
+        assert "plus or minus" in later.until(lambda text: "release #" in text and at_prompt(text))
         later.enter("\\q")
         assert later.ended() == 0
+        assert later.seen.isascii()
 
 
 def told(capsys, *words):
