@@ -110,7 +110,7 @@ def _keys(standing: Standing) -> list[Cells]:
         (name, column.name, None if key is None else str(key).lower() if isinstance(key, bool) else str(key))
         for name in sorted(standing.readable)
         for column in tables[name].columns.values()
-        if isinstance(column.keys, PublicKeys) and not column.hidden
+        if isinstance(column.keys, PublicKeys)
         for key in column.keys.values
     ]
 
