@@ -86,6 +86,8 @@ def test_noise_is_no_drift_and_a_missing_margin_is():
     shown = "│ Bern │ 4 009 ± 38   │\ncost 0.10"
     assert tool().agrees(shown, "│ Bern │   -17 ± 38 ⚠ │\ncost 0.10\n")
     assert tool().agrees(shown, "│ Bern │     0 ±  ? ⚠ │\ncost 0.10\n")
+    assert tool().agrees(f"{shown}\nnote: a count below 0 is normal\nnote: x\n", f"{shown}\nnote: x\n")
+    assert not tool().agrees(f"{shown}\nnote: y\n", f"{shown}\n")
     assert not tool().agrees(shown, "│ Bern │ 4 009 │\ncost 0.10\n")
     assert not tool().agrees(shown, "│ Bern │ 4 009 ± 38   │\ncost 0.20\n")
 
