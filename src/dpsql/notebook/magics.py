@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Final, TypeAlias
 
@@ -45,9 +46,13 @@ class Desk:
         return f"connected as {asker.name}: {asker.budget!r}"
 
     def sql(self, line: str, cell: str | None = None) -> object:
-        """`%sql SELECT …`; `%%sql flu << --within 20`: the answer, or into a variable."""
+        """`%sql SELECT …`; `%%sql flu << --within 20`: the answer, or into a variable. Of several statements all are
+        shown, and the last is the answer."""
         asked = read(line, cell)
-        answer = self._told(asked, asked.text)
+        *before, last = _statements(asked)
+        for text in before:
+            self._show(self._told(asked, text))
+        answer = self._told(asked, last)
         if asked.into is None:
             self._show_plot(asked, answer)
             return answer
@@ -114,6 +119,21 @@ class Desk:
                 fix="run %dpsql demo to try it, %dpsql dpsql.toml for a policy file, or %dpsql unix:PATH for a server",
             )
         return self._asker
+
+
+def _statements(asked: Asked) -> list[str]:
+    """What is sent, one by one. A price is said of one question."""
+    found = dpsql.script(asked.sql)
+    if len(found) < 2:
+        return [asked.text]
+    is_priced = asked.clauses or "epsilon" in asked.numbers
+    if is_priced and sum(not statement.is_setting for statement in found) > 1:
+        raise BadParameter(
+            "a price, or a margin, is said of several questions",
+            why="each question has a price of its own",
+            fix="write COST or WITHIN behind each of them, or ask them in cells of their own",
+        )
+    return [each.sql if each.is_setting else replace(asked, sql=each.sql).text for each in found]
 
 
 MAGICS: Final[Mapping[str, Callable[[Desk, str, str | None], object]]] = {

@@ -108,6 +108,20 @@ def test_what_is_set_in_a_cell_holds_in_the_next(cell, ana):
     assert float(ana.budget.spent) == 0.25
 
 
+def test_of_several_statements_all_are_shown_and_the_last_is_the_answer(cell, shell, ana):
+    done, shown = cell(f"%%sql both << --max-cost 0.3\nSET dp.epsilon = 0.25;\n{COUNT};\n{BY_CITY};\n")
+    assert done.success
+    assert "dp.epsilon" in shown.stdout
+    assert shown.stdout.count("cost 0.25") == 2
+    assert shell.user_ns["both"].columns == ("city", "n")
+    assert float(ana.budget.spent) == 0.5
+    done, _ = cell(f"%%sql --within 90\nSET dp.confidence = 0.9; {COUNT} -- all")
+    assert done.result.confidence * 10 == 9
+    done, shown = cell(f"%%sql --within 5\n{COUNT}; {BY_CITY}")
+    assert "said of several questions" in shown.stdout
+    assert float(ana.budget.spent) == 0.5
+
+
 def test_a_refusal_is_shown_as_text_and_the_cell_fails(cell, ana):
     done, shown = cell("%sql SELECT * FROM people")
     assert done.error_in_exec.code == "DP101"
