@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.model import EngineColumn, EngineTable, KeyKind, PathStep, PublicKeys
@@ -106,14 +107,16 @@ class _Writer:
                 fix="report the query; nothing was charged",
             )
         if id(value) not in self._known:
-            told: dict[str, Json] = {each.name: self.json(getattr(value, each.name)) for each in _given(kind)}
+            told: dict[str, Json] = {name: self.json(getattr(value, name)) for name in _given(kind)}
             self.parts.append([kind.__name__, told])
             self._known[id(value)] = (len(self.parts) - 1, value)
         return {"part": self._known[id(value)][0]}
 
 
-def _given(kind: type[Any]) -> tuple[Any, ...]:
-    return tuple(each for each in fields(kind) if each.init)
+@cache
+def _given(kind: type[Any]) -> tuple[str, ...]:
+    """The fields that make a part, by name."""
+    return tuple(each.name for each in fields(kind) if each.init)
 
 
 def read(transcript: Any) -> Any:
@@ -123,7 +126,7 @@ def read(transcript: Any) -> Any:
         parts: list[object] = []
         for name, given in told:
             kind = PARTS[name]
-            if set(given) != {each.name for each in _given(kind)}:
+            if set(given) != set(_given(kind)):
                 raise unreadable()
             parts.append(kind(**{field_: _value(value, parts) for field_, value in given.items()}))
         return _value(last, parts)
