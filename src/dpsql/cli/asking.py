@@ -12,6 +12,7 @@ from typing import Final
 from dpsql import (
     Analyst,
     Client,
+    Refused,
     Statement,
     Told,
     all_doubtful,
@@ -134,7 +135,10 @@ class _Asking:
     def _agreed(self, sql: str) -> Fraction | None:
         """What may be paid: a price that was looked for, or that takes much of what is left, is told before, and what
         was not told is not paid."""
-        price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+        try:
+            price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+        except Refused:
+            return self.terms.max_cost  # asking it says why, and is written down; invented rows have no price at all
         left = self.asker.budget.left
         within, most = self.terms.within, self.terms.max_cost
         is_dear = within is not None or price >= _MUCH * left

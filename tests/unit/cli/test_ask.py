@@ -218,6 +218,16 @@ def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, policy, mon
     assert left(policy) == 3
 
 
+def test_on_a_terminal_invented_rows_need_no_consent(ask, policy, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    code, out, _ = ask("-c", "SIMULATE SELECT * FROM people LIMIT 3", "--format", "csv")
+    assert (code, out.splitlines()[0], len(out.splitlines())) == (0, "id,invented", 4)
+    assert ask("-c", "SELECT * FROM people")[0] == 4
+    assert left(policy) == 3
+
+
 def test_ctrl_c_while_the_engine_works_is_code_130(ask, monkeypatch):
     def pressed(*_, **__):
         raise KeyboardInterrupt
