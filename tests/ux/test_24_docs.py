@@ -16,7 +16,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 EXECUTED = {"python", "ipython", "console", "sql", "text"}
 """Run, planned on the demo, or the output of what was run above."""
 SHAPES = {"toml": "a policy, loaded by the tests of its page", "json": "shown as data"}
-KINDS = re.compile(r"^```(\w*)\n", re.M)
+BLOCKS = re.compile(r"^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
 
 
 def text(page):
@@ -39,15 +39,9 @@ def test_the_attack_is_a_tutorial_that_is_run():
 
 def test_every_snippet_is_of_a_kind_that_is_executed():
     """A command in a block of no kind would be printed and never run."""
-    for page in PAGES:
-        opening = KINDS.findall(text(page))[::2]  # every second fence closes a block
-        assert {kind for kind in opening if kind} <= EXECUTED | SHAPES.keys(), page.name
-    loose = [
-        page.name
-        for page in PAGES
-        for block in re.findall(r"^```\n(.*?)^```$", text(page), re.M | re.S)
-        if re.search(r"^\$ |^dpsql ", block, re.M)
-    ]
+    blocks = [(page.name, block["kind"], block["body"]) for page in PAGES for block in BLOCKS.finditer(text(page))]
+    assert {(page, kind) for page, kind, _ in blocks if kind and kind not in EXECUTED | SHAPES.keys()} == set()
+    loose = [page for page, kind, body in blocks if not kind and re.search(r"^(\$ |dpsql |python )", body, re.M)]
     assert loose == []
 
 
