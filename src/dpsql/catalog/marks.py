@@ -38,23 +38,30 @@ class Mark:
 def marks(text: str, lines: Mapping[KeyPath, int]) -> tuple[Mark, ...]:
     """Every mark in a text, in its order; `lines` are those of its keys."""
     found = []
+    keys = keys_by_line(text, lines)
     for comment, line, start in comments(text):
         match = _MARK.search(comment)
         if match is not None:
             begin, end = start + match.start(), start + match.end()
             reason = match["reason"].strip()
             said = text[text.rfind("\n", 0, begin) + 1 : begin].strip()
-            found.append(Mark(line=line, reason=reason, start=begin, end=end, said=said, key=key_at(line, lines)))
+            found.append(Mark(line=line, reason=reason, start=begin, end=end, said=said, key=keys[line]))
     return tuple(found)
 
 
-def key_at(line: int, lines: Mapping[KeyPath, int]) -> KeyPath:
-    """The outermost key that begins on this line, or else the nearest one before it."""
-    here = [key for key, at in lines.items() if at == line and key not in _HOLDERS]
-    if here:
-        return min(here, key=len)
-    before = [(at, len(key), key) for key, at in lines.items() if at < line]
-    return max(before, key=lambda found: found[:2])[2] if before else ()
+def keys_by_line(text: str, lines: Mapping[KeyPath, int]) -> tuple[KeyPath, ...]:
+    """By the number of a line, from 1 on: the outermost key that begins on it, or else the innermost before it."""
+    here: dict[int, list[KeyPath]] = {}
+    for key, line in lines.items():
+        if key not in _HOLDERS:
+            here.setdefault(line, []).append(key)
+    found: list[KeyPath] = [()]
+    before: KeyPath = ()
+    for line in range(1, text.count("\n") + 2):
+        keys = here.get(line)
+        found.append(min(keys, key=len) if keys else before)
+        before = max(keys, key=len) if keys else before
+    return tuple(found)
 
 
 def unconfirmed(found: tuple[Mark, ...]) -> tuple[Mistake, ...]:

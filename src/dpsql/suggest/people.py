@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.constraints import Constraints
@@ -67,7 +67,8 @@ def singular(name: str) -> str:
 
 def references(tables: Mapping[str, Facts]) -> dict[str, tuple[Reference, ...]]:
     """By table: its foreign keys, and columns that are called like the key of another table."""
-    return {name: (*_declared(facts), *_by_name(name, tables)) for name, facts in tables.items()}
+    keys = _callers(tables)
+    return {name: (*_declared(facts), *_by_name(name, facts, keys)) for name, facts in tables.items()}
 
 
 def _declared(facts: Facts) -> Iterator[Reference]:
@@ -76,19 +77,28 @@ def _declared(facts: Facts) -> Iterator[Reference]:
         yield Reference(step=step, reason=f"FOREIGN KEY to {key.table}")
 
 
-def _by_name(name: str, tables: Mapping[str, Facts]) -> Iterator[Reference]:
-    facts = tables[name]
+def _callers(tables: Mapping[str, Facts]) -> dict[tuple[str, str], list[PathStep]]:
+    """By name and type of a column: the keys of one column that it may hold, in the order of the tables."""
+    found: dict[tuple[str, str], list[PathStep]] = {}
+    for name, facts in tables.items():
+        for column in facts.table.columns:
+            if facts.key == (column.name,):
+                for called in _called(name, column.name):
+                    step = PathStep(columns=(), table=name, to_columns=facts.key)
+                    found.setdefault((called, column.engine_type), []).append(step)
+    return found
+
+
+def _by_name(name: str, facts: Facts, keys: Mapping[tuple[str, str], list[PathStep]]) -> Iterator[Reference]:
     taken = {folded(column) for key in facts.constraints.foreign_keys for column in key.columns}
     for column in facts.table.columns:
         if folded(column.name) in taken or facts.key == (column.name,):
             continue
-        for other, there in tables.items():
-            if other != name and len(there.key) == 1 and folded(column.name) in _called(other, there.key[0]):
-                kinds = {key.engine_type for key in there.table.columns if key.name == there.key[0]}
-                if kinds == {column.engine_type}:
-                    step = PathStep(columns=(column.name,), table=other, to_columns=there.key)
-                    yield Reference(step=step, reason=f"the name: it is called like the key of {other}")
-                    break
+        held = keys.get((folded(column.name), column.engine_type), ())
+        step = next((step for step in held if step.table != name), None)
+        if step is not None:
+            reason = f"the name: it is called like the key of {step.table}"
+            yield Reference(step=replace(step, columns=(column.name,)), reason=reason)
 
 
 def _called(table: str, key: str) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.catalog.load import parsed, text_of
-from dpsql.catalog.marks import Mark, key_at, marks, without
+from dpsql.catalog.marks import Mark, keys_by_line, marks, without
 from dpsql.catalog.model import KeyPath
 from dpsql.catalog.names import did_you_mean, folded, listed
 from dpsql.errors import BadParameter
@@ -51,11 +51,11 @@ class PolicyFile:
         data, lines, _, text = self._read()
         _require_known(name, data)
         rows = text.splitlines()
-        apart = _apart(rows)
+        apart, keys = _apart(rows), keys_by_line(text, lines)
         return tuple(
             f"{number:>4}  {printable(line)}"
             for number, line in enumerate(rows, start=1)
-            if line.strip() and number not in apart and _is_about(key_at(number, lines), name)
+            if line.strip() and number not in apart and _is_about(keys[number], name)
         )
 
     def confirm(self, *names: str) -> Confirmed:

@@ -33,7 +33,8 @@ def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[Impo
     refers = references(tables)
     owned = owners(tables, refers, dict(_given(said, tables)))
     leading = next(iter(owned), None)
-    around = _Around(tables=tables, refers=refers, owned=owned, imported=said, samples=samples)
+    public = _public(tables, refers, owned)
+    around = _Around(tables=tables, refers=refers, owned=owned, public=public, imported=said, samples=samples)
     proposed = tuple(_Table(name, around).proposal() for name in tables)
     return Proposal(
         address=address,
@@ -75,6 +76,17 @@ def _read(address: str) -> tuple[dict[str, Facts], list[str]]:
     return tables, [name for name in schema if name in constraints and constraints[name].view]
 
 
+def _public(
+    tables: Mapping[str, Facts], refers: Mapping[str, Sequence[Reference]], owned: Mapping[str, Owned]
+) -> frozenset[str]:
+    """Tables that others refer to, that lead to nobody, and whose columns speak of nobody. Where no person was found at
+    all, nothing tells a list of wards from a list of people."""
+    pointed = {reference.step.table for found in refers.values() for reference in found} if owned else set()
+    return frozenset(
+        name for name in pointed - set(owned) if name in tables and not any(map(identifies, tables[name].table.columns))
+    )
+
+
 def _counted(tables: Mapping[str, Facts], views: Sequence[str]) -> Iterator[str]:
     """What was read, kind by kind."""
     facts = list(tables.values())
@@ -98,6 +110,7 @@ class _Around:
     tables: Mapping[str, Facts]
     refers: Mapping[str, Sequence[Reference]]
     owned: Mapping[str, Owned]
+    public: frozenset[str]
     imported: Mapping[str, ImportedTable]
     samples: Mapping[str, Sample]
 
@@ -109,11 +122,7 @@ class _Table:
         self.name, self.facts, self.refers = name, around.tables[name], around.refers
         self.owned, self.samples = around.owned, around.samples
         self.imported = around.imported.get(name, ImportedTable(names=(), place=""))
-        self.public = frozenset(each for each, facts in around.tables.items() if self._looks_public(each, facts))
-
-    def _looks_public(self, name: str, facts: Facts) -> bool:
-        pointed = any(each.step.table == name for found in self.refers.values() for each in found)
-        return bool(self.owned) and name not in self.owned and pointed and not any(map(identifies, facts.table.columns))
+        self.public = around.public
 
     def proposal(self) -> TableProposal:
         """What is proposed about it."""

@@ -85,7 +85,8 @@ def _told(table: TableProposal) -> tuple[str, str, str]:
         return "?", name, "public = true"
     if not table.lines:
         return "!", name, "no person found"
-    return "✓", name, one_line(table.lines[0].said)
+    first = table.lines[0]
+    return "✓", name, one_line(f"{first.said}  ({first.reason})") if first.is_ready else one_line(first.said)
 
 
 def _left(table: TableProposal) -> str:
