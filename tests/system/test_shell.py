@@ -146,7 +146,7 @@ def test_a_narrow_screen_gets_columns_below_each_other_and_whole_words(at):
                          "BY city COST 0.01;")  # fmt: skip
         assert "people_who_are_there  " in text
         assert "│" not in text
-        assert "rows whose city is not among the public groups are left out" in " ".join(text.split())
+        assert "only the public groups of city are counted" in " ".join(text.split())
     finally:
         at.resize(80, 40)
 

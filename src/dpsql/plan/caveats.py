@@ -161,7 +161,7 @@ def _of_key(key: GroupKey, domain: Domain, bounded: Bounded) -> Iterator[str]:
         return
     if isinstance(key.expression, Apply) and key.expression.function in ("case", "coalesce"):
         return
-    yield f"rows whose {key.text or 'key'} is not among the public groups are left out"
+    yield f"only the public groups of {key.text or 'key'} are counted"
 
 
 def hidden_groups(step: SelectionStep, plan: Plan) -> str:

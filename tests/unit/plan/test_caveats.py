@@ -68,7 +68,7 @@ class TestCaveats:
         assert caveats(planned("SELECT ward, COUNT(*) FROM visits GROUP BY ward")) == (
             "rows of one patient in one group beyond 6 are not counted",
             "one patient counts in at most 3 groups, chosen by hash",
-            "rows whose ward is not among the public groups are left out",
+            "only the public groups of ward are counted",
         )
 
     def test_groups_scaled(self):
