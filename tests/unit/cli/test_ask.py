@@ -6,35 +6,48 @@ import json
 import sys
 from fractions import Fraction
 
+import pandas
 import pyarrow.parquet
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, POLICY, declared
+from asked_clinic import COUNT
 from dpsql.cli.main import main
 from in_this_process import serving
 
 
-@pytest.fixture
-def policy(tmp_path):
-    return declared(tmp_path)
+@pytest.fixture(scope="module")
+def clinic():
+    """The owner of fifty people, in memory."""
+    with dpsql.open(":memory:") as owner:
+        owner.register("people", pandas.DataFrame({"id": range(50)}), person="id", unique=True)
+        owner.promise(epsilon=1000)
+        owner.defaults(cost_per_query=1, noise="laplace")
+        yield owner
 
 
 @pytest.fixture
-def ask(policy, capsys):
-    """The exit code, and what is said on both ways out."""
+def ana(clinic, request):
+    """Somebody new for each test, who may spend 3."""
+    return clinic.grant(f"ana of {request.node.name}", budget=3)
 
-    def ask(*words, target=policy):
-        code = main([*map(str, words), str(target)])
+
+@pytest.fixture
+def ask(ana, capsys, monkeypatch):
+    """The exit code, and what is said on both ways out. Where it is asked is a matter of other tests: here it is Ana,
+    whatever the target."""
+    monkeypatch.setattr(dpsql, "connect", lambda *_, **__: ana)
+
+    def ask(*words):
+        code = main([*map(str, words), "clinic.toml"])
         found = capsys.readouterr()
         return code, found.out, found.err
 
     return ask
 
 
-def left(policy):
-    with dpsql.connect(policy) as ana:
-        return float(ana.budget.left)
+def left(ana):
+    return float(ana.budget.left)
 
 
 def test_the_table_is_the_result_and_the_price_is_said_beside_it(ask):
@@ -66,7 +79,7 @@ def test_json_has_all_of_it_and_errors_are_json_too(ask):
     assert set(json.loads(err)) == {"code", "title", "where", "why", "fix", "try", "docs"}
 
 
-def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask, policy):
+def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask, ana):
     code, out, err = ask(
         "-c", "-- first\nSET dp.epsilon = 0.5", "-c", f"{COUNT}; {COUNT};", "-c", "SELECT x FROM people", "-c", COUNT
     )
@@ -76,7 +89,7 @@ def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask
     assert "cost 0.50" in err
     assert "told again for nothing" in err
     assert "DP401" in err
-    assert left(policy) == 2.5
+    assert left(ana) == 2.5
 
 
 def test_questions_from_a_file_and_from_standard_input(ask, tmp_path, monkeypatch):
@@ -89,30 +102,30 @@ def test_questions_from_a_file_and_from_standard_input(ask, tmp_path, monkeypatc
     assert ask("-f", tmp_path / "none.sql")[0] == 2
 
 
-def test_a_file_of_one_table_takes_one_answer(ask, policy, tmp_path):
+def test_a_file_of_one_table_takes_one_answer(ask, ana, tmp_path):
     words = ["-c", f"SET dp.epsilon = 0.5; {COUNT}", "--format", "parquet", "--output", tmp_path / "n.parquet"]
     assert ask(*words, "-c", COUNT)[0] == 2
-    assert left(policy) == 3
+    assert left(ana) == 3
     assert ask(*words)[0] == 0
     assert pyarrow.parquet.read_table(tmp_path / "n.parquet").num_rows == 1
 
 
-def test_a_dry_run_spends_nothing(ask, policy):
+def test_a_dry_run_spends_nothing(ask, ana):
     code, out, _ = ask("-c", COUNT, "--dry-run")
     assert code == 0
     assert "would cost   1 of 3.00 left" in out
     # Laplace noise of scale 1 stays within ln 20 = 2.996 in 95 % of all cases; whole numbers within 3
     assert "margin       COUNT(*) ± 3" in out
-    assert left(policy) == 3
+    assert left(ana) == 3
     ask("-c", COUNT)
     assert "nothing: it is stored" in ask("-c", COUNT, "--dry-run")[1]
 
 
-def test_a_limit_of_the_price_is_code_5_and_spends_nothing(ask, policy):
+def test_a_limit_of_the_price_is_code_5_and_spends_nothing(ask, ana):
     code, out, err = ask("-c", COUNT, "--max-cost", "0.5")
     assert (code, out) == (5, "")
     assert "DP202" in err
-    assert left(policy) == 3
+    assert left(ana) == 3
 
 
 def test_asked_by_margin_or_by_price(ask):
@@ -143,43 +156,38 @@ def test_plain_is_ascii_on_both_ways_out(ask):
     assert ask("-c", "SELECT id FROM people", "--plain")[2].isascii()
 
 
-def test_of_several_people_one_is_named(ask, tmp_path):
-    (tmp_path / "two").mkdir()
-    both = declared(tmp_path / "two", POLICY + '[[grant]]\nto = "ben"\nbudget = 1\n')
-    code, _, err = ask("-c", COUNT, target=both)
-    assert code == 6
-    assert "--as NAME" in err
-    assert "0.00 of 1.00 left" in ask("-c", COUNT, "--as", "ben", target=both)[2]
+def test_the_same_over_a_socket(clinic, ana, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("DPSQL_TOKEN", clinic.keeper.admit(ana.name, role="analyst"))
+
+    def ask(*words):
+        assert main([*words, f"unix:{tmp_path / 'door'}"]) == 0
+        return capsys.readouterr()
+
+    with serving(clinic, tmp_path / "door"):
+        first = ask("-c", COUNT, "--format", "json")
+        again = ask("-c", f"SET dp.epsilon = 1; {COUNT}")
+        priced = ask("-c", COUNT, "--dry-run")
+    assert json.loads(first.out)["cost"]["epsilon"] == 1
+    assert "told again for nothing: release" in again.err
+    assert "nothing: it is stored" in priced.out
 
 
-def test_the_same_over_a_socket(policy, tmp_path, ask, monkeypatch):
-    with dpsql.open(policy) as owner:
-        monkeypatch.setenv("DPSQL_TOKEN", owner.keeper.admit("ana", role="analyst"))
-        with serving(owner, tmp_path / "door"):
-            first = ask("-c", COUNT, "--format", "json", target=f"unix:{tmp_path / 'door'}")
-            again = ask("-c", f"SET dp.epsilon = 1; {COUNT}", target=f"unix:{tmp_path / 'door'}")
-            priced = ask("-c", COUNT, "--dry-run", target=f"unix:{tmp_path / 'door'}")
-    assert json.loads(first[1])["cost"]["epsilon"] == 1
-    assert "told again for nothing: release" in again[2]
-    assert "nothing: it is stored" in priced[1]
-
-
-def test_an_answer_is_drawn_into_a_file_or_below_the_table(ask, tmp_path, policy):
+def test_an_answer_is_drawn_into_a_file_or_below_the_table(ask, tmp_path, ana):
     assert ask("-c", COUNT, "--plot", tmp_path / "n.svg")[0] == 0
     assert (tmp_path / "n.svg").read_text().startswith("<svg")
     code, out, _ = ask("-c", COUNT, "--plot", "-", "--plain")
     assert code == 0
     assert out.isascii()
     assert len(out.splitlines()) > 6  # the table has five
-    assert left(policy) == 2
+    assert left(ana) == 2
 
 
 @pytest.mark.parametrize(
     "words", [["--plot", "n.doc"], ["--plot", "-", "--format", "csv"], ["--plot", "n.svg", "-c", COUNT]]
 )
-def test_what_cannot_be_drawn_costs_nothing(ask, policy, words):
+def test_what_cannot_be_drawn_costs_nothing(ask, ana, words):
     assert ask("-c", COUNT, *words)[0] == 2
-    assert left(policy) == 3
+    assert left(ana) == 3
 
 
 class Terminal(io.StringIO):
@@ -200,22 +208,22 @@ class Terminal(io.StringIO):
         (["--epsilon", "0.1"], "", 0, True),  # little of what is left
     ],
 )
-def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, policy, monkeypatch, words, typed, code, spent):
+def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, ana, monkeypatch, words, typed, code, spent):
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
     assert ask("-c", COUNT, *words)[0] == code
-    assert (left(policy) < 3) is spent
+    assert (left(ana) < 3) is spent
 
 
-def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, policy, monkeypatch):
+def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", lambda *_, **__: Fraction(7, 10))
     code, _, err = ask("-c", COUNT)
     assert code == 5
     assert "DP202" in err
-    assert left(policy) == 3
+    assert left(ana) == 3
 
 
 def test_on_a_terminal_invented_rows_need_no_consent(ask, policy, monkeypatch):
@@ -239,27 +247,27 @@ def test_ctrl_c_while_the_engine_works_is_code_130(ask, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "target", "source"), [([], "x/clinic/dpsql.toml", "clinic"), (["--plain"], "x/other.toml", "other")]
+    ("words", "target", "source"),
+    [([], "x/clinic/dpsql.toml", "clinic"), (["--plain"], "x/other.toml", "other"), ([], "demo", "demo")],
 )
-def test_without_a_question_a_terminal_gets_the_shell(tmp_path, monkeypatch, words, target, source):
+def test_without_a_question_a_terminal_gets_the_shell(ana, monkeypatch, words, target, source):
     """The shell itself is driven through a terminal elsewhere; here, what it is handed."""
-    path = tmp_path / target
-    path.parent.mkdir(parents=True)
-    declared(path.parent).rename(path)
     handed = {}
 
     def run(asker, **said):
         handed.update(said, price=float(asker.cost(COUNT)), name=asker.name)
         return 7
 
+    monkeypatch.setattr(dpsql, "connect", lambda *_, **__: ana)
     monkeypatch.setattr("dpsql.cli.shell.run", run)
     monkeypatch.setattr(sys, "stdin", Terminal())
-    assert main([str(path), "--epsilon", "0.25", "--no-history", *words]) == 7
+    assert main(["--epsilon", "0.25", "--no-history", *words, target]) == 7
     assert (handed["source"], handed["plain"], handed["history"]) == (source, bool(words), False)
-    assert (handed["price"], handed["name"]) == (0.25, "ana")
+    assert (handed["price"], handed["name"]) == (0.25, ana.name)
 
 
-def test_what_belongs_to_a_question_is_not_passed_over(policy, monkeypatch, capsys):
+def test_what_belongs_to_a_question_is_not_passed_over(ask, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal())
-    assert main([str(policy), "--dry-run"]) == 2
-    assert "--dry-run was said, and no question" in capsys.readouterr().err
+    code, _, err = ask("--dry-run")
+    assert code == 2
+    assert "--dry-run was said, and no question" in err

@@ -5,8 +5,6 @@ import tomllib
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from asked_clinic import asked, back, declared
 from dpsql.cli import doctor
 from dpsql.cli.main import main
@@ -55,13 +53,10 @@ def test_a_whole_clinic_and_one_without_a_ledger(tmp_path, capsys):
     assert "entries, verified" in out
 
 
-@pytest.mark.parametrize(
-    ("text", "code"), [("not toml", 8), ("", 8), ('version = 1\n[source]\nurl = "duckdb://none.duckdb"\n', 8)]
-)
-def test_a_policy_that_cannot_be_used(tmp_path, capsys, text, code):
-    (tmp_path / "dpsql.toml").write_text(text)
-    found, out, err = told(capsys, "--policy", tmp_path / "dpsql.toml")
-    assert found == code
+def test_a_policy_that_cannot_be_used(tmp_path, capsys):
+    (tmp_path / "dpsql.toml").write_text("not toml")
+    code, out, err = told(capsys, "--policy", tmp_path / "dpsql.toml")
+    assert code == 8
     assert "NO  policy" in out
     assert "Fix" in err
 
