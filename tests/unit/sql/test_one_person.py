@@ -1,0 +1,63 @@
+"""Aggregates of one person's value: the advice fits the value, and the rewrite keeps the question around it."""
+
+import pytest
+
+from dpsql.errors import OnePersonsValue
+from dpsql.sql.check import check
+
+from clinic import resolved
+
+
+def refusal(sql: str) -> OnePersonsValue:
+    with pytest.raises(OnePersonsValue) as caught:
+        check(resolved(sql))
+    return caught.value
+
+
+def rewrites(sql: str) -> list[str]:
+    error = refusal(sql)
+    return [each for each in (error.try_sql, *error.or_else) if each is not None]
+
+
+@pytest.mark.parametrize(
+    ("call", "others"),
+    [
+        ("MAX(age)", ["COUNT(*) FILTER (WHERE age > 99)", "AVG(age)"]),
+        ("MIN(age)", ["COUNT(*) FILTER (WHERE age < 11)", "AVG(age)"]),
+        (
+            "MAX(age) FILTER (WHERE age < 50)",
+            ["COUNT(*) FILTER (WHERE (age > 99) AND (age < 50))", "AVG(age) FILTER (WHERE age < 50)"],
+        ),
+        ("MAX(age + 10)", ["COUNT(*) FILTER (WHERE age + 10 > 109)", "AVG(age + 10)"]),
+        ("MEDIAN(age)", ["AVG(age)"]),
+        ("QUANTILE_CONT(age, 0.5)", ["AVG(age)"]),
+        ("ARG_MAX(city, age)", ["COUNT(*) FILTER (WHERE age > 99)", "AVG(age)"]),
+        ("MAD(age)", ["STDDEV(age)"]),
+        ("BOOL_OR(age > 3)", ["COUNT(*) FILTER (WHERE age > 3)"]),
+        ("ANY_VALUE(age)", ["AVG(age)"]),
+        ("MAX(GREATEST(age, 3))", ["COUNT(*) FILTER (WHERE GREATEST(age, 3) > 99)", "AVG(GREATEST(age, 3))"]),
+    ],
+)  # fmt: skip
+def test_it_is_asked_in_its_place(call, others):
+    assert rewrites(f"SELECT 1 + {call} AS x FROM people") == [
+        f"SELECT 1 + {other} AS x FROM people" for other in others
+    ]
+
+
+def test_what_is_compared_is_not_turned_into_a_count():
+    asked = "SELECT city FROM people GROUP BY city HAVING {} > 30 ORDER BY {}"
+    assert rewrites(asked.format("MAX(age)", "MAX(age)")) == [asked.format("AVG(age)", "AVG(age)")]
+
+
+def test_texts_are_counted_as_groups():
+    assert rewrites("SELECT MODE(city) FROM people WHERE age > 3") == [
+        "SELECT city, COUNT(*) FROM people WHERE age > 3 GROUP BY city"
+    ]
+    assert rewrites("SELECT age, MODE(city) FROM people GROUP BY age") == []
+
+
+def test_all_of_them_are_replaced_together():
+    assert rewrites("SELECT MIN(age), MAX(age) FROM people")[0] == (
+        "SELECT COUNT(*) FILTER (WHERE age < 11), COUNT(*) FILTER (WHERE age > 99) FROM people"
+    )
+    assert rewrites("SELECT MIN(age), MODE(city) FROM people") == []
