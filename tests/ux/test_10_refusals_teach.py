@@ -95,6 +95,11 @@ def test_the_public_groups_are_listed_with_their_number(hospital):
     assert "city (4), sex (3)" in error.fix
 
 
+def test_a_list_of_people_becomes_their_number(hospital):
+    error = refusal(hospital.analyst("ana"), "SELECT patient_id, COUNT(*) FROM patients GROUP BY patient_id")
+    assert error.try_sql == "SELECT COUNT(DISTINCT patient_id) FROM patients"
+
+
 def test_a_filter_that_happens_to_match_one_person_is_said_to_be_answered(hospital):
     error = refusal(hospital.analyst("ana"), PROBES["12 a filter on a named person"][0])
     assert "one person or thousands, the noise is the same" in error.fix

@@ -120,7 +120,8 @@ def per_person(key: GroupKey, query: Resolved) -> str | None:
     written = clauses_of(query.text, query.at)
     if written is None or not key.text or len(query.keys) != 1:
         return None
-    if not query.aggregates:
+    one_row = len(query.tables) == 1 and query.catalog.policy.tables[query.tables[0]].unique
+    if not query.aggregates or (one_row and all(not each.arguments for each in query.aggregates)):
         return written.asking(f"COUNT(DISTINCT {key.text})")
     first = query.aggregates[0]
     names = {column.expression: column.name for column in query.finish.outputs}
