@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.serve.client import Client
 from dpsql.serve.client import connect as connect_socket
-from dpsql.session.analyst import Analyst
-from dpsql.session.opening import open_owner
+
+if TYPE_CHECKING:
+    from dpsql.session.analyst import Analyst
 
 POLICY: Final = "dpsql.toml"
 TOKEN: Final = "DPSQL_TOKEN"
@@ -120,6 +121,8 @@ def _embedded(path: Path, caller: _Caller, *, asked_for: bool) -> Analyst:
             why=f"questions are answered at a target: {_TARGETS}",
             fix='name one, or go to the folder of a policy; to look around: dpsql demo, or dpsql.connect("demo")',
         )
+    from dpsql.session.opening import open_owner  # a client of a server loads neither the engine nor the ledger
+
     owner = open_owner(path, timeout=caller.timeout)
     try:
         analyst = owner.analyst(_name(caller.user, owner.analysts, path))
