@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
-from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.model import EngineColumn, EngineTable, KeyKind, PathStep, PublicKeys
@@ -63,6 +62,8 @@ PARTS: Final[Mapping[str, type[Any]]] = {
     )
     for kind in family
 }
+_GIVEN: Final = {name: tuple(each.name for each in fields(kind) if each.init) for name, kind in PARTS.items()}
+"""The fields that make each part."""
 WORDS: Final[Mapping[str, type[Enum]]] = {kind.__name__: kind for kind in (SqlType, SlotKind, KeyKind, Neighbours)}
 _TEXTS: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
     Fraction: ("number", str),
@@ -107,16 +108,10 @@ class _Writer:
                 fix="report the query; nothing was charged",
             )
         if id(value) not in self._known:
-            told: dict[str, Json] = {name: self.json(getattr(value, name)) for name in _given(kind)}
+            told: dict[str, Json] = {name: self.json(getattr(value, name)) for name in _GIVEN[kind.__name__]}
             self.parts.append([kind.__name__, told])
             self._known[id(value)] = (len(self.parts) - 1, value)
         return {"part": self._known[id(value)][0]}
-
-
-@cache
-def _given(kind: type[Any]) -> tuple[str, ...]:
-    """The fields that make a part, by name."""
-    return tuple(each.name for each in fields(kind) if each.init)
 
 
 def read(transcript: Any) -> Any:
@@ -126,7 +121,7 @@ def read(transcript: Any) -> Any:
         parts: list[object] = []
         for name, given in told:
             kind = PARTS[name]
-            if set(given) != set(_given(kind)):
+            if set(given) != set(_GIVEN[name]):
                 raise unreadable()
             parts.append(kind(**{field_: _value(value, parts) for field_, value in given.items()}))
         return _value(last, parts)
