@@ -96,3 +96,10 @@ def test_a_server_is_found_by_its_path_and_the_token_of_the_environment(tmp_path
             dpsql.connect(f"unix:{door}")
         with serving(owner, door), dpsql.connect(f"unix:{door}", timeout=60) as client:
             assert client.name == "dominik"
+
+
+def test_the_demo_is_asked_as_ana_and_nobody_else():
+    with dpsql.connect("demo", user="ana") as ana:
+        assert ana.sql("SELECT COUNT(*) FROM patients").cost.epsilon > 0
+    with pytest.raises(NotPermitted, match="knows no ben"):
+        dpsql.connect("demo", user="ben")
