@@ -35,7 +35,7 @@ class Purse:
     def bar(self) -> str:
         """Ten signs, and the numbers; what is left is rounded down."""
         full = min(10, max(0, round(10 * self.left / self.total))) if self.total else 0
-        return f"{'▰' * full}{'▱' * (10 - full)} {down(self.left)} of {down(self.total)}"
+        return f"{'▰' * full}{'▱' * (10 - full)} {shown_down(self.left)} of {shown_down(self.total)}"
 
 
 def answered(asker: Asker, sql: str, *, max_cost: Fraction) -> Told:
@@ -77,11 +77,6 @@ def price(amount: Fraction) -> str:
     """A price: two places at least, never below what it is."""
     places = next((each for each in range(2, 12) if (amount * 10**each).denominator == 1), 6)
     return f"{ceil(amount * 10**places) / 10**places:.{places}f}"
-
-
-def down(amount: Fraction) -> str:
-    """What is left, to a hundredth: never above what it is."""
-    return f"{floor(100 * amount) / 100:.2f}"
 
 
 def shown_margin(margin: Fraction | None) -> str:

@@ -12,8 +12,9 @@ from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
 from dpsql.cli.manner import Manner
+from dpsql.cli.price import shown_down
 from dpsql.cli.progress import stages_shown
-from dpsql.cli.shell.asker import Offer, answered, down, offered, price, purse, shown_margin
+from dpsql.cli.shell.asker import Offer, answered, offered, price, purse, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish
 from dpsql.cli.shell.showing import show
 from dpsql.cli.shell.state import Shell
@@ -148,7 +149,7 @@ def _needs(shell: Shell, offer: Offer) -> str:
         f"{name} {shown_margin(margin)}" if len(known) > 1 else shown_margin(margin) for name, margin in known.items()
     )
     margins = f" (margin {said})" if said else ""
-    return f"Needs {price(offer.cost)}{margins}. You have {down(purse(shell.asker).left)}. Run?"
+    return f"Needs {price(offer.cost)}{margins}. You have {shown_down(purse(shell.asker).left)}. Run?"
 
 
 def _say_stopped(shell: Shell, before: Fraction) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql import BadParameter
-from dpsql.cli.shell.asker import Offer, down, free, offered, price, purse, shown_margin
+from dpsql.cli.price import shown_down
+from dpsql.cli.shell.asker import Offer, free, offered, price, purse, shown_margin
 from dpsql.cli.shell.asking import agreed, bought, interruptible
 from dpsql.cli.shell.pieces import without_price
 from dpsql.cli.shell.state import Shell
@@ -39,7 +40,7 @@ def more(shell: Shell, words: str) -> None:
     left = purse(shell.asker).left
     now, then = _said(known.margins), _said(offer.margins)
     change = f"To go from {now} to {then} costs" if now and then else "A closer answer costs"
-    question = f"{change} {price(offer.cost)} more. You have {down(left)}. Buy it?"
+    question = f"{change} {price(offer.cost)} more. You have {shown_down(left)}. Buy it?"
     if offer.cost > left or agreed(shell, question, default=False):
         bought(shell, wanted, limit=offer.cost)
     else:
