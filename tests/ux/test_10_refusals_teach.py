@@ -157,6 +157,20 @@ def test_13_a_table_without_a_person(tmp_path, capsys):
     assert main(["policy", "apply", "--policy", str(policy)]) == 0
 
 
+def test_14_bounds_that_are_changed(tmp_path, capsys):
+    policy = built(tmp_path, people=3)
+    where = ["--policy", str(policy)]
+    assert main([str(policy), "-c", "SELECT AVG(age) AS age FROM patients", "--as", "ana"]) == 0
+    policy.write_text(POLICY.replace("bounds = [0, 110]", "bounds = [0, 90]"))
+    capsys.readouterr()
+    assert main(["policy", "apply", *where]) == 8
+    told = " ".join(capsys.readouterr().err.split())
+    assert "DP502" in told
+    assert "age" in told
+    assert "dpsql policy apply --new-version" in told
+    assert main(["policy", "apply", "--new-version", "2027", *where]) == 0
+
+
 def test_14_a_promise_that_is_changed(tmp_path, capsys):
     policy = built(tmp_path, people=3)
     assert main(["policy", "apply", "--policy", str(policy)]) == 0
