@@ -187,11 +187,7 @@ def _shell(chosen: argparse.Namespace) -> int:
                 fix='say a question: -c "SELECT …"; or leave the option out',
             )
     manner = manner_of(chosen)
-    with connected(chosen) as asker:
-        for name in ("epsilon", "confidence", "max_cost"):
-            value: Fraction | None = getattr(chosen, name)
-            if value is not None:
-                asker.sql(f"SET dp.{name} = {shown(value)}")
+    with _limited(chosen) as asker:
         return shell.run(
             asker,
             source=place_word(chosen.target),
@@ -199,5 +195,19 @@ def _shell(chosen: argparse.Namespace) -> int:
             plain=manner.plain,
             colour=not (manner.plain or chosen.no_color or os.environ.get("NO_COLOR")),
             history=not chosen.no_history,
-            reconnect=lambda: connected(chosen),
+            reconnect=lambda: _limited(chosen),
         )
+
+
+def _limited(chosen: argparse.Namespace) -> Analyst | Client:
+    """Whoever asks, with what may be spent SET: a limit holds also after a connection was lost and made again."""
+    asker = connected(chosen)
+    try:
+        for name in ("epsilon", "confidence", "max_cost"):
+            value: Fraction | None = getattr(chosen, name)
+            if value is not None:
+                asker.sql(f"SET dp.{name} = {shown(value)}")
+    except BaseException:
+        asker.close()
+        raise
+    return asker

@@ -266,6 +266,26 @@ def test_without_a_question_a_terminal_gets_the_shell(ana, monkeypatch, words, t
     assert (handed["price"], handed["name"]) == (0.25, ana.name)
 
 
+def test_what_may_be_spent_holds_also_where_the_shell_connects_again(clinic, ana, tmp_path, monkeypatch):
+    monkeypatch.setenv("DPSQL_TOKEN", clinic.keeper.admit(ana.name, role="analyst"))
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    seen = []
+
+    def run(asker, *, reconnect, **_):
+        with reconnect() as again:
+            for each in (asker, again):
+                seen.append([(name, value) for name, value, _ in each.sql("SHOW ALL").rows])
+        return 0
+
+    monkeypatch.setattr("dpsql.cli.shell.run", run)
+    with serving(clinic, tmp_path / "door"):
+        target = f"unix:{tmp_path / 'door'}"
+        assert main(["--max-cost", "0.5", "--epsilon", "0.25", "--confidence", "0.9", target]) == 0
+    first, again = map(dict, seen)
+    assert (float(first["dp.max_cost"]), float(first["dp.epsilon"]), float(first["dp.confidence"])) == (0.5, 0.25, 0.9)
+    assert again == first
+
+
 def test_what_belongs_to_a_question_is_not_passed_over(ask, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal())
     code, _, err = ask("--dry-run")
