@@ -92,7 +92,14 @@ def _served(socket: Target, caller: _Caller) -> Client:
         raise BadParameter(
             f"user={caller.user!r} is said to a server", why="there the token says who asks", fix="leave the name out"
         )
-    token = caller.token or os.environ.get(TOKEN)
+    token = os.environ.get(TOKEN) if caller.token is None else caller.token
+    if caller.token is not None and not caller.token:
+        raise NotPermitted(
+            "the token is empty",
+            why="nobody else's takes its place: it says who asks, and whose budget is spent",
+            fix="put the token into the file that the profile names, or pass token=; or leave it out, "
+            f"to use the environment variable {TOKEN}",
+        )
     if not token:
         raise NotPermitted(
             "a server asks for a token",

@@ -98,6 +98,13 @@ def test_a_server_is_found_by_its_path_and_the_token_of_the_environment(tmp_path
             assert client.name == "dominik"
 
 
+def test_an_empty_token_is_not_replaced_by_that_of_somebody_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPSQL_TOKEN", "of somebody else")
+    with pytest.raises(NotPermitted, match="the token is empty") as refused:
+        dpsql.connect(f"unix:{tmp_path / 'door'}", token="")
+    assert "profile" in refused.value.fix
+
+
 def test_the_demo_is_asked_as_ana_and_nobody_else():
     with dpsql.connect("demo", user="ana") as ana:
         assert ana.sql("SELECT COUNT(*) FROM patients").cost.epsilon > 0
