@@ -57,9 +57,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", dest="said", action=_Said, metavar="FILE", help="ask what the file says; - is stdin")
     add_asking(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell price and margins; nothing is read or spent")
-    parser.add_argument(
-        "--strict-accuracy", action="store_true", help="end with code 10 where the noise may be all there is"
-    )
+    parser.add_argument("--strict-accuracy", action="store_true", help="exit 10 if every number may be pure noise")
     parser.add_argument("--plot", metavar="FILE", help="draw the answer: a .png, .svg or .html, or - for the terminal")
     parser.add_argument("--no-history", action="store_true", help="the shell keeps no history")
 
@@ -72,7 +70,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--within", action=read_by(_margin), metavar="M", help="buy margins of ± M instead of a price")
     asked.add_argument("--confidence", action=read_by(number), metavar="C", help="how sure margins are, as in 0.95")
     asked.add_argument("--max-cost", action=read_by(number), metavar="X", help="refuse an answer that costs more")
-    asked.add_argument("--yes", action="store_true", help="do not ask before a price that was not said is paid")
+    asked.add_argument("--yes", action="store_true", help="answer yes to every price")
     add_manner(parser)
 
 

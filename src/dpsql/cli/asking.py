@@ -12,7 +12,7 @@ from typing import Final
 from dpsql import (
     Analyst,
     Client,
-    Refused,
+    DpsqlError,
     Statement,
     Told,
     all_doubtful,
@@ -24,13 +24,10 @@ from dpsql import (
 from dpsql.cli.ending import INTERRUPTED, ONLY_NOISE
 from dpsql.cli.manner import Manner, say
 from dpsql.cli.output import Output
-from dpsql.cli.price import price_lines, shown_down
+from dpsql.cli.price import is_dear, price_lines, shown_down, shown_up
 from dpsql.cli.progress import stages_shown
 from dpsql.errors import OverLimit
-from dpsql.require import shown
 
-_MUCH: Final = Fraction(1, 5)
-"""The share of what is left from which on a price is worth a question."""
 TERMINAL: Final = "-"
 _STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
 
@@ -132,27 +129,34 @@ class _Asking:
         text = "".join(f"{line}\n" for line in price_lines(priced, self.asker.budget.left))
         self.output.write(without_symbols(text) if self.manner.plain else text)
 
-    def _agreed(self, sql: str) -> Fraction | None:
-        """What may be paid: a price that was looked for, or that takes much of what is left, is told before, and what
-        was not told is not paid."""
+    def _agreed(self, sql: str) -> Fraction:
+        """What may be paid: what was not told, or not allowed, is not paid."""
         try:
             price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
-        except Refused:
-            return self.terms.max_cost  # asking it says why, and is written down; invented rows have no price at all
+        except DpsqlError:
+            return Fraction(0)  # asking it says why, and is written down; invented rows cost nothing
         left = self.asker.budget.left
-        within, most = self.terms.within, self.terms.max_cost
-        is_dear = within is not None or price >= _MUCH * left
-        if not price or price > left or (most is not None and price > most) or not is_dear:
-            return most  # what does not fit is refused, with what would
-        margin = "" if within is None else f" (margins of ± {within})"
-        say(f"Needs {shown(price)}{margin}. You have {shown_down(left)}. Run? [Y/n]", plain=self.manner.plain)
+        limit = price if self.terms.max_cost is None else min(price, self.terms.max_cost)
+        if limit < price or not is_dear(price, left, looked_for=_is_looked_for(sql)):
+            return limit
+        question = f"Costs {shown_up(price)} of your budget; {shown_down(left)} is left. Run? [Y/n]"
+        say(question, plain=self.manner.plain)
         if sys.stdin.readline().strip(" \t\r").lower() not in ("\n", "y\n", "yes\n"):
             raise OverLimit(
                 "the question was not asked, and nothing was spent",
                 why="you did not say yes to its price",
                 fix="accept a wider margin for less: --epsilon, --within; or say --yes",
             )
-        return price
+        return limit
+
+
+def _is_looked_for(sql: str) -> bool:
+    """Whether the price follows from a margin, by --within or in the question itself."""
+    if "within" not in sql.lower():
+        return False
+    from dpsql.cli.shell.pieces import has_margin_wish  # the shell takes longer to load than a question to answer
+
+    return has_margin_wish(sql)
 
 
 def ask_all(

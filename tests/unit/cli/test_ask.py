@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from fractions import Fraction
 
@@ -216,24 +217,51 @@ def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, ana, monkeypa
     assert (left(ana) < 3) is spent
 
 
-def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkeypatch):
+@pytest.mark.parametrize(("typed", "spent"), [("n\n", False), ("y\n", True)])
+def test_a_margin_in_the_question_itself_is_asked_for_too(ask, ana, monkeypatch, typed, spent):
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    _, _, err = ask("-c", f"{COUNT} WITHIN 60")
+    # Laplace noise of scale s stays within s · ln 20 in 95 % of all cases: ± 60 costs about ln 20 / 60 = 0.0499
+    assert re.search(r"Costs 0\.0(49|50)\d* of your budget; 3\.00 is left\. Run\? \[Y/n\]", err)
+    assert (left(ana) < 3) is spent
+
+
+@pytest.mark.parametrize("told", [Fraction(7, 10), Fraction(1, 10)])
+def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkeypatch, told):
+    """Also one that was so small that nobody was asked."""
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", lambda *_, **__: Fraction(7, 10))
+    monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", lambda *_, **__: told)
     code, _, err = ask("-c", COUNT)
     assert code == 5
     assert "DP202" in err
     assert left(ana) == 3
 
 
-def test_on_a_terminal_invented_rows_need_no_consent(ask, policy, monkeypatch):
+def test_on_a_terminal_invented_rows_need_no_consent(ask, ana, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal(""))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
     code, out, _ = ask("-c", "SIMULATE SELECT * FROM people LIMIT 3", "--format", "csv")
     assert (code, out.splitlines()[0], len(out.splitlines())) == (0, "id,invented", 4)
     assert ask("-c", "SELECT * FROM people")[0] == 4
-    assert left(policy) == 3
+    assert left(ana) == 3
+
+
+def test_what_had_no_price_when_it_was_looked_for_is_not_paid(ask, ana, monkeypatch):
+    def refused(*_, **__):
+        raise dpsql.Refused("not now", why="as a test", fix="none")
+
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", refused)
+    code, _, err = ask("-c", COUNT)
+    assert code == 5
+    assert "DP202" in err
+    assert left(ana) == 3
 
 
 def test_ctrl_c_while_the_engine_works_is_code_130(ask, monkeypatch):
