@@ -9,11 +9,12 @@ from math import ceil, floor, log10
 from typing import TypeAlias
 
 from dpsql import Analyst, Answer, Client, ServedAnswer
-from dpsql.cli.price import shown_down
+from dpsql.cli.price import shown_down, shown_up
 
 Asker: TypeAlias = Analyst | Client
 Told: TypeAlias = Answer | ServedAnswer
 Rows: TypeAlias = Sequence[Sequence[object]]
+price = shown_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +73,6 @@ def explained(asker: Asker, sql: str) -> str:
 def quoted(text: str) -> str:
     """A text of SQL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def price(amount: Fraction) -> str:
-    """A price: two places at least, never below what it is."""
-    places = next((each for each in range(2, 12) if (amount * 10**each).denominator == 1), 6)
-    return f"{ceil(amount * 10**places) / 10**places:.{places}f}"
 
 
 def shown_margin(margin: Fraction | None) -> str:

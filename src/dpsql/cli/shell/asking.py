@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
 from dpsql.cli.manner import Manner
-from dpsql.cli.price import shown_down
+from dpsql.cli.price import is_dear, shown_down
 from dpsql.cli.progress import stages_shown
 from dpsql.cli.shell.asker import Offer, answered, offered, price, purse, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish
@@ -138,9 +138,7 @@ def _offer(shell: Shell, sql: str) -> Offer | None:
 
 def _is_dear(shell: Shell, sql: str, offer: Offer) -> bool:
     left = purse(shell.asker).left
-    if not offer.cost or offer.cost > left:  # what does not fit is refused, with what would
-        return False
-    return has_margin_wish(sql) or offer.cost > shell.ask_above * left
+    return is_dear(offer.cost, left, above=shell.ask_above, looked_for=has_margin_wish(sql))
 
 
 def _needs(shell: Shell, offer: Offer) -> str:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpsql.cli.price import ASK_ABOVE
 from dpsql.cli.shell.asker import Asker, Told
 from dpsql.cli.shell.names import Names, names_or_none
 from dpsql.cli.shell.reader import Reader
 from dpsql.cli.shell.screen import Screen
-
-ASK_ABOVE = Fraction(1, 5)
-"""A price above this share of what is left is asked about first."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,6 +27,7 @@ class Shell:
     mode: str = "table"
     timing: bool = False
     ask_above: Fraction = ASK_ABOVE
+    """A price above this share of what is left is asked about first."""
     last_sql: str | None = None
     """The last question, whether or not it was answered."""
     last: Told | None = None
