@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from dpsql.cli.manner import Manner
@@ -34,11 +34,16 @@ def stages_shown(manner: Manner) -> Iterator[None]:
         yield
     finally:
         _listening[:] = [False]
-        sys.stderr.write(_ERASE)
-        sys.stderr.flush()
+        _show("")
 
 
 def _heard(event: str, told: tuple[object, ...]) -> None:
     if event == EVENT and _listening == [True] and (stage := _STAGES.get(str(told[0]))) is not None:
+        _show(stage)
+
+
+def _show(stage: str) -> None:
+    """In the place of the one before. A terminal that has gone away must not break what was paid for."""
+    with suppress(OSError, ValueError):
         sys.stderr.write(_ERASE + stage)
         sys.stderr.flush()

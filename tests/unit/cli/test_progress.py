@@ -45,3 +45,28 @@ def test_stages_are_shown_in_their_order_and_erased(monkeypatch):
 def test_nobody_else_sees_them(monkeypatch, way, said, term):
     monkeypatch.setenv("TERM", term)
     assert shown(monkeypatch, way, **said) == ""
+
+
+class Gone(Terminal):
+    """A terminal that was closed after the first stage."""
+
+    def write(self, text):
+        if self.getvalue():
+            raise OSError(5, "Input/output error")
+        return super().write(text)
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_a_terminal_that_has_gone_away_breaks_nothing(monkeypatch, close):
+    monkeypatch.setenv("TERM", "xterm")
+    way = Gone()
+    monkeypatch.setattr(sys, "stderr", way)
+    answered = []
+    with stages_shown(Manner()):
+        reached(Point.ASKED)
+        if close:
+            way.close()  # writing is a ValueError from now on
+        reached(Point.CHARGED)
+        reached(Point.RUNNING)
+        answered.append("what was paid for")
+    assert answered
