@@ -7,16 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from dpsql import DpsqlError, Planner
+from dpsql import BadParameter, Planner
+from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain, is_plain
 from dpsql.cli.overview import overview
 
-BAD_POLICY = 8
-BAD_USE = 2
-_CODES = (
-    "Exit codes: 0, every statement has a line, refused ones too; 2, bad arguments or a file that cannot be read; "
-    "8, the policy or its source cannot be used."
-)
+_CODES = f"It ends with 0 where every statement has a line, refused ones too. {MEANINGS}"
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,12 +31,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(chosen: argparse.Namespace) -> int:
     """One line per statement on standard output; everything else on standard error."""
-    try:
-        planner = Planner(chosen.policy)
-    except DpsqlError as error:
-        print(error, file=sys.stderr)
-        return BAD_POLICY
-    with planner:
+    with Planner(chosen.policy) as planner:
         return _priced(planner, chosen)
 
 
@@ -51,8 +42,9 @@ def _priced(planner: Planner, chosen: argparse.Namespace) -> int:
         try:
             text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
         except OSError as error:
-            print(f"{name} cannot be read: {error.strerror}", file=sys.stderr)
-            return BAD_USE
+            raise BadParameter(
+                f"{name} cannot be read: {error.strerror}", why="its questions were to be priced", fix="check the path"
+            ) from None
         for verdict in planner.verdicts(text):
             if as_table:
                 listed.append((name, verdict))

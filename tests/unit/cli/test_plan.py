@@ -126,6 +126,21 @@ def test_a_file_that_is_not_there(folder, capsys):
     assert "none.sql cannot be read" in shown.err
 
 
+def test_a_source_that_is_not_there_is_code_7_as_for_everybody_who_asks(folder, capsys):
+    (folder / "data.duckdb").unlink()
+    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")]) == 7
+    assert "DP602" in capsys.readouterr().err
+
+
+def test_no_name_in_an_error_steers_the_terminal(folder, capsys):
+    assert main(["plan", str(folder / "no\x1b[31m.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
+    (folder / "dpsql.toml").write_text('"un\\u001b[31mheard" = 1\n' + POLICY, encoding="utf-8")
+    assert main(["plan", "x.sql", "--policy", str(folder / "dpsql.toml")]) == 8
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.err
+    assert "no\\x1b[31m.sql cannot be read" in shown.err
+
+
 @pytest.mark.parametrize("text", ["not toml", "", "[source]\nurl = 'duckdb:///none.duckdb'\n"])
 def test_a_wrong_policy(folder, capsys, text):
     (folder / "dpsql.toml").write_text(text, encoding="utf-8")
