@@ -18,6 +18,7 @@ from dpsql import (
     all_doubtful,
     formatted,
     plot,
+    printable,
     summary,
     without_symbols,
 )
@@ -126,7 +127,7 @@ class _Asking:
         if self.manner.form != "table":
             self._tell(priced)
             return
-        text = "".join(f"{line}\n" for line in price_lines(priced, self.asker.budget.left))
+        text = "".join(f"{printable(line)}\n" for line in price_lines(priced, self.asker.budget.left))
         self.output.write(without_symbols(text) if self.manner.plain else text)
 
     def _agreed(self, sql: str) -> Fraction:

@@ -16,7 +16,7 @@ from typing import Final
 import dpsql
 from dpsql import DpsqlError, Planner, open_ledger, printable, without_symbols
 from dpsql.cli.ending import MEANINGS, exit_code
-from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.manner import add_plain, is_plain, say
 from dpsql.cli.place import POLICY, Commands
 from dpsql.errors import LedgerBroken, NoSource
 
@@ -62,16 +62,18 @@ def add_to(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """A line for each thing on standard output; what is wrong is explained on standard error."""
     plain = is_plain(chosen)
-    wrong = []
+    wrong: dict[str, DpsqlError] = {}
     for finding in (*_machine(), *_data(chosen.policy)):
+        if str(finding.error) in wrong:
+            continue  # the same keeps several things from being looked at
         mark = "ok" if finding.error is None else "NO"
         line = printable(f"{mark}  {finding.what:<11} {finding.found}")
         print(without_symbols(line) if plain else line)
-        wrong += [] if finding.error is None else [finding.error]
+        if finding.error is not None:
+            wrong[str(finding.error)] = finding.error
     for error in wrong:
-        sys.stdout.flush()
-        print(without_symbols(str(error)) if plain else error, file=sys.stderr)
-    return exit_code(wrong[0]) if wrong else 0
+        say(error, plain=plain)
+    return next(map(exit_code, wrong.values()), 0)
 
 
 def _machine() -> Iterator[Finding]:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsql import BadParameter, DpsqlError, formats, printable, without_symbols
-from dpsql.cli.output import Output
+from dpsql import BadParameter, DpsqlError, formats, without_symbols
+from dpsql.cli.output import Output, clean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def output_of(chosen: argparse.Namespace) -> Output:
 
 def say(text: str, *, plain: bool = False) -> None:
     """Something besides the result. No letter of it steers the terminal."""
-    lines = "\n".join(map(printable, text.split("\n")))
+    lines = clean(text)
     sys.stdout.flush()
     _beside(without_symbols(lines) if plain else lines)
 

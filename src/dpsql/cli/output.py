@@ -8,9 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from dpsql import BadParameter
+from dpsql import BadParameter, printable
 
 _AGAIN: Final = "what was answered is stored: asked again, it is told for nothing"
+
+
+def clean(text: str) -> str:
+    """Text in which no character steers the terminal, but for the ends of its lines."""
+    return "\n".join(map(printable, text.expandtabs().split("\n")))
 
 
 class Output:
@@ -49,7 +54,7 @@ class Output:
                 self._file.write(data.encode() if isinstance(data, str) else data)
                 self._file.flush()
             elif isinstance(data, str):
-                sys.stdout.write(data)
+                sys.stdout.write(clean(data.replace("\r\n", "\n")) if self.is_terminal else data)
                 sys.stdout.flush()
             else:
                 sys.stdout.buffer.write(data)

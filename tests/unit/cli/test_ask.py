@@ -196,6 +196,23 @@ class Terminal(io.StringIO):
         return True
 
 
+STEERING = COUNT.replace("(*)", '(*) AS "n\x1b]0;x\x07\u202e"')
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], *(["--format", form] for form in ("csv", "json", "jsonl", "table"))])
+def test_no_name_steers_the_terminal(ask, monkeypatch, words):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code, out, err = ask("-c", STEERING, *words)
+    assert code == 0
+    assert not set(out + err) & set("\x1b\x07\u202e\r")
+    assert "n\\" in out  # it is shown by its number
+
+
+def test_whoever_is_no_terminal_gets_the_name_as_it_is(ask):
+    _, out, _ = ask("-c", STEERING, "--format", "csv")
+    assert next(csv.reader(io.StringIO(out)))[0] == "n\x1b]0;x\x07\u202e"
+
+
 @pytest.mark.parametrize(
     ("words", "typed", "code", "spent"),
     [

@@ -61,6 +61,16 @@ def test_a_policy_that_cannot_be_used(tmp_path, capsys):
     assert "Fix" in err
 
 
+def test_what_is_wrong_is_told_once_and_steers_no_terminal(tmp_path, capsys):
+    policy = declared(tmp_path)
+    policy.write_text(policy.read_text() + '\n["un\\u001b[31mheard"]\nx = 1\n')
+    code, out, err = told(capsys, "--policy", policy)
+    assert code == 8
+    assert (out.count("NO "), err.count("DP501")) == (1, 1)
+    assert "\x1b" not in out + err
+    assert "un\\x1b[31mheard" in err
+
+
 def test_a_broken_ledger_is_code_9(tmp_path, capsys):
     policy = asked(tmp_path)
     back(policy)

@@ -15,18 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from dpsql import BadParameter, printable, without_symbols
+from dpsql import BadParameter, without_symbols
+from dpsql.cli.output import clean as clean
 
 _GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
 """Between the columns of a list: what is wrapped goes on below its column."""
 _CODE: Final = re.compile(r" {4}\S| *\^+$")
 """The text an error speaks of, and the caret below it."""
 _FRAME: Final = ("┌", "├", "└", "│", "+", "|")
-
-
-def clean(text: str) -> str:
-    """Text in which no character steers the terminal, but for the ends of its lines."""
-    return "\n".join(map(printable, text.expandtabs().split("\n")))
 
 
 def in_ascii(text: str) -> str:
