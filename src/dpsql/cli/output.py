@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
+from tempfile import mkstemp
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
@@ -25,23 +27,20 @@ class Output:
     def __init__(self, path: Path | None) -> None:
         """A file is opened before anything is asked: one that cannot be written costs nothing."""
         self._path, self._beside, self._file = path, None, None
+        self._name = "standard output" if path is None else f"--output {path}"
         if path is None:
             return
         try:
             if path.exists() and not path.is_file():
                 self._file = open(path, "wb")  # noqa: SIM115 - a device or a pipe cannot be replaced
             else:
-                self._beside = path.with_name(f".{path.name}.{os.getpid()}")
-                self._file = open(self._beside, "xb")  # noqa: SIM115 - closed by __exit__
+                self._path = Path(os.path.realpath(path))  # a link stays: what it leads to is replaced
+                self._beside, self._file = _beside(self._path)
         except OSError as error:
             raise unwritten(self._name, error) from None
 
     _beside: Path | None
     _file: BinaryIO | None
-
-    @property
-    def _name(self) -> str:
-        return "standard output" if self._path is None else f"--output {self._path}"
 
     @property
     def is_terminal(self) -> bool:
@@ -92,6 +91,25 @@ class Output:
         except OSError as failed:
             self._give_up()
             raise unwritten(self._name, failed) from None
+
+
+def _beside(file: Path) -> tuple[Path, BinaryIO]:
+    """A new file in the same folder, which the same people may read as the one whose place it takes."""
+    number, name = mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    beside = Path(name)
+    try:
+        beside.chmod(stat.S_IMODE(file.stat().st_mode) if file.exists() else _mode_of_new_files())
+        return beside, os.fdopen(number, "wb")
+    except OSError:
+        os.close(number)
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _mode_of_new_files() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def write_no_more() -> None:

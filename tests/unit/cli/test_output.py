@@ -1,5 +1,7 @@
 """A result is written whole or not at all, and what is answered is not lost to a later refusal."""
 
+import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,3 +45,65 @@ def test_a_device_is_written_to_and_not_replaced():
     with pytest.raises(BadParameter, match="/dev/full cannot be written: No space"), Output(FULL) as output:
         output.write("answer\n")
     assert not FULL.is_file()
+
+
+def test_a_link_to_a_pipe_is_written_to():
+    """As /dev/stdout is one."""
+    read, write = os.pipe()
+    try:
+        with Output(Path(f"/dev/fd/{write}")) as output:
+            output.write("answer\n")
+        assert os.read(read, 100) == b"answer\n"
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_whoever_could_not_read_the_old_file_cannot_read_the_new_one(tmp_path):
+    path = tmp_path / "answer"
+    path.write_text("old\n")
+    path.chmod(0o600)
+    with Output(path) as output:
+        output.write("new\n")
+    assert (path.read_text(), mode(path)) == ("new\n", 0o600)
+
+
+def test_a_new_file_is_read_by_whom_the_mask_lets(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with Output(tmp_path / "answer") as output:
+            output.write("new\n")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "answer") == 0o640
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_written_through(tmp_path, there):
+    (tmp_path / "far").mkdir()
+    path, link = tmp_path / "far" / "answer", tmp_path / "link"
+    if there:
+        path.write_text("old\n")
+    link.symlink_to(path)
+    with Output(link) as output:
+        output.write("new\n")
+    assert link.is_symlink()
+    assert path.read_text() == "new\n"
+    assert [each.name for each in path.parent.iterdir()] == ["answer"]
+
+
+def test_what_an_earlier_run_left_behind_is_in_nobodys_way(tmp_path):
+    path = tmp_path / "answer"
+    (tmp_path / f".answer.{os.getpid()}").write_text("left\n")
+    with Output(path) as output:
+        output.write("new\n")
+    assert path.read_text() == "new\n"
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_name_that_was_said(tmp_path):
+    with pytest.raises(BadParameter, match=r"--output .*none/answer cannot be written: No such file"):
+        Output(tmp_path / "none" / "answer")
