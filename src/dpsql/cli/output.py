@@ -44,16 +44,18 @@ class Output:
 
     @property
     def is_terminal(self) -> bool:
-        return self._path is None and sys.stdout.isatty()
+        return (self._file or sys.stdout).isatty()
 
     def write(self, data: str | bytes) -> None:
-        """All of it, or an error that says what becomes of the answer."""
+        """All of it, or an error that says what becomes of the answer. What steers a terminal does not reach one."""
+        if isinstance(data, str) and self.is_terminal:
+            data = clean(data.replace("\r\n", "\n"))
         try:
             if self._file is not None:
                 self._file.write(data.encode() if isinstance(data, str) else data)
                 self._file.flush()
             elif isinstance(data, str):
-                sys.stdout.write(clean(data.replace("\r\n", "\n")) if self.is_terminal else data)
+                sys.stdout.write(data)
                 sys.stdout.flush()
             else:
                 sys.stdout.buffer.write(data)

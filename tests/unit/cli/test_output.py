@@ -59,6 +59,17 @@ def test_a_link_to_a_pipe_is_written_to():
         os.close(write)
 
 
+def test_a_terminal_that_is_named_is_steered_by_nothing():
+    ours, theirs = os.openpty()
+    try:
+        with Output(Path(os.ttyname(theirs))) as output:
+            output.write("a\x1b[31mb\n")
+        assert os.read(ours, 100) == b"a\\x1b[31mb\r\n"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
