@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsql.charts.figure import Chart
 from dpsql.charts.html import in_html, in_html_part
-from dpsql.charts.png import in_png
+from dpsql.charts.png import in_png, require_png
 from dpsql.charts.svg import in_svg
 from dpsql.charts.text import in_text
 from dpsql.errors import BadParameter
@@ -72,10 +72,13 @@ class Picture:
 
 
 def picture_path(file: object) -> Path:
-    """The file to write; BadParameter where its name says no kind of picture. Ask before anything is paid for."""
+    """The file to write; BadParameter where its name says no kind of picture, MissingExtra where nothing here draws
+    that kind. Ask before anything is paid for."""
     if isinstance(file, str | PathLike):
         path = Path(file)
         if path.suffix.lower() in _WRITTEN and "\0" not in str(path):
+            if path.suffix.lower() == ".png":
+                require_png()
             return path
     raise BadParameter(
         f"{file!r} names no file of a picture",

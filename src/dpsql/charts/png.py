@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, Final
 from warnings import catch_warnings, simplefilter
 
@@ -25,17 +26,27 @@ _COLOURS: Final[Mapping[Paint, str]] = {
 _SIDES: Final = {"start": "left", "middle": "center", "end": "right"}
 
 
+def require_png() -> None:
+    """Raises where no PNG can be drawn. Nothing is loaded for it."""
+    if find_spec("matplotlib") is None:
+        raise _missing()
+
+
+def _missing() -> MissingExtra:
+    return MissingExtra(
+        "matplotlib is not installed",
+        why="PNG pictures are drawn by it; SVG, HTML and text need nothing",
+        fix="pip install 'dpsql[plots]', or save the picture as .svg or .html",
+    )
+
+
 def in_png(chart: Chart) -> bytes:
     """The bytes of the file; its words are in it too, for who does not see it."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra(
-            "matplotlib is not installed",
-            why="PNG pictures are drawn by it; SVG, HTML and text need nothing",
-            fix="pip install 'dpsql[plots]', or save the picture as .svg or .html",
-        ) from None
+        raise _missing() from None
     drawing = laid_out(chart)
     figure = Figure(figsize=(drawing.width / _PIXELS, drawing.height / _PIXELS), dpi=_DPI, facecolor="white")
     page = figure.add_axes((0, 0, 1, 1))

@@ -191,6 +191,15 @@ def test_what_cannot_be_drawn_costs_nothing(ask, ana, words):
     assert left(ana) == 3
 
 
+def test_a_picture_that_nothing_here_draws_costs_nothing(ask, ana, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = ask("-c", COUNT, "--plot", tmp_path / "n.png")
+    assert (code, out) == (2, "")
+    assert "DP420" in err
+    assert left(ana) == 3
+    assert ask("-c", COUNT, "--plot", tmp_path / "n.svg")[0] == 0
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
