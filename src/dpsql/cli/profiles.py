@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsql import BadParameter
+from dpsql.cli.paths import named_path
 from dpsql.errors import NotPermitted
 from dpsql.written import shown_text
 
@@ -43,7 +44,7 @@ class Profile:
 
 def profiles_file() -> Path:
     """Where profiles stand: $XDG_CONFIG_HOME/dpsql/profiles.toml."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "dpsql", "profiles.toml")
+    return named_path(os.environ.get("XDG_CONFIG_HOME") or "~/.config") / "dpsql" / "profiles.toml"
 
 
 def profiles() -> dict[str, Profile]:
@@ -111,7 +112,7 @@ def _profile(name: str, said: object, path: Path) -> Profile:
     return Profile(
         target=_located(said["target"], path.parent),
         user=said.get("user"),
-        token_file=None if token_file is None else path.parent / Path(token_file).expanduser(),
+        token_file=None if token_file is None else path.parent / named_path(token_file),
         token=said.get("token"),
     )
 
@@ -121,7 +122,7 @@ def _located(target: str, folder: Path) -> str:
     kind, path = ("unix:", target[5:]) if target.startswith("unix:") else ("", target)
     if target == "demo" or not (kind or path.endswith(".toml")):
         return target
-    return f"{kind}{folder / Path(path).expanduser()}"
+    return f"{kind}{folder / named_path(path)}"
 
 
 def _wrong(name: str, path: Path) -> BadParameter:

@@ -77,3 +77,12 @@ def test_what_is_no_profile_is_code_2(home, capsys, text):
 def test_what_is_a_target_is_no_profile(home, word):
     home(f'["{word}"]\ntarget = "demo"\n')
     assert chosen_profile(word, []).target == word
+
+
+@pytest.mark.parametrize(
+    "line", ['target = "~nobody-is-called-so/dpsql.toml"', 'target = "demo"\ntoken_file = "~nobody-is-called-so/t"']
+)
+def test_the_folder_of_nobody_is_told(home, line):
+    home(f"[a]\n{line}\n")
+    with pytest.raises(BadParameter, match="'~nobody-is-called-so' has no folder here"):
+        profiles()

@@ -15,7 +15,7 @@ from dpsql.cli.manner import Manner
 from dpsql.cli.price import is_dear, shown_down
 from dpsql.cli.progress import stages_shown
 from dpsql.cli.shell.asker import Offer, answered, offered, price, purse, shown_margin
-from dpsql.cli.shell.pieces import first_word, has_margin_wish
+from dpsql.cli.shell.pieces import first_word, has_margin_wish, statements
 from dpsql.cli.shell.showing import show
 from dpsql.cli.shell.state import Shell
 from dpsql.errors import EngineFailed, NoSource
@@ -44,6 +44,12 @@ def ask(shell: Shell, sql: str) -> None:
         shell.screen.say("Not asked. Nothing was spent.")
         return
     bought(shell, sql, limit=Fraction(0) if offer is None else offer.cost)
+
+
+def ask_all(shell: Shell, text: str) -> None:
+    """Answer the statements of a text; the first that fails is the last."""
+    for sql in statements(text):
+        ask(shell, sql)
 
 
 def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:

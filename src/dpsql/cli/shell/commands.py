@@ -17,14 +17,14 @@ from typing import Final
 
 from dpsql import BadParameter
 from dpsql import help as help_text
+from dpsql.cli.paths import named_path
 from dpsql.cli.price import price_lines
 from dpsql.cli.shell.asker import answered, explained, free, price, purse
-from dpsql.cli.shell.asking import ask, interruptible
+from dpsql.cli.shell.asking import ask, ask_all, interruptible
 from dpsql.cli.shell.completing import written
 from dpsql.cli.shell.describing import table_lines, tables_lines
 from dpsql.cli.shell.more import USAGE, more
 from dpsql.cli.shell.names import ColumnNote
-from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
@@ -162,7 +162,7 @@ def _plot(shell: Shell, rest: str) -> None:
     if shell.last is None:
         raise BadParameter("there is no answer to draw", why="\\plot draws the last one", fix="ask something first")
     if rest.lower().endswith(_PICTURES):
-        shell.screen.say(f"drawn into {shell.last.plot().save(Path(rest).expanduser())}")
+        shell.screen.say(f"drawn into {shell.last.plot().save(named_path(rest))}")
         return
     picture = shell.last.plot(y=rest or None)
     shell.screen.show(picture.text(columns=min(shell.screen.size().columns, 100), plain=shell.screen.ascii))
@@ -215,31 +215,50 @@ def one_of(name: str, said: str, known: tuple[str, ...]) -> str:
 def _edit(shell: Shell, rest: str) -> None:
     """What the editor leaves is at the next prompt: Enter sends it."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    command = shlex.split(chosen)
+    try:
+        command = shlex.split(chosen)
+    except ValueError:  # a quotation that does not end
+        command = []
     if not command or shutil.which(command[0]) is None:
-        raise BadParameter(
-            f"there is no editor {chosen}", why="\\e opens the one you name", fix="put its name into EDITOR"
-        )
+        raise _no_editor(chosen, "there is no such program")
+    try:
+        shell.draft = _edited(command, _sendable(shell.last_sql) if shell.last_sql else "")
+    except OSError as error:
+        raise _no_editor(chosen, error.strerror) from None
+
+
+def _sendable(sql: str) -> str:
+    """With its semicolon, on a line of its own where a comment could hide it."""
+    return f"{sql}{chr(10) if '--' in sql else ''};\n"
+
+
+def _edited(command: list[str], text: str) -> str:
     descriptor, path = tempfile.mkstemp(suffix=".sql")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{shell.last_sql};\n" if shell.last_sql else "")
+            file.write(text)
         subprocess.run([*command, path], check=False)
-        shell.draft = Path(path).read_text(encoding="utf-8", errors="replace").strip()
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     finally:
         with suppress(OSError):
             os.unlink(path)
 
 
+def _no_editor(chosen: str, reason: str) -> BadParameter:
+    return BadParameter(
+        f"the editor {chosen} cannot be opened: {reason}",
+        why="\\e opens the program that VISUAL or EDITOR names, else vi",
+        fix="leave the shell, say export EDITOR=nano, and begin again; or type the question here",
+    )
+
+
 def _include(shell: Shell, rest: str) -> None:
     """The statements of a file, each priced by itself; the first that fails is the last."""
     try:
-        text = Path(rest).expanduser().read_bytes().decode("utf-8", "replace")
+        text = named_path(rest).read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise _no_file(rest, error) from None
-    statements, left = ended(text)
-    for sql in [*statements, *([] if is_blank(left) else [left.strip()])]:
-        ask(shell, sql)
+        raise _no_file(rest, "its statements were to be answered", error) from None
+    ask_all(shell, text)
 
 
 def _output(shell: Shell, rest: str) -> None:
@@ -250,16 +269,14 @@ def _output(shell: Shell, rest: str) -> None:
         shell.screen.say("answers are shown here")
         return
     try:
-        shell.screen.file = open(Path(rest).expanduser(), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until the next one
+        shell.screen.file = open(named_path(rest), "w", encoding="utf-8", newline="")  # noqa: SIM115 - until the next one
     except OSError as error:
-        raise _no_file(rest, error) from None
+        raise _no_file(rest, "answers were to go there, and are shown here instead", error) from None
     shell.screen.say(f"answers go into {rest}, until \\o")
 
 
-def _no_file(name: str, error: OSError) -> BadParameter:
-    return BadParameter(
-        f"{name or 'no file'} cannot be used: {error.strerror}", why="a file was to be opened", fix="check its name"
-    )
+def _no_file(name: str, why: str, error: OSError) -> BadParameter:
+    return BadParameter(f"{name} cannot be used: {error.strerror}", why=why, fix="check its name, or name another file")
 
 
 def _quit(shell: Shell, rest: str) -> None:

@@ -6,18 +6,19 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from dpsql import DpsqlError, __version__
+from dpsql.cli.output import unwritten
 from dpsql.cli.shell.asker import Asker, purse
-from dpsql.cli.shell.asking import Stopped, ask, connect_again
+from dpsql.cli.shell.asking import Stopped, ask_all, connect_again
 from dpsql.cli.shell.commands import BY_WORD, obey, one_of
 from dpsql.cli.shell.completing import Choices, ShellCompleter
-from dpsql.cli.shell.pieces import ended, is_blank
 from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
 from dpsql.cli.shell.screen import Screen, clean
 from dpsql.cli.shell.showing import MODES
 from dpsql.cli.shell.state import Shell
-from dpsql.errors import NoSource
+from dpsql.errors import InternalError, NoSource
 
 
 def run(
@@ -38,7 +39,19 @@ def run(
     """
     shell = _shell(asker, source=source, plain=plain, colour=colour, history=history, reconnect=reconnect)
     shell.mode = one_of("--format", form, MODES)
-    _greet(shell)
+    try:
+        _greet(shell)
+        _answer_until_they_leave(shell)
+    finally:
+        if shell.screen.file is not None:
+            with suppress(OSError):  # every answer was handed on when it was written
+                shell.screen.file.close()
+        if shell.asker is not asker:
+            shell.asker.close()
+    return 0
+
+
+def _answer_until_they_leave(shell: Shell) -> None:
     while not shell.leaving:
         try:
             draft, shell.draft = shell.draft, ""
@@ -47,13 +60,8 @@ def run(
             continue
         except EOFError:
             shell.screen.say("")
-            break
+            return
         answer(shell, text)
-    if shell.screen.file is not None:
-        shell.screen.file.close()
-    if shell.asker is not asker:
-        shell.asker.close()
-    return 0
 
 
 def answer(shell: Shell, text: str) -> None:
@@ -61,10 +69,8 @@ def answer(shell: Shell, text: str) -> None:
     try:
         if is_command(text):
             obey(shell, text)
-            return
-        statements, left = ended(text)
-        for sql in [*statements, *([] if is_blank(left) else [left.strip()])]:
-            ask(shell, sql)
+        else:
+            ask_all(shell, text)
     except NoSource as error:
         shell.screen.say(str(error))
         connect_again(shell)
@@ -73,6 +79,21 @@ def answer(shell: Shell, text: str) -> None:
     except (Stopped, KeyboardInterrupt):
         shell.screen.say("Stopped. What was charged stays charged; asked again, it is told for nothing.")
         connect_again(shell)
+    except BrokenPipeError:  # whoever reads has gone
+        raise
+    except OSError as error:
+        shell.screen.say(str(unwritten(error.filename or "standard output", error)))
+    except Exception as error:  # a slip of ours is no reason to lose a session
+        shell.screen.say(str(our_fault(error)))
+
+
+def our_fault(error: Exception) -> DpsqlError:
+    """What is told of an error that nobody foresaw: not its words, which could tell about rows."""
+    return InternalError(
+        "this was not done: dpsql has failed",
+        why="that is a bug in dpsql. What was charged stays charged; asked again, it is told for nothing",
+        fix="the shell goes on. Please report what you typed",
+    )
 
 
 def _greet(shell: Shell) -> None:

@@ -72,6 +72,12 @@ def ended(text: str) -> tuple[list[str], str]:
     return found, text[start:]
 
 
+def statements(text: str) -> list[str]:
+    """Every statement; the last may do without its semicolon."""
+    found, left = ended(text)
+    return found if is_blank(left) else [*found, left.strip()]
+
+
 def is_blank(text: str) -> bool:
     """Nothing but blanks and comments that end."""
     return all(piece.kind == "comment" and piece.closed for piece in pieces(text))

@@ -134,13 +134,13 @@ def _history(*, kept: bool) -> History:
     """In a file that nobody else can read; in memory where there is no place for one."""
     if not kept:
         return InMemoryHistory()
-    path = folder_of_state() / "history"
     try:
+        path = folder_of_state() / "history"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.fchmod(descriptor, stat.S_IRUSR | stat.S_IWUSR)
         os.close(descriptor)
-    except OSError:
+    except (OSError, RuntimeError):  # somebody may have no folder at all
         return InMemoryHistory()
     return _FileHistory(path)
 

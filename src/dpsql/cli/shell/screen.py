@@ -104,8 +104,11 @@ class Screen:
         said = os.environ.get("PAGER")
         if said is not None and not said.strip():
             return False
-        command = shlex.split(said) if said else ["less", "-FRSX"]
-        if shutil.which(command[0]) is not None:
+        try:
+            command = shlex.split(said) if said else ["less", "-FRSX"]
+        except ValueError:  # a quotation that does not end
+            command = []
+        if command and shutil.which(command[0]) is not None:
             return self._by_pager(command, "\n".join(lines) + "\n")
         self._by_hand(lines)
         return True

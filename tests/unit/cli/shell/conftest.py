@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.cli.shell import loop
 from dpsql.cli.shell.reader import LineReader
 from dpsql.cli.shell.screen import Screen
 from dpsql.cli.shell.state import Shell
@@ -40,6 +41,16 @@ class Scene:
             stream.seek(0)
             stream.truncate()
         return text
+
+
+@pytest.fixture(autouse=True)
+def faults_are_raised(monkeypatch):
+    """A shell tells a bug in one sentence and goes on; a test shall see the bug itself."""
+
+    def raised(error):
+        raise error
+
+    monkeypatch.setattr(loop, "our_fault", raised)
 
 
 @pytest.fixture(scope="session")

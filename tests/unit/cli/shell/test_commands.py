@@ -9,6 +9,7 @@ import pytest
 
 from dpsql.cli.shell.asking import ask
 from dpsql.cli.shell.commands import BY_WORD, COMMANDS, obey
+from dpsql.cli.shell.reader import is_whole
 from dpsql.errors import BadParameter, DpsqlError
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
@@ -89,6 +90,8 @@ def test_a_picture_of_the_last_answer(scene, tmp_path):
     assert "years by city" in obeyed(scene, "\\plot years")
     assert str(tmp_path / "x.svg") in obeyed(scene, f"\\plot {tmp_path / 'x.svg'}")
     assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(BadParameter, match="'~nobody-is-called-so' has no folder here"):
+        obey(scene.shell, "\\plot ~nobody-is-called-so/x.svg")
 
 
 def test_formats(scene):
@@ -150,9 +153,28 @@ def test_an_editor_leaves_a_draft_and_no_file(scene, monkeypatch, tmp_path):
     assert seen[0].startswith("-rw-------")
     assert not os.path.exists(seen[-1])
     monkeypatch.setenv("VISUAL", "/no/such/editor")
-    with pytest.raises(BadParameter, match="there is no editor"):
+    with pytest.raises(BadParameter, match="cannot be opened: there is no such program"):
+        obey(scene.shell, "\\e")
+    monkeypatch.setenv("VISUAL", "vi 'x")
+    with pytest.raises(BadParameter, match="cannot be opened: there is no such program"):
         obey(scene.shell, "\\e")
     assert sys.stdin is not None
+
+
+def test_an_editor_that_cannot_be_run_is_told(scene, monkeypatch, tmp_path):
+    script = tmp_path / "editor"
+    script.write_bytes(b"\x7fELF and nothing more")
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+    with pytest.raises(BadParameter, match="cannot be opened: Exec format error"):
+        obey(scene.shell, "\\e")
+
+
+def test_a_comment_does_not_hide_the_semicolon_of_a_draft(scene, monkeypatch):
+    monkeypatch.setenv("VISUAL", "true")
+    scene.shell.last_sql = f"{COUNT} -- everybody"
+    obey(scene.shell, "\\e")
+    assert is_whole(scene.shell.draft)
 
 
 def test_leaving(scene):

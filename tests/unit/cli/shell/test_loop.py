@@ -4,8 +4,9 @@ import io
 
 import pytest
 
-from dpsql.cli.shell import run
-from dpsql.cli.shell.loop import answer
+from dpsql.cli.shell import loop, run
+from dpsql.cli.shell.loop import answer, our_fault
+from dpsql.cli.shell.screen import Screen
 from dpsql.errors import BadParameter
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
@@ -36,7 +37,7 @@ def test_ctrl_c_at_a_question_goes_back_to_the_prompt(scene, monkeypatch):
     def pressed(shell, sql):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpsql.cli.shell.loop.ask", pressed)
+    monkeypatch.setattr("dpsql.cli.shell.asking.ask", pressed)
     answer(scene.shell, f"{COUNT};")
     assert "Stopped. What was charged stays charged" in scene.said()
 
@@ -48,3 +49,62 @@ def test_the_format_of_the_command_line_holds_in_the_shell(owner, monkeypatch, c
     assert capsys.readouterr().out.startswith("n,n_low,n_high\n")
     with pytest.raises(BadParameter, match="--format parquet is not known"):
         run(owner.grant("file", budget=1), source="clinic", form="parquet")
+
+
+@pytest.mark.parametrize(
+    "line", ["\\i ~nobody-is-called-so/x", "\\o ~nobody-is-called-so/x", "\\i a\0b", "\\o a\0b", "\\i \ud800", "\\i"]
+)
+def test_a_path_that_is_none_is_told_and_the_shell_goes_on(scene, line):
+    answer(scene.shell, line)
+    text = scene.said()
+    assert "DP410" in text
+    assert "names no file" in text or "no file is named" in text
+
+
+def test_an_error_that_nobody_foresaw_is_one_sentence_without_its_words(scene, monkeypatch):
+    def failing(shell, text):
+        raise ValueError("Bob is 42")
+
+    monkeypatch.setattr(loop, "ask_all", failing)
+    monkeypatch.setattr(loop, "our_fault", our_fault)
+    answer(scene.shell, f"{COUNT};")
+    text = scene.said()
+    assert "DP900" in text
+    assert "Bob" not in text
+
+
+def test_where_no_more_can_be_written_it_says_so_and_a_reader_who_has_gone_ends_it(scene, monkeypatch):
+    monkeypatch.setattr(Screen, "show", _raising(OSError(28, "No space left on device")))
+    answer(scene.shell, f"{COUNT};")
+    assert "cannot be written: No space left on device" in scene.said()
+    monkeypatch.setattr(Screen, "show", _raising(BrokenPipeError()))
+    with pytest.raises(BrokenPipeError):
+        answer(scene.shell, f"{COUNT};")
+
+
+def _raising(error):
+    def fail(*told, **words):
+        raise error
+
+    return fail
+
+
+def test_what_the_shell_has_opened_is_closed_however_it_ends(owner, monkeypatch, tmp_path):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"\\o {tmp_path / 'kept'}\n{COUNT};\n"))
+    shells, closed = [], []
+    again = owner.grant("again", budget=1)
+
+    def ends(shell, text):
+        shells.append(shell)
+        answer(shell, text)
+        if len(shells) == 2:
+            shell.asker = again
+            raise SystemExit
+
+    monkeypatch.setattr(type(again), "close", lambda asker: closed.append(asker))
+    monkeypatch.setattr(loop, "answer", ends)
+    with pytest.raises(SystemExit):
+        run(owner.grant("once", budget=1), source="clinic")
+    assert shells[0].screen.file.closed
+    assert closed == [again]

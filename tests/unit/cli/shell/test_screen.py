@@ -97,6 +97,14 @@ def test_their_own_pager_gets_the_whole_text(monkeypatch, tmp_path):
     assert said == []
 
 
+def test_a_pager_that_cannot_be_read_is_none(monkeypatch):
+    monkeypatch.setenv("PAGER", "less 'x")
+    made, said = screen(lines=6, keys=["q"])
+    made.show("\n".join(f"line {number}" for number in range(30)))
+    assert len(said) == 1
+    assert "line 4" in made.out.getvalue()
+
+
 def test_lines_for_programs_stay_as_they_are():
     made, _ = screen(columns=20, ascii_only=True)
     long = '{"a": "' + "é " * 40 + '"}'
