@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql import BadParameter
+from dpsql import BadParameter, repriced
 from dpsql.cli.price import shown_down
 from dpsql.cli.shell.asker import Offer, free, offered, price, purse, shown_margin
 from dpsql.cli.shell.asking import agreed, bought, interruptible
-from dpsql.cli.shell.pieces import without_price
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
 
@@ -30,9 +29,9 @@ class Wish:
 def more(shell: Shell, words: str) -> None:
     """Tell the price of a closer answer, and ask whether to buy it."""
     wish = read_wish(words)
-    sql = without_price(_question(shell, wish.release))
-    known = interruptible(shell, lambda: offered(shell.asker, f"{sql} COST 0"))  # DP203 where nothing is stored
-    wanted = f"{sql} {_clause(shell, wish, known)}"
+    sql = _question(shell, wish.release)
+    known = interruptible(shell, lambda: offered(shell.asker, _for_nothing(sql)))  # DP203 where nothing is stored
+    wanted = _closer(shell, sql, wish, known)
     offer = interruptible(shell, lambda: offered(shell.asker, wanted))
     if not offer.cost:
         shell.screen.say("What is stored is as close as that already: ask again, it is free.")
@@ -98,17 +97,20 @@ def _question(shell: Shell, release: int | None) -> str:
     return str(rows[0][0])
 
 
-def _clause(shell: Shell, wish: Wish, known: Offer) -> str:
-    """What they said; else half of the margin; where it is not known before, twice what was paid."""
-    if wish.within is not None:
-        return f"WITHIN {_plain(wish.within)}"
-    if wish.cost is not None:
-        return f"COST {_plain(wish.cost)}"
+def _for_nothing(sql: str) -> str:
+    """The question with COST 0, which only what is stored answers."""
+    return repriced(sql, epsilon=1).removesuffix("1") + "0"
+
+
+def _closer(shell: Shell, sql: str, wish: Wish, known: Offer) -> str:
+    """The question as they said; else for half of the margin; where that is not known before, for twice what was
+    paid."""
+    if wish.within is not None or wish.cost is not None:
+        return repriced(sql, within=wish.within, epsilon=wish.cost)
     margins = [margin for margin in known.margins.values() if margin]
     if margins and len(margins) == len(known.margins):
-        return f"WITHIN {_plain(max(margins) / 2)}"
-    paid = _paid(shell)
-    return f"COST {_plain(2 * paid)}"
+        return repriced(sql, within=max(margins) / 2)
+    return repriced(sql, epsilon=2 * _paid(shell))
 
 
 def _paid(shell: Shell) -> Fraction:
@@ -129,9 +131,3 @@ def _said(margins: Mapping[str, Fraction | None]) -> str:
     if len(known) == 1:
         return shown_margin(next(iter(known.values())))
     return ", ".join(f"{name} {shown_margin(margin)}" for name, margin in known.items())
-
-
-def _plain(amount: Fraction) -> str:
-    """In plain digits, as SQL takes them; twelve places at most."""
-    text = f"{float(amount):.12f}".rstrip("0").rstrip(".")
-    return text or "0"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 _PIECE: Final = re.compile(
@@ -16,7 +17,6 @@ _PIECE: Final = re.compile(
 _BLOCK_EDGE: Final = re.compile(r"/\*|\*/")
 _TWO: Final = ("EXPLAIN", "PRIVACY", "DIFF")
 """How the one statement begins that holds two questions, with a semicolon between them."""
-_PRICED: Final = re.compile(r"\b(?:COST|WITHIN)\s+[0-9.][0-9.eE_]*(?:(?<=[eE])[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,22 +90,7 @@ def first_word(text: str) -> str:
 
 def has_margin_wish(text: str) -> bool:
     """Whether it says WITHIN so much: then its price is looked for."""
-    return any(found.group()[:1] in "wW" for found in _PRICED.finditer(_without_quotations(text)))
-
-
-def without_price(text: str) -> str:
-    """The question without COST and WITHIN, so that others can be said."""
-    kept, position = [], 0
-    for found in _PRICED.finditer(_without_quotations(text)):
-        kept.append(text[position : found.start()])
-        position = found.end()
-    return " ".join("".join([*kept, text[position:]]).split(" ")).strip().rstrip(";").strip()
-
-
-def _without_quotations(text: str) -> str:
-    """Of the same length: blanks for quotations and comments."""
-    plain = list(text)
-    for piece in pieces(text):
-        if piece.kind in ("text", "name", "comment"):
-            plain[piece.start : piece.end] = " " * (piece.end - piece.start)
-    return "".join(plain)
+    said = [piece for piece in pieces(text) if piece.kind != "comment"]
+    return any(
+        amount.kind == "number" and text[word.start : word.end].upper() == "WITHIN" for word, amount in pairwise(said)
+    )

@@ -1,5 +1,6 @@
 """\\more tells what a closer answer costs, and buys it where they say so."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -43,7 +44,20 @@ def test_half_the_margin_unless_they_say_otherwise(scene):
     assert question.startswith(f"To go from ± {before} to ± ")
     assert margin(scene) <= before / 2
     charged = scene.shell.asker.budget.spent - paid
-    assert f"costs {float(charged):.2f}" in question.replace("costs 0.050", "costs 0.05")
+    (told,) = re.findall(r" costs (\d+\.\d{2,}) more\. ", question)
+    assert charged <= Fraction(told) < charged + Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    "said", ["", " -- everybody", " COST 0.02 -- everybody; COST 3", " /* COST 1 */", " CONFIDENCE 0.9 -- x\n"]
+)
+def test_what_was_said_behind_the_question_is_no_hindrance(scene, said):
+    ask(scene.shell, f"{COUNT}{said}")
+    before = margin(scene)
+    scene.answers = ["y"]
+    more(scene.shell, f"--within {before / 4}")
+    assert scene.asked[0].startswith(f"To go from ± {before} to ")
+    assert margin(scene) <= before / 4
 
 
 def test_enter_buys_nothing(scene):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpsql.cli.shell.pieces import ended, first_word, has_margin_wish, is_blank, pieces, without_price
+from dpsql.cli.shell.pieces import ended, first_word, has_margin_wish, is_blank, pieces, statements
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,20 @@ def test_blanks_and_comments_are_no_statement():
 
 
 @pytest.mark.parametrize(
-    ("text", "wish", "rest"),
+    ("text", "wish"),
     [
-        ("SELECT COUNT(*) FROM t WITHIN 20", True, "SELECT COUNT(*) FROM t"),
-        ("SELECT COUNT(*) FROM t within 2.5 CONFIDENCE 0.9;", True, "SELECT COUNT(*) FROM t  CONFIDENCE 0.9"),
-        ("SELECT COUNT(*) FROM t COST 0.1", False, "SELECT COUNT(*) FROM t"),
-        ("SELECT cost FROM t WHERE x = 'WITHIN 20'", False, "SELECT cost FROM t WHERE x = 'WITHIN 20'"),
-        ("SELECT within, 20 FROM t -- COST 1", False, "SELECT within, 20 FROM t -- COST 1"),
+        ("SELECT COUNT(*) FROM t WITHIN 20", True),
+        ("SELECT COUNT(*) FROM t within /* at most */ .5 CONFIDENCE 0.9;", True),
+        ("SELECT COUNT(*) FROM t COST 0.1", False),
+        ("SELECT cost FROM t WHERE x = 'WITHIN 20'", False),
+        ("SELECT within, 20 FROM t -- WITHIN 1", False),
+        ('SELECT "WITHIN" 20', False),
     ],
 )
-def test_the_price_of_a_question_can_be_said_anew(text, wish, rest):
+def test_a_margin_that_is_wished_for(text, wish):
     assert has_margin_wish(text) is wish
-    assert without_price(text) == rest
+
+
+def test_the_last_statement_may_do_without_its_semicolon():
+    assert statements("SELECT 1; -- one\n SELECT 2 ; SELECT 3 ") == ["SELECT 1", "-- one\n SELECT 2", "SELECT 3"]
+    assert statements("SELECT 1; -- one") == ["SELECT 1"]
