@@ -307,7 +307,8 @@ _PAGES: Final = (
         kind=errors.Incomparable,
         title="a change after which stored answers mean something else",
         what="The policy file changes declarations that stored answers were made under: `dpsql policy apply` does "
-        "not do that in passing.",
+        "not do that in passing. Whoever asks applies nothing: where the file says anything else than what was "
+        "applied, `dpsql.connect`, the command line and `dpsql serve` refuse it.",
         why="a sum within other bounds is another number of the same name; and what is asked again is paid again.",
         fix="look at the changes with `dpsql policy diff`; then say `--new-version LABEL`, after which all answers so "
         "far are of the version before, or `--keep-version`, after which only what used a changed declaration is asked "

@@ -131,7 +131,7 @@ def _embedded(path: Path, caller: _Caller, *, asked_for: bool) -> Analyst:
         )
     from dpsql.session.opening import open_owner  # a client of a server loads neither the engine nor the ledger
 
-    owner = open_owner(path, timeout=caller.timeout)
+    owner = open_owner(path, timeout=caller.timeout, adopt=False)
     try:
         analyst = owner.analyst(_name(caller.user, owner.analysts, path))
     except BaseException:

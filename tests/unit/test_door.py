@@ -5,7 +5,8 @@ import pytest
 
 import dpsql
 from asked_clinic import COUNT, POLICY, declared
-from dpsql.errors import BadParameter, BadPolicy, DpsqlError, NoSource, NotPermitted
+from dpsql.cli.main import main
+from dpsql.errors import BadParameter, BadPolicy, DpsqlError, Incomparable, NoSource, NotPermitted
 from in_this_process import serving
 
 BEN = '[[grant]]\nto = "ben"\nbudget = 1\n'
@@ -110,3 +111,51 @@ def test_the_demo_is_asked_as_ana_and_nobody_else():
         assert ana.sql("SELECT COUNT(*) FROM patients").cost.epsilon > 0
     with pytest.raises(NotPermitted, match="knows no ben"):
         dpsql.connect("demo", user="ben")
+
+
+def test_whoever_asks_applies_no_changed_policy(tmp_path, capsys):
+    policy = declared(
+        tmp_path, POLICY.replace("unique = true", "unique = true\ncolumns = { id = { bounds = [0, 90] } }")
+    )
+    where = ["--policy", str(policy)]
+    with dpsql.connect(policy) as ana:  # the first opening applies: there is nothing to differ from
+        ana.sql(COUNT)
+    words = policy.read_text()
+    for was, now, told in (
+        ("[0, 90]", "[0, 40]", r"people\.id\.bounds changed"),
+        ("budget = 3", "budget = 2", "ana: changed to 2, was 3"),
+        ("[person]", 'data_version = "2"\n[person]', "data version 1 → 2"),
+    ):
+        policy.write_text(words.replace(was, now))
+        with pytest.raises(Incomparable, match=told) as refused:
+            dpsql.connect(policy)
+        assert "dpsql policy apply" in refused.value.fix
+        assert main([str(policy), "-c", COUNT]) == 8
+        assert main(["serve", "--socket", str(tmp_path / "door"), *where]) == 8
+        assert main(["table", "suggest", "people.id", "--spend", "0.1", *where]) == 8
+    policy.write_text(words)
+    assert list(dpsql.policy_diff(policy).lines()) == ["the ledger has applied what the file says"]
+    policy.write_text(words.replace("[0, 90]", "[0, 40]"))
+    assert main(["policy", "apply", "--keep-version", *where]) == 0
+    with dpsql.connect(policy) as ana:
+        assert ana.sql(COUNT).cost.epsilon == 0
+
+
+def test_the_owner_opens_what_is_changed_and_so_applies_it(tmp_path):
+    policy = declared(tmp_path)
+    dpsql.connect(policy).close()
+    policy.write_text(POLICY.replace("cost_per_query = 1", "cost_per_query = 2"))
+    with pytest.raises(Incomparable):
+        dpsql.open(policy, adopt=False)
+    dpsql.open(policy).close()
+    dpsql.connect(policy).close()
+
+
+def test_after_a_promise_was_closed_the_file_may_differ_and_nobody_asks(tmp_path):
+    policy = declared(tmp_path)
+    dpsql.connect(policy).close()
+    with dpsql.open(policy) as owner:
+        owner.close_promise("a new study")
+    policy.write_text(POLICY.replace("cost_per_query = 1", "cost_per_query = 2"))
+    with pytest.raises(NotPermitted, match="closed"):
+        dpsql.connect(policy, user="ana")

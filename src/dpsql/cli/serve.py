@@ -69,11 +69,11 @@ def server_of(owner: Owner, chosen: argparse.Namespace) -> SocketServer:
 
 def _opened(policy: str, timeout: float | None) -> Owner:
     """No statement runs for ever: what nobody limits ends after a minute."""
-    owner = open(policy, timeout=timeout, on_failure=_say)
+    owner = open(policy, timeout=timeout, on_failure=_say, adopt=False)
     if timeout is not None or owner.catalog.policy.timeout is not None:
         return owner
     owner.close()
-    return open(policy, timeout=_SECONDS, on_failure=_say)
+    return open(policy, timeout=_SECONDS, on_failure=_say, adopt=False)
 
 
 def _say(trace: str, kind: str) -> None:

@@ -54,7 +54,7 @@ _WAYS: Final[Mapping[str, Callable[[Owner, argparse.Namespace], Suggestion]]] = 
 
 def _suggest(chosen: argparse.Namespace) -> int:
     """The line on standard output, what it means on standard error."""
-    with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
+    with open(chosen.policy or POLICY, ledger=chosen.ledger, adopt=False) as owner:
         found = _WAYS[chosen.what](owner, chosen)
         left = owner.budget.shown
     tell([str(found)], chosen)

@@ -150,6 +150,10 @@ class BookLedger(ABC):
 
     # What holds now
 
+    def adopted(self) -> str | None:
+        with self.reading() as page:
+            return sayings.adopted(page)
+
     def require_owned(self, ownership: Ownership) -> None:
         with self.reading() as page:
             owners.require_owned(page, ownership)

@@ -290,6 +290,10 @@ class Ledger(Protocol):
         """The declarations that hold from here on. The same digest again is nothing."""
         ...
 
+    def adopted(self) -> str | None:
+        """The text of the declarations that hold; None: nothing was adopted yet."""
+        ...
+
     def refuse(self, analyst: str, *, code: str, sql: str) -> None:
         """Write down that a question was refused."""
         ...

@@ -50,6 +50,12 @@ def adopt(page: Page, digest: str, text: str) -> None:
         page.keep_latest("policy", page.append(Adopted(digest=digest, text=text)))
 
 
+def adopted(page: Page) -> str | None:
+    """The text of the declarations that hold."""
+    known = latest_fact(page, "policy", Adopted)
+    return None if known is None else known.text
+
+
 def refuse(page: Page, analyst: str, *, code: str, sql: str) -> None:
     """A question was not answered."""
     page.append(Refused(analyst=require_name(analyst), code=code, sql=sql[:LONGEST_REFUSED]))

@@ -19,6 +19,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.randomness import SYSTEM
 from dpsql.require import require_positive
+from dpsql.session.applied import require_applied
 from dpsql.session.binding import LedgerPlace, SharedPlace, bound_ledger, is_there, ledger_at, ledger_beside
 from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
@@ -42,12 +43,16 @@ def open_owner(
     memory_limit: str | None = None,
     timeout: float | None = None,
     on_failure: OnFailure | None = None,
+    adopt: bool = True,
 ) -> Owner:
     """A ledger with an empty database in memory, or a policy file with the source it names.
 
     `path` is `:memory:`, the path of a ledger file, or that of a policy file that ends in .toml. The ledger of a policy
     is the one `ledger` names, else `ledger_file` in [source], else the one beside the source. `threads`, `memory_limit`
     ("4GB") and `timeout` (seconds) bound each statement; what is charged for one that is stopped stays charged.
+
+    Opening a policy file applies it, as `dpsql policy apply --keep-version` does. With adopt=False a file that is not
+    what its ledger has applied is refused (DP502), as it is to `dpsql.connect`, the command line and `dpsql serve`.
 
     `on_failure` is called with the trace id of a statement that failed (DP601) and the kind of its failure, such as
     "OutOfMemoryException". The kind depends on rows: it is for the owner's log, never for an analyst.
@@ -63,7 +68,8 @@ def open_owner(
     limits = Limits(memory_limit=memory_limit, threads=threads, timeout=timeout)
     text = fspath(path)
     if text.endswith(".toml"):
-        return _of_policy(Path(text), None if ledger is None else Path(fspath(ledger)), limits, on_failure)
+        place = None if ledger is None else Path(fspath(ledger))
+        return _of_policy(Path(text), place, limits, on_failure, adopt=adopt)
     if ledger is not None:
         raise BadParameter(
             "ledger= was given beside a path that is no policy file",
@@ -78,7 +84,7 @@ def open_owner(
     return owner
 
 
-def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFailure | None) -> Owner:
+def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFailure | None, *, adopt: bool) -> Owner:
     policy = load(path)
     address = located(policy.source, folder=path.parent)
     data = file_of(address)
@@ -91,6 +97,8 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
         if not is_there(place):  # a policy that cannot hold leaves no ledger behind, and no mark of one
             checked(policy, engine.schema(), views=engine.views())
         kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))
+        if not adopt:
+            require_applied(checked(policy, engine.schema(), views=engine.views()).policy, kept, path)
         owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
