@@ -12,6 +12,8 @@ from dpsql.catalog.model import KeyPath
 _UPPER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 RESERVED_SCHEMA: Final = "dp"
+OWNER_ACCOUNT: Final = "dpsql owner"
+"""Under this name the ledger keeps what the owner has spent on suggestions; nobody else asks under it."""
 """Kept for the views of dpsql itself (`session.views`)."""
 
 

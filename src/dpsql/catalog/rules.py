@@ -10,7 +10,7 @@ from typing import Final
 from dpsql.catalog import values
 from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import Bounds, ColumnPolicy, Defaults, Grant, KeyKind, Policy, Promise, PublicKeys, TablePolicy
-from dpsql.catalog.names import RESERVED_SCHEMA, did_you_mean, folded, listed
+from dpsql.catalog.names import OWNER_ACCOUNT, RESERVED_SCHEMA, did_you_mean, folded, listed
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import is_confidence, shown
 
@@ -252,6 +252,12 @@ def grant_mistakes(grant: Grant, policy: Policy) -> Iterator[Mistake]:
             "a grant needs a [promise]",
             why="a grant is a limit under what is promised to every person",
             fix="add [promise] with epsilon and delta",
+        )
+    if OWNER_ACCOUNT in (grant.to, *grant.members):
+        yield Mistake(
+            f"nobody is called {OWNER_ACCOUNT}",
+            why="under this name the ledger keeps what the owner pays for suggestions",
+            fix="choose another name",
         )
     yield from _price("budget", grant.budget, policy.promise)
     yield from _price("max_per_query", grant.max_per_query, policy.promise)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from dpsql.catalog.model import Grant, Policy, Promise
+from dpsql.catalog.names import OWNER_ACCOUNT
 from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
@@ -76,6 +77,7 @@ def _as_fact(grant: Grant, by: GrantedBy) -> Granted:
 def grant_of(name: str, *, ledger: Ledger, policy: Policy) -> Grant:
     """The grant of an analyst, alone or of a group, as the ledger says. The policy knows who was in a group that was
     revoked."""
+    require_a_persons_name(name)
     ledger.account()  # raises where no promise holds, and says why
     for grant in _kept(ledger):
         if name in grant.analysts:
@@ -104,8 +106,18 @@ def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> G
 
 
 def analysts_of(ledger: Ledger) -> tuple[str, ...]:
-    """Everybody who may ask by the ledger, alone or in a group, by name."""
-    return tuple(sorted({name for grant in _kept(ledger) for name in grant.analysts}))
+    """Everybody who may ask by the ledger, alone or in a group, by name; the account of the owner is nobody."""
+    return tuple(sorted({name for grant in _kept(ledger) for name in grant.analysts} - {OWNER_ACCOUNT}))
+
+
+def require_a_persons_name(name: str) -> None:
+    """NotPermitted where this is the account of the owner, whose only limit is the promise."""
+    if name == OWNER_ACCOUNT:
+        raise NotPermitted(
+            f"nobody asks as {OWNER_ACCOUNT}",
+            why="under this name the ledger keeps what the owner pays for suggestions, and its limit is the promise",
+            fix="ask under the name of a grant; for suggestions: dpsql table suggest, owner.suggest_bounds(…)",
+        )
 
 
 def _kept(ledger: Ledger) -> Iterator[Grant]:

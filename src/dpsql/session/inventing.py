@@ -39,7 +39,7 @@ def invented_place(sql: str, place: Place, *, rows: int | None = None) -> Place:
     return replace(
         place,
         engine=invented_engine(catalog, rows=rows if said is None else said.value),
-        ledger=_ledger_of_nobody(catalog, accounts[0], place.grant),
+        ledger=ledger_of_nobody(catalog, accounts[0], place.grant),
         planned_under=accounts,
         invented=True,
     )
@@ -55,7 +55,7 @@ def _require_tables(parsed: Parsed) -> None:
         )
 
 
-def _ledger_of_nobody(catalog: Catalog, promise: Account, grant: Grant) -> Ledger:
+def ledger_of_nobody(catalog: Catalog, promise: Account, grant: Grant) -> Ledger:
     """A ledger in which the same promise was made and the same grant given, and nothing was spent yet."""
     ledger = MemoryLedger()
     ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)

@@ -23,7 +23,7 @@ from dpsql.session.auditing import Audit, audit
 from dpsql.session.burning import burn_down, payments_of
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
-from dpsql.session.granting import keep_grant, said_grant
+from dpsql.session.granting import keep_grant, require_a_persons_name, said_grant
 from dpsql.session.plotting import Picture
 from dpsql.session.policy_history import policy_history
 from dpsql.session.promising import closed_in_words, promised_in_words
@@ -209,6 +209,7 @@ class Keeper:
         )
 
     def _issued(self, user: User, *, instead: bool) -> str:
+        require_a_persons_name(user.name)
         token = new_token()
         self._ledger.issue(user, token_digest(token), instead=instead)
         return token

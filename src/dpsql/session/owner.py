@@ -10,6 +10,7 @@ from typing import Literal, Self, Unpack, overload
 
 from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
+from dpsql.catalog.names import OWNER_ACCOUNT
 from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
@@ -23,9 +24,10 @@ from dpsql.session.auditing import Audit
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
 from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_grant, said_grant
+from dpsql.session.inventing import ledger_of_nobody
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
-from dpsql.session.suggesting import ACCOUNT, Suggestion, suggested_bounds, suggested_keys, suggested_rows
+from dpsql.session.suggesting import OwnPlace, Suggestion, suggested_bounds, suggested_keys, suggested_rows
 
 
 class Owner:
@@ -300,9 +302,22 @@ class Owner:
         """The groups of a column with private keys that enough people have, found by a private question likewise."""
         return suggested_keys(self._own_place(), column, spend=spend)
 
-    def _own_place(self) -> Analyst:
-        """Where the owner asks: under an account of their own, whose only limit is the promise."""
-        return self.admit(Grant(to=ACCOUNT, budget=self._ledger.account().epsilon))
+    def _own_place(self) -> OwnPlace:
+        """Where the owner asks: under an account of their own, whose only limit is the promise. It is opened when a
+        question has a plan and can be paid for: what is refused leaves nothing behind."""
+        promise = self._ledger.account()
+        grant = Grant(to=OWNER_ACCOUNT, budget=promise.epsilon)
+        if OWNER_ACCOUNT in self._ledger.grants():
+            asking = self.admit(grant)
+            return OwnPlace(planning=asking, asking=lambda: asking)
+        self._declared.under_promise()
+        nobody = ledger_of_nobody(self._declared.catalog, promise, grant)
+        frozen = self._ledger.frozen()
+        if frozen is not None:
+            nobody.freeze(frozen)
+        accounts = (promise, promise.grant(epsilon=promise.epsilon))
+        place = replace(self._place_of(grant, None).place, ledger=nobody, planned_under=accounts)
+        return OwnPlace(planning=Analyst(place=place), asking=lambda: self.admit(grant))
 
     def _place_of(self, grant: Grant, name: str | None) -> Analyst:
         return Analyst(

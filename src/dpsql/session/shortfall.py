@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account, remaining
+from dpsql.accounting.triple import triple
 from dpsql.errors import BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
 from dpsql.plan.finer import Way
@@ -59,7 +60,7 @@ def said_in_prices(
         return error
     fit, try_sql = _what_fits(error, inquiry, accounts, planned_at, priced)
     return BudgetExhausted(
-        _too_dear(inquiry, short),
+        too_dear(inquiry, short),
         why="every answer tells a little about people, and what was promised to them holds for all answers together",
         fix=fit,
         try_sql=try_sql,
@@ -67,7 +68,7 @@ def said_in_prices(
     )
 
 
-def _too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
+def too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
     """What is in the way: too little δ, or too little ε; each as the accounts that are short have it."""
     without = [account for account in short if inquiry.delta > _delta_left(account)]
     if without:
@@ -75,10 +76,21 @@ def _too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
         return f"finding groups takes δ = {shown_amount(inquiry.delta)}, more than {_have(without, left)}"
     cost, more = shown_amount(inquiry.cost), " more" if any(_is_finer(part) for part in inquiry.parts) else ""
     poor = [account for account in short if remaining((account,)) < inquiry.cost]
-    if not poor:  # counted in ρ it weighs more than its price
+    if not poor:
         names = " and ".join(map(account_name, short))
-        return f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise"
+        return (
+            f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise: {_weighs(inquiry, short)}"
+        )
     return f"this answer costs {cost}{more}, more than {_have(poor, [remaining((account,)) for account in poor])}"
+
+
+def _weighs(inquiry: Inquiry, short: Sequence[Account]) -> str:
+    """Why a price does not fit that is left: noise of ε in an account that counts in ρ, or the other way round."""
+    if inquiry.event is not None and triple(inquiry.event).epsilon is None:
+        return "Gaussian noise is counted in ρ, and other noise so far has used up more of that than of ε"
+    since = "since the first Gaussian answer" if any(account.spent.epsilon is None for account in short) else "by now"
+    counts = "it counts" if len(short) == 1 else "they count"
+    return f"{since} {counts} in ρ, where noise that is not Gaussian, such as Laplace noise, weighs more than its price"
 
 
 def _have(accounts: Sequence[Account], left: Sequence[Fraction]) -> str:

@@ -6,31 +6,46 @@ the released counts alone, so that it may be written into a policy that everybod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.catalog.model import Catalog, TablePolicy
+from dpsql.catalog.model import Catalog, Defaults, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported
+from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported, Unbounded
+from dpsql.privacy.events import Composed
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
 from dpsql.session.digits import shown_amount, shown_percent
 from dpsql.session.noisy import Noisy
+from dpsql.session.query import Query
 from dpsql.session.release import Cell
+from dpsql.session.shortfall import too_dear
 from dpsql.session.terms import stated
 
-ACCOUNT: Final = "dpsql owner"
-"""Under this name the ledger keeps what the owner has spent on suggestions."""
 _WRONG: Final = Fraction(1, 100)
 """How often any place of the grid where nobody is may be taken for one where somebody is."""
 _WHOLE: Final = (*(Fraction(step * 10**power) for power in range(9) for step in (1, 2, 5)), Fraction(10**9))
 _PARTS: Final = tuple(Fraction(step, 10**power) for power in (3, 2, 1) for step in (1, 2, 5))
 _NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnPlace:
+    """Where the owner asks, and where that is tried before."""
+
+    planning: Analyst
+    """Plans and prices, and answers nothing."""
+    asking: Callable[[], Analyst]
+    """Opens the account of the owner where there is none yet."""
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.planning.place.catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +95,11 @@ def _escaped(letter: str) -> str:
     return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
 
 
-def suggested_bounds(owner: Analyst, column: str, *, spend: Number, share: Number) -> Suggestion:
+def suggested_bounds(owner: OwnPlace, column: str, *, spend: Number, share: Number) -> Suggestion:
     """Bounds within which all values of this share of the people lie, or about so many. Asked for the largest value of
     each and, where the type has negative numbers, for the smallest one too, at half of the price each."""
-    table, name = _column(owner.place.catalog, column)
-    engine = next(each for each in owner.place.catalog.schema[table.name].columns if folded(each.name) == name)
+    table, name = _column(owner.catalog, column)
+    engine = next(each for each in owner.catalog.schema[table.name].columns if folded(each.name) == name)
     type_ = table.columns[name].type or engine.type
     if type_ not in NUMERIC:
         raise BadType(
@@ -101,13 +116,13 @@ def suggested_bounds(owner: Analyst, column: str, *, spend: Number, share: Numbe
     high, low = ends[0], ends[1] if len(ends) > 1 else _NOTHING
     value = (-low.point, high.point) if high.point or low.point else (Fraction(0), grid[0])
     return _suggestion(
-        "bounds", value, answers, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.place.catalog)}"
+        "bounds", value, answers, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.catalog)}"
     )
 
 
-def suggested_rows(owner: Analyst, table: str, *, spend: Number, share: Number) -> Suggestion:
+def suggested_rows(owner: OwnPlace, table: str, *, spend: Number, share: Number) -> Suggestion:
     """As many rows as this share of the people have at most, or about so many."""
-    policy = _table(owner.place.catalog, table)
+    policy = _table(owner.catalog, table)
     if policy.unit_row or policy.path:
         raise NotSupported(
             f"rows_per_person is not looked for in {table}",
@@ -119,28 +134,29 @@ def suggested_rows(owner: Analyst, table: str, *, spend: Number, share: Number) 
     grid = tuple(map(Fraction, _NUMBERS))
     answers = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
     end = _end(answers[0], grid, outside=1 - stated(share))
-    person = owner.place.catalog.policy.person.name
+    person = owner.catalog.policy.person.name
     meaning = f"{shown_percent(stated(share))} % of {person}s have no more rows"
     return _suggestion("rows_per_person", max(1, int(end.point)), answers, [end], meaning)
 
 
-def suggested_keys(owner: Analyst, column: str, *, spend: Number) -> Suggestion:
+def suggested_keys(owner: OwnPlace, column: str, *, spend: Number) -> Suggestion:
     """The groups of a column with private keys that enough people have, to be listed from then on."""
-    table, name = _column(owner.place.catalog, column)
+    table, name = _column(owner.catalog, column)
     key = quoted(name)
     require_epsilon(spend=spend)
     question = f"SELECT {key} AS found, COUNT(*) AS people FROM {quoted(table.name)} GROUP BY {key}"
-    query = owner.query(question, epsilon=stated(spend), noise="laplace")
-    people = query.sealed.plan.people
+    planned = owner.planning.query(question, epsilon=stated(spend), noise="laplace")
+    people = planned.sealed.plan.people
     if people is None:
         raise NotSupported(
             f"no keys are looked for in {column}",
             why="its groups are known without looking",
             fix=f'where they are not, declare {name} = {{ keys = "private" }} first',
         )
-    answer = query.answered(max_cost=None)
+    _require_payable(owner, [planned])
+    answer = owner.asking().query(question, epsilon=stated(spend), noise="laplace").answered(max_cost=None)
     keys = tuple(cell for cell in answer["found"] if cell is not None)
-    person = owner.place.catalog.policy.person.name
+    person = owner.catalog.policy.person.name
     return Suggestion(
         name="keys",
         value=keys or None,
@@ -240,24 +256,48 @@ def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
     )
 
 
-def _paid(owner: Analyst, questions: Sequence[str], spend: Number, share: Number) -> list[Answer]:
+def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Number) -> list[Answer]:
     """The answers, at even shares of the price; all can be paid for, or none is asked. Laplace noise: its law is one
     number, and it leaves the account open for whatever comes later."""
     require_epsilon(spend=spend)
     require_open_unit(share=share)
+    _require_groups(owner.catalog.policy.defaults)
     each = stated(spend) / len(questions)
-    planned = [
-        owner.query(question, epsilon=each, noise="laplace", confidence=1 - _WRONG / (question.count("WHEN") + 1))
-        for question in questions
-    ]
-    total, budget = sum(query.cost.epsilon for query in planned), owner.budget
-    if total > budget.left:
-        raise BudgetExhausted(
-            f"this costs {shown_amount(Fraction(total))}, and of the promise {budget.shown} is left",
-            why="a suggestion is paid for like every answer; nothing was spent",
-            fix="spend less, or declare what you know without asking",
+
+    def planned(place: Analyst) -> list[Query]:
+        return [
+            place.query(question, epsilon=each, noise="laplace", confidence=1 - _WRONG / (question.count("WHEN") + 1))
+            for question in questions
+        ]
+
+    _require_payable(owner, planned(owner.planning))
+    return [query.answered(max_cost=None) for query in planned(owner.asking())]
+
+
+def _require_groups(defaults: Defaults) -> None:
+    """Said before anything is planned: its question has groups that whoever asks for a suggestion never wrote."""
+    if defaults.max_keys is None:
+        raise Unbounded(
+            "[defaults] has no max_keys, and a suggestion needs it",
+            why="people are counted at each place of a grid: these are groups, and max_keys says how many there may be",
+            fix="write max_keys = 1000 into [defaults]; in Python: owner.defaults(max_keys=1000)",
         )
-    return [query.answered(max_cost=None) for query in planned]
+
+
+def _require_payable(owner: OwnPlace, planned: Sequence[Query]) -> None:
+    """BudgetExhausted where the promise does not pay for all of them."""
+    total, left = sum(query.cost.epsilon for query in planned), owner.planning.budget
+    events = tuple(event for query in planned if (event := query.inquiry.event) is not None)
+    short = [account for account in owner.planning.place.accounts if events and not account.admits(Composed(events))]
+    if not short:
+        return
+    raise BudgetExhausted(
+        f"this costs {shown_amount(Fraction(total))}, and of the promise {left.shown} is left"
+        if total > left.left
+        else too_dear(planned[0].inquiry, short[:1]),
+        why="a suggestion is paid for like every answer; nothing was spent",
+        fix="spend less, or declare what you know without asking",
+    )
 
 
 def _end(answer: Answer, grid: Sequence[Fraction], *, outside: Fraction) -> _End:

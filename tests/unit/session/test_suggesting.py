@@ -8,8 +8,22 @@ import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.errors import BadName, BadParameter, BadType, BudgetExhausted, EngineFailed, NotSupported
-from dpsql.session.suggesting import ACCOUNT, Suggestion, _end
+from asked_clinic import COUNT, POLICY, declared
+from dpsql.catalog.names import OWNER_ACCOUNT as ACCOUNT
+from dpsql.cli.main import main
+from dpsql.errors import (
+    BadName,
+    BadParameter,
+    BadPolicy,
+    BadType,
+    BudgetExhausted,
+    EngineFailed,
+    FrozenLedger,
+    NotPermitted,
+    NotSupported,
+    Unbounded,
+)
+from dpsql.session.suggesting import Suggestion, _end
 
 PEOPLE = 4000
 NOISE = "noise of scale 1/2: beyond 10 at one of 66 places once in 10^7 runs"
@@ -68,9 +82,9 @@ def test_negative_values_fractions_zeros_and_giants(charges, bounds):
 def test_what_noise_alone_makes_is_taken_for_somebody_once_in_a_hundred_times(owner):
     """The margin under which a place counts as empty, against the law of the noise: two-sided geometric, ε = 2."""
     owner.suggest_bounds("visits.charge", spend=4)
-    ana = owner.analyst(ACCOUNT)
+    asking = owner._own_place().asking()
     sql = paid(owner)[0].details["sql"]
-    answer = ana.sql(sql, confidence=1 - Fraction(1, 100) / 30, noise="laplace", epsilon=2)
+    answer = asking.sql(sql, confidence=1 - Fraction(1, 100) / 30, noise="laplace", epsilon=2)
     assert answer.cost.epsilon == 0
     places, margin = len(answer), answer["people"][0].margin
     assert places == 30
@@ -183,3 +197,61 @@ def test_a_key_cannot_leave_its_quotes_or_steer_a_terminal():
     told = Suggestion(name="keys", value=keys, meaning="m", spent=Fraction(0), releases=(), unseen=1)
     assert tomllib.loads(told.written) == {"keys": list(keys)}
     assert told.written.isprintable()
+
+
+def test_nobody_asks_under_the_account_of_the_owner(tmp_path):
+    policy = declared(tmp_path, POLICY.replace("[defaults]", "[defaults]\nmax_keys = 100"))
+    where = ["--policy", str(policy)]
+    assert main(["table", "suggest", "people.id", "--spend", "0.1", *where]) == 0
+    assert main([str(policy), "-c", COUNT]) == 0  # ana, the only one who may
+    assert main([str(policy), "-c", COUNT, "--as", ACCOUNT]) == 6
+    assert main(["grant", ACCOUNT, "--budget", "1", *where]) == 8
+    assert main(["user", "add", ACCOUNT, "--role", "analyst", *where]) == 6
+    with dpsql.open(policy) as owner:
+        assert owner.analysts == ("ana",)
+        with pytest.raises(NotPermitted, match="nobody asks as"):
+            owner.analyst(ACCOUNT)
+        for said in ({"to": ACCOUNT}, {"group": "g", "members": [ACCOUNT]}):
+            with pytest.raises(BadPolicy, match="nobody is called"):
+                owner.grant(**said, budget=1)
+    policy.write_text(f'{policy.read_text()}[[grant]]\nto = "{ACCOUNT}"\nbudget = 1\n')
+    with pytest.raises(BadPolicy, match="nobody is called"):
+        dpsql.open(policy)
+
+
+def test_what_is_refused_opens_no_account():
+    with hospital([9] * 20) as owner:
+        owner.promise(epsilon=10, delta=1e-6, accounting="basic")
+        before = len(owner.keeper.rows())
+        for column, spend, error in (
+            ("visits.charge", 11, BudgetExhausted),
+            ("visits.nope", 1, BadName),
+            ("visits.charge", -1, BadParameter),
+        ):
+            with pytest.raises(error):
+                owner.suggest_bounds(column, spend=spend)
+        with pytest.raises(dpsql.DpsqlError):
+            owner.suggest_keys("visits.drug", spend=1)  # nothing says how much δ it may take
+        owner.freeze("looked into")
+        with pytest.raises(FrozenLedger):
+            owner.suggest_bounds("visits.charge", spend=1)
+        assert [row.kind for row in owner.keeper.rows()[before:]] == ["freeze"]
+
+
+def test_after_gaussian_noise_the_account_counts_otherwise_and_the_refusal_says_so():
+    """ρ* of ε = 2 at δ' = 5e-7 is about 0.06, and Laplace noise of ε = 0.6 weighs 0.18."""
+    with dpsql.open(":memory:", threads=1) as owner:
+        owner.register("people", pd.DataFrame({"id": range(99), "x": 1}), person="id", unique=True, columns=["x"])
+        owner.promise(epsilon=2, delta=1e-6)
+        with pytest.raises(Unbounded, match=r"\[defaults\] has no max_keys"):
+            owner.suggest_bounds("people.x", spend=1)
+        owner.defaults(max_keys=100)
+        ana = owner.grant("ana", budget=2)
+        ana.sql("SELECT COUNT(*) FROM people", epsilon=0.3, noise="gaussian")
+        before = len(owner.keeper.rows())
+        told = "since the first Gaussian answer it counts in ρ"
+        with pytest.raises(BudgetExhausted, match=told):
+            owner.suggest_bounds("people.x", spend=1.2)
+        assert len(owner.keeper.rows()) == before
+        with pytest.raises(BudgetExhausted, match="since the first Gaussian answer they count in ρ"):
+            ana.sql("SELECT COUNT(*) AS n FROM people WHERE x > 0", epsilon=0.6, noise="laplace")
