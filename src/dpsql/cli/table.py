@@ -8,7 +8,7 @@ import sys
 from dpsql import BadParameter, PolicyFile
 from dpsql.cli import table_suggest
 from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import add_plain
+from dpsql.cli.manner import add_plain, is_plain, say
 from dpsql.cli.place import POLICY, Commands
 from dpsql.cli.telling import tell
 
@@ -25,7 +25,7 @@ def add_to(commands: Commands) -> None:
     shown.set_defaults(run=_show)
     confirmed = _part(parts, "confirm", "take # CONFIRM out of the lines of a table, a column or a section")
     confirmed.add_argument("names", nargs="*", metavar="TABLE[.COLUMN]", help="or a section: person, promise, defaults")
-    confirmed.add_argument("--all", action="store_true", help="every line of the file; what was confirmed is printed")
+    confirmed.add_argument("--all", action="store_true", help="every line of the file but those that need a decision")
     confirmed.set_defaults(run=_confirm)
     table_suggest.add_to(parts)
 
@@ -49,17 +49,18 @@ def _show(chosen: argparse.Namespace) -> int:
 
 def _confirm(chosen: argparse.Namespace) -> int:
     """What was confirmed, a line each; how much is left goes to standard error."""
-    if bool(chosen.names) == chosen.all:
+    if not chosen.names and not chosen.all:
         raise BadParameter(
             "say what is confirmed: names, or --all",
             why="each line that is confirmed decides who is protected, and how",
-            fix="dpsql table confirm visits visits.charge, or dpsql table confirm --all",
+            fix="dpsql table confirm visits visits.charge promise, or dpsql table confirm --all",
         )
-    found = PolicyFile(chosen.policy).confirm(*chosen.names)
+    found = PolicyFile(chosen.policy).confirm(*chosen.names, everything=chosen.all)
     tell(found.lines, chosen)
+    for line in found.undecided:
+        say(line, plain=is_plain(chosen))
     done = f"{len(found.lines)} confirmed" if found.lines else "nothing was waiting there"
-    print(
-        f"{done}, {found.left} left" if found.left else f"{done}; what remains, if anything: dpsql check",
-        file=sys.stderr,
-    )
+    rest = f"{done}, {found.left} left" if found.left else f"{done}; what remains, if anything: dpsql check"
+    needed = ": nobody has decided them. Look at each, then name its table, column or section"
+    print(f"{rest}{needed if found.undecided else ''}", file=sys.stderr)
     return 0

@@ -15,7 +15,7 @@ from dpsql.catalog.model import KeyPath
 from dpsql.catalog.names import did_you_mean, folded, listed
 from dpsql.errors import BadParameter
 from dpsql.session.render import printable
-from dpsql.suggest.reviewing import Review, place_of, review_policy
+from dpsql.suggest.reviewing import Review, is_undecided, place_of, review_policy
 
 _SECTIONS: Final = ("person", "promise", "defaults", "source")
 
@@ -26,6 +26,8 @@ class Confirmed:
 
     lines: tuple[str, ...]
     left: int
+    undecided: tuple[str, ...] = ()
+    """What `everything` has left, and what it needs: values nobody has decided yet."""
 
 
 class PolicyFile:
@@ -50,7 +52,7 @@ class PolicyFile:
         """The lines of the file about one table, column or section, with their numbers."""
         data, lines, _, text = self._read()
         _require_known(name, data)
-        rows = text.splitlines()
+        rows = [row.removesuffix("\r") for row in text.split("\n")]  # as TOML ends lines; a comment may hold other ends
         apart, keys = _apart(rows), keys_by_line(text, lines)
         return tuple(
             f"{number:>4}  {printable(line)}"
@@ -58,19 +60,31 @@ class PolicyFile:
             if line.strip() and number not in apart and _is_about(keys[number], name)
         )
 
-    def confirm(self, *names: str) -> Confirmed:
-        """Take marks out of the file: all of them, or those of tables (`visits`), columns (`visits.charge`) and
-        sections (`promise`). Everything else in the file stays as it is."""
+    def confirm(self, *names: str, everything: bool = False) -> Confirmed:
+        """Take marks out of the file: those of tables (`visits`), columns (`visits.charge`) and sections (`promise`),
+        or of `everything` but the lines that need a decision and are not named. The rest of the file stays as it is."""
+        if not names and not everything:
+            raise BadParameter(
+                "nothing is named to be confirmed",
+                why="each line that is confirmed decides who is protected, and how",
+                fix='name it: confirm("visits", "promise"), or say everything=True',
+            )
         data, _, found, text = self._read()
         for name in names:
             _require_known(name, data)
-        chosen = tuple(mark for mark in found if not names or any(_is_about(mark.key, name) for name in names))
+        named = {mark for mark in found if any(_is_about(mark.key, name) for name in names)}
+        chosen = tuple(mark for mark in found if mark in named or (everything and not is_undecided(mark)))
         if chosen:
             _write(self._path, without(text, chosen))
-        told = tuple(
-            printable(f"{self._path}:{mark.line}  {place_of(mark.key)}  {mark.said}").rstrip() for mark in chosen
+        waiting = tuple(mark for mark in found if everything and mark not in chosen)
+        return Confirmed(
+            lines=tuple(self._told(mark, mark.said) for mark in chosen),
+            left=len(found) - len(chosen),
+            undecided=tuple(self._told(mark, mark.reason) for mark in waiting),
         )
-        return Confirmed(lines=told, left=len(found) - len(chosen))
+
+    def _told(self, mark: Mark, words: str) -> str:
+        return printable(f"{self._path}:{mark.line}  {place_of(mark.key)}  {words}").rstrip()
 
     def _read(self) -> tuple[dict[str, object], dict[KeyPath, int], tuple[Mark, ...], str]:
         text_of(self._path)  # says what is wrong with a file that cannot be read
@@ -110,12 +124,15 @@ def _is_about(key: KeyPath, name: str) -> bool:
 
 
 def _places(name: str) -> Iterator[KeyPath]:
-    """What a name may mean: a table, whose name may have a point; a column of a table; a section."""
+    """What a name may mean: a table, whose name may have a point; a column of a table; a section; a line of one."""
     word = folded(name)
     yield ("table", word)
     table, point, column = word.rpartition(".")
     if point:
         yield ("table", table, "columns", column)
+        yield ("table", table, column)
+    if table in _SECTIONS:
+        yield (table, column)
     if word in _SECTIONS:
         yield (word,)
 

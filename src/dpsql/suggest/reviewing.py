@@ -107,9 +107,14 @@ def _held_against_its_source(
     return schema, [*mistakes, *new], None
 
 
+def is_undecided(mark: Mark) -> bool:
+    """Its line says nothing yet, or a value that only the owner can know."""
+    return mark.reason.startswith(NEEDS)
+
+
 def _marked(marks: tuple[Mark, ...]) -> Iterator[Task]:
     for mark in marks:
-        ready = mark.said and not mark.reason.startswith(NEEDS)
+        ready = mark.said and not is_undecided(mark)
         what = f"confirm  {mark.said}  ({mark.reason})" if ready else mark.reason or "is not confirmed"
         yield Task(line=mark.line, place=place_of(mark.key), what=what, is_mistake=False)
 

@@ -41,8 +41,10 @@ def test_mistakes_stand_beside_what_waits_also_those_that_only_the_engine_shows(
     policy.write_text(text.replace("cost_per_query = 0.05", "cost_per_query = 7"))
     found = places(dpsql.PolicyFile(policy).review())
     assert found["visits.charg"].what.startswith("needs bounds")  # first things first: it waits to be decided
-    confirmed = dpsql.PolicyFile(policy).confirm()
-    assert confirmed.left == 0
+    confirmed = dpsql.PolicyFile(policy).confirm(
+        "patients", "visits", "prescriptions", "log", "promise", "defaults", everything=True
+    )
+    assert (confirmed.left, confirmed.undecided) == (0, ())
     found = places(dpsql.PolicyFile(policy).review())
     assert "Did you mean charge?" in found["visits.charg"].what
     assert "is not a value of a column of type integer" in found["patients.age.keys"].what
@@ -80,8 +82,26 @@ def test_marks_are_taken_out_by_table_column_and_section(policy):
     assert len(file.confirm("promise", "defaults").lines) == 6
     assert file.confirm("visits").lines == ()
     assert "visits\tperson = patient_id\tconfirmed" in file.tables()
-    assert len(file.confirm().lines) == before - 15
-    assert left() == 0
+    rest = file.confirm(everything=True)
+    assert (len(rest.lines), rest.left) == (before - 15 - left(), left())
+    assert all("  needs " in line for line in rest.undecided)
+    assert len(rest.undecided) == left() > 0
+
+
+def test_everything_leaves_what_nobody_has_decided_and_nothing_named_is_nothing(policy):
+    file, before = dpsql.PolicyFile(policy), policy.read_bytes()
+    with pytest.raises(BadParameter, match="nothing is named"):
+        file.confirm()
+    assert policy.read_bytes() == before
+    done = file.confirm("visits.charge", everything=True)
+    waiting = [line for line in policy.read_text().split("\n") if "# CONFIRM" in line]
+    assert all("# CONFIRM needs " in line for line in waiting)
+    assert done.left == len(done.undecided) == len(waiting)
+    assert any("promise.epsilon  needs your decision" in line for line in done.undecided)
+    assert any("visits.charge" in line for line in done.lines)
+    named = file.confirm("promise.epsilon", "visits.rows_per_person")  # as they are listed
+    assert [line.split("  ")[1] for line in named.lines] == ["promise.epsilon", "visits.rows_per_person"]
+    assert file.review().complete is None
 
 
 def test_everything_else_stays(policy):
@@ -114,3 +134,14 @@ def test_a_table_is_shown_as_it_stands(policy):
     lines = policy.read_text().split("\n")
     at = lines.index("[table.wards]")
     assert list(shown) == [f"{n + 1:>4}  {lines[n]}" for n in (at, at + 1)]
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x85", "\u2029"])
+def test_a_comment_may_hold_other_ends_of_lines(policy, end):
+    text = policy.read_text().replace("[table.wards]", f"# one{end}two{end}three\n[table.wards]")
+    policy.write_text(text)
+    rows = text.split("\n")
+    at = rows.index("[table.wards]")
+    assert list(dpsql.PolicyFile(policy).table("wards")) == [f"{n + 1:>4}  {rows[n]}" for n in (at, at + 1)]
+    policy.write_bytes(text.replace("\n", "\r\n").encode())
+    assert list(dpsql.PolicyFile(policy).table("wards")) == [f"{n + 1:>4}  {rows[n]}" for n in (at, at + 1)]

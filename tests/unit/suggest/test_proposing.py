@@ -74,7 +74,8 @@ def test_confirmed_and_decided_it_is_a_policy_that_opens(clinic, tmp_path):
     suggested(clinic, tmp_path)
     path = tmp_path / "p.toml"
     path.write_text(path.read_text().replace("[table.log]", "[table.log]\npublic = true"))
-    assert dpsql.PolicyFile(path).confirm().left == 0
+    names = tomllib.loads(path.read_text())["table"]
+    assert dpsql.PolicyFile(path).confirm(*names, "promise", "defaults", everything=True).left == 0
     review = dpsql.PolicyFile(path).review()
     assert review.tasks == ()
     assert "5 tables, 1 unit of protection: one patient, with all their rows" in review.complete
@@ -155,7 +156,7 @@ def test_names_that_need_quotes_and_comments_that_would_break_the_file(made, tmp
     assert list(data["table"]) == ["s.my users"]
     assert data["table"]["s.my users"]["columns"] == {"user id": {"hidden": True}, "a\nb": {}}
     assert "\x1b" not in found.path.read_text()
-    dpsql.PolicyFile(found.path).confirm()
+    dpsql.PolicyFile(found.path).confirm("s.my users", "person", "promise", "defaults")
     assert dpsql.PolicyFile(found.path).review().tasks == ()
 
 
