@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import log
 from typing import Final
 
-from dpsql.privacy.measure import posterior_bound
+from dpsql.privacy.measure import posterior_bound, posterior_percent
 from dpsql.privacy.rounding import round_down
 from dpsql.require import Number, require_count, require_epsilon
 
@@ -79,7 +79,6 @@ def epsilon_guidance(*, epsilon: Number) -> EpsilonAdvice:
         ((word, use) for limit, word, use in _STRENGTHS if epsilon <= limit),
         ("hardly a promise", "no use we would recommend: an observer can become almost certain"),
     )
-    text = (
-        f"ε = {float(min(epsilon, 10**300)):.4g} is {strength} (50-50 becomes {100 * posterior:.4g} % at most): {use}."
-    )
+    most = posterior_percent(epsilon=epsilon)
+    text = f"ε = {float(min(epsilon, 10**300)):.4g} is {strength} (50-50 becomes {most} % at most): {use}."
     return EpsilonAdvice(strength=strength, posterior=posterior, text=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpsql.errors import BadParameter
 from dpsql.require import Number, require_delta, require_finite, require_non_negative
@@ -55,10 +56,15 @@ def posterior_bound(*, epsilon: Number) -> float:
     return min(1.0, math.nextafter(1 / (1 + doubt), 1) + 2 * math.ulp(0.5))
 
 
+def posterior_percent(*, epsilon: Number) -> str:
+    """`posterior_bound` in percent, to a hundredth and never below it: a limit that is rounded down is none."""
+    return f"{math.ceil(10_000 * Fraction(posterior_bound(epsilon=epsilon))) / 100:g}"
+
+
 def _odds_sentence(epsilon: Number) -> str:
     if epsilon == 0:
         return "The answer says nothing at all about any one person: 50-50 stays 50-50."
-    most = f"{100 * posterior_bound(epsilon=epsilon):.4g} %"
+    most = f"{posterior_percent(epsilon=epsilon)} %"
     return (
         f"Somebody who thinks it 50-50 whether a given person is in the data (or what that person's rows say) can,"
         f" after seeing the answer, be at worst {most} sure. In general no odds change by more than a"

@@ -7,7 +7,7 @@ from math import ceil
 
 from dpsql.charts.figure import PEOPLE, Icons
 from dpsql.charts.picture import Picture
-from dpsql.privacy.measure import posterior_bound
+from dpsql.privacy.measure import posterior_bound, posterior_percent
 from dpsql.require import Number, require_epsilon
 from dpsql.session.digits import shown_amount
 
@@ -21,16 +21,16 @@ def belief(*, epsilon: Number) -> Picture:
     Rounds    up.
     """
     require_epsilon(epsilon=epsilon)
-    share = posterior_bound(epsilon=epsilon)
-    after = min(PEOPLE, ceil(PEOPLE * share - 1e-9))
-    exact = f"{100 * share:.4g} %"
+    after = ceil(PEOPLE * Fraction(posterior_bound(epsilon=epsilon)))
+    most = f"{posterior_percent(epsilon=epsilon)} %"
     return Picture(
         chart=Icons(
             title=f"A 50-50 guess about one person, at ε = {shown_amount(Fraction(epsilon))}",
             before=PEOPLE // 2,
             after=after,
             notes=(
-                f"whoever thinks 50 % before is at most {exact} sure after everything that was told",
+                f"whoever thinks 50 % before is at most {most} sure after everything that was told",
+                "apart from δ, the slack of a promise that has one",
                 "whatever they know besides, and whatever they compute; drawn in whole people, rounded up",
             ),
         )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
-from dpsql.privacy.measure import PrivacyParams, posterior_bound, require_order
+from dpsql.privacy.measure import PrivacyParams, posterior_bound, posterior_percent, require_order
 
 BAD = [-1, -1e-300, math.nan, math.inf, -math.inf, True, "1", None, Decimal("NaN")]
 
@@ -48,7 +48,7 @@ class TestExplain:
     """C012: pure and approximate privacy explained to a newcomer."""
 
     def test_the_odds_sentence_has_the_right_number(self):
-        assert "at worst 75 % sure" in PrivacyParams(epsilon=math.log(3)).explain()
+        assert "at worst 75 % sure" in PrivacyParams(epsilon=1.0986).explain()  # ln 3 = 1.09861…
         assert "at worst 52.5 % sure" in PrivacyParams(epsilon=0.1).explain()
         assert "50-50 stays 50-50" in PrivacyParams(epsilon=0).explain()
 
@@ -79,6 +79,20 @@ def test_bayes_posterior_bound_rounds_up(epsilon):
         x = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
         true = 1 / (1 + mpmath.exp(-x))
         assert true <= bound <= true * (1 + mpmath.mpf("1e-15"))
+
+
+@given(epsilon=st.one_of(st.floats(0, 20), st.fractions(0, 20)))
+def test_a_percentage_is_never_below_the_bound(epsilon):
+    said = Fraction(posterior_percent(epsilon=epsilon))
+    with mpmath.workdps(400):
+        x = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
+        true = 100 / (1 + mpmath.exp(-x))
+        assert true <= mpmath.mpf(said.numerator) / said.denominator <= true + mpmath.mpf("0.0101")
+
+
+def test_the_percentage_is_what_is_told():
+    """At ε = 5 it is 99.3307… %."""
+    assert "at worst 99.34 % sure" in PrivacyParams(epsilon=5).explain()
 
 
 def test_posterior_bound_of_an_enormous_epsilon_is_one():
