@@ -17,8 +17,9 @@ from typing import Any, Final, NoReturn
 from dpsql import Estimate, errors
 from dpsql.errors import DpsqlError, InternalError, NotUnderstood
 
-PROTOCOL: Final = 1
-"""What the words of this file mean, told to whoever connects: raised when a word gets another meaning."""
+PROTOCOL: Final = 2
+"""What the words of this file mean, told to whoever connects: raised when a word gets another meaning, or one
+more has to be there."""
 LONGEST_REQUEST: Final = 1_100_000
 """Bytes of one line to the server: a statement of a million letters fits."""
 LONGEST_REPLY: Final = 256_000_000

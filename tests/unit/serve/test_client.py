@@ -1,6 +1,7 @@
 """The client says what went wrong on its side, and believes no answer that is none."""
 
 import copy
+import json
 import socket
 import threading
 from contextlib import closing, contextmanager, suppress
@@ -8,13 +9,14 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 import dpsql
 from dpsql.errors import BadName, BadParameter, NoSource, NotPermitted
 from dpsql.serve.client import Client
-from dpsql.serve.wire import Lines
+from dpsql.serve.wire import PROTOCOL, Lines, cell_from_wire
 from in_this_process import serving
 
 
@@ -22,24 +24,26 @@ from in_this_process import serving
 def impostor(path, *replies):
     """Something that answers each line with the next of these bytes, and then falls silent."""
 
+    sent = []
+
     def answer():
         connection, _ = listener.accept()
         with connection, connection.makefile("rb") as lines, suppress(ConnectionError):  # who asks may have left
             for reply in replies:
-                lines.readline()
+                sent.append(lines.readline())
                 connection.sendall(reply)
-            lines.read()
+            sent.extend(lines.readlines())
 
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
         thread = threading.Thread(target=answer)
         thread.start()
-        yield
+        yield sent
         thread.join()
 
 
-HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 1}}\n'
+HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 2}}\n'
 
 
 def unreached(path):
@@ -84,12 +88,23 @@ def test_a_timeout_is_a_number_of_seconds(tmp_path, timeout):
         dpsql.connect(socket=tmp_path / "none", token="t", timeout=timeout)
 
 
-@pytest.mark.parametrize("told", [b"", b', "protocol": 2', b', "protocol": "1"'])
+@pytest.mark.parametrize("told", [b"", b', "protocol": 1', b', "protocol": 3', b', "protocol": "2"'])
 def test_a_server_of_another_version_is_not_asked(tmp_path, told):
+    """Nothing but who asks is sent, so that nothing can be charged for an answer that would not be understood."""
     hello = b'{"ok": {"name": "ana", "role": "analyst"' + told + b"}}\n"
-    with impostor(tmp_path / "door", hello), pytest.raises(NoSource, match="speaks protocol") as refused:
+    with impostor(tmp_path / "door", hello) as sent, pytest.raises(NoSource, match="speaks protocol") as refused:
         dpsql.connect(socket=tmp_path / "door", token="t")
     assert "version" in refused.value.why
+    assert [json.loads(line) for line in sent] == [{"do": "hello", "token": "t"}]
+
+
+def test_a_noisy_number_of_the_first_protocol_is_of_another_version():
+    """It had four parts, without `doubtful`: what must be there now makes another protocol."""
+    with pytest.raises(IndexError):
+        cell_from_wire({"noisy": [7, 1.5, 5, 9]})
+    page = Path(__file__).parents[3] / "docs" / "guide" / "serve.md"
+    assert PROTOCOL > 1
+    assert f"the number of this protocol: {PROTOCOL}." in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
