@@ -10,7 +10,7 @@ from typing import Self
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.batch import Proof
-from dpsql.errors import BadParameter, BudgetExhausted
+from dpsql.errors import BadParameter, BudgetExhausted, NotSupported
 from dpsql.ledger.batches import batch_digest
 from dpsql.ledger.ledger import Charge
 from dpsql.plan.explanation.promise import account_name
@@ -112,7 +112,10 @@ class Batch:
         return f"Batch({count} question{'' if count == 1 else 's'} for {shown_amount(self.total)}, not run yet)"
 
     def _queries(self) -> list[Query]:
-        return [self.query(question.sql, self._asked(question)) for question in self.questions]
+        queries = [self.query(question.sql, self._asked(question)) for question in self.questions]
+        for query in queries:
+            _require_data(query)
+        return queries
 
     def _run(self) -> None:
         queries, accounts = self._queries(), self.place.accounts
@@ -164,6 +167,16 @@ class Batch:
                 fix="leave delta out, ask for less, or have the owner set delta_per_query in [defaults]",
             )
         return self.delta
+
+
+def _require_data(query: Query) -> None:
+    """What is free must not take a share of the price from what is paid for: that would only be noisier."""
+    if query.place.invented:
+        raise NotSupported(
+            "SIMULATE has no part in a batch",
+            why="it is free, and a share of the price would be kept for it, at the cost of the other questions",
+            fix="ask it by itself: analyst.sql(…), before the batch or after it",
+        ).within(query.sql)
 
 
 def _charges(plans: Sequence[Sealed], place: Place) -> list[Charge]:

@@ -10,7 +10,7 @@ import pytest
 
 import dpsql
 import dpsql.session.query
-from dpsql.errors import BadKey, NotPermitted
+from dpsql.errors import BadKey, NotPermitted, NotSupported
 from dpsql.session import answer
 
 
@@ -101,6 +101,24 @@ def test_a_question_asked_twice_and_an_explanation_fit(analyst):
     assert one["COUNT(*)"][0].value == two.rows[0][0].value
     assert [answer.cost.epsilon for answer in (one, two, plan)] == [1, 0, 0]
     assert analyst.budget.spent == 1
+
+
+def test_what_is_simulated_takes_no_share(analyst):
+    """With a share of its own it would leave the other question half the price, and twice the noise."""
+    count = "SELECT COUNT(*) FROM people"
+    with pytest.raises(NotSupported, match="SIMULATE has no part in a batch") as refused:
+        analyst.run([f"SIMULATE {count}", count], total=0.5)
+    assert "by itself" in refused.value.fix
+    with pytest.raises(NotSupported):
+        _ = _planned(analyst, count, f"simulate {count}").cost
+    assert analyst.budget.spent == 0
+
+
+def _planned(analyst, *statements):
+    together = analyst.plan(total=0.5)
+    for sql in statements:
+        together.sql(sql)
+    return together
 
 
 def test_a_question_is_planned_once(analyst, monkeypatch):
