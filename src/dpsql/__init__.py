@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.belief import belief
-    from dpsql.session.budget import Budget
+    from dpsql.session.budget import Budget, budget_bar
     from dpsql.session.cost import Cost
     from dpsql.session.estimate import Estimate
     from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary, without_symbols
@@ -87,6 +87,7 @@ __all__ = [
     "all_doubtful",
     "answer_page",
     "belief",
+    "budget_bar",
     "connect",
     "demo",
     "dp_sum",
@@ -134,6 +135,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "all_doubtful": "session.formats",
     "answer_page": "session.page",
     "belief": "session.belief",
+    "budget_bar": "session.budget",
     "connect": "door",
     "demo": "demonstration",
     "formats": "session.formats",

@@ -73,7 +73,7 @@ def test_a_statement_over_several_lines_is_answered_with_margin_price_and_budget
     for city in ("Aarau", "Basel", "Bern", "Geneva"):
         (line,) = (line for line in text.splitlines() if f"│ {city} " in line)
         assert " ± " in line
-    assert "cost 0.05 · budget ▰▰▰▰▰▰▰▰▰▰ 0.95 of 1.00 left · release #" in text
+    assert "cost 0.05 · budget ▰▰▰▰▰▰▰▰▰▱ 0.95 of 1.00 left · release #" in text
     again = asked(at, COUNTED)
     assert "told again for nothing: release #" in again
     assert "0.95 of 1.00 left" in again
@@ -197,7 +197,7 @@ def test_a_terminal_without_symbols_is_answered_in_letters(tmp_path):
         at.enter("FROM patients GROUP BY city;")
         text = at.until(lambda shown: "release #" in shown and waits(shown))
         assert "plus or minus 21" in text
-        assert "########## 0.95 of 1.00 left" in text
+        assert "#########. 0.95 of 1.00 left" in text
         at.enter("quit")
         assert at.ended() == 0
         assert at.seen.isascii()

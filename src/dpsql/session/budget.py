@@ -16,6 +16,7 @@ from dpsql.session.meter import budget_page
 
 _LAST: Final = 10
 """What people ask now says what they will ask; what they asked long ago does not."""
+_BOXES: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -71,7 +72,7 @@ class Budget:
 
     def __repr__(self) -> str:
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
-        parts = [f"{bar(self.left, self.total)} {self.shown}", counted, self.short, self.outlook]
+        parts = [f"{budget_bar(self.left, self.total)} {self.shown}", counted, self.short, self.outlook]
         return f"Budget({', '.join(filter(None, parts))})"
 
     def _repr_html_(self) -> str:
@@ -84,10 +85,10 @@ def shown_left(left: Fraction, total: Fraction) -> str:
     return f"{_down(left)} of {float(total):.2f}"
 
 
-def bar(left: Fraction, total: Fraction) -> str:
-    """What is left of a budget as ten boxes."""
-    full = round(10 * left / total)
-    return f"{'▰' * full}{'▱' * (10 - full)}"
+def budget_bar(left: Fraction, total: Fraction) -> str:
+    """What is left of a budget as ten boxes, rounded down: all of them only where nothing was spent."""
+    full = min(_BOXES, max(0, floor(_BOXES * left / total))) if total > 0 else 0
+    return f"{'▰' * full}{'▱' * (_BOXES - full)}"
 
 
 def _down(amount: Fraction) -> str:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final, Protocol
 
 from dpsql.errors import BadParameter
-from dpsql.session.budget import bar, shown_left
+from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
@@ -106,7 +106,7 @@ def _paid(answer: Told) -> str:
         parts.append(f"{told} #{answer.release}")
     if answer.budget is not None:
         left, total = answer.budget.left, answer.budget.total
-        shown = f"budget {bar(left, total)} {shown_left(left, total)} left"
+        shown = f"budget {budget_bar(left, total)} {shown_left(left, total)} left"
         parts[1:1] = filter(None, (shown, answer.budget.short))
     return " · ".join(parts)
 

@@ -9,7 +9,7 @@ from html import escape
 
 def meter_page(left: Fraction, total: Fraction) -> str:
     """A bar as full as a budget is; the words beside it say the same."""
-    share = float(max(Fraction(0), min(Fraction(1), left / total)))
+    share = float(max(Fraction(0), min(Fraction(1), left / total))) if total > 0 else 0.0
     return f'<meter min="0" max="1" value="{share:.3f}" aria-label="left of the budget">{share:.0%}</meter>'
 
 

@@ -39,6 +39,19 @@ def test_the_branch_that_is_ahead_says_how_many_more():
     assert repr(ana.budget).endswith("of 5.00, counted in ρ, about 350 more queries like your last ten)")
 
 
+@pytest.mark.parametrize(
+    ("left", "total", "full"),
+    [("1", "1", 10), ("0.95", "1", 9), ("0.999999", "1", 9), ("0.75", "1", 7), ("0.05", "1", 0), ("0", "1", 0)]
+    + [("-2", "1", 0), ("3", "1", 10), ("0", "0", 0)],
+)
+def test_a_bar_is_full_only_where_nothing_was_spent(left, total, full):
+    assert dpsql.budget_bar(Fraction(left), Fraction(total)) == "▰" * full + "▱" * (10 - full)
+
+
+def test_a_page_of_nothing_is_empty():
+    assert 'value="0.000"' in dpsql.Budget(total=Fraction(0), spent=Fraction(0))._repr_html_()
+
+
 def test_a_basic_account_adds_up_epsilon():
     ana = opened(epsilon=5, delta=1e-6, accounting="basic")
     ana.sql(COUNT.format(1))

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import TypeAlias
 
-from dpsql import Analyst, Answer, Client, ServedAnswer
+from dpsql import Analyst, Answer, Client, ServedAnswer, budget_bar
 from dpsql.cli.price import shown_down, shown_up
 
 Asker: TypeAlias = Analyst | Client
@@ -36,8 +36,7 @@ class Purse:
 
     def bar(self) -> str:
         """Ten signs, and the numbers; what is left is rounded down."""
-        full = min(10, max(0, round(10 * self.left / self.total))) if self.total else 0
-        return f"{'▰' * full}{'▱' * (10 - full)} {shown_down(self.left)} of {shown_down(self.total)}"
+        return f"{budget_bar(self.left, self.total)} {shown_down(self.left)} of {shown_down(self.total)}"
 
 
 def answered(asker: Asker, sql: str, *, max_cost: Fraction) -> Told:
