@@ -235,10 +235,11 @@ def test_what_cannot_be_simulated_says_why(ana, sql, code):
     assert refused.value.code == code
 
 
-def test_a_batch_may_hold_a_simulation_and_pays_nothing_for_it(owner, ana):
+def test_a_batch_holds_no_simulation_which_would_take_a_share_of_its_price(owner, ana):
     before = standing(owner, ana)
-    (told,) = ana.run([f"SIMULATE {BY_CITY}"], total=1)
-    assert told.columns[-1] == "invented"
+    with pytest.raises(dpsql.DpsqlError) as refused:
+        ana.run([f"SIMULATE {BY_CITY}"], total=1)
+    assert refused.value.code == "DP104"
     assert standing(owner, ana) == before
 
 

@@ -41,8 +41,10 @@ def test_the_branch_that_is_ahead_says_how_many_more():
 
 @pytest.mark.parametrize(
     ("left", "total", "full"),
-    [("1", "1", 10), ("0.95", "1", 9), ("0.999999", "1", 9), ("0.75", "1", 7), ("0.05", "1", 0), ("0", "1", 0)]
-    + [("-2", "1", 0), ("3", "1", 10), ("0", "0", 0)],
+    [
+        *[("1", "1", 10), ("0.95", "1", 9), ("0.999999", "1", 9), ("0.75", "1", 7), ("0.05", "1", 0), ("0", "1", 0)],
+        *[("-2", "1", 0), ("3", "1", 10), ("0", "0", 0)],
+    ],
 )
 def test_a_bar_is_full_only_where_nothing_was_spent(left, total, full):
     assert dpsql.budget_bar(Fraction(left), Fraction(total)) == "▰" * full + "▱" * (10 - full)
