@@ -446,7 +446,9 @@ class TestGuide:
 
     @pytest.mark.parametrize("sql", [QUERIES[0], QUERIES[1], BY_WARD, BY_DIAGNOSIS])
     def test_the_verifier_of_the_guide(self, sql):
-        code = self.GUIDE.split("```python\n")[1].split("```")[0]
+        (code,) = (
+            block for block in re.findall(r"```python\n(.*?)```", self.GUIDE, re.S) if "def price_again" in block
+        )
         scope: dict = {}
         exec(compile(code, "docs/guide/explain.md", "exec"), scope)
         assert scope["price_again"](data(sql)) == Fraction(1, 20)
