@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Mapping, Sequence
 
-from dpsql import DpsqlError
+from dpsql import BadParameter, DpsqlError
 from dpsql.cli import (
     audit,
     budget,
@@ -90,12 +90,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_no_more()
         return 0
     except OSError as error:
-        write_no_more()
-        say_error(unwritten(error.filename or "standard output", error), manner)
+        say_error(_failed(error), manner)
         return BAD_USE
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _failed(error: OSError) -> BadParameter:
+    """What is said of a file that failed: of those that are opened by a name, Python tells it."""
+    if error.filename is None:
+        write_no_more()
+        return unwritten("standard output", error)
+    return BadParameter(
+        f"{error.filename} cannot be read or written: {error.strerror}",
+        why="the command needs it",
+        fix="check its path, and whether you may read and write it",
+    )
 
 
 def _chosen(words: list[str]) -> argparse.Namespace:

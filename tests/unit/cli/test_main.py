@@ -25,6 +25,26 @@ def test_ctrl_c_is_code_130(clinic, monkeypatch):
     assert main(["audit", "--policy", str(clinic)]) == 130
 
 
+def test_a_file_that_cannot_be_read_is_not_called_unwritten(monkeypatch, capsys):
+    def unreadable(chosen):
+        open("/nowhere/notes.txt")  # noqa: SIM115 - there is none
+
+    monkeypatch.setattr(audit, "run", unreadable)
+    assert main(["audit"]) == 2
+    err = capsys.readouterr().err
+    assert "/nowhere/notes.txt cannot be read or written: No such file or directory" in err
+    assert "answers" not in err
+
+
+def test_standard_output_that_is_full_is_named():
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "dpsql.cli.main", "help", "DP102"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert run.returncode == 2
+    assert "standard output cannot be written: No space left on device" in run.stderr
+
+
 @pytest.mark.parametrize("words", [["audit", "--unheard-of"], ["--unheard-of"], ["audit", "x", "y"]])
 def test_what_is_no_option_is_code_2(words):
     with pytest.raises(SystemExit) as ended:
