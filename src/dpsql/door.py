@@ -113,7 +113,7 @@ def _demo(caller: _Caller) -> Analyst:
     _require_no_token(caller)
     from dpsql.demonstration import demo  # who asks elsewhere needs no hospital
 
-    analyst = demo()
+    analyst = demo(timeout=caller.timeout)
     if caller.user not in (None, analyst.name):
         raise NotPermitted(
             f"the demo knows no {caller.user}", why="one person asks in it", fix=f"be {analyst.name}, or name nobody"

@@ -6,6 +6,7 @@ import pytest
 import dpsql
 from asked_clinic import COUNT, POLICY, declared
 from dpsql.cli.main import main
+from dpsql.demonstration import hospital
 from dpsql.errors import BadParameter, BadPolicy, DpsqlError, Incomparable, NoSource, NotPermitted
 from in_this_process import serving
 
@@ -159,3 +160,13 @@ def test_after_a_promise_was_closed_the_file_may_differ_and_nobody_asks(tmp_path
     policy.write_text(POLICY.replace("cost_per_query = 1", "cost_per_query = 2"))
     with pytest.raises(NotPermitted, match="closed"):
         dpsql.connect(policy, user="ana")
+
+
+def test_the_time_for_a_statement_is_not_dropped_in_the_demo(monkeypatch):
+    with pytest.raises(BadParameter, match="timeout"):
+        dpsql.connect("demo", timeout=0)
+    limits = []
+    opened = hospital.open_owner
+    monkeypatch.setattr(hospital, "open_owner", lambda *said, **more: limits.append(more) or opened(*said, **more))
+    with dpsql.connect("demo", timeout=5):
+        assert limits == [{"timeout": 5}]

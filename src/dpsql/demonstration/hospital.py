@@ -53,20 +53,20 @@ _FIRST: Final[Mapping[str, Sequence[str]]] = {
 _LAST: Final = ("Berger", "Brunner", "Frei", "Graf", "Huber", "Keller", "Meier", "Moser", "Roth", "Steiner", "Weber")
 
 
-def demo() -> Analyst:
+def demo(*, timeout: float | None = None) -> Analyst:
     """Ana, an analyst of the demo hospital: nothing to set up, everything in memory, gone with the process.
 
     Tables: patients, visits, wards. The people are invented and the same each time; the noise is drawn anew. `name`
     may be filtered on here, so that you can attack somebody by name and see that the noise alone protects them. The
-    owner of real data hides such a column.
+    owner of real data hides such a column. `timeout`: seconds for each statement.
     """
-    owner = opened()
+    owner = opened(timeout=timeout)
     return replace(owner.grant("ana", budget=GRANT), on_close=owner.close)
 
 
-def opened(*, name_hidden: bool = False) -> Owner:
+def opened(*, name_hidden: bool = False, timeout: float | None = None) -> Owner:
     """The owner of the demo hospital, with the whole policy and no grant yet."""
-    owner = open_owner(":memory:")
+    owner = open_owner(":memory:", timeout=timeout)
     owner.person(name="patient", label="one patient, with all of their visits", relation="add_remove")
     with duckdb.connect(":memory:") as source:
         _fill(source)
