@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dpsql.catalog.lines import key_lines
-from dpsql.catalog.marks import WORD, marks
+from dpsql.catalog.marks import WORD, Mark, marks
 from dpsql.engines.registry import file_of
 from dpsql.errors import BadParameter, NoSource
 from dpsql.suggest.importing import read_metadata
@@ -58,12 +58,16 @@ def suggest_policy(
     )
     text = policy_text(proposal, url=_seen_from(source, path.parent))
     _write(path, text, force=force)
-    found = len(marks(text, key_lines(text)))
-    return Suggested(lines=(*report(proposal), *_next(path, found)), path=path, marks=found)
+    found = marks(text, key_lines(text))
+    return Suggested(lines=(*report(proposal), *_next(path, found)), path=path, marks=len(found))
 
 
-def _next(path: Path, found: int) -> Iterator[str]:
-    yield f"Wrote {path}: {found} lines marked # {WORD}. Nothing can be queried until they are decided."
+def _next(path: Path, found: Sequence[Mark]) -> Iterator[str]:
+    of_tables = sum(mark.key[:1] == ("table",) for mark in found)
+    yield (
+        f"Wrote {path}: {len(found)} lines marked # {WORD}, {of_tables} about tables and {len(found) - of_tables} "
+        "about the person, the promise and the defaults. Nothing can be queried until they are decided."
+    )
     yield f"What is left to do: dpsql check{'' if path == Path('dpsql.toml') else f' --policy {path}'}"
 
 

@@ -1,5 +1,7 @@
 """`dpsql init`, `check` and `table`: what goes where, and how each ends."""
 
+import re
+
 import duckdb
 import pytest
 
@@ -29,6 +31,10 @@ def test_from_a_database_to_a_policy_that_can_be_used(run, here):
     assert (code, err) == (0, "")
     assert "No rows, no statistics and no row counts were read." in out
     assert "dpsql check" in out
+    told = re.search(r"(\d+) lines marked # CONFIRM, (\d+) about tables and (\d+) about the person", out)
+    every, of_tables, other = map(int, told.groups())
+    counted = re.search(r"(\d+) lines to confirm, (\d+) to decide", out)
+    assert (every, of_tables) == (of_tables + other, sum(map(int, counted.groups())))
     code, out, _ = run("check")
     assert code == 8
     assert "dpsql.toml:" in out
