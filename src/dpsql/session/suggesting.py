@@ -14,6 +14,7 @@ from typing import Final
 from dpsql.catalog.model import Catalog, Defaults, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded
 from dpsql.catalog.spelling import quoted
+from dpsql.catalog.toml_spelling import Value, toml
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported, Unbounded
 from dpsql.privacy.events import Composed
@@ -23,7 +24,6 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.digits import shown_amount, shown_percent
 from dpsql.session.noisy import Noisy
 from dpsql.session.query import Query
-from dpsql.session.release import Cell
 from dpsql.session.shortfall import too_dear
 from dpsql.session.terms import stated
 
@@ -54,7 +54,7 @@ class Suggestion:
 
     name: str
     """bounds, rows_per_person or keys."""
-    value: tuple[Cell | Fraction, ...] | int | None
+    value: tuple[Value | Fraction, ...] | int | None
     """None: at this price nothing stands out from the noise."""
     meaning: str
     spent: Fraction
@@ -80,19 +80,9 @@ class Suggestion:
         return f"{self.written}  # private estimate: {self.meaning}, {paid}"
 
 
-def _in_toml(cell: Cell | Fraction) -> str:
-    """A bound or a key. In a text, what would end it or steer a terminal is escaped."""
-    if isinstance(cell, str):
-        return f'"{"".join(map(_escaped, cell))}"'
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    return shown_amount(Fraction(cell)) if isinstance(cell, int | Fraction) else str(cell)
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return f"\\{letter}"
-    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
+def _in_toml(value: Value | Fraction) -> str:
+    """A key or a bound."""
+    return shown_amount(value) if isinstance(value, Fraction) else toml(value)
 
 
 def suggested_bounds(owner: OwnPlace, column: str, *, spend: Number, share: Number) -> Suggestion:
@@ -155,7 +145,7 @@ def suggested_keys(owner: OwnPlace, column: str, *, spend: Number) -> Suggestion
         )
     _require_payable(owner, [planned])
     answer = owner.asking().query(question, epsilon=stated(spend), noise="laplace").answered(max_cost=None)
-    keys = tuple(cell for cell in answer["found"] if cell is not None)
+    keys = tuple(cell for cell in answer["found"] if cell is not None and not isinstance(cell, Noisy))
     person = owner.catalog.policy.person.name
     return Suggestion(
         name="keys",

@@ -11,9 +11,10 @@ from typing import Final
 
 from dpsql.catalog.model import EngineColumn
 from dpsql.catalog.names import folded
+from dpsql.catalog.toml_spelling import Value, toml
 from dpsql.catalog.types import NUMERIC, TEMPORAL, SqlType
 from dpsql.suggest.conditions import NOTHING, Constant, Known
-from dpsql.suggest.proposal import NEEDS, Line, Value, toml
+from dpsql.suggest.proposal import NEEDS, Line
 
 IDENTIFYING: Final = frozenset(
     {

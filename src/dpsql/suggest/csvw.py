@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from dpsql.catalog.names import folded
+from dpsql.catalog.toml_spelling import toml
 from dpsql.errors import BadParameter
 from dpsql.suggest.imported import ImportedTable
 from dpsql.suggest.numbers import plain
-from dpsql.suggest.proposal import Line, toml
+from dpsql.suggest.proposal import Line
 
 _CARRIED: Final = frozenset(
     {

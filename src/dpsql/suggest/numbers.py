@@ -6,7 +6,7 @@ import math
 from datetime import date, datetime
 from decimal import Decimal
 
-from dpsql.suggest.proposal import Value
+from dpsql.catalog.toml_spelling import Value
 
 
 def plain(value: object) -> Value | None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final
 
 from dpsql.catalog.marks import WORD
-
-Value: TypeAlias = bool | int | Decimal | str | date | tuple["Value", ...]
+from dpsql.catalog.toml_spelling import toml_key
 
 NEEDS: Final = "needs"
 """How the reason of a line begins that says nothing yet, or something nobody could know."""
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"\s+")
 
 
@@ -64,28 +59,6 @@ class Proposal:
     """What was read of the source, in words with numbers."""
     remarks: tuple[str, ...] = ()
     """What does not carry over from another file."""
-
-
-def toml_key(name: str) -> str:
-    """A key as TOML writes it."""
-    return name if _BARE.fullmatch(name) else toml_text(name)
-
-
-def toml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml(value: Value) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return toml_text(value)
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, date):
-        return value.isoformat()
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def one_line(text: str) -> str:

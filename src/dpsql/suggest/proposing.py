@@ -11,6 +11,7 @@ from typing import Final
 from dpsql.catalog.model import PathStep
 from dpsql.catalog.names import RESERVED_SCHEMA, folded, listed
 from dpsql.catalog.ownership import spelled_step
+from dpsql.catalog.toml_spelling import toml
 from dpsql.engines.registry import open_source
 from dpsql.errors import NoSource
 from dpsql.session.odds import odds
@@ -19,7 +20,7 @@ from dpsql.suggest.conditions import NOTHING, known
 from dpsql.suggest.imported import ImportedTable
 from dpsql.suggest.importing import matched
 from dpsql.suggest.people import Facts, Owned, Reference, owners, references, singular
-from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, toml
+from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal
 
 _PUBLIC: Final = "no way leads from it to a person, and other tables refer to it; is nobody in it?"
 _NOBODY: Final = f'{NEEDS} a person: person = "…", person_via = "… -> table.key", or public = true if nobody is in it'

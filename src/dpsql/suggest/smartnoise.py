@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dpsql.catalog.names import folded
+from dpsql.catalog.toml_spelling import toml
 from dpsql.errors import BadParameter, MissingExtra
 from dpsql.suggest.imported import ImportedTable
 from dpsql.suggest.numbers import plain
-from dpsql.suggest.proposal import Line, toml
+from dpsql.suggest.proposal import Line
 
 _MOST_ROWS: Final = ("max_ids", "max_contributions", "max_contrib")
 _NOT_CARRIED: Final[Mapping[str, str]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from dpsql.suggest.proposal import Line, Proposal, TableProposal, marked, one_line, toml_key, toml_text
+from dpsql.catalog.toml_spelling import toml_key, toml_text
+from dpsql.suggest.proposal import Line, Proposal, TableProposal, marked, one_line
 from dpsql.suggest.proposing import decided_by_the_owner
 
 SCHEMA_FILE: Final = "dpsql.schema.json"
