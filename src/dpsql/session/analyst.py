@@ -27,6 +27,7 @@ from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
 from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import SettingStatement, setting_statement
+from dpsql.synthetic.engine import interrupt_invented
 from dpsql.synthetic.tables import MOST_ROWS
 
 
@@ -185,6 +186,7 @@ class Analyst:
         """Stops what the engine runs, from any thread; it ends as EngineFailed. What was charged stays charged, and
         asked again it is told for nothing."""
         self.place.engine.interrupt()
+        interrupt_invented()
 
     def __repr__(self) -> str:
         budget = ""

@@ -7,7 +7,8 @@ engine with the data and the ledger of the promise are out of its reach.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.digest import declarations, text_digest
@@ -16,12 +17,14 @@ from dpsql.errors import NotSupported
 from dpsql.ledger.ledger import Ledger
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.answer import Place
+from dpsql.session.clock import today
 from dpsql.session.declared import ownership_of
 from dpsql.session.granting import keep_grant
+from dpsql.session.permits import readable_tables
 from dpsql.session.views import about_a_view
 from dpsql.sql.parse import parse
 from dpsql.sql.parsing.text import prepared
-from dpsql.sql.syntax import Parsed, Purpose
+from dpsql.sql.syntax import Parsed, Purpose, TableName
 from dpsql.synthetic.engine import invented_engine
 
 
@@ -36,13 +39,24 @@ def invented_place(sql: str, place: Place, *, rows: int | None = None) -> Place:
     _require_tables(parsed)
     said = parsed.options.rows
     catalog, accounts = place.catalog, place.accounts
+    read = readable_tables(place.grant, catalog, today=today()).intersection(_named(parsed.query))
     return replace(
         place,
-        engine=invented_engine(catalog, rows=rows if said is None else said.value),
+        engine=invented_engine(catalog, read, rows=rows if said is None else said.value),
         ledger=ledger_of_nobody(catalog, accounts[0], place.grant),
         planned_under=accounts,
         invented=True,
     )
+
+
+def _named(part: object) -> Iterator[str]:
+    """Every table that is named anywhere in a statement."""
+    if isinstance(part, TableName):
+        yield part.name[-1].name
+    elif isinstance(part, tuple):
+        yield from (name for each in part for name in _named(each))
+    elif is_dataclass(part):
+        yield from (name for each in fields(part) for name in _named(getattr(part, each.name)))
 
 
 def _require_tables(parsed: Parsed) -> None:

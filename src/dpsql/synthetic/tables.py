@@ -6,7 +6,7 @@ so is whatever the engine keeps apart, and columns of its name in other tables p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,10 +25,17 @@ _ROWS_EACH: Final = 3
 """Of a person, where the policy does not say."""
 
 
-def invented_tables(catalog: Catalog, *, rows: int | None = None) -> Mapping[str, DeskTable]:
-    """Every declared table by its name in the engine. `rows`: of each private one."""
+def invented_tables(catalog: Catalog, names: Collection[str], *, rows: int | None = None) -> Mapping[str, DeskTable]:
+    """These declared tables by their names in the engine; what they hold does not depend on which others are made.
+    `rows`: of each private one."""
     making = _making(catalog, rows)
-    return {table.source: making.table(table) for table in catalog.policy.tables.values()}
+    return {table.source: making.table(table) for table in catalog.policy.tables.values() if table.name in names}
+
+
+def with_paths(catalog: Catalog, names: Iterable[str]) -> frozenset[str]:
+    """These tables, and those that lead from their rows to people."""
+    declared = [catalog.policy.tables[name] for name in names]
+    return frozenset(name for table in declared for name in (table.name, *(step.table for step in table.path)))
 
 
 def invented_table(catalog: Catalog, table: TablePolicy, *, rows: int | None = None) -> DeskTable:

@@ -10,7 +10,7 @@ from dpsql.catalog.load import loads
 from dpsql.catalog.model import EngineColumn, EngineTable
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter
-from dpsql.synthetic.tables import MOST_ROWS, invented_table, invented_tables
+from dpsql.synthetic.tables import MOST_ROWS, invented_table, invented_tables, with_paths
 
 INTEGER, TEXT = SqlType.INTEGER, SqlType.TEXT
 POLICY = """
@@ -81,6 +81,7 @@ SCHEMA = {
     "tests": engine_table("tests", ("visit", INTEGER), ("result", INTEGER)),
     "log": engine_table("log", ("size", INTEGER)),
 }
+ALL = frozenset(SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def catalog():
 
 @pytest.fixture(scope="module")
 def tables(catalog):
-    return invented_tables(catalog)
+    return invented_tables(catalog, ALL)
 
 
 def column(table, name):
@@ -104,14 +105,14 @@ def test_sizes_are_those_everybody_may_know_or_round_numbers(tables):
 
 
 def test_the_number_of_rows_can_be_chosen_for_what_is_private(catalog):
-    sizes = {name: len(table.rows) for name, table in invented_tables(catalog, rows=40).items()}
+    sizes = {name: len(table.rows) for name, table in invented_tables(catalog, ALL, rows=40).items()}
     assert sizes == {"patients": 40, "visits": 40, "wards": 10, "codes": 3, "tests": 40, "log": 40}
 
 
 @pytest.mark.parametrize("rows", [0, -1, MOST_ROWS + 1, True, 2.5])
 def test_no_other_number_of_rows(catalog, rows):
     with pytest.raises(BadParameter):
-        invented_tables(catalog, rows=rows)
+        invented_tables(catalog, ALL, rows=rows)
 
 
 def test_each_person_is_once_where_they_may_be_once_and_within_the_cap_elsewhere(tables):
@@ -123,7 +124,7 @@ def test_each_person_is_once_where_they_may_be_once_and_within_the_cap_elsewhere
 
 
 def test_a_cap_that_holds_few_rows_leaves_few(catalog):
-    visits = Counter(column(invented_tables(catalog, rows=3)["visits"], "patient_id"))
+    visits = Counter(column(invented_tables(catalog, ALL, rows=3)["visits"], "patient_id"))
     assert sum(visits.values()) == 3
 
 
@@ -146,8 +147,15 @@ def test_the_same_policy_gives_the_same_rows_all_at_once_or_one_by_one(catalog, 
 
 def test_people_who_are_in_no_table_of_their_own_have_a_few_rows_each(catalog):
     alone = re.sub(r"\[table\.patients\].*?(?=\[table\.visits\])", "", POLICY, flags=re.DOTALL)
-    visits = invented_tables(checked(loads(alone, name="policy.toml"), SCHEMA, views={}))["visits"]
+    visits = invented_tables(checked(loads(alone, name="policy.toml"), SCHEMA, views={}), ALL)["visits"]
     owners = Counter(column(visits, "patient_id"))
     assert len(visits.rows) == 900
     assert max(owners.values()) <= 4
     assert 200 < len(owners) < 500
+
+
+def test_a_path_leads_over_tables_that_nobody_names(catalog):
+    assert with_paths(catalog, ["tests"]) == {"tests", "visits"}
+    assert with_paths(catalog, ["wards", "log"]) == {"wards", "log"}
+    assert with_paths(catalog, []) == frozenset()
+    assert set(invented_tables(catalog, {"visits"}, rows=5)) == {"visits"}
