@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeGuard
 
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.engines.desk import Desk
@@ -148,27 +148,46 @@ def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None
     """The same noise is known by its ledger, receipt, row and slot."""
     finish, confidence = plan.bounded.finish, plan.terms.confidence
     rows = released(table, finish, confidence=confidence, desk=Desk(), receipt=receipt or 0, ledger=ledger)
+    counts = _count_columns(plan)
     return Answer(
         columns=tuple(output.name for output in finish.outputs),
-        rows=rows,
+        rows=_doubted(rows, counts),
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=(*caveats(plan), *_below_zero(plan, rows)),
+        notes=(*caveats(plan), *_below_zero(rows, counts)),
     )
 
 
-def _below_zero(plan: Plan, rows: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
-    """A word on counts that were released below 0: post-processing, as it looks at released numbers alone."""
+def _count_columns(plan: Plan) -> frozenset[int]:
+    """Which columns of the answer are counts as they were released."""
     query = plan.bounded.query
     counts = {aggregate.column.id for aggregate in query.aggregates if aggregate.function == "count"}
-    shown = [
-        place
-        for place, output in enumerate(query.finish.outputs)
-        if isinstance(output.expression, ColumnRef) and output.expression.id in counts
-    ]
-    cells = (row[place] for row in rows for place in shown)
-    return (_BELOW_ZERO,) if any(isinstance(cell, Noisy) and cell.value < 0 for cell in cells) else ()
+    outputs = [output.expression for output in query.finish.outputs]
+    return frozenset(
+        place for place, scalar in enumerate(outputs) if isinstance(scalar, ColumnRef) and scalar.id in counts
+    )
+
+
+def _doubted(rows: Sequence[Sequence[Cell]], counts: Set[int]) -> tuple[tuple[Cell, ...], ...]:
+    """A count below 0 is doubtful whatever its margin is: no rows have it. Post-processing, as it looks at released
+    numbers alone."""
+    return tuple(
+        tuple(
+            replace(cell, doubtful=True) if place in counts and _is_below_zero(cell) else cell
+            for place, cell in enumerate(row)
+        )
+        for row in rows
+    )
+
+
+def _below_zero(rows: Sequence[Sequence[Cell]], counts: Set[int]) -> tuple[str, ...]:
+    """A word on counts that were released below 0."""
+    return (_BELOW_ZERO,) if any(_is_below_zero(row[place]) for row in rows for place in counts) else ()
+
+
+def _is_below_zero(cell: Cell) -> TypeGuard[Noisy]:
+    return isinstance(cell, Noisy) and cell.value < 0
 
 
 _BELOW_ZERO: Final = (

@@ -1,5 +1,6 @@
 """What is said about released numbers follows from them: counts below 0 are explained where there are any."""
 
+from dpsql.session.render import is_doubtful
 from dpsql.testing.fixed import fixed_noise
 
 BELOW = "a count below 0 is normal"
@@ -23,3 +24,18 @@ def test_a_count_below_zero_is_explained_where_there_is_one():
     assert seen == {True, False}
     assert total["s"][0].value < 0  # for another reason
     assert not is_told(total)
+
+
+def test_a_count_below_zero_is_doubtful_even_where_its_whole_interval_is_below_zero():
+    """At a confidence of 1 % the margin is 1 at most, so that the interval of nearly every such count is below 0."""
+    seen = set()
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        for age in range(6):
+            rows = f"FROM patients WHERE name = 'nobody' AND age > {age}"
+            answer = ana.sql(f"SELECT COUNT(*) AS n, COUNT(*) - 5000 AS less {rows}", confidence=0.01)
+            ((count, less),) = answer.rows
+            if count.low > 0 or count.high < 0:
+                assert is_doubtful(count) == (count.high < 0)
+                seen.add(count.high < 0)
+            assert not is_doubtful(less)  # a difference may be below 0
+    assert seen == {True, False}
