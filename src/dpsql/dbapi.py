@@ -19,7 +19,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Final, Self
 
-from dpsql import Client, ServedAnswer, errors
+from dpsql import Client, Estimate, Noisy, ServedAnswer, errors
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
 
@@ -243,4 +243,4 @@ def _type_of(cells: Iterable[object]) -> TypeObject | None:
 
 def _plain(cell: object) -> Any:
     """Of a number with a margin the number."""
-    return getattr(cell, "value", cell)
+    return cell.value if isinstance(cell, Noisy | Estimate) else cell

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from enum import Enum
 
 import pandas
 import pytest
 
 import dpsql
-from dpsql import dbapi, errors
+from dpsql import Estimate, dbapi, errors
 
 CITIES = ["Basel", "Bern"]
 QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY city ORDER BY city"
@@ -61,6 +62,16 @@ def test_pandas_reads_an_answer(analyst):
     # ε is 10 for three slots of one group: 20 people are counted within 20 with all but a probability below 1e-20.
     assert frame["n"].between(0, 40).all()
     assert frame["mean"].between(0, 100).all()
+
+
+def test_only_of_a_released_number_is_a_part_taken():
+    """Whatever else has a `value` is a key, and stays as it is."""
+
+    class Key(Enum):
+        BERN = "Bern"
+
+    assert dbapi._plain(Estimate(value=7, margin=2, low=5, high=9)) == 7
+    assert dbapi._plain(Key.BERN) is Key.BERN
 
 
 def test_cells_are_plain_and_the_answer_keeps_the_margins(cursor):
