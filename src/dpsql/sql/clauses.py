@@ -98,6 +98,14 @@ def clauses_of(text: str, at: At) -> Clauses | None:
     )
 
 
+def also_grouped(text: str, at: At, *, by: str) -> str | None:
+    """The question that stands there with one more group; None where it is not read."""
+    written = clauses_of(text, at)
+    if written is None:
+        return None
+    return replace(written, group_by=", ".join(filter(None, (written.group_by, by)))).text
+
+
 def _marks(words: str, start: int) -> tuple[list[tuple[str, int, int]], int]:
     """Each clause with where its word begins and ends, then where the SELECT ends: at its parenthesis, or the text."""
     depth, found, end = 0, [], len(words.rstrip().rstrip(";"))

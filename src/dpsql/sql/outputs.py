@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
-from dpsql.sql.clauses import clauses_of
+from dpsql.sql.clauses import also_grouped
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
@@ -121,14 +121,6 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
     return Outputs(keys=tuple(reader.keys), aggregates=tuple(reader.aggregates), grouped=reader.grouped, finish=finish)
 
 
-def _also_grouped(text: str, at: At, *, by: str) -> str | None:
-    """The question with one more group."""
-    written = clauses_of(text, at)
-    if written is None:
-        return None
-    return replace(written, group_by=", ".join(filter(None, (written.group_by, by)))).text
-
-
 def _is_grouped(query: Select) -> bool:
     inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
     return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
@@ -226,7 +218,7 @@ class _Reader:
             at=expression.at,
         ).proposing(
             f"{self.notes.text[:start]}AVG({name}){self.notes.text[end:]}" if number else None,
-            _also_grouped(self.notes.text, self.at, by=name),
+            also_grouped(self.notes.text, self.at, by=name),
         )
 
     def _aggregate(self, call: Call) -> Scalar:

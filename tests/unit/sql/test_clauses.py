@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpsql.sql.clauses import clauses_of
+from dpsql.sql.clauses import also_grouped, clauses_of
 
 
 def cut(sql: str, at: int | None = None):
@@ -72,3 +72,15 @@ def test_nothing_else_is_lost_with_a_condition():
 def test_what_is_not_one_select_is_not_cut(sql):
     assert cut(sql) is None
     assert clauses_of("SELECT a FROM t", None) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "grouped"),
+    [
+        ("SELECT COUNT(*), city FROM t COST 1", "SELECT COUNT(*), city FROM t GROUP BY city COST 1"),
+        ("SELECT sex, city FROM t GROUP BY sex", "SELECT sex, city FROM t GROUP BY sex, city"),
+        ("SELECT 1", None),
+    ],
+)
+def test_one_more_group(sql, grouped):
+    assert also_grouped(sql, (0, len(sql)), by="city") == grouped
