@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dpsql.session.page import answer_page
     from dpsql.session.permits import repriced
     from dpsql.session.planning import Planner, Verdict
-    from dpsql.session.plotting import Picture, plot
+    from dpsql.session.plotting import Picture, picture_path, plot
     from dpsql.session.policy_diff import policy_diff
     from dpsql.session.query import Query
     from dpsql.session.render import printable
@@ -96,6 +96,7 @@ __all__ = [
     "help",
     "open",
     "open_ledger",
+    "picture_path",
     "plot",
     "policy_diff",
     "policy_schema",
@@ -145,6 +146,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "open": "session.opening",
     "open_ledger": "session.opening",
     "printable": "session.render",
+    "picture_path": "session.plotting",
     "plot": "session.plotting",
     "policy_diff": "session.policy_diff",
     "policy_schema": "catalog.schema",

@@ -52,6 +52,18 @@ def test_the_import_rules_catch_a_planted_import(path, source):
     assert len(tool("import_rules").violations(path, source)) == 1
 
 
+@pytest.mark.parametrize("room", ["cli", "serve", "notebook", "demonstration", "dialect", "dbapi", "door", "suggest"])
+def test_no_interface_may_import_what_it_does_not(room):
+    rules = tool("import_rules")
+    alone = SOURCE / f"{room}.py"
+    trees = [
+        ast.parse(file.read_text(encoding="utf-8"))
+        for file in ([alone] if alone.exists() else (SOURCE / room).rglob("*.py"))
+    ]
+    used = {name.split(".")[1] for tree in trees for _, name in rules.imported(tree) if name.startswith("dpsql.")}
+    assert rules.MAY_IMPORT[room] <= used
+
+
 def test_the_public_door_is_small_sorted_and_real():
     assert dpsql.__all__ == sorted(dpsql.__all__)
     assert all(hasattr(dpsql, name) for name in dpsql.__all__)

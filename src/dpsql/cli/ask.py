@@ -15,8 +15,7 @@ from textwrap import fill
 from typing import Final
 
 import dpsql
-from dpsql import Analyst, BadParameter, Client, formats, script
-from dpsql.charts.picture import picture_path
+from dpsql import Analyst, BadParameter, Client, formats, picture_path, script
 from dpsql.cli.asking import TERMINAL, Terms, Wishes, ask_all
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of

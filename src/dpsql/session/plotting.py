@@ -12,7 +12,7 @@ from typing import Final
 
 from dpsql.charts.figure import Axis, Bars, Chart, Lines, Mark, Point, Series
 from dpsql.charts.picture import Picture as Picture
-from dpsql.charts.picture import picture_path
+from dpsql.charts.picture import picture_path as picture_path
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import require_count
 from dpsql.session.digits import shown_number, shown_percent, shown_value
