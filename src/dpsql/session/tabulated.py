@@ -15,18 +15,21 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 
 
 def by_column(columns: Sequence[str], rows: Sequence[Sequence[object]], *, ends: bool) -> dict[str, list[object]]:
-    """The values by the name of their column; with `ends` also x_low and x_high for every noisy x."""
+    """The values by the name of their column; with `ends` also x_low and x_high for every noisy x. A name that was
+    asked for stays: the added ones give way to it."""
+    asked = unique_names(columns)
     found: list[tuple[str, list[object]]] = []
-    for place, name in enumerate(unique_names(columns)):
+    for place, name in enumerate(asked):
         cells = [row[place] for row in rows]
         released = [cell if isinstance(cell, Noisy | Estimate) else None for cell in cells]
         values = [cell if noisy is None else noisy.value for cell, noisy in zip(cells, released, strict=True)]
         found.append((name, values))
         if ends and any(noisy is not None for noisy in released):
-            found.append((f"{name}_low", [None if noisy is None else noisy.low for noisy in released]))
-            found.append((f"{name}_high", [None if noisy is None else noisy.high for noisy in released]))
-    names = unique_names([name for name, _ in found])
-    return dict(zip(names, (cells for _, cells in found), strict=True))
+            taken = [*asked, *(before for before, _ in found)]
+            low, high = unique_names([*dict.fromkeys(taken), f"{name}_low", f"{name}_high"])[-2:]
+            found.append((low, [None if noisy is None else noisy.low for noisy in released]))
+            found.append((high, [None if noisy is None else noisy.high for noisy in released]))
+    return dict(found)
 
 
 def csv_text(table: Mapping[str, Sequence[object]], *, spreadsheet_safe: bool) -> str:

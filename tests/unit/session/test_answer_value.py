@@ -83,7 +83,7 @@ def test_names_are_made_unique():
     assert unique_names(["n", "n", "n_2", "n"]) == ["n", "n_3", "n_2", "n_4"]
     r = answer(columns=("x", "x", "n", "n_low"))
     found = list(r.df(intervals="columns").columns)
-    assert found == ["x", "x_2", "n", "n_low", "n_high", "n_low_2", "n_low_low", "n_low_high"]
+    assert found == ["x", "x_2", "n", "n_low_2", "n_high", "n_low", "n_low_low", "n_low_high"]
     assert r["x_2"] == [date(2024, 1, 1), None]
 
 
