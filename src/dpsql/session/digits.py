@@ -59,8 +59,9 @@ def shown_value(value: int | float, *, thousands: str = THIN) -> str:
 
 
 def shown_percent(share: Fraction) -> str:
-    """0.95 as 95."""
-    return f"{float(100 * share):.10g}"
+    """0.95 as 95, to ten digits; what is not certain is never shown as 100."""
+    text = f"{float(100 * share):.10g}"
+    return "99.99999999" if text == "100" and share < 1 else text
 
 
 def shown_up(amount: Fraction) -> str:

@@ -74,7 +74,16 @@ def test_values_without_a_margin(value, wanted):
     assert shown_value(value, thousands=" ") == wanted
 
 
-@pytest.mark.parametrize(("share", "wanted"), [("19/20", "95"), ("999/1000", "99.9"), ("1/3", "33.33333333")])
+@pytest.mark.parametrize(
+    ("share", "wanted"),
+    [
+        ("19/20", "95"),
+        ("999/1000", "99.9"),
+        ("1/3", "33.33333333"),
+        ("0.99999999999999999999999", "99.99999999"),
+        ("1", "100"),
+    ],
+)
 def test_percent(share, wanted):
     assert shown_percent(Fraction(share)) == wanted
 
