@@ -99,13 +99,23 @@ def _down(amount: Fraction) -> str:
 def outlook(
     ledger: Ledger, analyst: str, accounts: tuple[Account, ...], cost_per_query: Fraction | None
 ) -> tuple[int, str] | None:
-    """About how many more queries like the analyst's last ten fit, or like those the policy prices; in words too."""
+    """About how many more queries like the analyst's last ones fit, or at the price of the policy; in words too."""
     prices = [_price(paid.charge) for paid in ledger.paid_by(analyst, last=_LAST)]
-    like = "your last ten"
-    if not prices and cost_per_query is not None:
-        prices, like = [triple(Pure(epsilon=cost_per_query))], "those the policy prices"
-    more = more_like(prices, accounts)
-    return None if more is None else (more, f"about {more} more queries like {like}")
+    if prices:
+        more, like = more_like(prices, accounts), f"like your last {len(prices) if len(prices) > 1 else 'one'}"
+    elif cost_per_query is not None:
+        more, like = _at_least(cost_per_query, accounts), "at the usual price"
+    else:
+        return None
+    return None if more is None else (more, f"about {more} more {'query' if more == 1 else 'queries'} {like}")
+
+
+def _at_least(price: Fraction, accounts: tuple[Account, ...]) -> int:
+    """How often a price fits whatever noise it buys. Gaussian noise takes the whole share of an account that the price
+    names; Laplace noise is at times cheaper in ρ, so that more may fit, and where ρ is ahead it may weigh more."""
+    laplace = more_like([triple(Pure(epsilon=price))], accounts)
+    gaussian = floor(remaining(accounts) / price)
+    return gaussian if laplace is None else min(gaussian, laplace)
 
 
 def _price(charge: Charge) -> Triple:

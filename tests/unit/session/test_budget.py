@@ -32,11 +32,25 @@ def said(analyst):
 def test_the_branch_that_is_ahead_says_how_many_more():
     """Counts of 0.05 under (5, 1e-6): 353 fit in ρ, and a hundred in ε alone."""
     ana = opened(epsilon=5, delta=1e-6)
-    assert said(ana) == ("ε", 353, "about 353 more queries like those the policy prices")
+    assert said(ana) == ("ε", 100, "about 100 more queries at the usual price")  # whatever noise is asked for
     for age in range(3):
         ana.sql(COUNT.format(age))
-    assert said(ana) == ("ρ", 350, "about 350 more queries like your last ten")
-    assert repr(ana.budget).endswith("of 5.00, counted in ρ, about 350 more queries like your last ten)")
+    assert said(ana) == ("ρ", 350, "about 350 more queries like your last 3")
+    assert repr(ana.budget).endswith("of 5.00, counted in ρ, about 350 more queries like your last 3)")
+
+
+def test_as_many_are_answered_as_were_foretold():
+    """The first question buys Gaussian noise here, which a foretelling in ρ of Laplace noise would miss."""
+    with dpsql.demo() as ana:
+        assert said(ana)[1:] == (20, "about 20 more queries at the usual price")
+        ana.sql("SELECT COUNT(*) FROM patients")
+        assert said(ana)[1:] == (19, "about 19 more queries like your last one")
+        for age in range(18):
+            ana.sql(f"SELECT COUNT(*) FROM patients WHERE age > {age}")
+        assert said(ana)[1:] == (1, "about 1 more query like your last 10")
+        ana.sql("SELECT COUNT(*) FROM patients WHERE age > 18")
+        with pytest.raises(BudgetExhausted):
+            ana.sql("SELECT COUNT(*) FROM patients WHERE age > 19")
 
 
 @pytest.mark.parametrize(

@@ -55,14 +55,14 @@ def rows(analyst, sql):
 
 def test_the_budget_and_how_far_it_goes(analyst):
     assert rows(analyst, "SELECT * FROM dp.budget") == [
-        ("ana", 4.0, 0.0, 4.0, "ε", 8, "about 8 more queries like those the policy prices")
+        ("ana", 4.0, 0.0, 4.0, "ε", 8, "about 8 more queries at the usual price")
     ]
     analyst.sql(f"{COUNT} COST 1")
     for age in range(9):
         analyst.sql(f"{COUNT} WHERE age > {age} COST 0.25")
     assert rows(analyst, "SELECT spent, remaining, queries_remaining FROM dp.budget") == [(3.25, 0.75, 2)]
     analyst.sql(f"{COUNT} WHERE age > 50 COST 0.25")  # the first is not among the last ten any more
-    assert rows(analyst, "SELECT note FROM dp.budget") == [("about 2 more queries like your last ten",)]
+    assert rows(analyst, "SELECT note FROM dp.budget") == [("about 2 more queries like your last 10",)]
 
 
 def test_what_remains_is_also_limited_by_what_others_left(owner, analyst):
