@@ -12,7 +12,7 @@ from typing import Final
 from dpsql.catalog.model import Mode
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep
-from dpsql.plan.slot_words import counted_things, counts_people, in_one_group, subject, unit_name
+from dpsql.plan.slot_words import asked_by_count, counted_things, counts_people, in_one_group, subject, unit_name
 from dpsql.plan.wording import amount, counted, plural
 from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
@@ -50,7 +50,8 @@ def _of_slot(slot: Slot, bounded: Bounded) -> Iterator[str]:
     if slot.grain is not None and _clamp_bites(slot, bounded):
         low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
         yield f"{subject(slot, bounded.query)} counts within {low} and {high}"
-    if not bounded.one_row_each and not counts_people(slot, bounded.query):
+    said = counts_people(slot, bounded.query) or _said_of_the_mean(slot, bounded)
+    if not bounded.one_row_each and not said:
         yield _CAPS[slot.kind](slot, bounded)
 
 
@@ -76,8 +77,16 @@ def _sum_beyond(slot: Slot, bounded: Bounded) -> str:
 
 def _weighted(slot: Slot, bounded: Bounded) -> str:
     of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
-    times = "once" if slot.cap == 1 else f"{amount(slot.cap)} times"
-    return f"of more than {counted(slot.cap, 'value')} of {of}, their mean counts {times}"
+    return f"more than {counted(slot.cap, 'value')} of {of} together weigh as much as {amount(slot.cap)}"
+
+
+def _said_of_the_mean(slot: Slot, bounded: Bounded) -> bool:
+    """Whether this is the number of values under a mean, whose own sentence says what becomes of too many of them."""
+    if slot.kind is not SlotKind.VALUES:
+        return False
+    alone = not asked_by_count(slot, bounded.query)
+    means = (placed.slot for placed in bounded.slots if _CAPS.get(placed.slot.kind) is _weighted)
+    return any(mean.cap == slot.cap and (alone or mean.argument == slot.argument) for mean in means)
 
 
 def _different(slot: Slot, bounded: Bounded) -> str:

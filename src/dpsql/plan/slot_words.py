@@ -81,6 +81,11 @@ def counts_people(slot: Slot, query: Resolved) -> bool:
     return bool(asking) and all(each.distinct for each in asking)
 
 
+def asked_by_count(slot: Slot, query: Resolved) -> bool:
+    """Whether somebody asks for this number itself, and not only for a mean that is made with it."""
+    return any(each.function == "count" and _asks(each, slot) for each in query.aggregates)
+
+
 def _asks(aggregate: Aggregate, slot: Slot) -> bool:
     """Whether this COUNT may be the one that a slot of rows or values answers."""
     if slot.kind is SlotKind.VALUES:

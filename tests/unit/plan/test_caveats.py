@@ -38,10 +38,15 @@ class TestCaveats:
         )
 
     def test_averages(self):
-        assert caveats(planned("SELECT AVG(days) FROM prescriptions")) == (
-            "values of days of one patient beyond 12 are not counted",
+        """One sentence for what too many values become: each is added and counted with a weight below 1."""
+        notes = (
             "days counts within 1 and 90",
-            "of more than 12 values of days of one patient, their mean counts 12 times",
+            "more than 12 values of days of one patient together weigh as much as 12",
+        )
+        assert caveats(planned("SELECT AVG(days) FROM prescriptions")) == notes
+        assert caveats(planned("SELECT AVG(days), COUNT(days) FROM prescriptions")) == notes
+        assert "rows of one patient beyond 12 are not counted" in caveats(
+            planned("SELECT AVG(days), COUNT(*) FROM prescriptions")
         )
 
     def test_different_values(self):
