@@ -1,9 +1,13 @@
-"""Lines of a policy that wait for the owner: each ends in a comment `# CONFIRM …`. The file itself is the state."""
+"""Lines of a policy that wait for the owner: each ends in a comment `# CONFIRM …`. The file itself is the state.
+
+A file is edited by hand: every comment with this word in it is a mark, however it is written. A mark too many costs its
+owner a look, one that is overlooked lets a guess decide who is protected."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +17,12 @@ from dpsql.catalog.model import KeyPath
 from dpsql.catalog.names import listed
 
 WORD: Final = "CONFIRM"
-_MARK: Final = re.compile(rf"#\s*{WORD}\b:?\s*(?P<reason>[^\r]*)")
+_MARK: Final = re.compile(rf"(?<![^\W\d_]){WORD.lower()}(?![^\W\d_])")
+"""The word by itself: signs, digits and the underscore are no part of a word; confirmed is another one."""
+_UNSEEN: Final = frozenset({"Cf", "Mn", "Me"})
+"""Kinds of characters that take no place of their own on a line."""
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0")
+"""Letters that show nothing."""
 _HOLDERS: Final = (("table",), ("grant",))
 """Sections that only hold others: the first of those has their line."""
 _MOST: Final = 20
@@ -37,16 +46,33 @@ class Mark:
 
 def marks(text: str, lines: Mapping[KeyPath, int]) -> tuple[Mark, ...]:
     """Every mark in a text, in its order; `lines` are those of its keys."""
-    found = []
     keys = keys_by_line(text, lines)
-    for comment, line, start in comments(text):
-        match = _MARK.search(comment)
-        if match is not None:
-            begin, end = start + match.start(), start + match.end()
-            reason = match["reason"].strip()
-            said = text[text.rfind("\n", 0, begin) + 1 : begin].strip()
-            found.append(Mark(line=line, reason=reason, start=begin, end=end, said=said, key=keys[line]))
-    return tuple(found)
+    found = (_mark(text, comment, line, start, keys[line]) for comment, line, start in comments(text))
+    return tuple(mark for mark in found if mark is not None)
+
+
+def _mark(text: str, comment: str, line: int, start: int, key: KeyPath) -> Mark | None:
+    """From the last # before the word to the end of the comment; None where the word is not in it."""
+    seen = list(_seen(comment))
+    match = _MARK.search("".join(letter for letter, _ in seen))
+    if match is None:
+        return None
+    word, last = seen[match.start()][1], seen[match.end() - 1][1]
+    begin = max(comment.rfind("#", 0, word), 0)
+    end = len(comment.rstrip("\r"))
+    before = comment[begin:word].removeprefix("#").strip()
+    is_plain = not "".join(letter for letter, _ in _seen(before))
+    reason = comment[last + 1 : end].lstrip().removeprefix(":") if is_plain else comment[begin + 1 : end]
+    said = text[text.rfind("\n", 0, start + begin) + 1 : start + begin].strip()
+    return Mark(line=line, reason=reason.strip(), start=start + begin, end=start + end, said=said, key=key)
+
+
+def _seen(text: str) -> Iterator[tuple[str, int]]:
+    """The letters of a text as they are read, in small, each with its place; what is not seen is left out."""
+    for place, character in enumerate(text):
+        for letter in unicodedata.normalize("NFKD", character).casefold():
+            if unicodedata.category(letter) not in _UNSEEN and letter not in _FILLERS:
+                yield letter, place
 
 
 def keys_by_line(text: str, lines: Mapping[KeyPath, int]) -> tuple[KeyPath, ...]:

@@ -23,7 +23,7 @@ def _head(proposal: Proposal, url: str) -> Iterator[str]:
     yield f"#:schema ./{SCHEMA_FILE}"
     yield f"# For editors: dpsql policy schema > {SCHEMA_FILE}"
     yield "# Suggested from names, types and constraints; no row was read. Correct each line that ends in a mark, then"
-    yield "# take the mark away, by hand or with: dpsql table confirm. What is left to do: dpsql check"
+    yield "# take the mark away, by hand or as dpsql table --help says. What is left to do: dpsql check"
     yield "version = 1"
     yield ""
     yield "[source]"

@@ -44,7 +44,7 @@ def refusal(text):
 def test_a_policy_without_marks_is_read_also_where_a_text_looks_like_one():
     assert found(BODY) == ()
     assert set(loads(BODY, name="p.toml").tables) == {"people"}
-    assert found(BODY + "# Confirmed by Olga, CONFIRM was here\n") == ()
+    assert found(BODY + "# Confirmed by Olga: nothing is unconfirmed, reconfirm is another word\n") == ()
 
 
 @pytest.mark.parametrize("line", range(1, 14))
@@ -56,6 +56,32 @@ def test_one_mark_on_any_line_blocks_everything(line, mark):
     assert error.code == "DP501"
     assert f"not confirmed yet: line {line}" in error.what
     assert "dpsql check" in error.fix
+
+
+@pytest.mark.parametrize(
+    ("mark", "reason"),
+    [
+        ("# confirm from the name", "from the name"),
+        ("# Confirm", ""),
+        ("# TODO CONFIRM x", "TODO CONFIRM x"),
+        ("# please CONFIRM", "please CONFIRM"),
+        ("# _confirm_", "_confirm_"),
+        ("# -confirm2", "-confirm2"),
+        ("#\u200bCONFIRM why", "why"),
+        ("# CON\u00adFIRM: why", "why"),
+        ("# C\u034fONFI\u3164R\ufe0fM why", "why"),
+        ("# \uff23\uff2f\uff2e\uff26\uff29\uff32\uff2d why", "why"),
+        ("# CON\ufb01RM why", "why"),
+    ],
+)
+def test_a_mark_that_was_edited_by_hand_blocks_as_before_and_can_be_taken_out(mark, reason):
+    text = marked(7, f"  {mark}\r").replace("110] }", f"110] }}  # years {mark}")
+    assert "not confirmed yet: lines 7, 9" in refusal(text).what
+    assert found(text)[0].reason == reason
+    assert found(text)[0].said == 'person = "id"'
+    taken = without(text, found(text))
+    assert taken == marked(7, "\r").replace("110] }", "110] }  # years")
+    assert found(taken) == ()
 
 
 def test_the_message_names_the_line_of_each_mark_and_the_key_of_the_first():
