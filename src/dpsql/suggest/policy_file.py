@@ -151,7 +151,9 @@ def _require_known(name: str, data: dict[str, object]) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    """In the place of the file, whole or not at all; its mode and its line ends stay."""
+    """In the place of the file, whole or not at all; its mode and its line ends stay. A link stays one: what it leads
+    to is written."""
+    file = Path(os.path.realpath(file))
     beside = file.with_name(f".{file.name}.new")
     try:
         begins = file.read_bytes().startswith(b"\xef\xbb\xbf")

@@ -117,6 +117,17 @@ def test_everything_else_stays(policy):
     assert [path.name for path in policy.parent.iterdir()] == ["dpsql.toml"]
 
 
+def test_the_file_behind_a_link_is_confirmed(policy, tmp_path):
+    real = tmp_path / "policies" / "clinic.toml"
+    real.parent.mkdir()
+    policy.rename(real)
+    policy.symlink_to("policies/clinic.toml")
+    dpsql.PolicyFile(policy).confirm()
+    assert policy.is_symlink()
+    assert "CONFIRM" not in real.read_text()
+    assert [path.name for path in real.parent.iterdir()] == ["clinic.toml"]
+
+
 def test_what_is_not_in_the_file_is_refused(policy):
     before = policy.read_bytes()
     for name in ("visit", "none.charge", "grant"):
