@@ -9,12 +9,11 @@ from math import ceil, floor, log10
 from typing import TypeAlias
 
 from dpsql import Analyst, Answer, Client, ServedAnswer, budget_bar
-from dpsql.cli.price import shown_down, shown_up
+from dpsql.cli.price import shown_down
 
 Asker: TypeAlias = Analyst | Client
 Told: TypeAlias = Answer | ServedAnswer
 Rows: TypeAlias = Sequence[Sequence[object]]
-price = shown_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,28 +24,15 @@ class Offer:
     margins: Mapping[str, Fraction | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
-    """What can be spent, and what was."""
-
-    total: Fraction
-    spent: Fraction
-    left: Fraction
-    short: str
-
-    def bar(self) -> str:
-        """Ten signs, and the numbers; what is left is rounded down."""
-        return f"{budget_bar(self.left, self.total)} {shown_down(self.left)} of {shown_down(self.total)}"
-
-
-def answered(asker: Asker, sql: str, *, max_cost: Fraction) -> Told:
-    """The answer to a statement, for at most this price."""
-    return asker.sql(sql, max_cost=max_cost)
+def bar(asker: Asker) -> str:
+    """What can be spent, as ten boxes and in numbers."""
+    budget = asker.budget
+    return f"{budget_bar(budget.left, budget.total)} {shown_down(budget.left)} of {shown_down(budget.total)}"
 
 
 def free(asker: Asker, sql: str) -> Rows:
     """The rows of what costs nothing, such as the views of the policy and the ledger."""
-    return answered(asker, sql, max_cost=Fraction(0)).rows
+    return asker.sql(sql, max_cost=0).rows
 
 
 def offered(asker: Asker, sql: str) -> Offer:
@@ -56,22 +42,6 @@ def offered(asker: Asker, sql: str) -> Offer:
         return Offer(cost=price.epsilon, margins={name: _exact(margin) for name, margin in price.margins.items()})
     query = asker.query(sql)
     return Offer(cost=query.cost.epsilon, margins=query.margins)
-
-
-def purse(asker: Asker) -> Purse:
-    """What is left."""
-    budget = asker.budget
-    return Purse(total=budget.total, spent=budget.spent, left=budget.left, short=budget.short)
-
-
-def explained(asker: Asker, sql: str) -> str:
-    """How an answer would be protected."""
-    return str(asker.explain(sql))
-
-
-def quoted(text: str) -> str:
-    """A text of SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def shown_margin(margin: Fraction | None) -> str:

@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
 from dpsql.cli.manner import Manner
-from dpsql.cli.price import is_dear, shown_down
+from dpsql.cli.price import is_dear, shown_down, shown_up
 from dpsql.cli.progress import stages_shown
-from dpsql.cli.shell.asker import Offer, answered, offered, price, purse, shown_margin
+from dpsql.cli.shell.asker import Offer, offered, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish, statements
 from dpsql.cli.shell.showing import show
 from dpsql.cli.shell.state import Shell
@@ -27,7 +27,6 @@ _QUESTIONS: Final = frozenset({"SELECT", "WITH", "("})
 _TICK: Final = 0.1
 """Seconds: how often a signal is looked for, and an interrupt repeated."""
 _YES: Final = frozenset({"y", "yes"})
-_NO: Final = frozenset({"n", "no"})
 
 
 class Stopped(Exception):
@@ -54,11 +53,11 @@ def ask_all(shell: Shell, text: str) -> None:
 
 def bought(shell: Shell, sql: str, *, limit: Fraction) -> None:
     """The answer, for at most this price, and what is left after it."""
-    before = purse(shell.asker).spent
+    before = shell.asker.budget.spent
     began = time.monotonic()
     try:
         with stages_shown(Manner(plain=shell.screen.ascii)):
-            told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=limit), paid=True)
+            told = interruptible(shell, lambda: shell.asker.sql(sql, max_cost=limit), paid=True)
     except Stopped:
         _say_stopped(shell, before)
         return
@@ -120,7 +119,7 @@ def agreed(shell: Shell, question: str, *, default: bool) -> bool:
     except (EOFError, KeyboardInterrupt):
         shell.screen.say("")
         return False
-    return said in _YES or (default and said not in _NO and not said)
+    return said in _YES or (default and not said)
 
 
 def connect_again(shell: Shell) -> bool:
@@ -143,7 +142,7 @@ def _offer(shell: Shell, sql: str) -> Offer | None:
 
 
 def _is_dear(shell: Shell, sql: str, offer: Offer) -> bool:
-    left = purse(shell.asker).left
+    left = shell.asker.budget.left
     return is_dear(offer.cost, left, above=shell.ask_above, looked_for=has_margin_wish(sql))
 
 
@@ -153,7 +152,7 @@ def _needs(shell: Shell, offer: Offer) -> str:
         f"{name} {shown_margin(margin)}" if len(known) > 1 else shown_margin(margin) for name, margin in known.items()
     )
     margins = f" (margin {said})" if said else ""
-    return f"Needs {price(offer.cost)}{margins}. You have {shown_down(purse(shell.asker).left)}. Run?"
+    return f"Needs {shown_up(offer.cost)}{margins}. You have {shown_down(shell.asker.budget.left)}. Run?"
 
 
 def _say_stopped(shell: Shell, before: Fraction) -> None:
@@ -164,8 +163,8 @@ def _say_stopped(shell: Shell, before: Fraction) -> None:
         )
         connect_again(shell)
         return
-    spent = purse(shell.asker).spent - before
+    spent = shell.asker.budget.spent - before
     if spent > 0:
-        shell.screen.say(f"Stopped. {price(spent)} stays spent: ask the same again, and it costs nothing more.")
+        shell.screen.say(f"Stopped. {shown_up(spent)} stays spent: ask the same again, and it costs nothing more.")
     else:
         shell.screen.say("Stopped. Nothing was spent.")

@@ -18,8 +18,8 @@ from typing import Final
 from dpsql import BadParameter
 from dpsql import help as help_text
 from dpsql.cli.paths import named_path
-from dpsql.cli.price import price_lines
-from dpsql.cli.shell.asker import answered, explained, free, price, purse
+from dpsql.cli.price import price_lines, shown_up
+from dpsql.cli.shell.asker import Told, bar, free
 from dpsql.cli.shell.asking import ask, ask_all, interruptible
 from dpsql.cli.shell.completing import written
 from dpsql.cli.shell.describing import table_lines, tables_lines
@@ -106,26 +106,28 @@ def _tables(shell: Shell, rest: str) -> None:
 
 
 def _budget(shell: Shell, rest: str) -> None:
-    left = purse(shell.asker)
     note = free(shell.asker, "SELECT note FROM dp.budget")[0][0]
-    words = [f"{left.bar()} left", left.short, "" if note is None else str(note)]
+    words = [f"{bar(shell.asker)} left", shell.asker.budget.short, "" if note is None else str(note)]
     shell.screen.show("\n".join(filter(None, words)))
 
 
 def _cost(shell: Shell, rest: str) -> None:
     sql = _question(shell, rest)
-    told = interruptible(shell, lambda: answered(shell.asker, f"DRY RUN {sql}", max_cost=Fraction(0)))
-    shell.screen.show("\n".join(price_lines(told, purse(shell.asker).left)))
+    told = _told_for_nothing(shell, f"DRY RUN {sql}")
+    shell.screen.show("\n".join(price_lines(told, shell.asker.budget.left)))
 
 
 def _explain(shell: Shell, rest: str) -> None:
     sql = _question(shell, rest)
-    shell.screen.show(interruptible(shell, lambda: explained(shell.asker, sql)).rstrip())
+    shell.screen.show(str(interruptible(shell, lambda: shell.asker.explain(sql))).rstrip())
 
 
 def _diff(shell: Shell, rest: str) -> None:
-    told = interruptible(shell, lambda: answered(shell.asker, f"EXPLAIN PRIVACY DIFF {rest}", max_cost=Fraction(0)))
-    show(shell, told)
+    show(shell, _told_for_nothing(shell, f"EXPLAIN PRIVACY DIFF {rest}"))
+
+
+def _told_for_nothing(shell: Shell, sql: str) -> Told:
+    return interruptible(shell, lambda: shell.asker.sql(sql, max_cost=0))
 
 
 def _question(shell: Shell, rest: str) -> str:
@@ -142,7 +144,7 @@ def _history(shell: Shell, rest: str) -> None:
         shell.screen.say("You have paid for nothing yet.")
         return
     lines = [
-        f"#{release:<6} {price(Fraction(str(cost))):>8}  {' '.join(str(sql).split())}"
+        f"#{release:<6} {shown_up(Fraction(str(cost))):>8}  {' '.join(str(sql).split())}"
         + "  (not told yet)" * (not stored)
         for release, cost, stored, sql in reversed(rows)
     ]
@@ -152,9 +154,7 @@ def _history(shell: Shell, rest: str) -> None:
 def _sample(shell: Shell, rest: str) -> None:
     """Rows of the same shape as the table's, and of nobody."""
     name, _ = _table(shell, rest)
-    sql = f"SIMULATE SELECT * FROM {written(name)} LIMIT {_SAMPLED}"
-    told = interruptible(shell, lambda: answered(shell.asker, sql, max_cost=Fraction(0)))
-    show(shell, told)
+    show(shell, _told_for_nothing(shell, f"SIMULATE SELECT * FROM {written(name)} LIMIT {_SAMPLED}"))
 
 
 def _plot(shell: Shell, rest: str) -> None:
@@ -224,7 +224,7 @@ def _edit(shell: Shell, rest: str) -> None:
     try:
         shell.draft = _edited(command, _sendable(shell.last_sql) if shell.last_sql else "")
     except OSError as error:
-        raise _no_editor(chosen, error.strerror) from None
+        raise _no_editor(chosen, error.strerror or "it does not run") from None
 
 
 def _sendable(sql: str) -> str:

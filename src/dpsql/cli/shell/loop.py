@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from dpsql import DpsqlError, __version__
 from dpsql.cli.output import unwritten
-from dpsql.cli.shell.asker import Asker, purse
+from dpsql.cli.shell.asker import Asker, bar
 from dpsql.cli.shell.asking import Stopped, ask_all, connect_again
 from dpsql.cli.shell.commands import BY_WORD, obey, one_of
 from dpsql.cli.shell.completing import Choices, ShellCompleter
@@ -97,7 +97,7 @@ def our_fault(error: Exception) -> DpsqlError:
 
 
 def _greet(shell: Shell) -> None:
-    parts = [f"dpsql {__version__}", shell.source, shell.asker.name, f"budget {purse(shell.asker).bar()}"]
+    parts = [f"dpsql {__version__}", shell.source, shell.asker.name, f"budget {bar(shell.asker)}"]
     shell.screen.say(" · ".join(parts))
     shell.screen.say("SQL ends with ;   \\? lists the commands   \\q leaves")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql import BadParameter, repriced
-from dpsql.cli.price import shown_down
-from dpsql.cli.shell.asker import Offer, free, offered, price, purse, shown_margin
+from dpsql.cli.price import shown_down, shown_up
+from dpsql.cli.shell.asker import Offer, free, offered, shown_margin
 from dpsql.cli.shell.asking import agreed, bought, interruptible
 from dpsql.cli.shell.state import Shell
 from dpsql.written import number
@@ -36,10 +36,10 @@ def more(shell: Shell, words: str) -> None:
     if not offer.cost:
         shell.screen.say("What is stored is as close as that already: ask again, it is free.")
         return
-    left = purse(shell.asker).left
+    left = shell.asker.budget.left
     now, then = _said(known.margins), _said(offer.margins)
     change = f"To go from {now} to {then} costs" if now and then else "A closer answer costs"
-    question = f"{change} {price(offer.cost)} more. You have {shown_down(left)}. Buy it?"
+    question = f"{change} {shown_up(offer.cost)} more. You have {shown_down(left)}. Buy it?"
     if offer.cost > left or agreed(shell, question, default=False):
         bought(shell, wanted, limit=offer.cost)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dpsql import formats, formatted, summary
-from dpsql.cli.shell.asker import Told, purse
+from dpsql.cli.shell.asker import Told, bar
 from dpsql.cli.shell.state import Shell
 
 MODES: Final = tuple(name for name, form in formats.items() if not form.is_binary)
@@ -19,7 +19,7 @@ def show(shell: Shell, told: Told) -> None:
     for line in summary(told):
         shell.screen.say(line)
     if told.release is not None and told.budget is None:  # a repeat: free, and still one wants to know
-        shell.screen.say(f"budget {purse(shell.asker).bar()} left")
+        shell.screen.say(f"budget {bar(shell.asker)} left")
 
 
 def _text(shell: Shell, told: Told, mode: str) -> str:

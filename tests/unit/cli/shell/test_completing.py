@@ -4,8 +4,9 @@ import pytest
 
 import dpsql
 from dpsql.cli.shell.completing import proposals, written
-from dpsql.cli.shell.names import Names, names_of, names_or_none
+from dpsql.cli.shell.names import VIEWS, Names, names_of, names_or_none
 from dpsql.cli.shell.words import FUNCTIONS, KEYWORDS
+from dpsql.session import views
 from dpsql.sql.functions.table import FUNCTIONS as KNOWN
 from dpsql.sql.interval_columns import PARTS
 from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES
@@ -76,3 +77,7 @@ def test_every_function_that_is_proposed_can_be_asked():
     known = {*KNOWN, *AGGREGATES, *OTHER_NAMES, *(name.lower() for name in PARTS)} - NOT_CALLABLE
     assert {name.lower() for name in FUNCTIONS} <= known
     assert KEYWORDS.isdisjoint(FUNCTIONS)
+
+
+def test_the_views_are_those_there_are():
+    assert sorted(VIEWS) == sorted(f"dp.{name}" for name in views.VIEWS)
