@@ -112,8 +112,8 @@ def test_a_refusal_has_a_caret_and_the_shell_goes_on(at):
 def test_a_dear_question_is_asked_about_before_it_is_paid(at):
     at.enter("\x0cSELECT COUNT(*) FROM patients WHERE flu WITHIN 15;")
     text = at.until("Run? [Y/n]")
-    assert "Needs 0." in text
-    assert "(margin ± 15). You have 0.95." in text
+    assert "Costs 0." in text
+    assert "of your budget (margin ± 15); 0.95 is left." in text
     at.enter("n")
     at.until("Nothing was spent.")
     assert "0.95 of 1.00 left" in asked(at, "\\budget")

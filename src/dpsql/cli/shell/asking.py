@@ -39,7 +39,7 @@ def ask(shell: Shell, sql: str) -> None:
     if is_question:
         shell.last_sql = sql
     offer = _offer(shell, sql) if is_question else None
-    if offer is not None and _is_dear(shell, sql, offer) and not agreed(shell, _needs(shell, offer), default=True):
+    if offer is not None and _is_dear(shell, sql, offer) and not agreed(shell, _costs(shell, offer), default=True):
         shell.screen.say("Not asked. Nothing was spent.")
         return
     bought(shell, sql, limit=Fraction(0) if offer is None else offer.cost)
@@ -146,13 +146,13 @@ def _is_dear(shell: Shell, sql: str, offer: Offer) -> bool:
     return is_dear(offer.cost, left, above=shell.ask_above, looked_for=has_margin_wish(sql))
 
 
-def _needs(shell: Shell, offer: Offer) -> str:
+def _costs(shell: Shell, offer: Offer) -> str:
     known = {name: margin for name, margin in offer.margins.items() if margin is not None}
     said = ", ".join(
         f"{name} {shown_margin(margin)}" if len(known) > 1 else shown_margin(margin) for name, margin in known.items()
     )
     margins = f" (margin {said})" if said else ""
-    return f"Needs {shown_up(offer.cost)}{margins}. You have {shown_down(shell.asker.budget.left)}. Run?"
+    return f"Costs {shown_up(offer.cost)} of your budget{margins}; {shown_down(shell.asker.budget.left)} is left. Run?"
 
 
 def _say_stopped(shell: Shell, before: Fraction) -> None:

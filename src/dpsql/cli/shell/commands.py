@@ -59,7 +59,11 @@ def obey(shell: Shell, line: str) -> None:
     if command is None:
         near = get_close_matches(word, BY_WORD, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise BadParameter(f"there is no command {word}", why="commands are a fixed list", fix=f"{hint}\\? lists them")
+        raise BadParameter(
+            f"there is no command {word}",
+            why="what begins with \\ or . is a command of the shell, and is not asked as SQL",
+            fix=f"{hint}\\? lists them",
+        )
     command.run(shell, rest.strip())
 
 
@@ -134,7 +138,11 @@ def _question(shell: Shell, rest: str) -> str:
     """What they wrote, or the last question."""
     sql = rest.rstrip().rstrip(";") or shell.last_sql
     if sql is None:
-        raise BadParameter("nothing was asked yet", why="this is about a question", fix="write the question behind it")
+        raise BadParameter(
+            "nothing was asked yet",
+            why="with no question behind it, the command is about your last one",
+            fix="write the question behind it",
+        )
     return sql
 
 
@@ -205,9 +213,10 @@ def one_of(name: str, said: str, known: tuple[str, ...]) -> str:
     """The word they chose, if there is one like it."""
     if said.rstrip(";").strip().lower() not in known:
         near = get_close_matches(said, known, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
         raise BadParameter(
-            f"{name} {said} is not known", why="there is a list", fix=f"{hint}Choose: {', '.join(known)}"
+            f"{name} {said} is not known in the shell",
+            why=f"{name} takes {', '.join(known[:-1])} or {known[-1]}",
+            fix=f"did you mean {name} {near[0]}?" if near else f"write {name} {known[0]}",
         )
     return said.rstrip(";").strip().lower()
 

@@ -39,7 +39,7 @@ def more(shell: Shell, words: str) -> None:
     left = shell.asker.budget.left
     now, then = _said(known.margins), _said(offer.margins)
     change = f"To go from {now} to {then} costs" if now and then else "A closer answer costs"
-    question = f"{change} {shown_up(offer.cost)} more. You have {shown_down(left)}. Buy it?"
+    question = f"{change} {shown_up(offer.cost)} more; {shown_down(left)} is left. Buy it?"
     if offer.cost > left or agreed(shell, question, default=False):
         bought(shell, wanted, limit=offer.cost)
     else:

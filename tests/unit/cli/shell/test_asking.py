@@ -33,7 +33,7 @@ def test_a_dear_question_is_paid_where_they_say_so(scene, said, paid):
     scene.answers = [said]
     ask(scene.shell, f"{COUNT} COST 0.3")
     margin = scene.shell.asker.query(f"{COUNT} COST 0.3").margins["n"]
-    assert scene.asked == [f"Needs 0.30 (margin ± {margin}). You have 1.00. Run? [Y/n] "]
+    assert scene.asked == [f"Costs 0.30 of your budget (margin ± {margin}); 1.00 is left. Run? [Y/n] "]
     assert (spent(scene) > 0) is paid
     assert ("Nothing was spent." in scene.said()) is not paid
 

@@ -182,3 +182,19 @@ def test_leaving(scene):
         scene.shell.leaving = False
         obey(scene.shell, word)
         assert scene.shell.leaving
+
+
+@pytest.mark.parametrize(
+    ("line", "why", "fix"),
+    [
+        ("\\budgt", "begins with \\ or . is a command", "did you mean \\budget?"),
+        ("\\mode tabel", "\\mode takes table, ", "did you mean \\mode table?"),
+        ("\\timing 3", "\\timing takes on or off", "write \\timing on"),
+        ("\\i /nobody-has-this", "its statements were to be answered", "check its name"),
+    ],
+)
+def test_a_mistake_has_a_reason_that_says_something(scene, line, why, fix):
+    with pytest.raises(BadParameter) as refused:
+        obey(scene.shell, line)
+    assert why in refused.value.why
+    assert fix in refused.value.fix

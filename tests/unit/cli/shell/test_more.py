@@ -44,7 +44,7 @@ def test_half_the_margin_unless_they_say_otherwise(scene):
     assert question.startswith(f"To go from ± {before} to ± ")
     assert margin(scene) <= before / 2
     charged = scene.shell.asker.budget.spent - paid
-    (told,) = re.findall(r" costs (\d+\.\d{2,}) more\. ", question)
+    (told,) = re.findall(r" costs (\d+\.\d{2,}) more; 0\.95 is left\. ", question)
     assert charged <= Fraction(told) < charged + Fraction(1, 10**6)
 
 
