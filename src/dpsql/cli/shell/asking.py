@@ -127,8 +127,9 @@ def connect_again(shell: Shell) -> bool:
     if shell.reconnect is None or not isinstance(shell.asker, Client):
         return False
     with suppress(DpsqlError):
-        shell.asker = shell.reconnect()
-        shell.screen.say("Connected again. What was SET before holds no longer.")
+        lost, shell.asker = shell.asker, shell.reconnect()
+        lost.close()
+        shell.screen.say("Connected again. What you SET in this shell holds no longer.")
         return True
     shell.screen.say("The server cannot be reached now.")
     return False

@@ -23,7 +23,7 @@ class Shell:
     source: str
     """What is asked, in a word."""
     reconnect: Callable[[], Asker] | None = None
-    """Opens the connection again, where there is one."""
+    """Opens the connection again, where there is one, with the limits the shell was started with."""
     mode: str = "table"
     timing: bool = False
     ask_above: Fraction = ASK_ABOVE

@@ -152,3 +152,28 @@ def test_a_lost_connection_is_made_again(owner, scene_of, tmp_path):
         answer(scene.shell, f"{COUNT};")
         assert "told again for nothing" in scene.said()
         scene.shell.asker.close()
+
+
+def test_the_limits_of_the_start_hold_in_a_connection_that_is_made_again(owner, scene_of, tmp_path):
+    owner.grant("cleo", budget=1)
+    token = owner.keeper.admit("cleo", role="analyst")
+    opened = []
+
+    def connected():
+        opened.append(dpsql.connect(socket=tmp_path / "door", token=token))
+        opened[-1].sql("SET dp.max_cost = 0.1")
+        return opened[-1]
+
+    with serving(owner, tmp_path / "door"):
+        scene = scene_of(connected())
+        scene.shell.reconnect = connected
+        for _ in range(2):
+            scene.shell.asker.interrupt()
+            answer(scene.shell, f"{COUNT};")
+        assert scene.shell.asker is opened[2]
+        assert [each._lines.connection.fileno() < 0 for each in opened] == [True, True, False]  # none is left open
+        scene.said()
+        answer(scene.shell, f"{COUNT} COST 0.15;")
+        assert "max_cost 0.1" in scene.said()
+        assert spent(scene) == 0
+        scene.shell.asker.close()
