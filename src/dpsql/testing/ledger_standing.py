@@ -315,10 +315,13 @@ class StandingLaws(LedgerCase):
     def test_refusals_and_policies_are_written_down(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         before = ledger.head().number
+        assert ledger.adopted() is None
         ledger.adopt("d1", "{}")
         ledger.adopt("d1", "{}")
+        assert ledger.adopted() == "{}"
         ledger.refuse("ana", code="DP101", sql="SELECT * FROM people" * 1000)
-        ledger.adopt("d2", "{}")
+        ledger.adopt("d2", "{ }")
+        assert ledger.adopted() == "{ }"
         assert ledger.head().number == before + 3
         ledger.verify()
 
