@@ -60,7 +60,7 @@ def test_what_is_installed_is_small_and_has_no_optional_package(project):
 
 
 def test_a_newcomer_types_three_commands_at_most(project):
-    assert project["scripts"]["dpsql"] == "dpsql.cli.main:main"
+    assert project["scripts"]["dpsql"] == "dpsql.cli.entry:main"
     page = (ROOT / "docs" / "tutorials" / "1-five-minutes.md").read_text(encoding="utf-8")
     begins, _, _ = page.partition("## ")
     commands = re.findall(r"^\$ (.*)$", begins, re.MULTILINE)

@@ -35,6 +35,7 @@ from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import BAD_USE, INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
 from dpsql.cli.output import unwritten, write_no_more
+from dpsql.cli.streams import completed_streams, require_output
 
 _COMMANDS = (
     demo,
@@ -77,10 +78,17 @@ def _commands() -> tuple[argparse.ArgumentParser, Mapping[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, or ask where none is named; its exit code."""
+    with completed_streams() as is_read:
+        return _run(arguments, is_read=is_read)
+
+
+def _run(arguments: Sequence[str] | None, *, is_read: bool) -> int:
     manner = Manner()
     try:
         chosen = _chosen(sys.argv[1:] if arguments is None else list(arguments))
         manner = manner_of(chosen)
+        if not is_read:
+            require_output(chosen)
         code = int(chosen.run(chosen))
         sys.stdout.flush()
     except DpsqlError as error:
