@@ -60,12 +60,14 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     with demo() as ana:
         stage.tell(tour.pages(ana, stage))
-        if not _waits(chosen):
-            print(_NOW_YOU)
-            return 0
-        from dpsql.cli import shell
+    if not _waits(chosen):
+        print(_NOW_YOU)
+        return 0
+    from dpsql.cli import shell
 
-        print("\n" + stage.lettered("Now you. \\? lists what the shell can do, \\q leaves."), flush=True)
+    with demo() as ana:  # a hospital of their own: what the tour has spent is not theirs to miss
+        left = f"You have {ana.budget.shown} to spend"
+        print("\n" + stage.lettered(f"Now you. {left}. \\? lists what the shell can do, \\q leaves."), flush=True)
         return shell.run(ana, source="demo", plain=stage.plain, colour=stage.bold, history=not chosen.no_history)
 
 

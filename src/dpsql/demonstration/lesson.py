@@ -145,15 +145,14 @@ def _refused(ana: Analyst) -> Page:
         blocks=(
             f"{typed(ana, asks)}\n{refusal(ana, asks)}",
             f"So count instead:\n{typed(ana, works)}\n    {counted}",
-            (
-                f"{ana.budget.shown} of your budget is left. That was the lesson: dpsql demo opens this hospital for"
-                f" you, dpsql demo --attack shows what {hospital.GRANT:.2f} of budget can give away about Bob."
-            ),
+            f"{ana.budget.shown} of your budget is left.",
         ),
         quiz=Quiz(
             asks="Is MAX(age) refused because somebody very old is in the data?",
             choices=("yes", "no"),
             right=1,
-            because="refusals, prices and margins never depend on rows. If they did, they would tell about people.",
+            because="refusals, prices and margins never depend on rows. If they did, they would tell about people."
+            " That was the lesson: dpsql demo opens this hospital for you, dpsql demo --attack shows what"
+            f" {hospital.GRANT:.2f} of budget can give away about Bob.",
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, TypeAlias
@@ -16,8 +17,14 @@ _INDENT: Final = "    "
 _LABEL: Final = re.compile(r"note: | *\S+ {2,}| *")
 """What a long line begins with that is not repeated when it goes on: it goes on below the first word behind it."""
 
+_ENOUGH: Final = ("q", "\\q", "quit", "exit")
+
 Hear: TypeAlias = Callable[[str], str | None]
 """Waits for what somebody types after some words; None: nobody is there, or nobody wants to be waited for."""
+
+
+class _EnoughError(Exception):
+    """Somebody wants to see no more pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,24 +68,35 @@ class Stage:
     hear: Hear = lambda words: None
 
     def tell(self, pages: Iterable[Page]) -> None:
-        """Page after page on standard output."""
+        """Page after page on standard output, until the last one or until somebody has seen enough."""
+        with suppress(_EnoughError):
+            self._tell(pages)
+
+    def _tell(self, pages: Iterable[Page]) -> None:
         for number, page in enumerate(pages, start=1):
             if number > 1:
-                self.hear("[Enter] ")
+                self._heard("[Enter] next page, q skips the rest: ")
             title = f"{number}. {page.title}"
             print("\n" + (f"\x1b[1m{title}\x1b[0m" if self.bold else self.lettered(title)) + "\n")
             print("\n\n".join(self.fitted(block) for block in page.blocks), flush=True)
             if page.quiz is not None:
                 self._ask(page.quiz)
-            while page.trial is not None and (heard := (self.hear(page.trial.asks) or "").strip()):
+            while page.trial is not None and (heard := self._heard(page.trial.asks)):
                 print("\n" + self.fitted(page.trial.tell(heard)), flush=True)
 
     def _ask(self, quiz: Quiz) -> None:
         choices = [f"{_INDENT}{_letter(number)}  {choice}" for number, choice in enumerate(quiz.choices)]
         print("\n" + self.fitted("\n".join([quiz.asks, *choices])), flush=True)
-        heard = self.hear(f"{', '.join(map(_letter, range(len(quiz.choices))))}? [Enter] ")
-        verdict = f"It is {quiz.letter}" if heard is None or not heard.strip() else _verdict(quiz, heard)
+        heard = self._heard(f"{', '.join(map(_letter, range(len(quiz.choices))))}? ([Enter] tells, q skips the rest) ")
+        verdict = _verdict(quiz, heard) if heard else f"It is {quiz.letter}"
         print("\n" + self.fitted(f"{verdict}: {quiz.because}"), flush=True)
+
+    def _heard(self, words: str) -> str:
+        """What is typed; nothing where nobody is there."""
+        heard = (self.hear(words) or "").strip()
+        if heard.lower() in _ENOUGH:
+            raise _EnoughError
+        return heard
 
     def lettered(self, text: str) -> str:
         """The text in the letters of this stage."""
@@ -136,5 +154,5 @@ def _letter(number: int) -> str:
 
 
 def _verdict(quiz: Quiz, heard: str) -> str:
-    right = heard.strip().lower() == quiz.letter
+    right = heard.lower() == quiz.letter
     return f"Yes, {quiz.letter}" if right else f"Not quite: it is {quiz.letter}"

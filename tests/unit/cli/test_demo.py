@@ -72,7 +72,7 @@ def test_at_a_terminal_each_page_waits_and_answers_are_judged(terminal, capsys):
         "Not quite: it is b",
         "It is b",
     ]
-    assert err.count("[Enter] ") == 5  # three questions, and two pages to turn
+    assert err.count("[Enter]") == 5  # three questions, and two pages to turn
 
 
 @pytest.mark.usefixtures("pages")
@@ -101,6 +101,20 @@ def test_at_a_terminal_the_tour_ends_in_the_shell(terminal, capsys, monkeypatch)
     ((name, said),) = opened
     assert (name, said["source"], said["plain"], said["colour"]) == ("ana", "demo", False, False)
     assert "Now you." in capsys.readouterr().out
+
+
+def test_the_shell_behind_the_tour_has_the_whole_budget(terminal, capsys, monkeypatch):
+    """Though the tour has paid for its own questions: the first answer is shown, then the rest is skipped."""
+    left = []
+    monkeypatch.setattr("dpsql.cli.shell.run", lambda asker, **said: left.append(asker.budget.shown) or 0)
+    terminal(["\n", "q\n"])
+    assert main(["demo", "--no-color"]) == 0
+    out, err = capsys.readouterr()
+    assert left == ["1.00 of 1.00"]
+    assert "release #" in out
+    assert "3. " not in out
+    assert "You have 1.00 of 1.00 to spend" in out
+    assert err.count("q skips the rest") == 2
 
 
 @pytest.mark.parametrize(

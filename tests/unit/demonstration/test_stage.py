@@ -44,7 +44,10 @@ def test_a_question_to_the_reader(capsys, heard, verdict):
     told = capsys.readouterr().out
     assert f"Which?\n    a  this\n    b  that\n\n{verdict}" in told
     assert "\x1b" not in told
-    assert asked == ["a, b? [Enter] ", "[Enter] "]  # between pages, and not before the first
+    assert asked == [
+        "a, b? ([Enter] tells, q skips the rest) ",
+        "[Enter] next page, q skips the rest: ",
+    ]  # between pages, and not before the first
 
 
 def test_what_is_typed_goes_on_below_itself():
@@ -69,3 +72,22 @@ def test_a_trial_goes_on_until_nothing_is_typed(capsys):
     assert capsys.readouterr().out.split()[-2:] == ["<one>", "<two>"]
     Stage().tell([page])  # nobody is there
     assert "<" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("enough", ["q\n", " Q \n", "\\q\n"])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_whoever_has_seen_enough_skips_the_rest_at_any_pause(capsys, enough, before):
+    """A question to the reader, the end of a page, and something to try: the three pauses there are."""
+    typed_in = iter(["\n"] * before + [enough])
+    trial = Trial(asks="What? ", tell=lambda heard: f"<{heard}>")
+    pages = [
+        Page(title="One", blocks=("text",), quiz=QUIZ),
+        Page(title="Two", blocks=("text",), trial=trial),
+        Page(title="Three", blocks=("text",)),
+    ]
+    Stage(hear=lambda words: next(typed_in)).tell(pages)
+    told = capsys.readouterr().out
+    assert ("2. Two" in told) == (before == 2)
+    assert "3. Three" not in told
+    assert "<" not in told
+    assert "Not quite" not in told
