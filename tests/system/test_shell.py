@@ -190,6 +190,20 @@ def test_what_is_longer_than_the_screen_comes_in_pages(slow):
     assert "leave; Ctrl-D does too" in slow.until(lambda shown: waits(shown, "ana@slow>"))
 
 
+def test_no_key_ends_in_the_traceback_of_a_library(slow):
+    prompt = "ana@slow>"
+    slow.type("\x0cSELECT COUNT(\t\t")  # more proposals than the screen has lines
+    text = slow.until(lambda shown: "more: type a letter, then Tab" in shown and shown.endswith("SELECT COUNT("))
+    assert "Display all" not in text
+    slow.type("\x03")
+    slow.until(lambda shown: waits(shown, prompt))
+    slow.type("\x0c\x1b[31mSELECT\x1b[0;1m 1")  # coloured text, typed or pasted: it looks like a mouse
+    slow.until(lambda shown: shown.endswith(f"{prompt} SELECT 1"))
+    slow.type("\x03")
+    slow.until(lambda shown: waits(shown, prompt))
+    assert b"Unhandled" not in slow.seen
+
+
 def test_a_terminal_without_symbols_is_answered_in_letters(tmp_path):
     with shell(tmp_path, words=", plain=True", TERM="dumb") as at:
         at.until(waits)

@@ -16,13 +16,14 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
-from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 
 from dpsql.cli.shell.pieces import ended, is_blank, pieces
 from dpsql.cli.shell.screen import folder_of_state
+from dpsql.cli.shell.tabbing import complete
 from dpsql.cli.shell.words import KEYWORDS
 
 _STYLE: Final = Style.from_dict(
@@ -112,7 +113,6 @@ class PromptReader:
             history=self._history,
             completer=completer,
             complete_while_typing=False,
-            complete_style=CompleteStyle.READLINE_LIKE,  # at once: whoever types on does not lose what Tab gave
             multiline=True,
             prompt_continuation=lambda width, number, wrapped: "" if wrapped else continuation(width),
             key_bindings=_keys(),
@@ -169,6 +169,11 @@ def _keys() -> KeyBindings:
         else:
             buffer.insert_text("\n")
 
+    @bindings.add(Keys.Vt100MouseEvent)
+    def _mouse(event: KeyPressEvent) -> None:
+        """There is no mouse here: what looks like one was typed or pasted, such as the code of a colour."""
+
+    bindings.add("tab")(complete)
     return bindings
 
 
