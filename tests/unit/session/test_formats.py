@@ -58,8 +58,12 @@ def test_a_name_that_was_asked_for_stays_and_the_added_ones_give_way():
     asked = answer(columns=("x", "x_low", "x_low_2"), rows=((BASEL, NOISE, 7),))
     rows = list(csv.reader(io.StringIO(formatted(asked, "csv"))))
     assert dict(zip(*rows, strict=True)) == {
-        "x": "2611", "x_low_3": "2596", "x_high": "2626",
-        "x_low": "-4", "x_low_low": "-19", "x_low_high": "11",
+        "x": "2611",
+        "x_low_3": "2596",
+        "x_high": "2626",
+        "x_low": "-4",
+        "x_low_low": "-19",
+        "x_low_high": "11",
         "x_low_2": "7",
     }
     assert list(asked.df(intervals="columns")) == rows[0]

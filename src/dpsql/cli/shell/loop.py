@@ -116,13 +116,21 @@ def _shell(
         err=sys.stderr,
         ascii=plain,
         paged=sys.stdout.isatty(),
-        size=shutil.get_terminal_size,
+        size=_size,
         key=read_line,
     )
     coloured = colour and not plain and not os.environ.get("NO_COLOR")
     shell = Shell(asker=asker, screen=screen, reader=LineReader(), source=clean(source), reconnect=reconnect)
     shell.reader = _reader(shell, colour=coloured, history=history)
     return shell
+
+
+def _size() -> os.terminal_size:
+    """As it is now: COLUMNS and LINES may be those of whoever started this, and of before the window was resized."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno())
+    except (OSError, ValueError):
+        return shutil.get_terminal_size()
 
 
 def _reader(shell: Shell, *, colour: bool, history: bool) -> Reader:

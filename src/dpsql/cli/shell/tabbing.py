@@ -16,8 +16,6 @@ from dpsql.cli.shell.screen import clean
 def complete(event: KeyPressEvent) -> None:
     """At once, so that whoever types on does not lose what Tab gave."""
     buffer = event.current_buffer
-    if buffer.completer is None:
-        return
     found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
     shared = get_common_complete_suffix(buffer.document, found)
     if len(found) == 1:
