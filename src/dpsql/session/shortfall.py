@@ -79,12 +79,12 @@ def too_dear(inquiry: Inquiry, short: Sequence[Account]) -> str:
     if not poor:
         names = " and ".join(map(account_name, short))
         return (
-            f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise: {_weighs(inquiry, short)}"
+            f"this answer costs {cost}{more}, and {names} cannot pay for it with this noise: {weighs(inquiry, short)}"
         )
     return f"this answer costs {cost}{more}, more than {_have(poor, [remaining((account,)) for account in poor])}"
 
 
-def _weighs(inquiry: Inquiry, short: Sequence[Account]) -> str:
+def weighs(inquiry: Inquiry, short: Sequence[Account]) -> str:
     """Why a price does not fit that is left: noise of ε in an account that counts in ρ, or the other way round."""
     if inquiry.event is not None and triple(inquiry.event).epsilon is None:
         return "Gaussian noise is counted in ρ, and other noise so far has used up more of that than of ε"

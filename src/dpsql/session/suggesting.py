@@ -24,7 +24,7 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.digits import shown_amount, shown_percent
 from dpsql.session.noisy import Noisy
 from dpsql.session.query import Query
-from dpsql.session.shortfall import too_dear
+from dpsql.session.shortfall import too_dear, weighs
 from dpsql.session.terms import stated
 
 _WRONG: Final = Fraction(1, 100)
@@ -281,10 +281,12 @@ def _require_payable(owner: OwnPlace, planned: Sequence[Query]) -> None:
     short = [account for account in owner.planning.place.accounts if events and not account.admits(Composed(events))]
     if not short:
         return
+    what = f"this costs {shown_amount(Fraction(total))}, and of the promise {left.shown} is left"
+    if total <= left.left:
+        first, account = planned[0].inquiry, short[:1]
+        what = too_dear(first, account) if len(planned) == 1 else f"{what}; {weighs(first, account)}"
     raise BudgetExhausted(
-        f"this costs {shown_amount(Fraction(total))}, and of the promise {left.shown} is left"
-        if total > left.left
-        else too_dear(planned[0].inquiry, short[:1]),
+        what,
         why="a suggestion is paid for like every answer; nothing was spent",
         fix="spend less, or declare what you know without asking",
     )

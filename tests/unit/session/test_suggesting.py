@@ -249,7 +249,7 @@ def test_after_gaussian_noise_the_account_counts_otherwise_and_the_refusal_says_
         ana = owner.grant("ana", budget=2)
         ana.sql("SELECT COUNT(*) FROM people", epsilon=0.3, noise="gaussian")
         before = len(owner.keeper.rows())
-        told = "since the first Gaussian answer it counts in ρ"
+        told = r"this costs 1\.2, and of the promise .* is left; since the first Gaussian answer it counts in ρ"
         with pytest.raises(BudgetExhausted, match=told):
             owner.suggest_bounds("people.x", spend=1.2)
         assert len(owner.keeper.rows()) == before
