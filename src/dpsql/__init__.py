@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpsql.session.budget import Budget, budget_bar
     from dpsql.session.cost import Cost
     from dpsql.session.estimate import Estimate
-    from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary, without_symbols
+    from dpsql.session.formats import Told, all_doubtful, formats, formatted, in_ascii, summary, without_symbols
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
@@ -94,6 +94,7 @@ __all__ = [
     "formats",
     "formatted",
     "help",
+    "in_ascii",
     "open",
     "open_ledger",
     "picture_path",
@@ -142,6 +143,7 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "formats": "session.formats",
     "formatted": "session.formats",
     "help": "session.help_text",
+    "in_ascii": "session.formats",
     "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",

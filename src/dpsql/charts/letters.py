@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
 from unicodedata import category, east_asian_width
 
@@ -33,3 +35,48 @@ def cut(text: str, columns: int, *, end: str = "…") -> str:
     while kept and width(kept) + width(end) > columns:
         kept = kept[:-1]
     return kept + end
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    "± ": "plus or minus ",
+    "±": "plus or minus ",
+    "⚠": "(doubtful)",
+    "▰": "#",
+    "▱": ".",
+    " · ": "; ",
+    "·": "*",
+    "ε": "epsilon",
+    "δ": "delta",
+    "ρ": "rho",
+    "σ": "sigma",
+    "Δ": "Delta",
+    "√": "sqrt ",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "about",
+    "→": "->",
+    "←": "<-",
+    "×": "x",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "...",
+    "✓": "ok",
+    "′": "'",
+    "\u2009": "",
+    "└": "`",
+    "├": "|",
+    "│": "|",
+    "─": "-",
+}
+_SYMBOL: Final = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))))
+
+
+def without_symbols(text: str) -> str:
+    """The text in letters that every terminal has and every screen reader says; what people have named stays."""
+    return _SYMBOL.sub(lambda found: _WORDS[found[0]], text)
+
+
+def in_ascii(text: str) -> str:
+    """Without symbols; a letter that ASCII lacks is shown by its number, so that no two texts become one."""
+    return without_symbols(text).encode("ascii", "backslashreplace").decode("ascii")

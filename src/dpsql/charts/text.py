@@ -9,15 +9,14 @@ from typing import Any, Final
 
 from dpsql.charts.figure import DOUBTFUL, PEOPLE, Bars, Chart, Icons, Lines, Mark, Shape, is_exact
 from dpsql.charts.grid import axis_line, grid_lines
-from dpsql.charts.letters import cut, padded, printable, width
+from dpsql.charts.letters import cut, in_ascii, padded, printable, width
 from dpsql.charts.scale import Scale, scale_of
 from dpsql.require import require_count
 
 NARROWEST: Final = 20
 _LEAST_PLOT: Final = 6
-_PLAIN: Final = str.maketrans(
-    {"\u2009": " ", "…": "~", "±": "+/-", "−": "-", "–": "-", DOUBTFUL: "(!)", "·": "|", "ε": "epsilon", "δ": "delta"}
-)
+_SHORT: Final = str.maketrans({"\u2009": " ", "…": "~", "±": "+/-", DOUBTFUL: "(!)", "·": "|"})
+"""Signs that stand where there is no room for a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ def in_text(chart: Chart, *, columns: int = 80, plain: bool = False) -> str:
 
 def _lettered(text: str, *, plain: bool) -> str:
     """Plain: words for signs, and numbers for letters that ASCII lacks."""
-    return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii") if plain else text
+    return in_ascii(text.translate(_SHORT)) if plain else text
 
 
 def _bars(chart: Bars, columns: int, plain: bool) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final, TypeAlias
 
-from dpsql import Analyst, Answer, DpsqlError, Noisy, formatted, summary, without_symbols
+from dpsql import Analyst, Answer, DpsqlError, Noisy, formatted, in_ascii, summary
 from dpsql.errors import InternalError
 
 WIDTH: Final = 80
@@ -100,7 +100,7 @@ class Stage:
 
     def lettered(self, text: str) -> str:
         """The text in the letters of this stage."""
-        return without_symbols(text).encode("ascii", "replace").decode("ascii") if self.plain else text
+        return in_ascii(text) if self.plain else text
 
     def fitted(self, block: str) -> str:
         """A block in these letters and in eighty columns: a line that is longer goes on below its first word."""

@@ -11,13 +11,15 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, Final, Protocol
 
+from dpsql.charts.letters import in_ascii as in_ascii
+from dpsql.charts.letters import without_symbols as without_symbols
 from dpsql.errors import BadParameter
 from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
-from dpsql.session.render import DOUBTFUL, FRAMED, PLAIN, PLUS_MINUS, boxed, is_doubtful, plain_cell, printable, remarks
+from dpsql.session.render import FRAMED, PLAIN, boxed, is_doubtful, plain_cell, printable, remarks
 from dpsql.session.tables import to_arrow_file, to_parquet
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
@@ -95,66 +97,27 @@ def summary(answer: Told, *, plain: bool = False) -> list[str]:
     if answer.is_text:
         return []
     remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
-    lines = [remark, _paid(answer), *(f"note: {note}" for note in answer.notes)]
+    lines = [remark, " · ".join(paid(answer, drawn=True)), *(f"note: {note}" for note in answer.notes)]
     return [without_symbols(line) for line in lines] if plain else lines
 
 
-def _paid(answer: Told) -> str:
+def paid(answer: Told, *, drawn: bool) -> list[str]:
+    """What it cost, what is left of the budget, drawn as a bar where asked, and which release it is."""
     parts = [f"cost {answer.cost}"]
+    if answer.budget is not None:
+        left, total = answer.budget.left, answer.budget.total
+        bar = f"budget {budget_bar(left, total)} " if drawn else ""
+        parts += filter(None, (f"{bar}{shown_left(left, total)} left", answer.budget.short))
     if answer.release is not None:
         told = "release" if answer.cost.epsilon else "told again for nothing: release"
         parts.append(f"{told} #{answer.release}")
-    if answer.budget is not None:
-        left, total = answer.budget.left, answer.budget.total
-        shown = f"budget {budget_bar(left, total)} {shown_left(left, total)} left"
-        parts[1:1] = filter(None, (shown, answer.budget.short))
-    return " · ".join(parts)
+    return parts
 
 
 def all_doubtful(answers: Sequence[Told]) -> bool:
     """Whether there are noisy numbers, and of each the noise may be all there is."""
     noisy = [cell for answer in answers for row in answer.rows for cell in row if isinstance(cell, Noisy | Estimate)]
     return bool(noisy) and all(map(is_doubtful, noisy))
-
-
-_WORDS: Final[Mapping[str, str]] = {
-    "± ": "plus or minus ",
-    PLUS_MINUS: "plus or minus ",
-    DOUBTFUL: "(doubtful)",
-    "▰": "#",
-    "▱": ".",
-    " · ": "; ",
-    "·": "*",
-    "ε": "epsilon",
-    "δ": "delta",
-    "ρ": "rho",
-    "σ": "sigma",
-    "Δ": "Delta",
-    "√": "sqrt ",
-    "≤": "<=",
-    "≥": ">=",
-    "≈": "about",
-    "→": "->",
-    "←": "<-",
-    "×": "x",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "…": "...",
-    "✓": "ok",
-    "′": "'",
-    "\u2009": "",
-    "└": "`",
-    "├": "|",
-    "│": "|",
-    "─": "-",
-}
-_SYMBOL: Final = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))))
-
-
-def without_symbols(text: str) -> str:
-    """The text in letters that every terminal has and every screen reader says; what people have named stays."""
-    return _SYMBOL.sub(lambda found: _WORDS[found[0]], text)
 
 
 def _table(answer: Told, intervals: str, plain: bool) -> str:

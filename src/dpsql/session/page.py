@@ -10,40 +10,33 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from dpsql.session.budget import shown_left
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
-from dpsql.session.formats import Told
+from dpsql.session.formats import Told, paid
 from dpsql.session.meter import meter_page
 from dpsql.session.noisy import Noisy
-from dpsql.session.render import DOUBTFUL, is_doubtful, is_number, plain_cell, printable, remarks
+from dpsql.session.render import DOUBTFUL, ROWS, is_doubtful, is_number, plain_cell, printable, remarks
 
-_ROWS: Final = 60
-"""Longer answers are cut on a screen; data frames and files have every row."""
 _HATCHED: Final = "background:repeating-linear-gradient(45deg,rgba(128,128,128,.3) 0 2px,transparent 2px 7px)"
 
 
 def footer(answer: Told, *, label: str | None = None) -> list[str]:
     """What belongs to an answer besides its rows: what ± is, what it cost and what is left, and what to know of it; but
     for what stands above them as its label."""
-    paid = [f"cost {answer.cost}"]
-    if answer.budget is not None:
-        left = f"{shown_left(answer.budget.left, answer.budget.total)} left"
-        paid += filter(None, (left, answer.budget.short))
-    paid += [] if answer.release is None else [f"release #{answer.release}"]
-    paid += [] if answer.head is None else [f"ledger {answer.head}"]
+    ledger = [] if answer.head is None else [f"ledger {answer.head}"]
+    cost = " · ".join([*paid(answer, drawn=False), *ledger])
     remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
-    return [remark, " · ".join(paid), *(f"note: {note}" for note in answer.notes if note != label)]
+    return [remark, cost, *(f"note: {note}" for note in answer.notes if note != label)]
 
 
 def answer_page(answer: Told, *, label: str | None = None) -> str:
     """The answer for a notebook: its table, what it cost, and a bar of what is left. A label stands above it."""
     if answer.is_text:
         return lines_page("\n".join(str(line) for (line,) in answer.rows))
-    remark, paid, *notes = footer(answer, label=label)
+    remark, cost, *notes = footer(answer, label=label)
     above = "" if label is None else f"<p><strong>{_text(label)}</strong></p>"
     meter = "" if answer.budget is None else f"{meter_page(answer.budget.left, answer.budget.total)} "
-    said = [_text(remark), meter + _text(paid), *map(_text, notes)]
+    said = [_text(remark), meter + _text(cost), *map(_text, notes)]
     return above + table_page(answer.columns, answer.rows) + "".join(f"<div>{line}</div>" for line in said)
 
 
@@ -55,8 +48,8 @@ def lines_page(text: str) -> str:
 def table_page(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """The rows as a table; of long answers the beginning, and how many more there are."""
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[:_ROWS])
-    more = f"<div>… {len(rows) - _ROWS} more rows</div>" if len(rows) > _ROWS else ""
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[:ROWS])
+    more = f"<div>… {len(rows) - ROWS} more rows</div>" if len(rows) > ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

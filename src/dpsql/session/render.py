@@ -17,7 +17,7 @@ from dpsql.session.release import Cell
 DOUBTFUL: Final = "⚠"
 PLUS_MINUS: Final = "±"
 MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"
-_ROWS: Final = 60
+ROWS: Final = 60
 """Longer answers are cut on a screen; data frames and files have every row."""
 
 
@@ -50,7 +50,7 @@ def boxed(
     footer: Sequence[str],
     *,
     look: Look = FRAMED,
-    most: int = _ROWS,
+    most: int = ROWS,
 ) -> str:
     """A table with a frame, and lines below it; rows beyond `most` are counted only."""
     shown = rows[:most]

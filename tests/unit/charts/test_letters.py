@@ -1,6 +1,6 @@
 """Text that came from data, made harmless, and its width."""
 
-from dpsql.charts.letters import cut, padded, printable, width
+from dpsql.charts.letters import cut, in_ascii, padded, printable, width
 
 
 def test_nothing_steers_the_terminal():
@@ -20,3 +20,8 @@ def test_what_is_too_wide_is_cut():
     assert cut("Baselland", 5) == "Base…"
     assert cut("東京都", 5) == "東京…"
     assert cut("Baselland", 5, end="~") == "Base~"
+
+
+def test_ascii_has_words_for_every_sign_and_numbers_for_letters():
+    assert in_ascii("2\u2009611 ± 15 ⚠ ▰▱ ε ≤ 1 …") == "2611 plus or minus 15 (doubtful) #. epsilon <= 1 ..."
+    assert in_ascii("Zürich") == "Z\\xfcrich"

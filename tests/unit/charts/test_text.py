@@ -33,6 +33,11 @@ def test_letters_that_ascii_lacks_are_numbers_and_rows_stay_in_line():
     assert len(told[2]) == len(told[3])
 
 
+def test_signs_are_the_words_of_every_plain_text():
+    told = in_text(replace(BARS, title="ε ≤ 1 → σ"), plain=True).splitlines()
+    assert told[0] == "epsilon <= 1 -> sigma"
+
+
 def row(chart, label, **how):
     return next(line for line in in_text(chart, **how).splitlines() if line.startswith(label))
 

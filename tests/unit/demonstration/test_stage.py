@@ -91,3 +91,8 @@ def test_whoever_has_seen_enough_skips_the_rest_at_any_pause(capsys, enough, bef
     assert "3. Three" not in told
     assert "<" not in told
     assert "Not quite" not in told
+
+
+def test_letters_that_ascii_lacks_are_not_lost():
+    assert Stage(plain=True).fitted("Zürich") != Stage(plain=True).fitted("Zärich")
+    assert "?" not in Stage(plain=True).fitted("Zürich")

@@ -1,6 +1,7 @@
 """What a notebook shows: escaped, said aloud, doubtful cells hatched, a bar for the budget."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -125,3 +126,9 @@ def test_private_questions_are_explained_in_turn(ana):
 
 def test_lines_stay_lines(ana):
     assert answer_page(ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM patients")).startswith("<pre>PROMISE")
+
+
+def test_what_is_told_again_is_said_to_be():
+    again = replace(answer(("Basel", noisy(5, 1))), cost=Cost(epsilon=Fraction(0)))
+    assert "told again for nothing: release #4" in again._repr_html_()
+    assert "told again for nothing: release #4" in str(again)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from dpsql import BadParameter, without_symbols
+from dpsql import BadParameter, in_ascii
 from dpsql.cli.output import clean as clean
 
 _GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
@@ -23,11 +23,6 @@ _GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
 _CODE: Final = re.compile(r" {4}\S| *\^+$")
 """The text an error speaks of, and the caret below it."""
 _FRAME: Final = ("┌", "├", "└", "│", "+", "|")
-
-
-def in_ascii(text: str) -> str:
-    """With words for signs; a letter that ASCII lacks is shown by its number."""
-    return without_symbols(text).encode("ascii", "backslashreplace").decode("ascii")
 
 
 @dataclass(slots=True, kw_only=True)
