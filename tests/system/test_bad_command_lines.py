@@ -154,7 +154,10 @@ def test_a_full_disk_under_the_ledger_tells_nothing_and_loses_nothing(tmp_path, 
         with full_disk(room):
             code, err = asked(capsys, policy)
         assert code == 9
-        assert "DP901" in err
+        assert "DP901  the ledger could not be written or read: its disk is full" in err
+        assert "asked again it is told for nothing" in err
+        assert "make room on the disk" in err
+        assert "restore" not in err  # the ledger is whole
         paid.append(spent(policy))
         assert main(["-c", COUNT, "--format", "json", str(policy)]) == 0
         assert "value" in capsys.readouterr().out

@@ -26,7 +26,7 @@ from dpsql.ledger.schema import SCHEMA, tables
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.sql_rows import Database, Look, Row
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
-from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, Unusable
+from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 if TYPE_CHECKING:
     import psycopg
@@ -75,7 +75,7 @@ _ENDINGS: Final = {
     "40001": _AT_ONCE_REFUSED,
     "40P01": _AT_ONCE_REFUSED,
     "55P03": ("the ledger is in use for too long", "try again; look for a process that does not end"),
-    "53100": ("the disk of the ledger is full", "make room, then ask again"),
+    "53100": ("the ledger could not be written: its disk is full", "make room on the disk, then ask again"),
     "25006": ("the ledger cannot be written: this server only reads", "connect to the server that is written"),
     "42501": ("the ledger cannot be written", "give the role of the connection the right to read and write its tables"),
 }
@@ -113,7 +113,7 @@ class PostgresDatabase:
     def commit(self) -> None:
         (ended,) = self._sent(("COMMIT", ()))
         if ended.statusmessage != "COMMIT":  # a server rolls back what has failed, and says so here
-            raise Unusable(_OTHERWISE[0], why=WHY_UNUSABLE, fix=_OTHERWISE[1])
+            raise Unusable(_OTHERWISE[0], why=WHY_UNWRITTEN, fix=_OTHERWISE[1])
 
     def _sent(self, *asked: Look) -> list[psycopg.Cursor[Row]]:
         """What the server says to these, once it has done what was waiting. After a failure it does nothing of the
@@ -245,10 +245,11 @@ class PostgresLedger(StoredLedger):
             return None
         code = getattr(error, "sqlstate", None)
         if code is None:
-            return Unusable(_LOST[0], why=WHY_UNUSABLE, fix=_LOST[1])
+            return Unusable(_LOST[0], why=WHY_UNWRITTEN, fix=_LOST[1])
         what, fix = _ENDINGS.get(code, _OTHERWISE)
-        damaged = code not in _ENDINGS and code.startswith(_DAMAGED)
-        return (LedgerBroken if damaged else Unusable)(what, why=WHY_UNUSABLE, fix=fix)
+        if code not in _ENDINGS and code.startswith(_DAMAGED):
+            return LedgerBroken(what, why=WHY_UNUSABLE, fix=fix)
+        return Unusable(what, why=WHY_UNWRITTEN, fix=fix)
 
     @contextmanager
     def process_turn(self, same: bytes) -> Iterator[None]:

@@ -25,7 +25,7 @@ from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.sql_rows import Database, Look, Row
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.turns import FileTurns
-from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, Unusable
+from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 APPLICATION: Final = 0x64707371
 """Marks the file as a ledger of dpsql: "dpsq"."""
@@ -61,7 +61,11 @@ _CACHE_OF_CHECK: Final = "PRAGMA cache_size = -131072"
 
 _ENDINGS: Final = {
     sqlite3.SQLITE_BUSY: ("the ledger is in use for too long", "try again; look for a process that does not end"),
-    sqlite3.SQLITE_FULL: ("the disk of the ledger is full", "make room, then ask again"),
+    sqlite3.SQLITE_FULL: ("the ledger could not be written: its disk is full", "make room on the disk, then ask again"),
+    sqlite3.SQLITE_IOERR: (
+        "the ledger could not be written or read: its disk is full, or fails",
+        "make room on the disk, then ask again; if there is room, look at the disk",
+    ),
     sqlite3.SQLITE_READONLY: ("the ledger cannot be written", "give the owner of the process the right to write it"),
     sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "look at the path and at the rights of its folder"),
 }
@@ -88,7 +92,9 @@ def _unusable(error: BaseException) -> LedgerBroken:
     """One constant text for each way a file can fail. Nothing of the transaction was kept."""
     family = _family(error)
     what, fix = _ENDINGS.get(family, _OTHERWISE)
-    return (LedgerBroken if family in _DAMAGED else Unusable)(what, why=WHY_UNUSABLE, fix=fix)
+    if family in _DAMAGED:
+        return LedgerBroken(what, why=WHY_UNUSABLE, fix=fix)
+    return Unusable(what, why=WHY_UNWRITTEN, fix=fix)
 
 
 def _not_a_ledger() -> LedgerBroken:

@@ -11,6 +11,11 @@ AFTER_DAMAGE: Final = (
     "--replace, dpsql ledger verify, then dpsql audit --report report.html"
 )
 WHY_UNUSABLE: Final = "an answer that cannot be paid for and stored cannot be given"
+WHY_UNWRITTEN: Final = (
+    "an answer is told once it is paid for and stored; what was charged stays charged, and asked again it is told for "
+    "nothing"
+)
+"""Of a ledger that is whole, and could not be written or read just now."""
 
 
 class Unusable(LedgerBroken):
