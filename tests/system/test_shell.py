@@ -80,6 +80,22 @@ def test_a_statement_over_several_lines_is_answered_with_margin_price_and_budget
     assert "0.95 of 1.00 left" in again
 
 
+def test_without_a_semicolon_commands_are_obeyed_and_the_statement_goes_on(at):
+    at.enter("\x0cSELECT COUNT(*) AS n FROM wards")
+    at.until("...>")
+    at.enter("help")
+    at.until(lambda shown: "end it with ;" in shown and shown.endswith("...>"))
+    at.enter("\\cost")
+    text = at.until(lambda shown: "would cost" in shown and shown.endswith("...>"))
+    assert text.count("FROM wards") == 3
+    at.enter(";")
+    assert "cost 0.00" in at.until(lambda shown: "1 row" in shown and waits(shown))
+    at.type("\x0c\x1b[A\x1b[A\x1b[A")  # the command is remembered by itself, before the statement of two lines
+    at.until(lambda shown: shown == f"{PROMPT} \\cost")
+    at.type("\x03")
+    at.until(waits)
+
+
 def test_tab_completes_from_the_policy_and_ctrl_c_throws_the_line_away(at):
     at.type("\x0cSELECT ci")
     at.until("SELECT ci")

@@ -135,8 +135,8 @@ def _told_for_nothing(shell: Shell, sql: str) -> Told:
 
 
 def _question(shell: Shell, rest: str) -> str:
-    """What they wrote, or the last question."""
-    sql = rest.rstrip().rstrip(";") or shell.last_sql
+    """What they wrote, here or on the lines before, or the last question."""
+    sql = rest.rstrip().rstrip(";") or shell.draft.strip() or shell.last_sql
     if sql is None:
         raise BadParameter(
             "nothing was asked yet",
@@ -231,7 +231,7 @@ def _edit(shell: Shell, rest: str) -> None:
     if not command or shutil.which(command[0]) is None:
         raise _no_editor(chosen, "there is no such program")
     try:
-        shell.draft = _edited(command, _sendable(shell.last_sql) if shell.last_sql else "")
+        shell.draft = _edited(command, shell.draft or (_sendable(shell.last_sql) if shell.last_sql else ""))
     except OSError as error:
         raise _no_editor(chosen, error.strerror or "it does not run") from None
 
@@ -307,7 +307,7 @@ COMMANDS: Final = (
     Command(usage="\\mode [FORMAT]", about="how answers are shown", run=_mode, also=(".mode",)),
     Command(usage="\\timing [on|off]", about="how long each statement took", run=_timing, also=(".timer",)),
     Command(usage="\\set [NAME VALUE]", about="settings of this shell and of your session", run=_set),
-    Command(usage="\\e", about="write the last question in your editor", run=_edit),
+    Command(usage="\\e", about="write the last question, or the one you began, in your editor", run=_edit),
     Command(usage="\\i FILE", about="answer the statements of a file", run=_include, also=(".read",)),
     Command(usage="\\o [FILE]", about="answers go into a file; without one, to the screen again", run=_output,
             also=(".output",)),

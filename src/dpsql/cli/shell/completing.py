@@ -39,8 +39,9 @@ def proposals(
     before: str, whole: str, names: Callable[[], Names], commands: Sequence[str], choices: Choices
 ) -> Iterator[tuple[str, int]]:
     """Each with the number of letters before the cursor that it takes the place of."""
-    if before.lstrip().startswith(("\\", ".")) and "\n" not in before.lstrip():
-        yield from _of_command(before.lstrip(), names, commands, choices)
+    _, below, line = before.lstrip().rpartition("\n")
+    if line.lstrip().startswith("\\" if below else ("\\", ".")):
+        yield from _of_command(line.lstrip(), names, commands, choices)
         return
     earlier = list(pieces(before))
     last = earlier[-1] if earlier and earlier[-1].end == len(before) else None

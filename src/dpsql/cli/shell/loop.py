@@ -14,7 +14,17 @@ from dpsql.cli.shell.asker import Asker, bar
 from dpsql.cli.shell.asking import Stopped, ask_all, connect_again
 from dpsql.cli.shell.commands import BY_WORD, obey, one_of
 from dpsql.cli.shell.completing import Choices, ShellCompleter
-from dpsql.cli.shell.reader import LineReader, PromptReader, Reader, is_command, read_line
+from dpsql.cli.shell.pieces import pieces
+from dpsql.cli.shell.reader import (
+    LineReader,
+    PromptReader,
+    Reader,
+    behind_statement,
+    is_command,
+    is_way_out,
+    is_whole,
+    read_line,
+)
 from dpsql.cli.shell.screen import Screen, clean
 from dpsql.cli.shell.showing import MODES
 from dpsql.cli.shell.state import Shell
@@ -66,6 +76,10 @@ def _answer_until_they_leave(shell: Shell) -> None:
 
 def answer(shell: Shell, text: str) -> None:
     """Obey or answer what was typed; a mistake is told, and the shell goes on."""
+    behind = behind_statement(text)
+    if behind is not None:
+        _answer_both(shell, *behind)
+        return
     try:
         if is_command(text):
             obey(shell, text)
@@ -96,10 +110,25 @@ def our_fault(error: Exception) -> DpsqlError:
     )
 
 
+def _answer_both(shell: Shell, begun: str, command: str) -> None:
+    """A statement that has ended is answered first; one that has not stays where it was, at the next prompt."""
+    if is_whole(begun):
+        answer(shell, begun)
+    else:
+        shell.draft = f"{begun}\n"
+        if is_way_out(command) and not all(piece.closed for piece in pieces(begun)):
+            shell.screen.say("A quotation or a comment is open: close it, and end the statement with ;   Ctrl-C clears")
+            return
+        if is_way_out(command) and not command.startswith("\\"):
+            shell.screen.say("The statement goes on: end it with ;   \\q leaves   Ctrl-C clears")
+            return
+    answer(shell, command)
+
+
 def _greet(shell: Shell) -> None:
     parts = [f"dpsql {__version__}", shell.source, shell.asker.name, f"budget {bar(shell.asker)}"]
     shell.screen.say(" · ".join(parts))
-    shell.screen.say("SQL ends with ;   \\? lists the commands   \\q leaves")
+    shell.screen.say("SQL ends with ;   Ctrl-C clears   \\? lists the commands   \\q leaves")
 
 
 def _shell(

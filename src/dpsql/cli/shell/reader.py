@@ -37,6 +37,8 @@ _STYLE: Final = Style.from_dict(
 )
 _COMMANDS: Final = ("\\", ".")
 _PLAIN_WORDS: Final = frozenset({"help", "quit", "exit"})
+_WAYS_OUT: Final = _PLAIN_WORDS | {"\\q", "\\?", "\\help", ".quit", ".exit", ".help"}
+"""What is tried by somebody who does not know how a statement ends."""
 
 
 class Reader(Protocol):
@@ -55,7 +57,7 @@ class Reader(Protocol):
 def is_whole(text: str) -> bool:
     """Whether Enter sends it: a command is one line, a statement ends with a semicolon."""
     stripped = text.strip()
-    if not stripped or is_command(text):
+    if not stripped or is_command(text) or behind_statement(text) is not None:
         return True
     return is_blank(ended(text)[1]) and bool(ended(text)[0])
 
@@ -66,6 +68,23 @@ def is_command(text: str) -> bool:
     return stripped.startswith(_COMMANDS) or stripped.rstrip(";").strip().lower() in _PLAIN_WORDS
 
 
+def behind_statement(text: str) -> tuple[str, str] | None:
+    """The statement that was begun, and the command, or the way out, on the line behind it; None where there is none.
+    What stands in a quotation is text, but for the ways out: nobody is to be caught in it."""
+    begun, _, line = text.rstrip().rpartition("\n")
+    if not begun.strip() or is_command(text):
+        return None
+    is_open = not all(piece.closed for piece in pieces(begun))
+    if is_way_out(line) or (line.lstrip().startswith("\\") and not is_open):
+        return begun, line.strip()
+    return None
+
+
+def is_way_out(line: str) -> bool:
+    """Nothing else stands on it."""
+    return line.strip().rstrip(";").strip().lower() in _WAYS_OUT
+
+
 class LineReader:
     """Line by line, for terminals that cannot do more."""
 
@@ -74,18 +93,24 @@ class LineReader:
         self._typed: list[str] = []
 
     def read(self, prompt: str, default: str = "") -> str:
-        text = default
-        shown = prompt
+        text = default.removesuffix("\n")
+        shown = prompt if is_whole(text) else continuation(len(prompt))
         while True:
             line = read_line(shown, source=self._source, out=self._out)
             text = f"{text}\n{line}" if text else line
             if is_whole(text):
-                self._typed.append(text)
+                self._typed.append(_remembered(text))
                 return text
             shown = continuation(len(prompt))
 
     def typed(self) -> Iterator[str]:
         return iter(self._typed)
+
+
+def _remembered(text: str) -> str:
+    """A command is one by itself, also where it was typed behind a statement that goes on."""
+    found = behind_statement(text)
+    return text if found is None else found[1]
 
 
 def read_line(prompt: str, *, source: TextIO | None = None, out: TextIO | None = None) -> str:
@@ -164,7 +189,10 @@ def _keys() -> KeyBindings:
     @bindings.add("enter")
     def _enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if is_whole(buffer.text):
+        if behind_statement(buffer.text) is not None:
+            buffer.history.append_string(_remembered(buffer.text))
+            event.app.exit(result=buffer.text)
+        elif is_whole(buffer.text):
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")

@@ -33,7 +33,7 @@ class Shell:
     last: Told | None = None
     """The last answer."""
     draft: str = ""
-    """What the editor has left for the next prompt."""
+    """What the editor has left for the next prompt, or a statement that goes on after a command."""
     leaving: bool = False
     known: Names | None = None
 

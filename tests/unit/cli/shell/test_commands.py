@@ -149,6 +149,9 @@ def test_an_editor_leaves_a_draft_and_no_file(scene, monkeypatch, tmp_path):
     scene.shell.last_sql = COUNT
     obey(scene.shell, "\\e")
     assert scene.shell.draft == "SELECT COUNT(*) AS n FROM visits;"
+    scene.shell.draft = "SELECT begun FROM people\n"
+    obey(scene.shell, "\\e")
+    assert scene.shell.draft == "SELECT begun FROM visits"
     seen = (tmp_path / "editor.seen").read_text(encoding="utf-8").split()
     assert seen[0].startswith("-rw-------")
     assert not os.path.exists(seen[-1])

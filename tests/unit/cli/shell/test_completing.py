@@ -43,6 +43,7 @@ def proposed(names, before, after=""):
         ("-- a comment p", "", set()),
         ("\\d", "", {"\\d", "\\dt"}),
         ("\\d vi", "", {"visits"}),
+        ("SELECT 1\n\\d vi", "", {"visits"}),
         ("\\mode c", "", {"csv"}),
     ],
 )

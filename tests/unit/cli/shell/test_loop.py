@@ -33,6 +33,34 @@ def test_several_statements_of_one_line_end_at_a_mistake(scene):
     assert text.count("release #") == 1
 
 
+def test_a_command_behind_a_statement_is_obeyed_and_the_statement_goes_on(scene):
+    answer(scene.shell, f"{COUNT}\n\\cost")
+    assert "would cost   0.05" in scene.said()
+    assert scene.shell.draft == f"{COUNT}\n"
+    answer(scene.shell, f"{COUNT}\n\\?")
+    assert "\\budget" in scene.said()
+    assert not scene.shell.leaving
+    answer(scene.shell, f"{COUNT}\n\\q")
+    assert scene.shell.leaving
+
+
+@pytest.mark.parametrize("word", ["help", "quit", "EXIT;", ".quit"])
+def test_whoever_forgot_the_semicolon_is_told_how_to_go_on(scene, word):
+    answer(scene.shell, f"{COUNT}\n{word}")
+    assert scene.said() == "The statement goes on: end it with ;   \\q leaves   Ctrl-C clears\n"
+    assert scene.shell.draft == f"{COUNT}\n"
+    answer(scene.shell, f"{COUNT} WHERE city = 'B\n\\q")
+    assert "A quotation or a comment is open" in scene.said()
+    assert not scene.shell.leaving
+
+
+def test_a_statement_that_has_ended_is_answered_before_the_command_behind_it(scene):
+    answer(scene.shell, f"{COUNT};\nquit")
+    assert "release #" in scene.said()
+    assert scene.shell.leaving
+    assert not scene.shell.draft
+
+
 def test_ctrl_c_at_a_question_goes_back_to_the_prompt(scene, monkeypatch):
     def pressed(shell, sql):
         raise KeyboardInterrupt

@@ -6,7 +6,7 @@ import stat
 import pytest
 from prompt_toolkit.document import Document
 
-from dpsql.cli.shell.reader import LineReader, SqlLexer, _history, continuation, is_whole
+from dpsql.cli.shell.reader import LineReader, SqlLexer, _history, behind_statement, continuation, is_whole
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,14 @@ from dpsql.cli.shell.reader import LineReader, SqlLexer, _history, continuation,
         ("SELECT 1; SELECT", False),
         ("-- a comment", False),
         ("EXPLAIN PRIVACY DIFF SELECT 1;", False),
+        ("SELECT 1\n\\q", True),
+        ("SELECT 1\n  \\d patients", True),
+        ("SELECT 1\nquit", True),
+        ("SELECT 1\nquit, 2", False),
+        ("SELECT t\n.name", False),
+        ("SELECT 'a\n\\d", False),
+        ("SELECT 'a\n\\q", True),
+        ("SELECT 1 /* a\n\\d b", False),
     ],
 )
 def test_enter_sends_what_is_whole(text, whole):
@@ -41,6 +49,16 @@ def test_lines_are_put_together_until_they_are_whole():
     with pytest.raises(EOFError):
         reader.read("ana@x> ")
     assert len(continuation(20)) == 20
+
+
+def test_a_command_behind_a_statement_that_goes_on_is_sent_and_remembered_by_itself():
+    out = io.StringIO()
+    reader = LineReader(source=io.StringIO("SELECT 1\n\\d\n;\n"), out=out)
+    text = reader.read("ana@x> ")
+    assert behind_statement(text) == ("SELECT 1", "\\d")
+    assert reader.read("ana@x> ", default="SELECT 1\n") == "SELECT 1\n;"
+    assert out.getvalue() == "ana@x>   ...>   ...> "
+    assert list(reader.typed()) == ["\\d", "SELECT 1\n;"]
 
 
 def test_words_texts_and_comments_have_colours_of_their_own():
