@@ -96,7 +96,7 @@ def _explained(ana: Analyst) -> Page:
             ),
             (
                 f"{typed(ana, EXPLAINED)}\n    whom   {told['promise']['label']}"
-                f"\n    how    {step['children'][0]['text']}; noise of that size hides them"
+                f"\n    how    {step['children'][0]['text']}; noise many times larger hides them"
                 f"\n    price  {float(Fraction(told['terms']['cost'])):g}, for {expected['text']}"
             ),
         ),
