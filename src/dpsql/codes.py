@@ -353,8 +353,8 @@ _PAGES: Final = (
         what="The ledger is not what was written, or cannot be written. Nothing is answered until the owner "
         "has looked.",
         why="the ledger is the memory of the promise: without it nobody knows what was spent.",
-        fix="where it could not be written, make room or look at the disk, and ask again. "
-        "Where it does not verify, restore the ledger and its key file together; never start a new one for the same data.",
+        fix="where it could not be written, make room or look at the disk, and ask again. Where it does not verify, "
+        "restore the ledger and its key file together; never start a new one for the same data.",
         example="a ledger file copied without its key file",
         exit=9,
     ),

@@ -19,7 +19,16 @@ from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
-from dpsql.session.render import FRAMED, PLAIN, boxed, is_doubtful, plain_cell, printable, remarks
+from dpsql.session.render import (
+    FRAMED,
+    PLAIN,
+    WITHOUT_MARGIN,
+    boxed,
+    is_doubtful,
+    plain_cell,
+    printable,
+    remarks,
+)
 from dpsql.session.tables import to_arrow_file, to_parquet
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
@@ -115,9 +124,18 @@ def paid(answer: Told, *, drawn: bool) -> list[str]:
 
 
 def all_doubtful(answers: Sequence[Told]) -> bool:
-    """Whether there are noisy numbers, and of each the noise may be all there is."""
-    noisy = [cell for answer in answers for row in answer.rows for cell in row if isinstance(cell, Noisy | Estimate)]
-    return bool(noisy) and all(map(is_doubtful, noisy))
+    """Whether there are noisy numbers, and of each the noise may be all there is. What is computed from such numbers
+    and shows no margin may be noise as well, where no cell beside it tells."""
+    noisy = [cell for answer in answers for cell in _noisy_cells(answer)]
+    return (bool(noisy) or any(map(_hides_margins, answers))) and all(map(is_doubtful, noisy))
+
+
+def _noisy_cells(answer: Told) -> list[Noisy | Estimate]:
+    return [cell for row in answer.rows for cell in row if isinstance(cell, Noisy | Estimate)]
+
+
+def _hides_margins(answer: Told) -> bool:
+    return any(note.endswith(WITHOUT_MARGIN) for note in answer.notes) and not _noisy_cells(answer)
 
 
 def _table(answer: Told, intervals: str, plain: bool) -> str:

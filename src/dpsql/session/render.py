@@ -14,6 +14,8 @@ from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
 from dpsql.session.release import Cell
 
+WITHOUT_MARGIN: Final = "is computed from noisy numbers and shows no margin"
+"""After the name of a column, in a note."""
 DOUBTFUL: Final = "⚠"
 PLUS_MINUS: Final = "±"
 MEANING: Final = f"{DOUBTFUL} the noise may be all there is: do not use these cells"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, TypeGuard
 
 from dpsql.catalog.capabilities import Capabilities
+from dpsql.catalog.types import NUMERIC
 from dpsql.engines.desk import Desk
 from dpsql.engines.engine import Rows
 from dpsql.errors import InternalError, LedgerBroken
@@ -25,11 +26,12 @@ from dpsql.session.noisy import Noisy
 from dpsql.session.recalling import question_of
 from dpsql.session.release import Cell, released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
+from dpsql.session.render import WITHOUT_MARGIN
 from dpsql.session.steps import key_values
 from dpsql.sql.emit import statement_text
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Selecting, Statement, Unprotected
-from dpsql.sql.scalars import ColumnRef
+from dpsql.sql.scalars import ColumnRef, columns_of
 
 Steps: TypeAlias = tuple[ReleasedStep, ...]
 
@@ -155,8 +157,16 @@ def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=(*caveats(plan), *_below_zero(rows, counts)),
+        notes=(*caveats(plan), *_without_margin(plan, table), *_below_zero(rows, counts)),
     )
+
+
+def _without_margin(plan: Plan, table: ReleasedTable) -> Iterator[str]:
+    """A word on texts, dates and truths: they show no margin, also where the numbers behind them have one."""
+    noisy = {slot.column.id for slot in table.slots if slot.law is not None}
+    for output in plan.bounded.finish.outputs:
+        if output.expression.type not in NUMERIC and not noisy.isdisjoint(columns_of(output.expression)):
+            yield f"{output.name} {WITHOUT_MARGIN}"
 
 
 def _count_columns(plan: Plan) -> frozenset[int]:

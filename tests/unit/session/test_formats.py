@@ -148,6 +148,14 @@ def test_whether_every_number_is_doubtful(rows, all_of_them):
     assert all_doubtful([answer(columns=("n",), rows=rows)]) is all_of_them
 
 
+def test_what_shows_no_margin_is_doubtful_unless_a_cell_beside_it_is_not():
+    note = "big is computed from noisy numbers and shows no margin"
+    assert all_doubtful([answer(columns=("big",), rows=((True,),), notes=(note,))])
+    assert not all_doubtful([answer(columns=("big", "n"), rows=((True, BASEL),), notes=(note,))])
+    assert all_doubtful([answer(columns=("big", "n"), rows=((True, NOISE),), notes=(note,))])
+    assert not all_doubtful([answer(columns=("big",), rows=((True,),), notes=("another note",))])
+
+
 def test_symbols_become_words_and_names_stay():
     assert (
         without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")

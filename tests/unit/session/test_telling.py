@@ -39,3 +39,13 @@ def test_a_count_below_zero_is_doubtful_even_where_its_whole_interval_is_below_z
                 seen.add(count.high < 0)
             assert not is_doubtful(less)  # a difference may be below 0
     assert seen == {True, False}
+
+
+def test_what_is_computed_from_noisy_numbers_and_shows_no_margin_is_named():
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        rows = "SELECT city, COUNT(*) AS n, COUNT(*) > 3 AS big, CAST(COUNT(*) AS VARCHAR) AS text FROM patients"
+        told = ana.sql(f"{rows} GROUP BY city").notes
+        exact = ana.sql("SELECT COUNT(*) > 3 AS big FROM wards").notes
+    said = "is computed from noisy numbers and shows no margin"
+    assert [note for note in told if said in note] == [f"big {said}", f"text {said}"]
+    assert exact == ()
