@@ -12,7 +12,7 @@ from dpsql.charts.figure import Chart
 from dpsql.charts.html import in_html, in_html_part
 from dpsql.charts.png import in_png, require_png
 from dpsql.charts.svg import in_svg
-from dpsql.charts.text import in_text
+from dpsql.charts.text import NARROWEST, WIDEST, in_text
 from dpsql.errors import BadParameter
 
 _WRITTEN: Final[Mapping[str, Callable[[Chart], bytes]]] = {
@@ -35,7 +35,10 @@ class Picture:
         return self.chart.alt
 
     def text(self, *, columns: int = 80, plain: bool = False) -> str:
-        """For a terminal of so many columns; plain: in letters every terminal has."""
+        """For a terminal of so many columns; plain: in letters every terminal has. A terminal of very few or very many
+        gets what is drawn for the nearest width that charts have: what was paid for is shown."""
+        if type(columns) is int and columns > 0:
+            columns = min(max(columns, NARROWEST), WIDEST)
         return in_text(self.chart, columns=columns, plain=plain)
 
     def svg(self) -> str:

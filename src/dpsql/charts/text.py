@@ -14,6 +14,8 @@ from dpsql.charts.scale import Scale, scale_of
 from dpsql.require import require_count
 
 NARROWEST: Final = 20
+WIDEST: Final = 1000
+_LEAST_LABEL: Final = 4
 _LEAST_PLOT: Final = 6
 _SHORT: Final = str.maketrans({"\u2009": " ", "…": "~", "±": "+/-", DOUBTFUL: "(!)", "·": "|"})
 """Signs that stand where there is no room for a word."""
@@ -45,7 +47,7 @@ _ASCII: Final = _Letters(
 
 def in_text(chart: Chart, *, columns: int = 80, plain: bool = False) -> str:
     """The chart in lines of at most so many columns; plain: in ASCII."""
-    require_count(columns=columns, at_least=NARROWEST, at_most=1000)
+    require_count(columns=columns, at_least=NARROWEST, at_most=WIDEST)
     body = _BODIES[type(chart)](chart, columns, plain)
     title, *notes = (wrap(_lettered(printable(text), plain=plain), columns) for text in (chart.title, *chart.notes))
     lines = [*title, "", *(_lettered(line, plain=plain) for line in body), *(line for note in notes for line in note)]
@@ -75,8 +77,10 @@ def _rows(marks: Sequence[Mark], along: str, columns: int, *, plain: bool, bars:
     texts = [_lettered(printable(mark.shown), plain=plain) for mark in marks]
     right = max(map(width, texts), default=0)
     labels = [_lettered(printable(mark.label), plain=plain) for mark in marks]
-    left = min(max(map(width, labels), default=0), max(4, columns // 3), max(4, columns - right - _LEAST_PLOT - 3))
-    room = max(_LEAST_PLOT, columns - left - right - 3)
+    if columns < _LEAST_LABEL + _LEAST_PLOT + right + 3:
+        return [*_numbers(labels, texts, columns, plain=plain), *wrap(printable(along), columns)]
+    left = min(max(map(width, labels), default=0), max(_LEAST_LABEL, columns // 3), columns - right - _LEAST_PLOT - 3)
+    room = columns - left - right - 3
     scale = scale_of((number for mark in marks for number in mark.numbers), with_zero=bars)
     named = [padded(cut(label, left, end="~" if plain else "…"), left) for label in labels]
     body = [
@@ -85,6 +89,18 @@ def _rows(marks: Sequence[Mark], along: str, columns: int, *, plain: bool, bars:
     ]
     axis = axis_line(scale.ticks(max(1, room // 12)), scale, room)
     return [*body, " " * (left + 1) + axis, *wrap(_legend(marks, printable(along), letters), columns)]
+
+
+def _numbers(labels: Sequence[str], texts: Sequence[str], columns: int, *, plain: bool) -> list[str]:
+    """Where no bar fits: each number with its margin behind its label, or below it."""
+    lines: list[str] = []
+    for label, text in zip(labels, texts, strict=True):
+        beside = columns - width(text) - 1
+        if beside >= _LEAST_LABEL:
+            lines.append(f"{padded(cut(label, beside, end='~' if plain else '…'), beside)} {text}")
+        else:
+            lines += [label, *wrap(text, columns)]
+    return lines
 
 
 def _legend(marks: Sequence[Mark], along: str, letters: _Letters) -> str:

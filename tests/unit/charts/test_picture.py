@@ -19,6 +19,14 @@ def test_it_shows_itself():
     assert "Basel" in PICTURE.alt
 
 
+def test_a_terminal_of_any_width_gets_the_picture():
+    assert PICTURE.text(columns=5) == PICTURE.text(columns=20)
+    assert PICTURE.text(columns=5000) == PICTURE.text(columns=1000)
+    for columns in (0, -3, 20.5, "80"):
+        with pytest.raises(BadParameter, match="columns="):
+            PICTURE.text(columns=columns)
+
+
 @pytest.mark.parametrize(
     ("name", "begins"), [("a.svg", b"<svg "), ("a.HTML", b"<!DOCTYPE html>"), ("a.txt", b"n by city")]
 )

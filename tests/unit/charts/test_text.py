@@ -96,6 +96,23 @@ def test_an_empty_chart_is_no_error():
     assert "NULL" in in_text(replace(BARS, marks=(NOTHING,)))
 
 
+@pytest.mark.parametrize("columns", [20, 22, 24, 30])
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_number_keeps_its_margin_in_the_narrowest_terminal(columns, plain):
+    chart = replace(BARS, marks=(mark("Basel", 2640123, 21), mark("Geneva", 1044, 21, True)))
+    told = in_text(chart, columns=columns, plain=plain).splitlines()
+    sign = "+/-" if plain else "±"
+    assert any(line.endswith(f"2640123 {sign} 21") for line in told)
+    assert any(f"1044 {sign} 21" in line for line in told)
+    assert any(line.startswith("Bas") for line in told)
+
+
+def test_a_number_that_leaves_no_room_for_its_label_stands_below_it():
+    chart = replace(BARS, marks=(mark("Basel", 123456789012, 1000),))
+    told = in_text(chart, columns=20).splitlines()
+    assert told[2:4] == ["Basel", "123456789012 ± 1000"]
+
+
 def test_a_terminal_too_narrow():
     with pytest.raises(BadParameter, match="columns=3"):
         in_text(BARS, columns=3)
