@@ -31,6 +31,11 @@ from dpsql.errors import OverLimit
 
 TERMINAL: Final = "-"
 _STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
+_NOT_ASKED: Final = "stopped. The question was not asked, and nothing was spent on it"
+
+
+class _StoppedAtThePrice(KeyboardInterrupt):
+    """Before anything was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +89,10 @@ class _Asking:
         question = f"{self.wishes.before} {sql}" if self.wishes.before else sql
         limit = self.terms.max_cost
         if not self.terms.unasked and not self.wishes.before:
-            limit = self._agreed(sql)
+            try:
+                limit = self._agreed(sql)
+            except KeyboardInterrupt:
+                raise _StoppedAtThePrice from None
         with stages_shown(self.manner):
             answer = self.asker.sql(
                 question,
@@ -174,7 +182,7 @@ def ask_all(
     try:
         for statement in statements:
             asking.ask(statement)
-    except KeyboardInterrupt:  # the engine has stopped its statement
-        manner.say(_STOPPED)
+    except KeyboardInterrupt as stopped:  # the engine has stopped its statement
+        manner.say(_NOT_ASKED if isinstance(stopped, _StoppedAtThePrice) else _STOPPED)
         return INTERRUPTED
     return ONLY_NOISE if wishes.strict_accuracy and all_doubtful(asking.told) else 0

@@ -254,6 +254,22 @@ def test_a_margin_in_the_question_itself_is_asked_for_too(ask, ana, monkeypatch,
     assert (left(ana) < 3) is spent
 
 
+def test_ctrl_c_at_a_price_says_that_nothing_was_spent(ask, ana, monkeypatch):
+    class Pressed(Terminal):
+        def readline(self, *_):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Pressed(""))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    code, _, err = ask("-c", COUNT, "--epsilon", "0.7")
+    assert code == 130
+    assert "Run? [Y/n]" in err
+    assert "The question was not asked, and nothing was spent on it" in err
+    assert "charged" not in err
+    assert left(ana) == 3
+
+
 @pytest.mark.parametrize("told", [Fraction(7, 10), Fraction(1, 10)])
 def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkeypatch, told):
     """Also one that was so small that nobody was asked."""
