@@ -7,6 +7,7 @@ import argparse
 from dpsql.cli.ask import add_question, asked
 from dpsql.cli.asking import Wishes
 from dpsql.cli.place import Commands
+from dpsql.cli.prefix import EXPLAIN, without
 
 
 def add_to(commands: Commands) -> None:
@@ -16,6 +17,7 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The explanation on standard output, as JSON what programs check again; nothing is read, nothing is spent."""
-    if chosen.format == "json":
-        return asked(chosen, [chosen.sql], Wishes(before="EXPLAIN PRIVACY (FORMAT JSON)", verbatim=True))
-    return asked(chosen, [chosen.sql], Wishes(before="EXPLAIN PRIVACY"))
+    texts, found = without(EXPLAIN, chosen.sql), EXPLAIN.match(chosen.sql)
+    if chosen.format == "json" or (found is not None and found[1]):
+        return asked(chosen, texts, Wishes(before="EXPLAIN PRIVACY (FORMAT JSON)", verbatim=True))
+    return asked(chosen, texts, Wishes(before="EXPLAIN PRIVACY"))

@@ -7,6 +7,7 @@ import argparse
 from dpsql.cli.ask import add_question, asked
 from dpsql.cli.asking import Wishes
 from dpsql.cli.place import Commands
+from dpsql.cli.prefix import SIMULATE, without
 
 
 def add_to(commands: Commands) -> None:
@@ -16,4 +17,4 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """An answer about nobody on standard output; nothing is read, nothing is spent."""
-    return asked(chosen, [chosen.sql], Wishes(before="SIMULATE"))
+    return asked(chosen, without(SIMULATE, chosen.sql), Wishes(before="SIMULATE"))

@@ -41,6 +41,38 @@ def test_a_refused_question_is_refused_here_too(policy, capsys):
     assert told(capsys, "cost", "SELECT id FROM people", policy)[0] == 4
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("cost", "DRY RUN"),
+        ("cost", "dry  run"),
+        ("explain", "EXPLAIN PRIVACY"),
+        ("simulate", "SIMULATE"),
+    ],
+)
+def test_a_question_may_say_what_the_command_says(policy, capsys, command, words):
+    """As the proposal of an error does, which is copied from the terminal."""
+    plain = told(capsys, command, COUNT, policy)
+    assert plain[0] == 0
+    assert told(capsys, command, f"{words} {COUNT}; {words} {COUNT}", policy)[0] == 0
+    said = told(capsys, command, f" {words} {COUNT}", policy)
+    assert said[0] == 0
+    if command != "simulate":  # whose numbers are random
+        assert said == plain
+
+
+def test_an_explanation_that_is_asked_for_as_json_is_json(policy, capsys):
+    code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY (FORMAT JSON) {COUNT}", policy)
+    assert code == 0
+    assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
+
+
+def test_what_compares_two_questions_is_left_as_it_is(policy, capsys):
+    code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY DIFF {COUNT}; {COUNT} WHERE id < 5", policy)
+    assert code == 0
+    assert out.startswith("COST")
+
+
 def test_an_explanation(policy, capsys):
     code, out, err = told(capsys, "explain", COUNT, policy)
     assert (code, err) == (0, "")
