@@ -59,10 +59,13 @@ def text_of(path: Path | str) -> str:
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        begin = (
+            "to begin one for a database: dpsql init duckdb://FILE; " if isinstance(error, FileNotFoundError) else ""
+        )
         raise BadPolicy(
             f"{name}: the policy cannot be read: {reason}",
             why="without a policy nobody knows whom to protect, so nothing can be queried",
-            fix="check the path; docs/reference/policy.md has a complete example",
+            fix=f"check the path; {begin}docs/reference/policy.md has a complete example",
         ) from None
 
 

@@ -42,7 +42,14 @@ def _grant(chosen: argparse.Namespace) -> int:
             expires=chosen.expires,
             sees_releases=chosen.sees_releases or None,
         )
+        left = keeper.left_of_grant(chosen.name)
     print(f"{chosen.name} may spend {shown(chosen.budget)} in all", file=sys.stderr)
+    if not left:
+        print(
+            f"note: {chosen.name} has spent that much already, or more: only stored answers are told now. A budget"
+            " counts from the first question on; dpsql budget show says what was spent",
+            file=sys.stderr,
+        )
     return 0
 
 

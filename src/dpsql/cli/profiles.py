@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from dpsql.written import shown_text
 
 _KEYS: Final = ("target", "user", "token_file", "token")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_QUESTION: Final = re.compile(r"\s*(SELECT|WITH|FROM|EXPLAIN|DRY|SHOW|DESCRIBE|SIMULATE|COMPARE)\s", re.IGNORECASE)
+"""How a statement begins whose -c was forgotten: no target has a space after such a word."""
 _WHAT: Final = "a policy file that ends in .toml, unix:PATH of a server, or demo"
 
 
@@ -61,6 +64,12 @@ def profiles() -> dict[str, Profile]:
 
 def chosen_profile(word: str | None, commands: Sequence[str]) -> Profile:
     """What a word of the command line names: a target as it is, or a profile."""
+    if word is not None and _QUESTION.match(word):
+        raise BadParameter(
+            "a question stands where a target is expected",
+            why="what is asked follows -c, so that no question is taken for a place to ask at",
+            fix=f"dpsql -c {shown_text(word)}",
+        )
     if word is None or is_target(word):
         return Profile(target=word)
     known = profiles()

@@ -121,7 +121,8 @@ def account(page: Page, analyst: str | None) -> Account:
     raise NotPermitted(
         f"{analyst} has no grant",
         why="every answer tells a little about people; the owner decides who may ask",
-        fix="have the owner of the data grant a budget: a [[grant]] in the policy, or owner.grant(…)",
+        fix=f"have the owner of the data grant a budget: dpsql grant {analyst} --budget …, a [[grant]] in the"
+        " policy, or owner.grant(…)",
     )
 
 

@@ -163,6 +163,10 @@ class Keeper:
             )
         keep_grant(self._ledger, grant, policy)
 
+    def left_of_grant(self, name: str) -> Fraction:
+        """What a grant has left of itself, whatever the promise has: 0 where more was spent than is granted now."""
+        return remaining([self._ledger.account(name)])
+
     def _under_a_policy(self) -> Policy:
         if self._policy is None:
             raise NotPermitted(

@@ -78,8 +78,9 @@ class TestFiles:
         file = tmp_path / "dpsql.toml"
         if content:
             file.write_bytes(content)
-        with pytest.raises(BadPolicy, match=r"dpsql\.toml: the policy cannot be read"):
+        with pytest.raises(BadPolicy, match=r"dpsql\.toml: the policy cannot be read") as error:
             load(file)
+        assert ("dpsql init duckdb://FILE" in error.value.fix) == (content is None)
 
     def test_a_directory(self, tmp_path):
         with pytest.raises(BadPolicy, match="cannot be read"):

@@ -40,3 +40,11 @@ def test_a_budget_is_exact(run, clinic):
     with dpsql.open_ledger(clinic) as keeper:
         said = keeper.rows()[-1].details
     assert (said["epsilon"], said["max_per_query"]) == (Fraction(1, 10), Fraction(1, 20))
+
+
+def test_a_budget_below_what_was_spent_is_noticed(run, clinic):
+    run("revoke", "ana")
+    with dpsql.open_ledger(clinic) as keeper:
+        assert keeper.left_of_grant("ana") > 0
+    assert "note:" not in run("grant", "ana", "--budget", "2.9")[2]
+    assert "note: ana has spent that much already" in run("grant", "ana", "--budget", "0.001")[2]

@@ -86,3 +86,12 @@ def test_the_folder_of_nobody_is_told(home, line):
     home(f"[a]\n{line}\n")
     with pytest.raises(BadParameter, match="'~nobody-is-called-so' has no folder here"):
         profiles()
+
+
+@pytest.mark.parametrize(
+    "said", ["SELECT COUNT(*) FROM people", "select 1/2", "EXPLAIN PRIVACY SELECT 1", " WITH x AS (…"]
+)
+def test_a_question_without_c_is_told_where_it_belongs(said):
+    with pytest.raises(BadParameter) as error:
+        chosen_profile(said, [])
+    assert error.value.fix == f"dpsql -c '{said}'"
