@@ -70,3 +70,11 @@ def one_line(text: str) -> str:
 def marked(said: str, reason: str, width: int) -> str:
     """A line of the file with its mark."""
     return f"{said:<{width}}  # {WORD} {one_line(reason)}"
+
+
+def left_out(name: str) -> str:
+    """Of a table or view of the source that a policy has no name for."""
+    return (
+        f"{name} is left out: there is a point in its name, or it cannot be read by that name. Nobody can ask about it;"
+        " under another name it could be declared"
+    )

@@ -20,7 +20,7 @@ from dpsql.suggest.conditions import NOTHING, known
 from dpsql.suggest.imported import ImportedTable
 from dpsql.suggest.importing import matched
 from dpsql.suggest.people import Facts, Owned, Reference, owners, references, singular
-from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal
+from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, left_out
 
 _PUBLIC: Final = "no way leads from it to a person, and other tables refer to it; is nobody in it?"
 _NOBODY: Final = f'{NEEDS} a person: person = "…", person_via = "… -> table.key", or public = true if nobody is in it'
@@ -29,7 +29,7 @@ _NOBODY: Final = f'{NEEDS} a person: person = "…", person_via = "… -> table.
 def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[ImportedTable, ...] = ()) -> Proposal:
     """What the catalogue of a source suggests. `samples` are columns of a public file, by folded name; what was
     `imported` from another system counts before what names suggest."""
-    tables, views = _read(address)
+    tables, views, nameless = _read(address)
     said, remarks = matched(imported, tables)
     refers = references(tables)
     owned = owners(tables, refers, dict(_given(said, tables)))
@@ -43,7 +43,11 @@ def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[Impo
         person_reason=f"{NEEDS} a name for one of them" if leading is None else f"from the name of {leading}",
         tables=proposed,
         read=tuple(_counted(tables, views)),
-        remarks=(*remarks, *(f"{name} is a view: declare it like a table if somebody needs it" for name in views)),
+        remarks=(
+            *remarks,
+            *(f"{name} is a view: declare it like a table if somebody needs it" for name in views),
+            *map(left_out, nameless),
+        ),
     )
 
 
@@ -60,9 +64,11 @@ def _called(leading: str, owned: Owned) -> str:
     return singular(leading) if owned.reason.startswith("PRIMARY") else singular(owned.person[0].rpartition("_")[0])
 
 
-def _read(address: str) -> tuple[dict[str, Facts], list[str]]:
+def _read(address: str) -> tuple[dict[str, Facts], list[str], list[str]]:
+    """The tables, the names of views, and of what no policy can name."""
     with closing(open_source(address)) as engine:
         schema, constraints = engine.schema(), engine.constraints()
+    nameless = [name for name in constraints if name not in schema]
     tables = {
         name: Facts(table=table, constraints=constraints[name])
         for name, table in schema.items()
@@ -71,10 +77,10 @@ def _read(address: str) -> tuple[dict[str, Facts], list[str]]:
     if not tables:
         raise NoSource(
             "the source has no tables",
-            why="a policy is proposed from the names and types of tables",
+            why="; ".join(["a policy is proposed from the names and types of tables", *map(left_out, nameless)]),
             fix="name a database that has tables; tables in memory are declared in Python: owner.register(…)",
         )
-    return tables, [name for name in schema if name in constraints and constraints[name].view]
+    return tables, [name for name in schema if name in constraints and constraints[name].view], nameless
 
 
 def _public(

@@ -22,7 +22,7 @@ from dpsql.engines.registry import located, open_source
 from dpsql.errors import DpsqlError
 from dpsql.require import shown
 from dpsql.session.render import printable
-from dpsql.suggest.proposal import NEEDS
+from dpsql.suggest.proposal import NEEDS, left_out
 
 _MUCH: Final = 5
 """An ε above which an owner is told what it means."""
@@ -69,7 +69,7 @@ def review_policy(path: str | os.PathLike[str]) -> Review:
     """Everything that is left to do in a policy file, held against the catalogue of its source. No row is read."""
     file = Path(path)
     found = reviewed(text_of(file), name=str(file))
-    schema, mistakes, unreachable = _held_against_its_source(found, file)
+    schema, nameless, mistakes, unreachable = _held_against_its_source(found, file)
     marked = list(_marked(found.marks))
     places = {(task.line, task.place) for task in marked}
     wrong = (_task(mistake, found) for mistake in mistakes)
@@ -81,7 +81,9 @@ def review_policy(path: str | os.PathLike[str]) -> Review:
     return Review(
         file=str(file),
         tasks=tuple(tasks),
-        notes=() if found.policy is None else tuple(_notes(found.policy, schema, _declared(found))),
+        notes=()
+        if found.policy is None
+        else (*_notes(found.policy, schema, _declared(found)), *map(left_out, nameless)),
         complete=_protected(found.policy) if done and found.policy is not None else None,
         unreachable=unreachable,
     )
@@ -89,22 +91,23 @@ def review_policy(path: str | os.PathLike[str]) -> Review:
 
 def _held_against_its_source(
     found: Reviewed, file: Path
-) -> tuple[Mapping[str, EngineTable], list[Mistake], DpsqlError | None]:
+) -> tuple[Mapping[str, EngineTable], list[str], list[Mistake], DpsqlError | None]:
     mistakes = list(found.mistakes)
     if found.policy is None or not found.source_is_known:
-        return {}, mistakes, None
+        return {}, [], mistakes, None
     try:
         with closing(open_source(located(found.policy.source, folder=file.parent))) as engine:
             schema, views = engine.schema(), engine.views()
+            nameless = [name for name in engine.constraints() if name not in schema]
     except DpsqlError as error:
-        return {}, mistakes, error
+        return {}, [], mistakes, error
     told = {(mistake.key, mistake.what) for mistake in mistakes}
     lost = {mistake.key[1:2] for mistake in mistakes if mistake.key[:1] == ("table",)}
     more = all_mistakes(found.policy, schema, views=views)
     new = [mistake for mistake in more if (mistake.key, mistake.what) not in told]
     if lost:  # a path to a table that cannot be read yet is no second mistake
         new = [mistake for mistake in new if mistake.key[-1:] not in (("person_via",), ("tables",))]
-    return schema, [*mistakes, *new], None
+    return schema, nameless, [*mistakes, *new], None
 
 
 def is_undecided(mark: Mark) -> bool:

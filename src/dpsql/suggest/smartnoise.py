@@ -35,11 +35,21 @@ class _Placed:
 
 def smartnoise_tables(text: str, file: str) -> Iterator[ImportedTable]:
     """Every table of the file."""
-    for collection in _entries(_parsed(text, file)).values():
-        for schema, tables in _entries(collection).items():
-            for name, table in _entries(tables).items():
-                if table.entries is not None:
-                    yield _table(schema, name, table, file)
+    found = [
+        (schema, name, table)
+        for collection in _entries(_parsed(text, file)).values()
+        for schema, tables in _entries(collection).items()
+        for name, table in _entries(tables).items()
+        if table.entries is not None
+    ]
+    if not any(column.entries is not None for *_, table in found for column in _entries(table).values()):
+        raise BadParameter(
+            f"{file}: not metadata of SmartNoise: no table with columns stands in it",
+            why="a file that is half understood could leave out who is protected",
+            fix="give a YAML file with collection: {schema: {table: {column: {type: int}}}}",
+        )
+    for schema, name, table in found:
+        yield _table(schema, name, table, file)
 
 
 def _entries(placed: _Placed) -> Mapping[str, _Placed]:

@@ -165,21 +165,16 @@ def test_what_is_no_yaml_is_refused(text):
         list(smartnoise_tables(text, "x.yaml"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "3",
-        "[1, 2]",
-        "a: 1",
-        "a: {b: 1}",
-        "a: {b: {c: 1}}",
-        "a: {b: {c: {lower: 1}}}",
-        "a: {b: {c: {x: {lower: .nan, upper: 1}}}}",
-    ],
-)
-def test_yaml_that_says_nothing_says_nothing(text):
-    assert all(not table.columns and not table.person for table in smartnoise_tables(text, "x.yaml"))
+@pytest.mark.parametrize("text", ["", "3", "[1, 2]", "a: 1", "a: {b: 1}", "a: {b: {c: 1}}", "a: {b: {c: {lower: 1}}}"])
+def test_yaml_without_a_table_is_refused(text):
+    with pytest.raises(BadParameter, match=r"x\.yaml: not metadata of SmartNoise"):
+        list(smartnoise_tables(text, "x.yaml"))
+
+
+def test_a_column_without_bounds_says_nothing():
+    (table,) = smartnoise_tables("a: {b: {c: {x: {lower: .nan, upper: 1}}}}", "x.yaml")
+    assert not table.columns
+    assert not table.person
 
 
 def test_other_files_and_a_missing_library_are_named(policy, monkeypatch):

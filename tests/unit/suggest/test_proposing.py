@@ -206,3 +206,14 @@ def test_a_relative_path_is_written_as_the_policy_sees_it(made, tmp_path, monkey
     dpsql.suggest_policy("made.duckdb", output="deep/dpsql.toml")
     assert tomllib.loads((tmp_path / "deep" / "dpsql.toml").read_text())["source"]["url"] == "duckdb://../made.duckdb"
     assert dpsql.PolicyFile("deep/dpsql.toml").review().unreachable is None
+
+
+def test_what_no_policy_can_name_is_told_and_not_passed_over(made, tmp_path):
+    address = made('CREATE TABLE people (person_id BIGINT PRIMARY KEY); CREATE TABLE "a.b" (person_id BIGINT)')
+    data, _, found = suggested(address, tmp_path)
+    assert set(data["table"]) == {"people"}
+    assert any("a.b is left out: there is a point in its name" in line for line in found.lines)
+    assert any(note.startswith("a.b is left out") for note in dpsql.PolicyFile(found.path).review().notes)
+    with pytest.raises(NoSource, match=r"no tables") as error:
+        suggested(made('CREATE TABLE "c.d" (person_id BIGINT)'), tmp_path)
+    assert "c.d is left out" in error.value.why
