@@ -27,8 +27,11 @@ from dpsql.cli.shell.more import USAGE, more
 from dpsql.cli.shell.names import ColumnNote
 from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
+from dpsql.errors import BadName
 from dpsql.written import number
 
+_SIGNS: Final = "\\."
+"""What stands before the word of a command."""
 _USAGE: Final = 22
 """Letters of a command before what it does."""
 _SAMPLED: Final = 5
@@ -57,8 +60,9 @@ def obey(shell: Shell, line: str) -> None:
     word, _, rest = line.strip().partition(" ")
     command = BY_WORD.get(word.lower().rstrip(";"))
     if command is None:
-        near = get_close_matches(word, BY_WORD, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]}? " if near else ""
+        bare = {known.lstrip(_SIGNS): known for known in BY_WORD}  # the sign before it makes no word like another
+        near = get_close_matches(word.lower().lstrip(_SIGNS), bare, n=1)
+        hint = f"did you mean {bare[near[0]]}? " if near else ""
         raise BadParameter(
             f"there is no command {word}",
             why="what begins with \\ or . is a command of the shell, and is not asked as SQL",
@@ -69,10 +73,18 @@ def obey(shell: Shell, line: str) -> None:
 
 def _help(shell: Shell, rest: str) -> None:
     if rest:
-        shell.screen.show(help_text(rest.rstrip(";").strip()).rstrip())
+        shell.screen.show(_page(rest.rstrip(";").strip()))
         return
     lines = [line for command in COMMANDS for line in _help_lines(command)]
     shell.screen.show("\n".join(["SQL ends with a semicolon and may go over several lines.", *lines]))
+
+
+def _page(topic: str) -> str:
+    try:
+        return help_text(topic)
+    except BadName as error:  # what it proposes is for the command line
+        near = f"\\help {error.meant}" if error.meant else "\\help DP201, with the code of the message"
+        raise BadName(error.what, why=error.why, fix=f"write {near}; \\? lists the commands") from None
 
 
 def _help_lines(command: Command) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from dpsql.cli.shell.asking import ask
 from dpsql.cli.shell.commands import BY_WORD, COMMANDS, obey
 from dpsql.cli.shell.reader import is_whole
-from dpsql.errors import BadParameter, DpsqlError
+from dpsql.errors import BadName, BadParameter, DpsqlError
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -42,6 +42,21 @@ def test_an_unknown_command_is_answered_with_the_nearest(scene, word, near):
     with pytest.raises(BadParameter) as refused:
         obey(scene.shell, word)
     assert f"did you mean {near}?" in refused.value.fix
+
+
+@pytest.mark.parametrize("word", ["\\foo", "\\x", ".", "\\"])
+def test_what_is_like_no_command_is_not_taken_for_one(scene, word):
+    with pytest.raises(BadParameter) as refused:
+        obey(scene.shell, word)
+    assert refused.value.fix == "\\? lists them"
+
+
+def test_a_page_that_is_not_there_is_answered_with_commands_of_the_shell(scene):
+    for topic, near in (("foo", "\\help DP201"), ("DP20", "\\help DP20")):
+        with pytest.raises(BadName, match="there is no help on") as refused:
+            obey(scene.shell, f"\\help {topic}")
+        assert near in refused.value.fix
+        assert "dpsql help" not in refused.value.fix
 
 
 def test_tables_and_columns_in_words(scene):
