@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from shutil import get_terminal_size
 
 import dpsql
 from dpsql.cli.place import Commands
@@ -18,5 +19,6 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The page on standard output."""
-    print(dpsql.help(" ".join(chosen.topic) or None))
+    columns = min(get_terminal_size((100, 24)).columns, 100)
+    print(dpsql.help(" ".join(chosen.topic) or None, columns=columns))
     return 0

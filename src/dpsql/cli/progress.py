@@ -3,9 +3,11 @@ filter matches nobody would tell so."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
 from typing import Final
 
 from dpsql.cli.manner import Manner
@@ -45,5 +47,15 @@ def _heard(event: str, told: tuple[object, ...]) -> None:
 def _show(stage: str) -> None:
     """In the place of the one before. A terminal that has gone away must not break what was paid for."""
     with suppress(OSError, ValueError):
-        sys.stderr.write(_ERASE + stage)
+        sys.stderr.write(_ERASE + _fitting(stage))
         sys.stderr.flush()
+
+
+def _fitting(stage: str) -> str:
+    """On one line of the terminal: what goes over two cannot be erased. The remark behind it goes first."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    most = (columns or get_terminal_size().columns) - 1
+    return stage if len(stage) <= most else stage.partition("   ")[0][:most]

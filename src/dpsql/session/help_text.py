@@ -12,11 +12,14 @@ from dpsql.errors import BadName, BadType
 from dpsql.plan.explanation.rules import RULES
 
 _WIDTH: Final = 100
+_NAMES: Final = 11
+"""Letters before a paragraph, with its name."""
 _ALIKE: Final = 0.4
 
 
-def help(topic: str | None = None) -> str:  # noqa: A001 - dpsql.help, as everywhere
-    """What an error code (DP102) or a theorem of an explanation (M1) means; without one, a list of them all."""
+def help(topic: str | None = None, *, columns: int = _WIDTH) -> str:  # noqa: A001 - dpsql.help, as everywhere
+    """What an error code (DP102) or a theorem of an explanation (M1) means, in lines of at most so many letters;
+    without one, a list of them all."""
     if topic is None:
         return _everything()
     if not isinstance(topic, str):
@@ -27,21 +30,22 @@ def help(topic: str | None = None) -> str:  # noqa: A001 - dpsql.help, as everyw
         )
     name = topic.strip().upper().removeprefix("PROOF").strip()
     if name in CODES:
-        return _of_code(name)
+        return _of_code(name, columns)
     if name in RULES:
-        return _of_rule(name)
+        return _of_rule(name, columns)
     raise _unknown(topic, name)
 
 
-def _of_code(code: str) -> str:
+def _of_code(code: str, columns: int) -> str:
     page = CODES[code]
     ends = [("Exit", f"{page.exit}: {EXITS[page.exit]}"), ("Class", f"dpsql.errors.{page.kind.__name__}")]
-    return _page(f"{code}  {page.title}", [("What", page.what), *page.parts, *ends])
+    return _page(f"{code}  {page.title}", [("What", page.what), *page.parts, *ends], columns)
 
 
-def _of_rule(name: str) -> str:
+def _of_rule(name: str, columns: int) -> str:
     rule = RULES[name]
-    return _page(f"{name}  {rule.title}", [("Says", rule.says), ("Proof", f"{rule.path} of the documentation")])
+    parts = [("Says", rule.says), ("Proof", f"{rule.path} of the documentation")]
+    return _page(f"{name}  {rule.title}", parts, columns)
 
 
 def _everything() -> str:
@@ -51,12 +55,12 @@ def _everything() -> str:
     return "\n".join([heads[0], "", *codes, "", heads[1], "", *rules])
 
 
-def _page(head: str, parts: Iterable[tuple[str, str]]) -> str:
+def _page(head: str, parts: Iterable[tuple[str, str]], columns: int) -> str:
     """A headline, and paragraphs below one another, each beside its name."""
     lines = [head, ""]
     for name, text in parts:
-        first, *rest = wrap(text, _WIDTH - 11, break_long_words=False, break_on_hyphens=False)
-        lines += [f"  {name:<7}  {first}", *(f"{'':11}{line}" for line in rest)]
+        first, *rest = wrap(text, max(columns, 2 * _NAMES) - _NAMES, break_long_words=False, break_on_hyphens=False)
+        lines += [f"  {name:<7}  {first}", *(f"{'':{_NAMES}}{line}" for line in rest)]
     return "\n".join(lines)
 
 

@@ -7,10 +7,12 @@ from dpsql.cli.main import main
 
 
 @pytest.mark.parametrize("words", [(), ("DP102",), ("proof", "M1"), ("m1",)])
-def test_it_prints_what_python_says(words, capsys):
+@pytest.mark.parametrize("columns", [60, 200])
+def test_it_prints_what_python_says(words, columns, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["help", *words]) == 0
     found = capsys.readouterr()
-    assert found.out == dpsql.help(" ".join(words) or None) + "\n"
+    assert found.out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
     assert found.err == ""
 
 

@@ -33,6 +33,16 @@ def test_stages_are_shown_in_their_order_and_erased(monkeypatch):
         assert text.endswith("\r\x1b[K")
 
 
+def test_a_stage_is_no_wider_than_the_terminal(monkeypatch):
+    """What goes over two lines is erased from the second only."""
+    monkeypatch.setenv("TERM", "xterm")
+    for columns, remarked in ((10, False), (40, False), (100, True)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        stages = shown(monkeypatch, Terminal()).split("\r\x1b[K")
+        assert max(map(len, stages)) < columns
+        assert any("Ctrl-C" in stage for stage in stages) is remarked
+
+
 @pytest.mark.parametrize(
     ("way", "said", "term"),
     [

@@ -28,6 +28,13 @@ def test_a_theorem_is_told_with_its_page(name):
     assert RULES[name].path in told
 
 
+def test_a_page_is_as_narrow_as_it_is_wanted():
+    narrow = dpsql.help("DP201", columns=50)
+    assert in_one_line(narrow) == in_one_line(dpsql.help("DP201"))
+    assert max(map(len, narrow.splitlines())) <= 50
+    assert dpsql.help("M1", columns=0)
+
+
 def test_everything_is_listed():
     told = dpsql.help()
     assert all(f"{code}  {page.title}\n" in told for code, page in CODES.items())

@@ -114,8 +114,10 @@ def _ctrl_c_noted() -> Iterator[threading.Event]:
 
 def agreed(shell: Shell, question: str, *, default: bool) -> bool:
     """What they say to a question; Enter says what stands in capitals, and leaving says no."""
+    screen = shell.screen
+    lines = screen.wrapped(screen.letters(f"{question} {'[Y/n]' if default else '[y/N]'}"))
     try:
-        said = shell.screen.key(shell.screen.letters(f"{question} {'[Y/n]' if default else '[y/N]'} ")).strip().lower()
+        said = screen.key("\n".join(lines) + " ").strip().lower()
     except (EOFError, KeyboardInterrupt):
         shell.screen.say("")
         return False

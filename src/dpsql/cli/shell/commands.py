@@ -73,15 +73,15 @@ def obey(shell: Shell, line: str) -> None:
 
 def _help(shell: Shell, rest: str) -> None:
     if rest:
-        shell.screen.show(_page(rest.rstrip(";").strip()))
+        shell.screen.show(_page(rest.rstrip(";").strip(), columns=min(shell.screen.size().columns, 100)))
         return
     lines = [line for command in COMMANDS for line in _help_lines(command)]
     shell.screen.show("\n".join(["SQL ends with a semicolon and may go over several lines.", *lines]))
 
 
-def _page(topic: str) -> str:
+def _page(topic: str, *, columns: int) -> str:
     try:
-        return help_text(topic)
+        return help_text(topic, columns=columns)
     except BadName as error:  # what it proposes is for the command line
         near = f"\\help {error.meant}" if error.meant else "\\help DP201, with the code of the message"
         raise BadName(error.what, why=error.why, fix=f"write {near}; \\? lists the commands") from None

@@ -59,6 +59,15 @@ def test_a_page_that_is_not_there_is_answered_with_commands_of_the_shell(scene):
         assert "dpsql help" not in refused.value.fix
 
 
+def test_a_page_is_wrapped_once(scene):
+    scene.shell.screen.size = lambda: os.terminal_size((90, 40))
+    lines = [line.rstrip() for line in obeyed(scene, "\\help DP201").splitlines()]
+    fix = next(number for number, line in enumerate(lines) if line.startswith("  Fix"))
+    assert max(map(len, lines)) <= 90
+    assert len(lines[fix]) > 75  # the next line has more words: none of them would fit
+    assert len(lines[fix + 1]) > 75
+
+
 def test_tables_and_columns_in_words(scene):
     assert obeyed(scene, ".tables").split() == ["people", "age,", "city,", "id"]
     text = obeyed(scene, "\\d PEOPLE;")

@@ -1,5 +1,6 @@
 """\\more tells what a closer answer costs, and buys it where they say so."""
 
+import os
 import re
 from fractions import Fraction
 
@@ -68,6 +69,11 @@ def test_enter_buys_nothing(scene):
     assert scene.asked[0].endswith("[y/N] ")
     assert scene.shell.asker.budget.spent == paid
     assert "Not bought." in scene.said()
+    scene.shell.screen.size = lambda: os.terminal_size((40, 24))
+    scene.answers = [""]
+    more(scene.shell, "--cost 0.2")
+    assert " ".join(scene.asked[1].split()) == scene.asked[0].strip()
+    assert max(map(len, scene.asked[1].rstrip().split("\n"))) <= 40
 
 
 def test_a_margin_that_is_stored_is_free(scene):
