@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsql.catalog.model import Catalog, Defaults, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded
@@ -17,13 +17,15 @@ from dpsql.catalog.spelling import quoted
 from dpsql.catalog.toml_spelling import Value, toml
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported, Unbounded
-from dpsql.privacy.events import Composed
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
-from dpsql.session.digits import shown_amount, shown_percent
+from dpsql.session.budget import Budget
+from dpsql.session.digits import shown_amount, shown_percent, shown_up
+from dpsql.session.inquiry import charged, together
 from dpsql.session.noisy import Noisy
 from dpsql.session.query import Query
+from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.shortfall import too_dear, weighs
 from dpsql.session.terms import stated
 
@@ -58,7 +60,7 @@ class Suggestion:
     """None: at this price nothing stands out from the noise."""
     meaning: str
     spent: Fraction
-    """0 where the same was asked before."""
+    """Taken from the promise, as it counts; 0 where the same was asked before."""
     releases: tuple[int, ...]
     """Where the released counts are in the ledger."""
     unseen: int
@@ -74,7 +76,7 @@ class Suggestion:
         return None if self.value is None else f"{self.name} = {self.value}"
 
     def __str__(self) -> str:
-        paid = f"spent {shown_amount(self.spent)}, ledger {', '.join(f'#{number}' for number in self.releases)}"
+        paid = f"spent {shown_up(self.spent)}, ledger {', '.join(f'#{number}' for number in self.releases)}"
         if self.written is None:
             return f"# no {self.name}: nothing stands out from the noise at this price; {paid}"
         return f"{self.written}  # private estimate: {self.meaning}, {paid}"
@@ -100,13 +102,14 @@ def suggested_bounds(owner: OwnPlace, column: str, *, spend: Number, share: Numb
     grid = _WHOLE if type_ is SqlType.INTEGER else (*_PARTS, *_WHOLE)
     signs = (1,) if engine.low is not None and engine.low >= 0 else (1, -1)
     found = [_counted(_values(table, name, sign), grid, sign=sign) for sign in signs]
-    answers = _paid(owner, found, spend, share)
+    bought = _paid(owner, found, spend, share)
+    answers = bought.answers
     sides = sum(_end(answer, grid, outside=Fraction(0)).point > 0 for answer in answers)  # where anybody is seen
     ends = [_end(answer, grid, outside=(1 - stated(share)) / max(1, sides)) for answer in answers]
     high, low = ends[0], ends[1] if len(ends) > 1 else _NOTHING
     value = (-low.point, high.point) if high.point or low.point else (Fraction(0), grid[0])
     return _suggestion(
-        "bounds", value, answers, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.catalog)}"
+        "bounds", value, bought, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.catalog)}"
     )
 
 
@@ -122,11 +125,11 @@ def suggested_rows(owner: OwnPlace, table: str, *, spend: Number, share: Number)
     people = ", ".join(map(quoted, policy.person))
     source = f"SELECT {people}, COUNT(*) AS v FROM {quoted(policy.name)} GROUP BY {people}"
     grid = tuple(map(Fraction, _NUMBERS))
-    answers = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
-    end = _end(answers[0], grid, outside=1 - stated(share))
+    bought = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
+    end = _end(bought.answers[0], grid, outside=1 - stated(share))
     person = owner.catalog.policy.person.name
     meaning = f"{shown_percent(stated(share))} % of {person}s have no more rows"
-    return _suggestion("rows_per_person", max(1, int(end.point)), answers, [end], meaning)
+    return _suggestion("rows_per_person", max(1, int(end.point)), bought, [end], meaning)
 
 
 def suggested_keys(owner: OwnPlace, column: str, *, spend: Number) -> Suggestion:
@@ -135,23 +138,26 @@ def suggested_keys(owner: OwnPlace, column: str, *, spend: Number) -> Suggestion
     key = quoted(name)
     require_epsilon(spend=spend)
     question = f"SELECT {key} AS found, COUNT(*) AS people FROM {quoted(table.name)} GROUP BY {key}"
-    planned = owner.planning.query(question, epsilon=stated(spend), noise="laplace")
-    people = planned.sealed.plan.people
-    if people is None:
+
+    def planned(place: Analyst, noise: str) -> list[Query]:
+        return [place.query(question, epsilon=stated(spend), noise=noise)]
+
+    if planned(owner.planning, _NOISES[0])[0].sealed.plan.people is None:
         raise NotSupported(
             f"no keys are looked for in {column}",
             why="its groups are known without looking",
             fix=f'where they are not, declare {name} = {{ keys = "private" }} first',
         )
-    _require_payable(owner, [planned])
-    answer = owner.asking().query(question, epsilon=stated(spend), noise="laplace").answered(max_cost=None)
+    bought = _bought(owner, planned, stated(spend))
+    (query,), (answer,) = bought.queries, bought.answers
+    people = query.sealed.plan.people or Fraction(0)
     keys = tuple(cell for cell in answer["found"] if cell is not None and not isinstance(cell, Noisy))
     person = owner.catalog.policy.person.name
     return Suggestion(
         name="keys",
         value=keys or None,
         meaning=f"those that more than about {people} {person}s have",
-        spent=answer.cost.epsilon,
+        spent=bought.taken,
         releases=() if answer.release is None else (answer.release,),
         unseen=int(people),
     )
@@ -172,14 +178,14 @@ _NOTHING: Final = _End(point=Fraction(0), found=False, beyond=False, unseen=0)
 
 
 def _suggestion(
-    name: str, value: tuple[Fraction, Fraction] | int, answers: Sequence[Answer], ends: Sequence[_End], meaning: str
+    name: str, value: tuple[Fraction, Fraction] | int, bought: _Bought, ends: Sequence[_End], meaning: str
 ) -> Suggestion:
     return Suggestion(
         name=name,
         value=value if any(end.found for end in ends) else None,
         meaning=meaning,
-        spent=sum((answer.cost.epsilon for answer in answers), Fraction(0)),
-        releases=tuple(answer.release for answer in answers if answer.release is not None),
+        spent=bought.taken,
+        releases=tuple(answer.release for answer in bought.answers if answer.release is not None),
         unseen=max(end.unseen for end in ends),
         beyond=any(end.beyond for end in ends),
     )
@@ -246,22 +252,72 @@ def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
     )
 
 
-def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Number) -> list[Answer]:
-    """The answers, at even shares of the price; all can be paid for, or none is asked. Laplace noise: its law is one
-    number, and it leaves the account open for whatever comes later."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bought:
+    """What was asked, what was told, and what that has taken from the promise."""
+
+    queries: Sequence[Query]
+    answers: Sequence[Answer]
+    taken: Fraction
+
+
+_Planned: TypeAlias = Callable[[Analyst, str], list[Query]]
+"""The questions of a suggestion from this place, with this noise."""
+_NOISES: Final = ("laplace", "gaussian")
+"""Laplace noise leaves the account open for whatever comes later, and takes its price where sums of ε are ahead. Where
+those of ρ are, it may take more, and Gaussian noise takes its price."""
+
+
+def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Number) -> _Bought:
+    """The answers, at even shares of the price."""
     require_epsilon(spend=spend)
     require_open_unit(share=share)
     _require_groups(owner.catalog.policy.defaults)
     each = stated(spend) / len(questions)
 
-    def planned(place: Analyst) -> list[Query]:
+    def planned(place: Analyst, noise: str) -> list[Query]:
         return [
-            place.query(question, epsilon=each, noise="laplace", confidence=1 - _WRONG / (question.count("WHEN") + 1))
+            place.query(question, epsilon=each, noise=noise, confidence=1 - _WRONG / (question.count("WHEN") + 1))
             for question in questions
         ]
 
-    _require_payable(owner, planned(owner.planning))
-    return [query.answered(max_cost=None) for query in planned(owner.asking())]
+    return _bought(owner, planned, stated(spend))
+
+
+def _bought(owner: OwnPlace, planned: _Planned, spend: Fraction) -> _Bought:
+    """All questions are answered, or none is asked; no more than said is taken from the promise."""
+    noise = _noise(owner.planning, planned, spend)
+    queries = planned(owner.asking(), noise)
+    taken = _taken(queries)
+    if taken is None or taken > spend:  # somebody has spent something since
+        raise _unpaid(queries, spend)
+    answers = [query.answered(max_cost=None) for query in queries]
+    paid = any(answer.cost.epsilon for answer in answers)
+    return _Bought(queries=queries, answers=answers, taken=taken if paid else Fraction(0))
+
+
+def _noise(place: Analyst, planned: _Planned, spend: Fraction) -> str:
+    """The first that can be paid for within what was said; one that is stored, before that."""
+    first = planned(place, _NOISES[0])
+    plans = {_NOISES[0]: first}
+    for noise in _NOISES[1:]:
+        with RefusalsIgnored():  # not every account grants it
+            plans[noise] = planned(place, noise)
+    fitting = [noise for noise, queries in plans.items() if (taken := _taken(queries)) is not None and taken <= spend]
+    if not fitting:
+        raise _unpaid(first, spend)
+    return min(fitting, key=lambda noise: sum(query.is_charged for query in plans[noise]))
+
+
+def _taken(queries: Sequence[Query]) -> Fraction | None:
+    """What all of them together take from the promise, as it counts; None where it cannot pay for them."""
+    event = together(charged(sealed for query in queries for sealed in query.inquiry.payments))
+    if event is None:
+        return Fraction(0)
+    accounts = queries[0].place.accounts
+    if not all(account.admits(event) for account in accounts):
+        return None
+    return accounts[0].charged(event).spent_epsilon - accounts[0].spent_epsilon
 
 
 def _require_groups(defaults: Defaults) -> None:
@@ -274,18 +330,17 @@ def _require_groups(defaults: Defaults) -> None:
         )
 
 
-def _require_payable(owner: OwnPlace, planned: Sequence[Query]) -> None:
-    """BudgetExhausted where the promise does not pay for all of them."""
-    total, left = sum(query.cost.epsilon for query in planned), owner.planning.budget
-    events = tuple(event for query in planned if (event := query.inquiry.event) is not None)
-    short = [account for account in owner.planning.place.accounts if events and not account.admits(Composed(events))]
-    if not short:
-        return
-    what = f"this costs {shown_amount(Fraction(total))}, and of the promise {left.shown} is left"
-    if total <= left.left:
-        first, account = planned[0].inquiry, short[:1]
-        what = too_dear(first, account) if len(planned) == 1 else f"{what}; {weighs(first, account)}"
-    raise BudgetExhausted(
+def _unpaid(queries: Sequence[Query], spend: Fraction) -> BudgetExhausted:
+    """Why they are not asked."""
+    accounts, taken = queries[0].place.accounts, _taken(queries)
+    left = Budget.under(accounts)
+    what = f"this costs {shown_amount(spend)}, and of the promise {left.shown} is left"
+    if spend <= left.left and taken is None:
+        first, promise = queries[0].inquiry, accounts[:1]
+        what = too_dear(first, promise) if len(queries) == 1 else f"{what}; {weighs(first, promise)}"
+    elif taken is not None:
+        what = f"for {shown_amount(spend)} this would take {shown_up(taken)} of the promise: it counts in ρ by now"
+    return BudgetExhausted(
         what,
         why="a suggestion is paid for like every answer; nothing was spent",
         fix="spend less, or declare what you know without asking",
