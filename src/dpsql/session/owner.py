@@ -27,7 +27,8 @@ from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_gra
 from dpsql.session.inventing import ledger_of_nobody
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
-from dpsql.session.suggesting import OwnPlace, Suggestion, suggested_bounds, suggested_keys, suggested_rows
+from dpsql.session.suggesting import Suggestion, suggested_bounds, suggested_keys, suggested_rows
+from dpsql.session.suggestion_price import OwnPlace
 
 
 class Owner:

@@ -6,27 +6,24 @@ the released counts alone, so that it may be written into a policy that everybod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final
 
 from dpsql.catalog.model import Catalog, Defaults, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.toml_spelling import Value, toml
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import BadName, BadType, BudgetExhausted, NotSupported, Unbounded
+from dpsql.errors import BadKey, BadName, BadType, NotSupported, Unbounded
 from dpsql.require import Number, require_epsilon, require_open_unit
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Budget
 from dpsql.session.digits import shown_amount, shown_percent, shown_up
-from dpsql.session.inquiry import charged, together
 from dpsql.session.noisy import Noisy
 from dpsql.session.query import Query
-from dpsql.session.refusing import RefusalsIgnored
-from dpsql.session.shortfall import too_dear, weighs
+from dpsql.session.suggestion_price import NOISES, Bought, OwnPlace, bought_for
 from dpsql.session.terms import stated
 
 _WRONG: Final = Fraction(1, 100)
@@ -34,20 +31,6 @@ _WRONG: Final = Fraction(1, 100)
 _WHOLE: Final = (*(Fraction(step * 10**power) for power in range(9) for step in (1, 2, 5)), Fraction(10**9))
 _PARTS: Final = tuple(Fraction(step, 10**power) for power in (3, 2, 1) for step in (1, 2, 5))
 _NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnPlace:
-    """Where the owner asks, and where that is tried before."""
-
-    planning: Analyst
-    """Plans and prices, and answers nothing."""
-    asking: Callable[[], Analyst]
-    """Opens the account of the owner where there is none yet."""
-
-    @property
-    def catalog(self) -> Catalog:
-        return self.planning.place.catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,13 +125,13 @@ def suggested_keys(owner: OwnPlace, column: str, *, spend: Number) -> Suggestion
     def planned(place: Analyst, noise: str) -> list[Query]:
         return [place.query(question, epsilon=stated(spend), noise=noise)]
 
-    if planned(owner.planning, _NOISES[0])[0].sealed.plan.people is None:
+    if planned(owner.planning, NOISES[0])[0].sealed.plan.people is None:
         raise NotSupported(
             f"no keys are looked for in {column}",
             why="its groups are known without looking",
             fix=f'where they are not, declare {name} = {{ keys = "private" }} first',
         )
-    bought = _bought(owner, planned, stated(spend))
+    bought = bought_for(owner, planned, stated(spend))
     (query,), (answer,) = bought.queries, bought.answers
     people = query.sealed.plan.people or Fraction(0)
     keys = tuple(cell for cell in answer["found"] if cell is not None and not isinstance(cell, Noisy))
@@ -178,7 +161,7 @@ _NOTHING: Final = _End(point=Fraction(0), found=False, beyond=False, unseen=0)
 
 
 def _suggestion(
-    name: str, value: tuple[Fraction, Fraction] | int, bought: _Bought, ends: Sequence[_End], meaning: str
+    name: str, value: tuple[Fraction, Fraction] | int, bought: Bought, ends: Sequence[_End], meaning: str
 ) -> Suggestion:
     return Suggestion(
         name=name,
@@ -252,27 +235,11 @@ def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bought:
-    """What was asked, what was told, and what that has taken from the promise."""
-
-    queries: Sequence[Query]
-    answers: Sequence[Answer]
-    taken: Fraction
-
-
-_Planned: TypeAlias = Callable[[Analyst, str], list[Query]]
-"""The questions of a suggestion from this place, with this noise."""
-_NOISES: Final = ("laplace", "gaussian")
-"""Laplace noise leaves the account open for whatever comes later, and takes its price where sums of ε are ahead. Where
-those of ρ are, it may take more, and Gaussian noise takes its price."""
-
-
-def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Number) -> _Bought:
+def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Number) -> Bought:
     """The answers, at even shares of the price."""
     require_epsilon(spend=spend)
     require_open_unit(share=share)
-    _require_groups(owner.catalog.policy.defaults)
+    _require_groups(owner.catalog.policy.defaults, max(map(_places, questions)))
     each = stated(spend) / len(questions)
 
     def planned(place: Analyst, noise: str) -> list[Query]:
@@ -281,46 +248,15 @@ def _paid(owner: OwnPlace, questions: Sequence[str], spend: Number, share: Numbe
             for question in questions
         ]
 
-    return _bought(owner, planned, stated(spend))
+    return bought_for(owner, planned, stated(spend))
 
 
-def _bought(owner: OwnPlace, planned: _Planned, spend: Fraction) -> _Bought:
-    """All questions are answered, or none is asked; no more than said is taken from the promise."""
-    noise = _noise(owner.planning, planned, spend)
-    queries = planned(owner.asking(), noise)
-    taken = _taken(queries)
-    if taken is None or taken > spend:  # somebody has spent something since
-        raise _unpaid(queries, spend)
-    answers = [query.answered(max_cost=None) for query in queries]
-    paid = any(answer.cost.epsilon for answer in answers)
-    return _Bought(queries=queries, answers=answers, taken=taken if paid else Fraction(0))
+def _places(question: str) -> int:
+    """How many groups it has: those listed at its end."""
+    return question.rpartition("KEYS (")[2].count(",") + 1
 
 
-def _noise(place: Analyst, planned: _Planned, spend: Fraction) -> str:
-    """The first that can be paid for within what was said; one that is stored, before that."""
-    first = planned(place, _NOISES[0])
-    plans = {_NOISES[0]: first}
-    for noise in _NOISES[1:]:
-        with RefusalsIgnored():  # not every account grants it
-            plans[noise] = planned(place, noise)
-    fitting = [noise for noise, queries in plans.items() if (taken := _taken(queries)) is not None and taken <= spend]
-    if not fitting:
-        raise _unpaid(first, spend)
-    return min(fitting, key=lambda noise: sum(query.is_charged for query in plans[noise]))
-
-
-def _taken(queries: Sequence[Query]) -> Fraction | None:
-    """What all of them together take from the promise, as it counts; None where it cannot pay for them."""
-    event = together(charged(sealed for query in queries for sealed in query.inquiry.payments))
-    if event is None:
-        return Fraction(0)
-    accounts = queries[0].place.accounts
-    if not all(account.admits(event) for account in accounts):
-        return None
-    return accounts[0].charged(event).spent_epsilon - accounts[0].spent_epsilon
-
-
-def _require_groups(defaults: Defaults) -> None:
+def _require_groups(defaults: Defaults, places: int) -> None:
     """Said before anything is planned: its question has groups that whoever asks for a suggestion never wrote."""
     if defaults.max_keys is None:
         raise Unbounded(
@@ -328,23 +264,13 @@ def _require_groups(defaults: Defaults) -> None:
             why="people are counted at each place of a grid: these are groups, and max_keys says how many there may be",
             fix="write max_keys = 1000 into [defaults]; in Python: owner.defaults(max_keys=1000)",
         )
-
-
-def _unpaid(queries: Sequence[Query], spend: Fraction) -> BudgetExhausted:
-    """Why they are not asked."""
-    accounts, taken = queries[0].place.accounts, _taken(queries)
-    left = Budget.under(accounts)
-    what = f"this costs {shown_amount(spend)}, and of the promise {left.shown} is left"
-    if spend <= left.left and taken is None:
-        first, promise = queries[0].inquiry, accounts[:1]
-        what = too_dear(first, promise) if len(queries) == 1 else f"{what}; {weighs(first, promise)}"
-    elif taken is not None:
-        what = f"for {shown_amount(spend)} this would take {shown_up(taken)} of the promise: it counts in ρ by now"
-    return BudgetExhausted(
-        what,
-        why="a suggestion is paid for like every answer; nothing was spent",
-        fix="spend less, or declare what you know without asking",
-    )
+    if defaults.max_keys < places:
+        raise BadKey(
+            f"[defaults] max_keys is {defaults.max_keys}, and a suggestion needs at least {places}",
+            why=f"people are counted at {places} places of a grid: these are groups, and max_keys says how many there "
+            "may be",
+            fix=f"raise max_keys in [defaults] to {places}; in Python: owner.defaults(max_keys={places})",
+        )
 
 
 def _end(answer: Answer, grid: Sequence[Fraction], *, outside: Fraction) -> _End:

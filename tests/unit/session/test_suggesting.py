@@ -12,6 +12,7 @@ from asked_clinic import COUNT, POLICY, declared
 from dpsql.catalog.names import OWNER_ACCOUNT as ACCOUNT
 from dpsql.cli.main import main
 from dpsql.errors import (
+    BadKey,
     BadName,
     BadParameter,
     BadPolicy,
@@ -244,6 +245,20 @@ def test_a_suggestion_needs_max_keys():
         owner.promise(epsilon=2, delta=1e-6)
         with pytest.raises(Unbounded, match=r"\[defaults\] has no max_keys"):
             owner.suggest_bounds("people.x", spend=1)
+        owner.defaults(max_keys=10)
+        for places, suggest in (
+            (30, lambda: owner.suggest_bounds("people.x", spend=1)),
+            (24, lambda: owner.suggest_rows_per_person("people", spend=1)),
+        ):
+            with pytest.raises(BadKey, match=rf"max_keys is 10, and a suggestion needs at least {places}\n") as told:
+                suggest()
+            assert told.value.sql is None, "nobody wrote its question"
+            owner.defaults(max_keys=places - 1)
+            with pytest.raises(BadKey, match="max_keys"):
+                suggest()
+            owner.defaults(max_keys=places)
+            suggest()
+            owner.defaults(max_keys=10)
 
 
 def test_after_gaussian_noise_the_account_counts_otherwise_and_the_refusal_says_so():
