@@ -61,7 +61,11 @@ def _suggest(chosen: argparse.Namespace) -> int:
     if found.written is None:
         print(f"the noise hides up to about {found.unseen} people at one place: spend more", file=sys.stderr)
     elif chosen.what != _KEYS:
-        print(f"what fewer than about {found.unseen} people have may lie outside: noise hides them", file=sys.stderr)
+        print(
+            f"what fewer than about {found.unseen} people have may lie outside: noise hides them, and a higher --spend"
+            " hides fewer",
+            file=sys.stderr,
+        )
     if found.beyond:
         print("there are larger values still: the end of the grid is proposed", file=sys.stderr)
     print(f"{left} of the promise left; the line is yours to copy into the policy", file=sys.stderr)

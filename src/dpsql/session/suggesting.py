@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from math import ceil
+from operator import add
 from typing import Final
 
 from dpsql.catalog.model import Catalog, Defaults, TablePolicy
@@ -33,6 +36,11 @@ _PARTS: Final = tuple(Fraction(step, 10**power) for power in (3, 2, 1) for step 
 _NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
 
 
+_NOBODY: Final = "nothing stands out from the noise at this price"
+_CUT_OFF: Final = "the end of the grid, which cuts off larger values that were seen"
+_HIDDEN: Final = "at this price noise may hide as many as are seen"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """One line of a policy, and what it rests on."""
@@ -48,6 +56,8 @@ class Suggestion:
     """Where the released counts are in the ledger."""
     unseen: int
     """So many people at one place, or fewer, the noise may have hidden."""
+    lacking: str = _NOBODY
+    """Where there is no value: why."""
     beyond: bool = False
     """Too many for the rest are beyond the end of the grid: it is proposed, and cuts them off."""
 
@@ -61,7 +71,7 @@ class Suggestion:
     def __str__(self) -> str:
         paid = f"spent {shown_up(self.spent)}, ledger {', '.join(f'#{number}' for number in self.releases)}"
         if self.written is None:
-            return f"# no {self.name}: nothing stands out from the noise at this price; {paid}"
+            return f"# no {self.name}: {self.lacking}; {paid}"
         return f"{self.written}  # private estimate: {self.meaning}, {paid}"
 
 
@@ -92,7 +102,7 @@ def suggested_bounds(owner: OwnPlace, column: str, *, spend: Number, share: Numb
     high, low = ends[0], ends[1] if len(ends) > 1 else _NOTHING
     value = (-low.point, high.point) if high.point or low.point else (Fraction(0), grid[0])
     return _suggestion(
-        "bounds", value, bought, ends, f"{shown_percent(stated(share))} % of {_whose(table, owner.catalog)}"
+        "bounds", value, bought, ends, f"about {shown_percent(stated(share))} % of the {_whose(table, owner.catalog)}"
     )
 
 
@@ -111,7 +121,7 @@ def suggested_rows(owner: OwnPlace, table: str, *, spend: Number, share: Number)
     bought = _paid(owner, [_counted(source, grid, sign=1)], spend, share)
     end = _end(bought.answers[0], grid, outside=1 - stated(share))
     person = owner.catalog.policy.person.name
-    meaning = f"{shown_percent(stated(share))} % of {person}s have no more rows"
+    meaning = f"about {shown_percent(stated(share))} % of the {person}s seen have no more rows"
     return _suggestion("rows_per_person", max(1, int(end.point)), bought, [end], meaning)
 
 
@@ -155,6 +165,10 @@ class _End:
     """Anybody stands out from the noise."""
     beyond: bool
     unseen: int
+    people: int = 0
+    """About so many are seen at all places together."""
+    outside: int = 0
+    """So many may be beyond the point, at most: those seen there, and those that noise may hide."""
 
 
 _NOTHING: Final = _End(point=Fraction(0), found=False, beyond=False, unseen=0)
@@ -163,14 +177,17 @@ _NOTHING: Final = _End(point=Fraction(0), found=False, beyond=False, unseen=0)
 def _suggestion(
     name: str, value: tuple[Fraction, Fraction] | int, bought: Bought, ends: Sequence[_End], meaning: str
 ) -> Suggestion:
+    people, outside = max(end.people for end in ends), sum(end.outside for end in ends)
+    found, beyond = any(end.found for end in ends), any(end.beyond for end in ends)
     return Suggestion(
         name=name,
-        value=value if any(end.found for end in ends) else None,
-        meaning=meaning,
+        value=value if found and (beyond or outside < people) else None,
+        meaning=f"{_CUT_OFF if beyond else meaning}; up to {outside} of about {people} may lie beyond",
+        lacking=_HIDDEN if found else _NOBODY,
         spent=bought.taken,
         releases=tuple(answer.release for answer in bought.answers if answer.release is not None),
         unseen=max(end.unseen for end in ends),
-        beyond=any(end.beyond for end in ends),
+        beyond=beyond,
     )
 
 
@@ -216,10 +233,9 @@ def _values(table: TablePolicy, name: str, sign: int) -> str:
 
 
 def _whose(table: TablePolicy, catalog: Catalog) -> str:
-    if table.unit_row:
-        return "rows lie within"
-    person = f"{catalog.policy.person.name}s"
-    return f"the values of {person} lie within" if table.path else f"{person} have all their values within"
+    if table.unit_row or table.path:
+        return f"{'rows' if table.unit_row else 'values'} seen lie within"
+    return f"{catalog.policy.person.name}s seen have all their values within"
 
 
 def _counted(source: str, grid: Sequence[Fraction], *, sign: int) -> str:
@@ -279,11 +295,25 @@ def _end(answer: Answer, grid: Sequence[Fraction], *, outside: Fraction) -> _End
     cells = dict(zip(answer["place"], answer["people"], strict=True))
     noisy = {place: cell for place, cell in cells.items() if isinstance(cell, Noisy) and cell.margin is not None}
     seen = {place: cell.value for place, cell in noisy.items() if cell.value > (cell.margin or 0)}
-    unseen = max((2 * int(cell.margin or 0) for cell in noisy.values()), default=0)
-    beyond, most = Fraction(0), outside * sum(map(Fraction, seen.values()), Fraction(0))
-    for place in range(len(grid) + 1, 0, -1):
-        beyond += Fraction(seen.get(place, 0))
-        if beyond > most:
-            point = grid[min(place, len(grid)) - 1]
-            return _End(point=point, found=True, beyond=place > len(grid), unseen=unseen)
-    return _End(point=Fraction(0), found=bool(seen), beyond=False, unseen=unseen)
+    people = sum(map(Fraction, seen.values()), Fraction(0))
+    beyond, last = Fraction(0), len(grid) + 1
+    while last and beyond + Fraction(seen.get(last, 0)) <= outside * people:
+        beyond += Fraction(seen.get(last, 0))
+        last -= 1
+    place = min(last, len(grid))
+    return _End(
+        point=grid[place - 1] if place else Fraction(0),
+        found=bool(seen),
+        beyond=last > len(grid),
+        unseen=max((2 * int(cell.margin or 0) for cell in noisy.values()), default=0),
+        people=int(people),
+        outside=_most([cell for at, cell in noisy.items() if isinstance(at, int) and at > place]),
+    )
+
+
+def _most(cells: Sequence[Noisy]) -> int:
+    """So many are at these places at most: the end of the interval of their sum, as sure as that of each number is."""
+    if not cells:
+        return 0
+    whole = reduce(add, cells[1:], cells[0])
+    return max(0, ceil(whole.value + (whole.margin or 0)))

@@ -1,6 +1,7 @@
 """Limits found privately: one question of the owner through the pipeline, and post-processing of what it released."""
 
 import math
+import re
 import tomllib
 from fractions import Fraction
 
@@ -136,6 +137,28 @@ def test_where_nothing_stands_out_nothing_is_proposed():
     told = Suggestion(name="bounds", value=None, meaning="m", spent=Fraction(1, 10), releases=(3,), unseen=9)
     assert told.written is None
     assert str(told) == "# no bounds: nothing stands out from the noise at this price; spent 0.1, ledger #3"
+
+
+def test_the_line_claims_nothing_about_people_whom_noise_may_hide():
+    """60 of 4 000 have 40 000, more than the 1 % that may lie outside, and noise hides groups of 400. The bound on them
+    is the sum of two, each of which is too small once in 3 000 runs: both must be at once. For 0.005 either bound is
+    beyond 10 000, and the noise on their sum has a standard deviation of 4 200: below 4 000 once in 10^5 runs."""
+    with hospital(spread(60, 40_000)) as owner:
+        found = owner.suggest_bounds("visits.charge", spend=0.08)
+        nothing = owner.suggest_bounds("visits.cost", spend=0.005)
+    said = r"about 99 % of the persons seen have all their values within; up to (\d+) of about (\d+) may lie beyond"
+    outside, people = map(int, re.fullmatch(said, found.meaning).groups())
+    assert (0 if found.value[1] >= 40_000 else 60) <= outside < people
+    assert abs(people - PEOPLE) < 1000, "Laplace noise of scale 25, and few places that noise alone makes"
+    assert nothing.value is None
+    assert str(nothing).startswith("# no bounds: ")
+
+
+def test_where_the_grid_ends_the_line_says_that_values_are_cut_off():
+    with hospital(spread(0, 0, common=5e9)) as owner:
+        found = owner.suggest_bounds("visits.charge", spend=4)
+    assert "the end of the grid, which cuts off larger values" in str(found)
+    assert "99 %" not in str(found)
 
 
 def test_rows_per_person(owner):
