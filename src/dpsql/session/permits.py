@@ -6,16 +6,20 @@ A limit, not a protection: that is the account's and the plan's part.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from fractions import Fraction
 from math import floor
 from typing import Final
 
+from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import BadParameter, DpsqlError, NotPermitted
+from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import Terms
+from dpsql.privacy.events import Event
 from dpsql.require import Number, require_epsilon, require_positive
-from dpsql.session.digits import shown_amount
+from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.terms import Ask, stated
 from dpsql.sql.check import Checked
 from dpsql.sql.parse import parse
@@ -58,6 +62,33 @@ def over_the_limit(price: Fraction, limit: Fraction, *, at: At, try_sql: str | N
         try_sql=try_sql,
         at=at,
     )
+
+
+def weight(event: Event | None, account: Account) -> Fraction:
+    """What a charge takes of an account that counts in ρ after it, as it counts: noise of ε, such as Laplace noise, may
+    weigh more there than its price. 0 where sums of ε are ahead, in which it weighs its price, or it is not granted."""
+    if event is None or not account.admits(event):
+        return Fraction(0)
+    after = account.charged(event)
+    return after.spent_epsilon - account.spent_epsilon if after.counted_in == "ρ" else Fraction(0)
+
+
+WEIGHS_MORE: Final = "your budget counts in ρ by now, where Laplace noise weighs more than its price"
+OTHER_NOISE: Final = "ask the same with noise 'gaussian', which takes no more than its price"
+
+
+def permit_weights(plans: Iterable[Sealed], grant: Grant, account: Account) -> None:
+    """Raises where one of these, which are charged, takes more of the grant than the cap of one query."""
+    limit = grant.max_per_query
+    for sealed in plans:
+        taken = weight(sealed.plan.charged, account)
+        if limit is not None and taken > limit:
+            raise NotPermitted(
+                f"epsilon = {shown_amount(sealed.plan.cost)} would take {shown_up(taken)} of your budget with this"
+                f" noise, above your limit of {shown_amount(limit)} per query",
+                why=f"the owner limits what one answer may cost; {WEIGHS_MORE}",
+                fix=f"{OTHER_NOISE}; or ask for less",
+            )
 
 
 def _share_over_the_limit(share: Fraction, limit: Fraction, *, total: Fraction) -> NotPermitted:

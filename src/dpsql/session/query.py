@@ -25,12 +25,12 @@ from dpsql.session.budget import Budget
 from dpsql.session.clock import today
 from dpsql.session.cost import Cost
 from dpsql.session.describing import explained
-from dpsql.session.digits import shown_amount
-from dpsql.session.inquiry import Inquiry
+from dpsql.session.digits import shown_amount, shown_up
+from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.margin_curve import margin_curve
 from dpsql.session.page import price_page
-from dpsql.session.permits import at_price, repriced
+from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, weight
 from dpsql.session.plotting import Picture
 from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
@@ -138,12 +138,16 @@ class Query:
         return query_of(self.sql, ask, self.place, session=self.session)
 
     def require_allowed(self, *, max_cost: Number | None) -> None:
-        """Raises where it costs more than the call or the session allows; the smaller of the two counts."""
+        """Raises where it costs more than the call or the session allows, by its price or by what it takes of the
+        budget; the smaller of the two limits counts."""
         if max_cost is not None:
             require_non_negative(max_cost=max_cost)
         said = (None if max_cost is None else stated(max_cost), self.session.max_cost)
         limit = min((each for each in said if each is not None), default=None)
-        if limit is None or not self.is_charged or self.cost.epsilon <= limit:
+        if limit is None or not self.is_charged:
+            return
+        if self.cost.epsilon <= limit:
+            self._require_weight_within(limit)
             return
         raise OverLimit(
             f"the query was stopped by max_cost {shown_amount(limit)}: it would cost {self.cost}. Nothing was spent",
@@ -151,6 +155,17 @@ class Query:
             fix=f"allow more, with max_cost {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
             try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if limit else None,
         ).within(self.sql)
+
+    def _require_weight_within(self, limit: Fraction) -> None:
+        """Raises where its noise takes more of the budget than its price, and than the limit."""
+        taken = weight(self.inquiry.event, self.place.accounts[-1])
+        if taken > limit:
+            raise OverLimit(
+                f"the query was stopped by max_cost {shown_amount(limit)}: its price is {self.cost}, and it would take"
+                f" {shown_up(taken)} of your budget. Nothing was spent",
+                why=f"you limit what one answer may cost; {WEIGHS_MORE}",
+                fix=f"{OTHER_NOISE}; or allow more, with max_cost {shown_up(taken)}",
+            ).within(self.sql)
 
     @property
     def wanted(self) -> Ask:
@@ -226,6 +241,8 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             if simulates(sql):  # before anything is planned: no data are in reach from there
                 place = invented_place(sql, place, rows=rows)
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
+            if ask.scale is None:  # of a planned batch, all of it is weighed at once
+                permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
             proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
             raise with_sure_proposal(error, sql, proposed) from None

@@ -177,3 +177,48 @@ def test_an_answer_of_a_batch_is_made_better_by_itself(ben):
     (coarse,) = ben.run(["SELECT COUNT(*) AS n FROM people"], total=0.1)
     margin = coarse["n"][0].margin
     assert coarse.better(within=margin / 2)["n"][0].margin <= margin / 2
+
+
+@pytest.fixture(scope="module")
+def in_rho():
+    """Under (5, 1e-6) there is less than 0.45 in ρ, and Laplace noise of ε = 0.3 takes ε²/2 of it: more than 0.5 of the
+    promise for a price of 0.3. Bob may ask for 0.4 at once, Ana for anything."""
+    with dpsql.open(":memory:", threads=1) as owner:
+        owner.register("t", pd.DataFrame({"id": range(50), "x": range(50)}), person="id", unique=True, columns=["x"])
+        owner.promise(epsilon=5, delta=1e-6)
+        ana, bob = owner.grant("ana", budget=2), owner.grant("bob", budget=2, max_per_query=0.4)
+        for analyst in (ana, bob):
+            analyst.sql("SELECT COUNT(*) FROM t", epsilon=0.1, noise="gaussian")
+        yield ana, bob
+
+
+def test_max_cost_limits_what_is_taken_where_noise_weighs_more_than_its_price(in_rho):
+    ana, _ = in_rho
+    before, sql = ana.budget.spent, "SELECT COUNT(x) FROM t COST 0.3"
+    ana.sql("SET dp.noise = 'laplace'")
+    for limit in (0.3, 0.4):
+        with pytest.raises(OverLimit, match=r"price is 0\.30, and it would take 0\.5\d* of your budget") as told:
+            ana.sql(sql, max_cost=limit)
+    assert "gaussian" in told.value.fix
+    ana.sql("SET dp.max_cost = 0.3")
+    with pytest.raises(OverLimit, match="weighs more than its price"):
+        ana.sql(sql)
+    assert ana.budget.spent == before
+    ana.sql("SET dp.noise = 'gaussian'")
+    ana.sql(sql)
+    assert 0 < ana.budget.spent - before <= Fraction(3, 10)
+    ana.sql("RESET ALL")
+    before = ana.budget.spent
+    ana.sql("SELECT COUNT(x) AS n FROM t WHERE x > 1", epsilon=0.3, noise="laplace", max_cost=0.7)
+    assert Fraction(1, 2) < ana.budget.spent - before < Fraction(7, 10)
+
+
+def test_the_cap_of_the_owner_limits_what_is_taken_too(in_rho):
+    _, bob = in_rho
+    before, sql = bob.budget.spent, "SELECT /*+ dp(noise='laplace') */ COUNT(x) FROM t COST 0.3"
+    for text in (sql, f"DRY RUN {sql}"):
+        with pytest.raises(NotPermitted, match=r"would take 0\.5\d* of your budget with this noise, above your limit"):
+            bob.sql(text)
+    assert bob.budget.spent == before
+    bob.sql(sql.replace("laplace", "gaussian"))
+    assert 0 < bob.budget.spent - before <= Fraction(3, 10)
