@@ -115,7 +115,8 @@ _PAGES: Final = (
         kind=errors.OverLimit,
         title="the price is above the limit set for this query",
         what="The price is above the limit you have set for one query: `max_cost` of the call, or `SET "
-        "dp.max_cost`. Nothing was spent. The limit of the owner is DP402.",
+        "dp.max_cost`; or, where your budget counts in ρ, its noise would take more of it than that. Nothing was "
+        "spent. The limit of the owner is DP402.",
         why="a limit that is passed over silently is none.",
         fix="allow more, or ask for less accuracy.",
         example="`analyst.sql(text, max_cost=0.1)` for a query of 0.25 → `max_cost=0.25`",
@@ -250,7 +251,8 @@ _PAGES: Final = (
         kind=errors.NotPermitted,
         title="something the owner has not granted, or that this source does not allow",
         what="A grant that has ended, or is not there; a price above its `max_per_query`, which no text "
-        "raises; a ledger that belongs to other data. A table outside the grant is one that does not "
+        "raises, or noise that takes more than that of a grant which counts in ρ; a ledger "
+        "that belongs to other data. A table outside the grant is one that does not "
         "exist: DP401.",
         why="the owner decides who may ask, and for how long; one source has one ledger.",
         fix="ask the owner for a new grant; open the ledger of the data.",
