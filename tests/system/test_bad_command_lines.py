@@ -1,10 +1,11 @@
 """What is wrong with a command line, a file or a disk is said in words, ends with its code, and loses nothing."""
 
+import io
 import os
 import resource
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -120,6 +121,21 @@ def test_a_terminal_without_utf_8_reads_every_word(tmp_path):
     assert "Z\\xfcrich" in out
     assert "\\u" not in out + err  # no sign of ours is shown by its number
     assert "DP101" in err
+
+
+@pytest.mark.parametrize("words", [["help", "DP103"], ["help", "M2"], ["--help"], ["explain", COUNT]])
+def test_help_is_in_words_where_there_are_no_signs(tmp_path, monkeypatch, words):
+    policy = declared(tmp_path)
+    with io.TextIOWrapper(io.BytesIO(), encoding="ascii") as out, suppress(SystemExit):
+        monkeypatch.setattr(sys, "stdout", out)
+        try:
+            main([*words, str(policy)] if words[0] == "explain" else words)
+        finally:
+            out.flush()
+            told = out.buffer.getvalue().decode("ascii")
+            assert len(told) > 100
+            assert "\\x" not in told
+            assert "\\u" not in told
 
 
 def test_whoever_closes_the_pipe_pays_for_no_further_answer(policy):

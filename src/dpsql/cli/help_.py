@@ -7,6 +7,7 @@ from shutil import get_terminal_size
 
 import dpsql
 from dpsql.cli.place import Commands
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -20,5 +21,5 @@ def add_to(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """The page on standard output."""
     columns = min(get_terminal_size((100, 24)).columns, 100)
-    print(dpsql.help(" ".join(chosen.topic) or None, columns=columns))
+    tell([dpsql.help(" ".join(chosen.topic) or None, columns=columns)], chosen)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +34,7 @@ from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import BAD_USE, INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
 from dpsql.cli.output import unwritten, write_no_more
-from dpsql.cli.streams import completed_streams, require_output
+from dpsql.cli.streams import BY_NUMBER, IN_WORDS, completed_streams, require_output, show_missing_letters
 
 _COMMANDS = (
     demo,
@@ -119,12 +118,11 @@ def _failed(error: OSError) -> BadParameter:
 
 def _chosen(words: list[str]) -> argparse.Namespace:
     """What the words ask for: a first word that is a command is one, and everything else is for whoever asks."""
-    for way in (sys.stdout, sys.stderr):
-        if isinstance(way, io.TextIOWrapper):
-            way.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is shown its number
+    show_missing_letters(IN_WORDS)  # whatever is written before it is known what is asked for is our own
     found, names = _commands()
     chosen = found.parse_args(words) if words[:1] and words[0] in names else asking_parser(names).parse_args(words)
     chosen.commands = tuple(names)
+    show_missing_letters(BY_NUMBER)
     return chosen
 
 

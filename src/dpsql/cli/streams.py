@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from dpsql import BadParameter
+from dpsql import BadParameter, without_symbols
 
 _WITHOUT_RESULT: Final = ("serve", "freeze", "unfreeze")
 """A server is often started without a terminal, and who stops everything is in a hurry."""
+
+
+BY_NUMBER: Final = "backslashreplace"
+IN_WORDS: Final = "dpsql.words"
+"""How a stream shows letters that it lacks. What people have named is shown by number: words might be another name."""
+
+
+def show_missing_letters(how: str) -> None:
+    """On a terminal that lacks some."""
+    for way in (sys.stdout, sys.stderr):
+        if isinstance(way, io.TextIOWrapper):
+            way.reconfigure(errors=how)
+
+
+def _words(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = without_symbols(error.object[error.start : error.end])
+    return missing.encode("ascii", BY_NUMBER).decode("ascii"), error.end
+
+
+codecs.register_error(IN_WORDS, _words)
 
 
 @contextmanager

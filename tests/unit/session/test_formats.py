@@ -156,6 +156,10 @@ def test_what_shows_no_margin_is_doubtful_unless_a_cell_beside_it_is_not():
     assert not all_doubtful([answer(columns=("big",), rows=((True,),), notes=("another note",))])
 
 
+def test_signs_of_explanations_and_theorems_become_words():
+    assert without_symbols("ε²/2, Δ₂, ½, ρ ≠ ∞") == "epsilon^2/2, Delta_2, 1/2, rho != infinity"
+
+
 def test_symbols_become_words_and_names_stay():
     assert (
         without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")
