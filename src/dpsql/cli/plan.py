@@ -40,10 +40,11 @@ def _priced(planner: Planner, chosen: argparse.Namespace) -> int:
     listed = []
     for name in chosen.files:
         try:
-            text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode("utf-8", "replace")
-        except OSError as error:
+            text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode()
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise BadParameter(
-                f"{name} cannot be read: {error.strerror}", why="its questions were to be priced", fix="check the path"
+                f"{name} cannot be read: {reason}", why="its questions were to be priced", fix="check the path"
             ) from None
         for verdict in planner.verdicts(text):
             if as_table:

@@ -88,10 +88,13 @@ def test_text_that_cannot_be_read_is_one_refused_object(folder, capsys):
     assert [(each["index"], each["verdict"], each["code"]) for each in found] == [(0, "refused", "DP100")]
 
 
-def test_bytes_that_are_no_text_have_a_verdict_too(folder, capsys):
-    (folder / "bytes.sql").write_bytes(b"SELECT \xff\xfe FROM visits\x00")
-    code, found = planned(folder, capsys, folder / "bytes.sql")
-    assert (code, [each["verdict"] for each in found]) == (0, ["refused"])
+def test_bytes_that_are_no_text_are_refused_as_they_are_when_asked(folder, capsys):
+    """Other letters in their place would be another question."""
+    (folder / "bytes.sql").write_bytes('SELECT COUNT(*) AS "Zürich" FROM visits'.encode("latin-1"))
+    assert main(["plan", str(folder / "bytes.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert "bytes.sql cannot be read: it is not UTF-8 text" in found.err
 
 
 def test_an_empty_file_has_no_statements(folder, capsys):
