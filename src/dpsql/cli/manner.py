@@ -85,7 +85,9 @@ def _has_symbols(encoding: str | None) -> bool:
 
 
 def output_of(chosen: argparse.Namespace) -> Output:
-    """Where the result goes; bytes do not go to a terminal."""
+    """Where the result goes; bytes do not go to a terminal. A format that needs a library that is not there is refused
+    here, before anything is asked."""
+    formats[chosen.format].require()
     if formats[chosen.format].is_binary and chosen.output is None and sys.stdout.isatty():
         raise BadParameter(
             f"{chosen.format} is not written to a terminal",

@@ -29,7 +29,7 @@ from dpsql.session.render import (
     printable,
     remarks,
 )
-from dpsql.session.tables import to_arrow_file, to_parquet
+from dpsql.session.tables import require_arrow, to_arrow_file, to_parquet
 from dpsql.session.tabulated import by_column, csv_text, unique_names
 
 INLINE: Final = "inline"
@@ -82,6 +82,8 @@ class Format:
     intervals: tuple[str, ...]
     """What can become of margins, the usual first."""
     is_binary: bool = False
+    require: Callable[[], None] = lambda: None
+    """Raises where a library is missing without which it cannot be written: ask before an answer is paid for."""
 
 
 def formatted(answer: Told, form: str, *, intervals: str | None = None, plain: bool = False) -> str | bytes:
@@ -266,7 +268,7 @@ formats: Final[Mapping[str, Format]] = {
     "json": Format(write=_json, intervals=INTERVALS),
     "jsonl": Format(write=_json_lines, intervals=INTERVALS),
     "markdown": Format(write=_markdown, intervals=INTERVALS),
-    "parquet": Format(write=_parquet, intervals=(COLUMNS, NONE), is_binary=True),
-    "arrow": Format(write=_arrow, intervals=(COLUMNS, NONE), is_binary=True),
+    "parquet": Format(write=_parquet, intervals=(COLUMNS, NONE), is_binary=True, require=require_arrow),
+    "arrow": Format(write=_arrow, intervals=(COLUMNS, NONE), is_binary=True, require=require_arrow),
 }
 """Every format by its name."""

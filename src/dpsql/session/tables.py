@@ -152,6 +152,11 @@ def to_arrow_file(columns: Mapping[str, Sequence[object]], /) -> bytes:
     return bytes(out.getvalue())
 
 
+def require_arrow() -> None:
+    """MissingExtra where Parquet and Arrow files cannot be written."""
+    _library("pyarrow", extra="arrow")
+
+
 def _library(name: str, *, extra: str) -> Any:
     try:
         return import_module(name)

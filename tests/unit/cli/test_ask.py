@@ -51,6 +51,17 @@ def left(ana):
     return float(ana.budget.left)
 
 
+def test_without_pyarrow_nothing_is_paid(ask, ana, tmp_path, monkeypatch):
+    before = left(ana)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for form in ("parquet", "arrow"):
+        code, _, err = ask("-c", COUNT, "--format", form, "--output", str(tmp_path / "answer"))
+        assert code == 2
+        assert "pip install 'dpsql[arrow]'" in err
+    assert left(ana) == before
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_table_is_the_result_and_the_price_is_said_beside_it(ask):
     code, out, err = ask("-c", COUNT)
     assert code == 0
