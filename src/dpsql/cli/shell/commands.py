@@ -60,7 +60,8 @@ def obey(shell: Shell, line: str) -> None:
     word, _, rest = line.strip().partition(" ")
     command = BY_WORD.get(word.lower().rstrip(";"))
     if command is None:
-        bare = {known.lstrip(_SIGNS): known for known in BY_WORD}  # the sign before it makes no word like another
+        alike = sorted(BY_WORD, key=lambda known: known[:1] == word[:1])  # of one word with two signs, the one typed
+        bare = {known.lstrip(_SIGNS): known for known in alike}  # the sign before it makes no word like another
         near = get_close_matches(word.lower().lstrip(_SIGNS), bare, n=1)
         hint = f"did you mean {bare[near[0]]}? " if near else ""
         raise BadParameter(

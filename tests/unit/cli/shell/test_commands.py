@@ -36,7 +36,14 @@ def test_help_names_every_command(scene):
 
 
 @pytest.mark.parametrize(
-    ("word", "near"), [("\\bugdet", "\\budget"), (".table", ".tables"), ("\\exlpain", "\\explain")]
+    ("word", "near"),
+    [
+        ("\\bugdet", "\\budget"),
+        (".table", ".tables"),
+        ("\\exlpain", "\\explain"),
+        ("\\mod", "\\mode"),
+        (".mod", ".mode"),
+    ],
 )
 def test_an_unknown_command_is_answered_with_the_nearest(scene, word, near):
     with pytest.raises(BadParameter) as refused:
