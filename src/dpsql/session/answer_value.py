@@ -31,7 +31,7 @@ class Answer(Tabular[Cell]):
     head: str | None = None
     """Where the ledger ended when this was told: the number of its last entry, and the beginning of its hash."""
     budget: Budget | None = None
-    """What can be spent after it; None where it was free."""
+    """What can be spent after it; None where it is an explanation, or rests on invented rows."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
     label: str | None = None

@@ -115,7 +115,7 @@ def summary(answer: Told, *, plain: bool = False) -> list[str]:
 def paid(answer: Told, *, drawn: bool) -> list[str]:
     """What it cost, what is left of the budget, drawn as a bar where asked, and which release it is."""
     parts = [f"cost {answer.cost}"]
-    if answer.budget is not None:
+    if answer.budget is not None and answer.cost.epsilon:  # of a repeat nothing was taken
         left, total = answer.budget.left, answer.budget.total
         bar = f"budget {budget_bar(left, total)} " if drawn else ""
         parts += filter(None, (f"{bar}{shown_left(left, total)} left", answer.budget.short))

@@ -35,7 +35,8 @@ def answer_page(answer: Told, *, label: str | None = None) -> str:
         return lines_page("\n".join(str(line) for (line,) in answer.rows))
     remark, cost, *notes = footer(answer, label=label)
     above = "" if label is None else f"<p><strong>{_text(label)}</strong></p>"
-    meter = "" if answer.budget is None else f"{meter_page(answer.budget.left, answer.budget.total)} "
+    left = answer.budget if answer.cost.epsilon else None
+    meter = "" if left is None else f"{meter_page(left.left, left.total)} "
     said = [_text(remark), meter + _text(cost), *map(_text, notes)]
     return above + table_page(answer.columns, answer.rows) + "".join(f"<div>{line}</div>" for line in said)
 

@@ -193,9 +193,8 @@ class Query:
 
     def _noted(self, told: Answer) -> Answer:
         if not told.is_text and not self.place.invented:
-            told = replace(told, head=str(self.place.ledger.head()), again=Again(self.better))
-        if told.cost.epsilon:
-            told = replace(told, budget=Budget.under(self.place.accounts))
+            left = Budget.under(self.place.accounts, ended=self.place.ended)
+            told = replace(told, head=str(self.place.ledger.head()), again=Again(self.better), budget=left)
         reached(Point.TOLD)
         return replace(told, notes=(*told.notes, _NOT_SCALED)) if self._not_scaled else told
 

@@ -51,6 +51,11 @@ def left(ana):
     return float(ana.budget.left)
 
 
+def test_json_says_what_is_left_also_where_an_answer_is_told_again(ask):
+    for _ in range(2):
+        assert json.loads(ask("-c", COUNT, "--format", "json")[1])["budget"] == {"left": 2, "total": 3}
+
+
 def test_without_pyarrow_nothing_is_paid(ask, ana, tmp_path, monkeypatch):
     before = left(ana)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -97,7 +97,7 @@ def test_an_answer_says_what_is_left_after_it():
     assert "cost 0.05 · 0.95 of 1.00 left · release #" in str(answer)
     assert answer.budget.left == Fraction(19, 20)
     again = ana.sql(COUNT.format(3))
-    assert again.budget is None
+    assert again.budget.left == Fraction(19, 20)
     assert "left" not in str(again)
 
 

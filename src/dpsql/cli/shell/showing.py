@@ -18,7 +18,7 @@ def show(shell: Shell, told: Told) -> None:
     shell.screen.show(_text(shell, told, shell.mode), whole=shell.mode not in _FOR_PEOPLE)
     for line in summary(told):
         shell.screen.say(line)
-    if told.release is not None and told.budget is None:  # a repeat: free, and still one wants to know
+    if told.release is not None and not told.cost.epsilon:  # a repeat: free, and still one wants to know
         shell.screen.say(f"budget {bar(shell.asker)} left")
 
 
