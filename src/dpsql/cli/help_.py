@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from shutil import get_terminal_size
 
 import dpsql
@@ -20,6 +21,9 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The page on standard output."""
-    columns = min(get_terminal_size((100, 24)).columns, 100)
-    tell([dpsql.help(" ".join(chosen.topic) or None, columns=columns)], chosen)
+    topic = " ".join(chosen.topic) or None
+    if not sys.stdout.isatty():  # the very text of dpsql.help
+        tell([dpsql.help(topic)], chosen)
+        return 0
+    tell([dpsql.help(topic, columns=min(get_terminal_size((100, 24)).columns, 100))], chosen)
     return 0
