@@ -35,7 +35,7 @@ def test_no_word_twice():
 
 
 def test_dpsql_itself_never_listens_but_to_show_a_stage_on_a_terminal():
-    """The command line shows where a question is, in words that are written down; nothing that answers hears a point."""
+    """The command line shows where a question is, in fixed words; nothing that answers hears a point."""
     listening = {
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")

@@ -1,5 +1,7 @@
 """`dpsql help`: the same text as in Python, on standard output."""
 
+import sys
+
 import pytest
 
 import dpsql
@@ -12,8 +14,11 @@ def test_it_prints_what_python_says(words, columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["help", *words]) == 0
     found = capsys.readouterr()
-    assert found.out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
+    assert found.out == dpsql.help(" ".join(words) or None) + "\n"
     assert found.err == ""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["help", *words]) == 0
+    assert capsys.readouterr().out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
 
 
 def test_an_unknown_topic_ends_as_an_unknown_name(capsys):
