@@ -1,20 +1,23 @@
 """The stories a newcomer runs first."""
 
+import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
 
-from dpsql.demonstration import attack
-from dpsql.demonstration.stage import Page
+from dpsql.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_package_tells_the_attack_without_waiting(capsys, monkeypatch):
-    monkeypatch.setattr(attack, "pages", lambda stage: [Page(title="The attack", blocks=("on Bob",))])
-    runpy.run_module("dpsql.demonstration", run_name="__main__")
-    assert capsys.readouterr().out == "\n1. The attack\n\non Bob\n"
+def test_make_demo_tells_the_attack_to_its_end_without_waiting(capsys):
+    (line,) = re.findall(r"^\t@?\$\(BIN\)/dpsql (demo.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert main(shlex.split(line)) == 0
+    told = capsys.readouterr().out
+    assert "Bob" in told
+    assert "±" in told
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
