@@ -66,7 +66,7 @@ def at(state):
         yield found
 
 
-def test_a_statement_over_several_lines_is_answered_with_margin_price_and_budget(at):
+def a_statement_over_several_lines_is_answered_with_margin_price_and_budget(at):
     at.enter("\x0cSELECT city, COUNT(*) AS n")
     at.until("...>")
     at.enter("FROM patients GROUP BY city;")
@@ -80,7 +80,7 @@ def test_a_statement_over_several_lines_is_answered_with_margin_price_and_budget
     assert "0.95 of 1.00 left" in again
 
 
-def test_without_a_semicolon_commands_are_obeyed_and_the_statement_goes_on(at):
+def without_a_semicolon_commands_are_obeyed_and_the_statement_goes_on(at):
     at.enter("\x0cSELECT COUNT(*) AS n FROM wards")
     at.until("...>")
     at.enter("help")
@@ -96,7 +96,7 @@ def test_without_a_semicolon_commands_are_obeyed_and_the_statement_goes_on(at):
     at.until(waits)
 
 
-def test_tab_completes_from_the_policy_and_ctrl_c_throws_the_line_away(at):
+def tab_completes_from_the_policy_and_ctrl_c_throws_the_line_away(at):
     at.type("\x0cSELECT ci")
     at.until("SELECT ci")
     at.type("\t")
@@ -115,7 +115,7 @@ def test_tab_completes_from_the_policy_and_ctrl_c_throws_the_line_away(at):
     assert "flu" not in at.until(lambda shown: shown.count(PROMPT) == 2 and waits(shown))
 
 
-def test_a_refusal_has_a_caret_and_the_shell_goes_on(at):
+def a_refusal_has_a_caret_and_the_shell_goes_on(at):
     text = asked(at, "SELECT age FROM patients;")
     lines = text.splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.strip().startswith("^"))
@@ -126,7 +126,7 @@ def test_a_refusal_has_a_caret_and_the_shell_goes_on(at):
     assert "0.95 of 1.00 left" in asked(at, "\\budget")
 
 
-def test_a_dear_question_is_asked_about_before_it_is_paid(at):
+def a_dear_question_is_asked_about_before_it_is_paid(at):
     at.enter("\x0cSELECT COUNT(*) FROM patients WHERE flu WITHIN 15;")
     text = at.until("Run? [Y/n]")
     assert "Costs 0." in text
@@ -142,7 +142,7 @@ def test_a_dear_question_is_asked_about_before_it_is_paid(at):
     at.until(waits)
 
 
-def test_commands_of_this_and_of_other_shells(at):
+def commands_of_this_and_of_other_shells(at):
     assert "groups: Aarau, Basel, Bern, Geneva" in asked(at, "\\d patients")
     assert "groups are private" in asked(at, "\\d visits")
     assert "visits " in asked(at, ".tables")
@@ -156,7 +156,7 @@ def test_commands_of_this_and_of_other_shells(at):
     assert "leave; Ctrl-D does too" in asked(at, "help")
 
 
-def test_a_narrow_screen_gets_columns_below_each_other_and_whole_words(at):
+def a_narrow_screen_gets_columns_below_each_other_and_whole_words(at):
     at.resize(40, 40)
     try:
         text = asked(at, "SELECT city, COUNT(*) AS people_who_are_there, SUM(age) AS years FROM patients GROUP "
@@ -168,7 +168,7 @@ def test_a_narrow_screen_gets_columns_below_each_other_and_whole_words(at):
         at.resize(80, 40)
 
 
-def test_history_is_kept_for_the_owner_of_the_file_alone(at, state):
+def history_is_kept_for_the_owner_of_the_file_alone(at, state):
     file = state / "dpsql" / "history"
     asked(at, "SELECT COUNT(*) FROM wards;")
     assert "SELECT COUNT(*) FROM wards;" in file.read_text(encoding="utf-8")
@@ -192,7 +192,7 @@ def slow(tmp_path_factory):
         assert not re.search(rb"\x1b\[[0-9;]*[34][0-9]m", found.seen)
 
 
-def test_what_is_longer_than_the_screen_comes_in_pages(slow):
+def what_is_longer_than_the_screen_comes_in_pages(slow):
     slow.enter("\\?")
     text = slow.until("more lines; Enter: go on, q: leave")
     assert "\\d [TABLE]" in text
@@ -206,7 +206,7 @@ def test_what_is_longer_than_the_screen_comes_in_pages(slow):
     assert "leave; Ctrl-D does too" in slow.until(lambda shown: waits(shown, "ana@slow>"))
 
 
-def test_no_key_ends_in_the_traceback_of_a_library(slow):
+def no_key_ends_in_the_traceback_of_a_library(slow):
     prompt = "ana@slow>"
     slow.type("\x0cSELECT COUNT(\t\t")  # more proposals than the screen has lines
     text = slow.until(lambda shown: "more: type a letter, then Tab" in shown and shown.endswith("SELECT COUNT("))
@@ -235,7 +235,7 @@ def test_a_terminal_without_symbols_is_answered_in_letters(tmp_path):
         assert b"\x1b" not in at.seen
 
 
-def test_ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(slow):
+def ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(slow):
     prompt, said = "ana@slow>", []
     for _ in range(2):  # the second time it is continued, and not paid again
         slow.enter("\x0c" + FOR_EVER)
@@ -246,3 +246,21 @@ def test_ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(slow):
         assert "2.50 of 3.00 left" in asked(slow, "\\budget", prompt)
         said.append("0.50 stays spent: ask the same again, and it costs nothing more" in text)
     assert said == [True, False]
+
+
+def test_one_conversation_at_a_terminal(at, state):
+    """In their order: each part goes on where the one before it ended, so that they are one test."""
+    a_statement_over_several_lines_is_answered_with_margin_price_and_budget(at)
+    without_a_semicolon_commands_are_obeyed_and_the_statement_goes_on(at)
+    tab_completes_from_the_policy_and_ctrl_c_throws_the_line_away(at)
+    a_refusal_has_a_caret_and_the_shell_goes_on(at)
+    a_dear_question_is_asked_about_before_it_is_paid(at)
+    commands_of_this_and_of_other_shells(at)
+    a_narrow_screen_gets_columns_below_each_other_and_whole_words(at)
+    history_is_kept_for_the_owner_of_the_file_alone(at, state)
+
+
+def test_one_conversation_at_a_small_screen_over_endless_tables(slow):
+    what_is_longer_than_the_screen_comes_in_pages(slow)
+    no_key_ends_in_the_traceback_of_a_library(slow)
+    ctrl_c_stops_the_engine_and_what_was_charged_stays_charged(slow)
