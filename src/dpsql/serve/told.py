@@ -54,7 +54,7 @@ class ServedAnswer(dpsql.Tabular[object]):
     text: str
     """As a terminal shows it."""
     budget: Standing | None = None
-    """What can be spent after it; None where it was free."""
+    """What can be spent after it; None where it only explains, or comes from invented rows."""
     is_text: bool = False
     """An explanation: its rows are lines, shown as they are."""
     again: dpsql.Again[ServedAnswer] | None = None
