@@ -37,7 +37,9 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	  tests/system/test_crash.py tests/system/test_race.py tests/system/test_canaries.py
 	DPSQL_NUMBERS=100000 DPSQL_CHARGES=10000000 \
 	  $(BIN)/python -m pytest -n auto tests/system/test_numbers_that_enter.py tests/system/test_exact_sums.py
+	DPSQL_SELECTED_RUNS=1000 $(BIN)/python -m pytest -n auto tests/statistical/test_selected_rows.py
 	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py
+	$(BIN)/python bench/hostile.py --minutes 1 --shared
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

@@ -22,13 +22,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpsql.accounting.triple import triple
-from dpsql.ledger import chain
-from dpsql.ledger.encoding import charge_digest, question_digest
 from dpsql.ledger.entries import fact_to_entry
+from dpsql.ledger.facts import Stored
 from dpsql.ledger.keyfile import key_path
-from dpsql.ledger.ledger import Charge, Ownership, Question
+from dpsql.ledger.ledger import Charge, Ownership, Question, ReleasedStep
 from dpsql.ledger.page import SOURCE
-from dpsql.ledger.schema import PAYMENTS
+from dpsql.ledger.snapshot import Payment
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.sqlite import SqliteDatabase, SqliteLedger
 from dpsql.privacy.events import Pure
@@ -37,6 +36,7 @@ RUNS = 300
 COST = Fraction(1, 10**7)
 OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
 RECORD = '{"steps":[' + '"a plan of usual length",' * 20 + '""]}'
+ANSWER = ReleasedStep(keys=((),), values=((17, -3),))
 
 
 def asking(name: str) -> Charge:
@@ -61,35 +61,22 @@ def begun(path: Path) -> None:
     ledger.close()
 
 
-class Loading(SqlPage):
-    """A page that many charges are written to at once, as the laws would have written them one by one."""
-
-    def load(self, database: sqlite3.Connection, charges: Sequence[Charge]) -> None:
-        entries, payments = [], []
-        number, link = self.head()
-        when = self.now()
-        for charge in charges:
-            kind, payload = fact_to_entry(charge)
-            number += 1
-            link = chain.linked(self._key, number=number, time=when, kind=kind, payload=payload, previous=link)
-            entries.append((number, kind, payload, link, when))
-            row = (number, charge.analyst, charge_digest(charge), question_digest(charge.question), 1, 1, 0)
-            mac, part = chain.covered(self._key, PAYMENTS.name, row)
-            self._beside.total += part
-            payments.append((*row, mac))
-        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entries)
-        database.executemany(PAYMENTS.kept, payments)
-        self._last, self._time, self.appended = (number, link), when, True
-        price = triple(Pure(epsilon=COST))
-        for holder in (SOURCE, "ana"):
-            account = self.account(holder)
-            if account is not None:
-                spent = sum([price] * len(charges), account.spent)
-                self.keep_account(holder, replace(account, spent=spent))
+def load(page: SqlPage, charges: Sequence[Charge]) -> None:
+    """Write charges and their answers, as the laws would have written them one by one."""
+    for charge in charges:
+        payment = Payment(number=page.append(charge), steps=1, attempts=1)
+        step = page.append(Stored(receipt=payment.number, step=0, released=ANSWER))
+        page.keep_payment(replace(payment, stored=(step,)))
+    price = triple(Pure(epsilon=COST))
+    for holder in (SOURCE, "ana"):
+        account = page.account(holder)
+        if account is not None:
+            spent = sum([price] * len(charges), account.spent)
+            page.keep_account(holder, replace(account, spent=spent))
 
 
 def loaded(path: Path, entries: int) -> None:
-    """Charges up to this number of entries, a hundred thousand in a transaction."""
+    """Charges and answers up to this number of entries, a hundred thousand in a transaction."""
     begun(path)
     ledger = SqliteLedger(path, anchors=None)
     key = ledger._key
@@ -97,14 +84,14 @@ def loaded(path: Path, entries: int) -> None:
     database = sqlite3.connect(path, isolation_level=None)
     done = 4
     while done < entries:
-        now = min(100_000, entries - done)
+        now = min(50_000, (entries - done + 1) // 2)
         database.execute("BEGIN IMMEDIATE")
-        page = Loading(SqliteDatabase(database), key=key, clock=lambda: int(time.time()))
+        page = SqlPage(SqliteDatabase(database), key=key, clock=lambda: int(time.time()))
         page.open_head()
-        page.load(database, [asking(f"old {done + each}") for each in range(now)])
+        load(page, [asking(f"old {done + each}") for each in range(now)])
         page.close_head()
         database.execute("COMMIT")
-        done += now
+        done += 2 * now
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
 

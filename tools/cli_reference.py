@@ -59,7 +59,7 @@ file itself, as `token`, if nobody else may read the file.
 `rows`, `confidence`, `cost`, `release`, `ledger`, `notes`, `budget`; an error is one object on standard error |
 | `jsonl` | in the cell | one object for each row |
 | `csv` | columns `x_low` and `x_high` | a text that a spreadsheet would run as a formula gets a leading `'` |
-| `parquet`, `arrow` | columns `x_low` and `x_high` | need `pip install 'dpsql[arrow]'`; not written to a terminal |
+| `parquet`, `arrow` | columns `x_low` and `x_high` | need `pip install pyarrow`; not written to a terminal |
 """
 
 

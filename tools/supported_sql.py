@@ -177,6 +177,11 @@ CLAUSE_EXAMPLES: Final = (
         "SELECT AVG(n) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS n FROM visits) t",
     ),
     (
+        "QUALIFY with GROUP BY",
+        "Filters released groups by a window over them. Free.",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 3",
+    ),
+    (
         "QUALIFY in a subquery",
         "Filters rows of one person by a window.",
         "SELECT COUNT(*) FROM (SELECT * FROM visits QUALIFY RANK() OVER (PARTITION BY patient_id ORDER BY day) = 1) t",

@@ -11,17 +11,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, Refused
-from dpsql.mechanisms.dp_sum import DpSum, dp_sum
-from dpsql.privacy.measure import PrivacyParams
-from dpsql.privacy.unit import Neighbours
 
 if TYPE_CHECKING:
     from dpsql.catalog.schema import policy_schema
+    from dpsql.charts.letters import in_ascii, printable, without_symbols
     from dpsql.demonstration import demo
     from dpsql.door import connect
+    from dpsql.mechanisms.dp_sum import DpSum, dp_sum
+    from dpsql.privacy.measure import PrivacyParams
+    from dpsql.privacy.unit import Neighbours
     from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
     from dpsql.serve.told import ServedAnswer
+    from dpsql.serve.workers import Workers
     from dpsql.session.again import Again
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from dpsql.session.budget import Budget, budget_bar
     from dpsql.session.cost import Cost
     from dpsql.session.estimate import Estimate
-    from dpsql.session.formats import Told, all_doubtful, formats, formatted, in_ascii, summary, without_symbols
+    from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
     from dpsql.session.noisy import Noisy
-    from dpsql.session.opening import open_ledger, restore_ledger
+    from dpsql.session.opening import open_ledger, policy_limits, restore_ledger
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
     from dpsql.session.page import answer_page
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     from dpsql.session.plotting import Picture, picture_path, plot
     from dpsql.session.policy_diff import policy_diff
     from dpsql.session.query import Query
-    from dpsql.session.render import printable
     from dpsql.session.script import Statement, script
     from dpsql.session.suggesting import Suggestion
     from dpsql.session.tabular import Tabular
@@ -83,6 +84,7 @@ __all__ = [
     "Tabular",
     "Told",
     "Verdict",
+    "Workers",
     "__version__",
     "all_doubtful",
     "answer_page",
@@ -100,6 +102,7 @@ __all__ = [
     "picture_path",
     "plot",
     "policy_diff",
+    "policy_limits",
     "policy_schema",
     "printable",
     "repriced",
@@ -110,7 +113,7 @@ __all__ = [
     "without_symbols",
 ]
 
-_ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, not when the library is imported
+_ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser nor the engine
     "Again": "session.again",
     "Analyst": "session.analyst",
     "Answer": "session.answer_value",
@@ -119,16 +122,20 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "Budget": "session.budget",
     "Client": "serve.client",
     "Cost": "session.cost",
+    "DpSum": "mechanisms.dp_sum",
     "Estimate": "session.estimate",
     "Keeper": "session.keeper",
+    "Neighbours": "privacy.unit",
     "Noisy": "session.noisy",
     "Owner": "session.owner",
     "Picture": "session.plotting",
     "Planner": "session.planning",
     "PolicyFile": "suggest.policy_file",
+    "PrivacyParams": "privacy.measure",
     "Query": "session.query",
     "ServedAnswer": "serve.told",
     "SocketServer": "serve.server",
+    "Workers": "serve.workers",
     "Statement": "session.script",
     "Suggestion": "session.suggesting",
     "Tabular": "session.tabular",
@@ -140,25 +147,27 @@ _ON_FIRST_USE = {  # the parser and the engine are loaded when somebody asks, no
     "budget_bar": "session.budget",
     "connect": "door",
     "demo": "demonstration",
+    "dp_sum": "mechanisms.dp_sum",
     "formats": "session.formats",
     "formatted": "session.formats",
     "help": "session.help_text",
-    "in_ascii": "session.formats",
+    "in_ascii": "charts.letters",
     "load_ipython_extension": "notebook.extension",
     "open": "session.opening",
     "open_ledger": "session.opening",
-    "printable": "session.render",
     "picture_path": "session.plotting",
     "plot": "session.plotting",
     "policy_diff": "session.policy_diff",
+    "policy_limits": "session.opening",
     "policy_schema": "catalog.schema",
+    "printable": "charts.letters",
     "repriced": "session.permits",
     "restore_ledger": "session.opening",
     "script": "session.script",
     "suggest_policy": "suggest.opening",
     "summary": "session.formats",
     "unload_ipython_extension": "notebook.extension",
-    "without_symbols": "session.formats",
+    "without_symbols": "charts.letters",
 }
 
 

@@ -6,9 +6,8 @@ An error at hand says what happened to this very question; a page says what its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpsql import errors
 from dpsql.errors import DpsqlError
@@ -29,8 +28,7 @@ EXITS: Final[Mapping[int, str]] = MappingProxyType(
 """What the exit code of a command says where it ended in an error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(NamedTuple):
     """What a code means. Code and names stand in backticks, other codes as DP100, other pages as docs/…."""
 
     kind: type[DpsqlError]
@@ -284,7 +282,7 @@ _PAGES: Final = (
         what="An optional dependency is not installed.",
         why="drivers are installed only where they are used.",
         fix="the message has the command that installs it.",
-        example="`answer.pl()` without polars → `pip install 'dpsql[polars]'`",
+        example="`answer.pl()` without polars → `pip install polars`",
         exit=2,
     ),
     Page(
@@ -338,6 +336,28 @@ _PAGES: Final = (
         fix="correct the address; the forms are in docs/guide/engines.md.",
         example='`url = "hospital.duckdb"` → `url = "duckdb:///srv/hospital.duckdb"`',
         exit=7,
+    ),
+    Page(
+        kind=errors.TooLarge,
+        title="an exact answer with more rows or bytes than are returned",
+        what="The question reads public tables only, so its answer is exact and free, and it has more than 100 000 "
+        "rows or 32 MB of values.",
+        why="an answer that costs no budget is limited by its size; otherwise one question fills the memory of all.",
+        fix="add `LIMIT` or `WHERE`, aggregate, or select fewer columns.",
+        example="`SELECT a.id, b.id FROM wards a, wards b` → `SELECT COUNT(*) FROM wards a, wards b`",
+        exit=5,
+    ),
+    Page(
+        kind=errors.OutOfTime,
+        title="a request past its deadline, or a time budget that is used up",
+        what="A server ended the request at its deadline before anything was charged, or the holder of this token has "
+        "used the processor time that the server grants within a minute. Nothing was spent.",
+        why="planning and exact answers cost no budget, so their time is limited; otherwise one client takes the time "
+        "of all.",
+        fix="ask for less at once, or wait for a minute. The owner sets both limits: `--timeout` and `--planning` of "
+        "`dpsql serve`.",
+        example="`SELECT COUNT(*) FROM wards a, wards b, wards c, wards d` → join fewer tables",
+        exit=5,
     ),
     Page(
         kind=errors.InternalError,

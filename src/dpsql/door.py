@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, overload
 
 from dpsql.errors import BadParameter, NotPermitted
-from dpsql.serve.client import Client
-from dpsql.serve.client import connect as connect_socket
 
 if TYPE_CHECKING:
+    from dpsql.serve.client import Client
     from dpsql.session.analyst import Analyst
 
 POLICY: Final = "dpsql.toml"
@@ -106,6 +105,8 @@ def _served(socket: Target, caller: _Caller) -> Client:
             why="it answers those whom the owner has let in: dpsql user add NAME --role analyst",
             fix=f"put the token into the environment variable {TOKEN}, or a file that a profile names: dpsql config",
         )
+    from dpsql.serve.client import connect as connect_socket  # a question beside the data needs none of it
+
     return connect_socket(socket=socket, token=token, timeout=caller.timeout)
 
 

@@ -27,6 +27,8 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 ├── FrozenLedger      DP204     the owner lets nobody ask for now
 ├── EngineFailed      DP601     the engine did not finish; details would tell about rows
 ├── NoSource          DP602     the source cannot be opened
+├── TooLarge          DP603     an exact answer with more rows or bytes than are returned
+├── OutOfTime         DP604     a request past its deadline, or a time budget that is used up
 ├── LedgerBroken      DP901     the ledger cannot be trusted or written
 ├── MissingExtra      DP420     an optional dependency is not installed
 ├── TestsOnly         DP430     something that undoes the noise was used outside a test
@@ -38,6 +40,15 @@ Messages never contain a value computed from private rows.
 from __future__ import annotations
 
 from typing import ClassVar, Final, Self
+from unicodedata import category
+
+_STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Characters that move the cursor, turn the text around or end a line."""
+
+
+def printable(text: str) -> str:
+    """Text in which no character steers the terminal: names and keys are data, whatever they hold."""
+    return "".join(repr(char)[1:-1] if category(char) in _STEERING else char for char in text)
 
 
 class DpsqlError(Exception):
@@ -72,11 +83,21 @@ class DpsqlError(Exception):
         self.sql = sql
         return self
 
+    def moved_to(self, text: str, *, start: int, end: int, prefix: int = 0) -> Self:
+        """The same error, located in `text`, where the statement it is about stands from `start` to `end`; `prefix`
+        characters were put before the statement and are not part of `text`."""
+        if self.at is not None:
+            first, last = (min(max(start, start - prefix + place), end) for place in self.at)
+            self.at = (first, last)
+        self.sql = text
+        return self
+
     def __str__(self) -> str:
+        """For a terminal, which prints it in a traceback too. `what`, `sql` and `as_json` keep the text as it was."""
         lines = [f"{self.code}  {self.what}", *self._caret(), f"  Why   {self.why}", f"  Fix   {self.fix}"]
         if self.try_sql is not None:
             lines.append(f"  Try   {self.try_sql}")
-        return "\n".join(lines)
+        return "\n".join(printable(line.expandtabs()) for line in "\n".join(lines).split("\n"))
 
     def _caret(self) -> list[str]:
         """The line of the text where the trouble is, and what of it."""
@@ -87,7 +108,10 @@ class DpsqlError(Exception):
         line = self.sql[begin:].partition("\n")[0]
         width = max(1, min(end, begin + len(line)) - start)
         shown = max(0, start - begin - 60)
-        return [f"    {line[shown : shown + 100]}", "    " + " " * (start - begin - shown) + "^" * min(width, 40)]
+        before, marked = line[shown : start - begin], line[start - begin : start - begin + width]
+        indent, carets = len(printable(before.expandtabs())), len(printable(marked.expandtabs())) or 1
+        text = before.expandtabs() + line[start - begin : shown + 100]
+        return [f"    {text}", "    " + " " * indent + "^" * min(carets, 40)]
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.why, self.fix, self.try_sql, self.at))
@@ -219,6 +243,14 @@ class NoSource(DpsqlError):
     code = "DP602"
 
 
+class TooLarge(DpsqlError):
+    code = "DP603"
+
+
+class OutOfTime(DpsqlError):
+    code = "DP604"
+
+
 class LedgerBroken(DpsqlError):
     code = "DP901"
 
@@ -236,5 +268,5 @@ class InternalError(DpsqlError):
     code = "DP900"
 
 
-NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, TestsOnly)
+NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, OutOfTime, TestsOnly)
 """What does not speak of the question: it may depend on rows or on the machine, and is written down nowhere."""

@@ -21,6 +21,7 @@ _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?)?"
 )
+_SIZE: Final = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?) ?(?P<unit>[KMGT])(?P<binary>i?)B")
 _LONGEST_SHOWN: Final = 40
 
 
@@ -44,6 +45,22 @@ def count(name: str, text: str) -> int:
     if _WHOLE.fullmatch(text) is None:
         raise refused(name, text, why="a whole number is written in plain digits", fix=f"write {name} 16")
     return int(text)
+
+
+def size_in_bytes(text: object) -> int | None:
+    """The bytes of a size such as "4GB" or "512 MiB"; None where it is none."""
+    found = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    return int(Fraction(found["number"]) * (1024 if found["binary"] else 1000) ** (1 + "KMGT".index(found["unit"])))
+
+
+def size(name: str, text: str) -> int:
+    """A size of memory, in bytes."""
+    found = size_in_bytes(text)
+    if not found:
+        raise refused(name, text, why="a size is a number and a unit", fix=f"write {name} 4GB")
+    return found
 
 
 def moment(name: str, text: str) -> datetime:

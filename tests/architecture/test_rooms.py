@@ -1,6 +1,7 @@
 """Rules that matter are executable: imports, the public door, exact values, theorem pages, error codes, the demo."""
 
 import ast
+import importlib
 import importlib.util
 import inspect
 import re
@@ -242,12 +243,38 @@ def test_no_addresses_in_the_lock():
     assert "://" not in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
-def test_importing_dpsql_is_lean():
-    """Only numpy and the standard library are loaded: no optional package sneaks into the core."""
-    optional = ("scipy", "mpmath", "opendp", "dp_accounting", "hypothesis", "pytest")
-    code = f"import sys, dpsql; print([name for name in {optional} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+COMMAND = (
+    "import sys; sys.argv = ['dpsql', *{words}]\nfrom dpsql.cli.entry import main\ntry: main()\nexcept SystemExit: pass"
+)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import dpsql", *(COMMAND.format(words=words) for words in (["--version"], ["--help"], ["check", "--help"]))],
+)
+def test_importing_dpsql_and_its_help_load_the_standard_library_alone(code):
+    ours = {"dpsql", "__main__", "__mp_main__"}
+    told = "; print(*sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
+    bare = subprocess.run([sys.executable, "-c", "import sys" + told], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys" + told], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split()) - set(bare.stdout.split())
+    assert loaded - ours == set()
+
+
+def test_every_public_name_is_found_where_type_checkers_look_for_it():
+    """What is loaded on first use is the same object as what the imports for type checkers name."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If))
+    named = {
+        alias.asname or alias.name: getattr(importlib.import_module(node.module), alias.name)
+        for node in typed.body
+        for alias in node.names
+    }
+    assert {name: getattr(dpsql, name) for name in named} == named
+    assert set(named) == {name for name in dpsql._ON_FIRST_USE if not name.endswith("load_ipython_extension")}
+    assert set(dpsql.__all__) <= set(dir(dpsql))
 
 
 def test_every_proof_is_in_the_index():

@@ -198,7 +198,7 @@ def exports(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
 
 def tampering(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "ledger.db")) as database:
-        database.execute("UPDATE accounts SET spent_epsilon = '0/1'")
+        database.execute("UPDATE head SET snapshot = CAST(snapshot || ' ' AS BLOB)")
         database.commit()
     notes.attempt(lambda: analyst.sql(GROUPS))
     notes.attempt(lambda: SqliteLedger(folder / "ledger.db"))

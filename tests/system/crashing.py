@@ -270,7 +270,7 @@ def found(ledger: Ledger) -> tuple[list[Paid], Fraction, list[tuple[Any, ...]]]:
     payments: dict[int, Paid] = {}
     rows: list[tuple[Any, ...]] = []
     with ledger.reading() as page:  # type: ignore[attr-defined]  # every store has pages
-        facts = list(page.facts())
+        facts = [link.fact for link in page.chained()]
     for number, fact in enumerate(facts, start=1):
         if isinstance(fact, Charge):
             payments[number] = Paid()

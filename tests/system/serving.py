@@ -101,6 +101,21 @@ def made(folder: Path, socket: Path) -> Clinic:
     return Clinic(folder=folder, socket=socket, tokens=tokens)
 
 
+def hospital_with_wards(folder: Path, socket: Path, *, epsilon: int = 20) -> Clinic:
+    """The same with a public table of 2 000 rows, and with more to spend where a test asks for it."""
+    folder.mkdir(mode=0o700)
+    with duckdb.connect(str(folder / "clinic.duckdb")) as database:
+        database.execute("CREATE TABLE people AS SELECT range AS id, 40 AS age, 'Bern' AS city FROM range(5000)")
+        database.execute("CREATE TABLE wards AS SELECT range AS n, 0 AS k FROM range(2000)")
+    policy = POLICY.replace("epsilon = 20", f"epsilon = {epsilon}").replace(
+        "budget = 8", f"budget = {epsilon * 2 // 5}"
+    )
+    (folder / "dpsql.toml").write_text(policy.replace("[[grant]]", "[table.wards]\npublic = true\n[[grant]]", 1))
+    with dpsql.open(folder / "dpsql.toml") as owner:
+        tokens = {name: owner.keeper.admit(name, role=role) for name, role in ROLES.items()}
+    return Clinic(folder=folder, socket=socket, tokens=tokens)
+
+
 @contextmanager
 def started(clinic: Clinic, *options: str, uid: int | None = None):
     """The server as a process, once it listens. Killed at the end, if it still runs."""

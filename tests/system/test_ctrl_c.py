@@ -46,7 +46,13 @@ def test_ctrl_c_stops_the_engine_and_says_what_stays_charged(tmp_path):
     here, there = os.openpty()
     command = [sys.executable, "-m", "dpsql.cli.main", "-c", FOR_EVER, "--yes", "--format", "csv"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdin=there, stderr=there, stdout=subprocess.PIPE, env={**os.environ, "TERM": "xterm"}
+        command,
+        cwd=tmp_path,
+        stdin=there,
+        stderr=there,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a background job of a shell
     ) as run:
         os.close(there)
         seen = b""

@@ -40,6 +40,18 @@ CASES = {
     "1 rows without anything to add up": (
         "SELECT moment FROM visits WHERE charge > 100", "DP101", "SELECT COUNT(*) FROM visits WHERE charge > 100",
     ),
+    "1 people who did not come": (
+        "SELECT p.* FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id WHERE v.day IS NULL", "DP101",
+        ("SELECT city, COUNT(*) FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id WHERE v.day IS NULL "
+         "GROUP BY city"),
+    ),
+    "1 public rows without anybody": (
+        "SELECT w.name FROM wards w LEFT JOIN visits v ON v.ward_id = w.id WHERE v.day IS NULL", "DP101", None,
+    ),
+    "a group for each person, of some": (
+        "SELECT patient_id FROM visits GROUP BY patient_id HAVING COUNT(*) > 3", "DP305",
+        "SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING COUNT(*) > 3) AS t",
+    ),
     "1 different values": (
         "SELECT DISTINCT diagnosis FROM visits", "DP101", "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
     ),
@@ -69,15 +81,14 @@ CASES = {
     ),
     "3 the largest value": (
         "SELECT city, MAX(age) AS oldest FROM patients GROUP BY city", "DP103",
-        "SELECT city, COUNT(*) FILTER (WHERE age > 99) AS oldest FROM patients GROUP BY city",
+        "SELECT city, COUNT(*) FILTER (WHERE age > 99) FROM patients GROUP BY city",
     ),
     "3 the smallest value, of some": (
         "SELECT MIN(points) FILTER (WHERE charge > 3) FROM visits", "DP103",
         "SELECT COUNT(*) FILTER (WHERE (points < -40) AND (charge > 3)) FROM visits",
     ),
     "3 the largest value, compared": (
-        "SELECT city, COUNT(*) FROM patients GROUP BY city HAVING MAX(age) > 90", "DP103",
-        "SELECT city, COUNT(*) FROM patients GROUP BY city HAVING AVG(age) > 90",
+        "SELECT city, COUNT(*) FROM patients GROUP BY city HAVING MAX(age) > 90", "DP103", None,
     ),
     "3 the middle value": (
         "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age) FROM patients", "DP103",
@@ -91,19 +102,17 @@ CASES = {
         "SELECT city, COUNT(*) FROM patients WHERE flu GROUP BY city",
     ),
     "3 one person's value": ("SELECT ANY_VALUE(age) FROM patients", "DP103", "SELECT AVG(age) FROM patients"),
-    "3 one person's value of a text without groups": ("SELECT ANY_VALUE(name) FROM patients", "DP301",
-        "SELECT city, COUNT(*) FROM patients GROUP BY city"),
+    "3 one person's value of a text without groups": ("SELECT ANY_VALUE(name) FROM patients", "DP301", None),
     "6 a hidden group": (
         "SELECT name, COUNT(*) FROM patients GROUP BY name", "DP301",
         "SELECT city, COUNT(*) FROM patients GROUP BY city",
     ),
     "6 a hidden group beside numbers": (
         "SELECT p.name, AVG(p.age) AS years FROM patients p WHERE p.flu GROUP BY p.name ORDER BY years", "DP301",
-        "SELECT p.city, AVG(p.age) AS years FROM patients p WHERE p.flu GROUP BY p.city",
+        "SELECT p.city, AVG(p.age) AS years FROM patients p WHERE p.flu GROUP BY p.city ORDER BY years",
     ),
     "6 a computed hidden group": (
-        "SELECT n, COUNT(*) FROM (SELECT UPPER(name) AS n FROM patients) t GROUP BY n", "DP301",
-        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+        "SELECT n, COUNT(*) FROM (SELECT UPPER(name) AS n FROM patients) t GROUP BY n", "DP301", None,
     ),
     "a group for each person": (
         "SELECT patient_id, COUNT(*) AS visits FROM visits WHERE charge > 3 GROUP BY patient_id ORDER BY 2", "DP305",
@@ -124,7 +133,7 @@ CASES = {
     ),
     "9 rows cut off inside": (
         "SELECT AVG(charge) FROM (SELECT charge FROM visits WHERE points > 0 ORDER BY day LIMIT 10) t", "DP304",
-        "SELECT AVG(charge) FROM (SELECT charge FROM visits WHERE points > 0) t",
+        None,
     ),
     "8 a join not on the person": (
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id", "DP303",
@@ -136,8 +145,10 @@ CASES = {
          "a.patient_id = b.patient_id"),
     ),
     "8 people who are not equal": (
-        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id <> b.patient_id", "DP303",
-        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id",
+        "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id <> b.patient_id", "DP303", None,
+    ),
+    "8 pairs of people": (
+        "SELECT COUNT(*) FROM visits a, visits b WHERE a.day = b.day AND a.patient_id < b.patient_id", "DP303", None,
     ),
     "8 the same in WHERE": (
         "SELECT COUNT(*) FROM patients p, visits v WHERE p.age = v.points", "DP303",
@@ -150,8 +161,7 @@ CASES = {
     "10 a misspelt table": ("SELECT COUNT(*) FROM vists", "DP401", "SELECT COUNT(*) FROM visits"),
     "10 a name that is only remotely alike": ("SELECT COUNT(*) FROM patients WHERE charge > 3", "DP401", None),
     "12 a filter on a named person": (
-        "SELECT COUNT(*) FROM patients WHERE name = 'Bob'", "DP301",
-        "SELECT city, COUNT(*) FROM patients GROUP BY city",
+        "SELECT COUNT(*) FROM patients WHERE name = 'Bob'", "DP301", None,
     ),
     "a column that two tables have": (
         "SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE patient_id > 3", "DP401",
@@ -173,8 +183,7 @@ CASES = {
         "SELECT COUNT(*) FROM patients WHERE age::BIGINT > 3",
     ),
     "a union without ALL": (
-        "SELECT COUNT(*) FROM (SELECT points FROM visits UNION SELECT bed_id FROM beds) t", "DP104",
-        "SELECT COUNT(*) FROM (SELECT points FROM visits UNION ALL SELECT bed_id FROM beds) t",
+        "SELECT COUNT(*) FROM (SELECT points FROM visits UNION SELECT bed_id FROM beds) t", "DP104", None,
     ),
     "an intersection is no union": (
         "SELECT COUNT(*) FROM (SELECT points FROM visits INTERSECT SELECT bed_id FROM beds) t", "DP104", None,
@@ -182,7 +191,9 @@ CASES = {
     "several statements": (
         "SELECT COUNT(*) FROM patients; DROP TABLE patients", "DP100", "SELECT COUNT(*) FROM patients",
     ),
-    "what tables there are": ("DESCRIBE patients", "DP104", "SELECT * FROM dp.columns"),
+    "what tables there are": (
+        "DESCRIBE patients", "DP104", "SELECT * FROM dp.columns WHERE table_name = 'patients'",
+    ),
     "a price that is none": ("SELECT COUNT(*) FROM visits COST -1", "DP410", "SELECT COUNT(*) FROM visits COST 0.1"),
     "public rows that nobody is in, by a column of theirs": (
         "SELECT w.name, COUNT(w.id) FROM wards w LEFT JOIN visits v ON v.ward_id = w.id GROUP BY 1", "DP104",
@@ -201,7 +212,7 @@ CASES = {
     "the same in BigQuery's spelling": (
         "SELECT COUNTIF(flu) FROM patients", "DP104", "SELECT COUNT(*) FILTER (WHERE flu) FROM patients",
     ),
-    "different values in a sum": ("SELECT SUM(DISTINCT age) FROM patients", "DP104", "SELECT SUM(age) FROM patients"),
+    "different values in a sum": ("SELECT SUM(DISTINCT age) FROM patients", "DP104", None),
     "fractions as groups": (
         "SELECT weight, COUNT(*) FROM patients GROUP BY weight", "DP305",
         "SELECT CAST(weight AS INTEGER), COUNT(*) FROM patients GROUP BY CAST(weight AS INTEGER)",

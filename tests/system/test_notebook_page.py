@@ -12,7 +12,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "tutorials" / "5-notebook.md"
+PAGE = ROOT / "docs" / "tutorials" / "4-notebook.md"
 NOTEBOOK = ROOT / "examples" / "notebook" / "hospital.ipynb"
 BLOCK = re.compile(r"```ipython\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.S)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from dpsql.cli.serve import verified_daily
 from dpsql.errors import FrozenLedger, LedgerBroken
 from dpsql.ledger.sqlite import SqliteLedger
 
@@ -35,19 +37,20 @@ CHANGES = {
         "UPDATE entries SET number = 6 WHERE number = -1",
     ],
     "a truncated tail": [
-        f"DELETE FROM steps WHERE entry = {LAST}",
         f"DELETE FROM entries WHERE number = {LAST}",
-        f"DELETE FROM payments WHERE number = {LAST}",
         f"DELETE FROM entries WHERE number = {LAST}",
         f"UPDATE head SET number = {LAST}",
     ],
-    "a total set back": ["UPDATE accounts SET spent_epsilon = '0/1', spent_rho = '0/1'"],
-    "attempts set back": ["UPDATE payments SET attempts = 1, stored = 0", "DELETE FROM steps"],
+    "a total set back": [
+        """UPDATE head SET snapshot = CAST(replace(snapshot, '"spent":{', '"spent":{"was":"",') AS BLOB)"""
+    ],
+    "an answer that is not found": ["UPDATE entries SET receipt = NULL WHERE kind = 'step'"],
 }
 """What is done to the tables. The triggers that keep entries as they are have been taken away, and are put back."""
 
-SEEN_LATER = {"a flipped byte of what was asked", "a removed entry", "a reordered entry", "attempts set back"}
-"""Old entries are read again by an audit, and when the ledger is opened: a session that is open need not look."""
+SEEN_AT_ONCE = {"a removed entry", "a truncated tail", "a total set back"}
+"""By opening, and by every transaction: the end of the ledger, and the snapshot it seals. Older entries are looked at
+where they are used, by an audit and by `verify`, and not by opening."""
 
 
 def change(folder: Path, statements: list[str]) -> None:
@@ -86,7 +89,17 @@ def test_a_changed_ledger_is_not_opened(folder, name):
     change(folder, [])
     opened(folder).close()  # the change itself is what is seen
     change(folder, CHANGES[name])
-    require_refused(lambda: opened(folder), lambda: opened(folder))
+    if name in SEEN_AT_ONCE:
+        require_refused(lambda: opened(folder), lambda: opened(folder))
+    else:
+        SqliteLedger(folder / "people.duckdb.ledger").close()
+    require_refused(lambda: verify(folder))
+    require_refused(lambda: opened(folder), lambda: opened(folder))  # found broken once, it is not opened again
+
+
+def verify(folder: Path) -> None:
+    with closing(SqliteLedger(folder / "people.duckdb.ledger")) as ledger:
+        ledger.verify()
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -94,7 +107,7 @@ def test_an_open_session_answers_nothing_more(folder, name):
     with opened(folder) as owner:
         analyst = owner.analyst("ana")
         change(folder, CHANGES[name])
-        if name in SEEN_LATER:
+        if name not in SEEN_AT_ONCE:
             require_refused(owner.audit)
         require_refused(
             lambda: analyst.sql(STORED),
@@ -104,6 +117,23 @@ def test_an_open_session_answers_nothing_more(folder, name):
             lambda: analyst.budget,
             owner.audit,
         )
+
+
+def test_a_server_verifies_again_while_it_runs(folder):
+    """An older entry that no question reads: the check of the server finds it, and nothing is answered afterwards."""
+    with opened(folder) as owner:
+        analyst = owner.analyst("ana")
+        change(folder, CHANGES["a flipped byte of what was asked"])
+        assert analyst.sql(NEW).cost.epsilon > 0
+        with verified_daily(str(folder / "dpsql.toml"), every=0.01):
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                try:
+                    assert analyst.budget
+                except LedgerBroken:
+                    break
+                time.sleep(0.05)
+            require_refused(lambda: analyst.sql(f"{NEW} AND age < 90"))
 
 
 def test_an_old_copy_of_the_ledger_is_not_opened(folder, tmp_path):
@@ -131,7 +161,7 @@ def test_an_old_copy_of_the_ledger_is_not_opened(folder, tmp_path):
 
 
 def test_one_flipped_byte_anywhere_in_the_file_tells_nothing_else(folder):
-    """Bytes nobody reads may change: whoever can still open the ledger finds every payment and answer as before."""
+    """Bytes that mean nothing may change: a ledger that opens and verifies has every payment and answer as before."""
     path, chance = folder / "people.duckdb.ledger", random.Random(5)
     with closing(SqliteLedger(path)) as ledger:
         before = found(ledger)
@@ -143,10 +173,8 @@ def test_one_flipped_byte_anywhere_in_the_file_tells_nothing_else(folder):
             with suppress(FileNotFoundError):
                 Path(f"{path}{beside}").unlink()
         try:
-            ledger = SqliteLedger(path)
+            with closing(SqliteLedger(path)) as ledger:
+                assert found(ledger) == before  # which verifies it
         except LedgerBroken:
             refused += 1
-            continue
-        with closing(ledger):
-            assert found(ledger) == before
     assert refused > 20

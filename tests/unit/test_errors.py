@@ -24,7 +24,7 @@ def test_the_tree_at_the_top_of_the_file_is_the_tree():
 
 def test_codes_are_distinct():
     codes = [kind.code for kind in KINDS]
-    assert len(set(codes)) == len(codes) == 31
+    assert len(set(codes)) == len(codes) == 33
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,3 +72,19 @@ def test_errors_are_caught_as_what_python_programmers_expect():
     assert issubclass(BadParameter, ValueError)
     assert issubclass(Unbounded, Refused)
     assert issubclass(NotRandomised, Refused)
+
+
+STEERING = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\u2066", "\r", "\u2028", "\x00"]
+
+
+@pytest.mark.parametrize("steering", STEERING)
+def test_no_text_of_an_analyst_steers_the_terminal_through_an_error(steering):
+    """A traceback prints str(error), and SQL is the analyst's."""
+    sql = f"SELECT '{steering}' wrong FROM t"
+    place = (sql.index("wrong"), sql.index("wrong") + 5)
+    error = Refused(f"a{steering}b", why=steering, fix=steering, try_sql=f"SELECT\n{steering}", at=place).within(sql)
+    assert steering not in str(error)
+    line, caret = str(error).split("\n")[1:3]
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "wrong"
+    assert (error.what, error.sql) == (f"a{steering}b", sql)
+    assert error.as_json()["title"] == f"a{steering}b"

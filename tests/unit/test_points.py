@@ -35,14 +35,15 @@ def test_no_word_twice():
 
 
 def test_dpsql_itself_never_listens_but_to_show_a_stage_on_a_terminal():
-    """The command line shows where a question is, in fixed words; nothing that answers hears a point."""
+    """The command line shows where a question is, in fixed words, and a worker tells the server whether it is between
+    draw and store, where no deadline may stop it; nothing that answers hears a point."""
     listening = {
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "addaudithook"
     }
-    assert listening == {"cli/progress.py"}
+    assert listening == {"cli/progress.py", "serve/workers.py"}
     tree = ast.parse(Path(dpsql.points.__file__).read_text())
     imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert imports == {"sys"}  # no environment, no files

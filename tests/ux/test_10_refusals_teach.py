@@ -38,9 +38,8 @@ PROBES = {
     ),
     "10 a misspelt column": ("SELECT COUNT(*) FROM visits WHERE dianosis = 'flu'", "DP401", "diagnosis"),
     "11 a price above the limit": ("SELECT COUNT(*) FROM patients COST 3", "DP402", "COST 1"),
-    "12 a filter on a named person": ("SELECT COUNT(*) FROM patients WHERE email = 'bob@here.org'", "DP301", "email"),
 }  # fmt: skip
-"""What is asked, the code, and what the refusal must name. Numbers 4, 5 and 13 to 15 are cases of their own."""
+"""What is asked, the code, and what the refusal must name. Numbers 4, 5 and 12 to 15 are cases of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +99,13 @@ def test_a_list_of_people_becomes_their_number(hospital):
     assert error.try_sql == "SELECT COUNT(DISTINCT patient_id) FROM patients"
 
 
-def test_a_filter_that_happens_to_match_one_person_is_said_to_be_answered(hospital):
-    error = refusal(hospital.analyst("ana"), PROBES["12 a filter on a named person"][0])
+def test_12_a_filter_on_a_named_person_has_no_rewrite_but_words(hospital, deserted):
+    """Every rewrite would be another question. A filter that happens to match one person is answered."""
+    sql = "SELECT COUNT(*) FROM patients WHERE email = 'bob@here.org'"
+    error = refusal(hospital.analyst("ana"), sql)
+    assert (error.code, sql[slice(*error.at)], error.try_sql) == ("DP301", "email = 'bob@here.org'", None)
+    assert "city (4), sex (3)" in error.fix
+    assert str(refusal(deserted, sql)) == str(error)
     assert "one person or thousands, the noise is the same" in error.fix
     assert len(hospital.analyst("ana").sql("SELECT COUNT(*) FROM patients WHERE age = 109")) == 1
 
@@ -191,7 +195,7 @@ def test_15_a_ledger_that_does_not_verify(tmp_path, capsys):
     assert main(["policy", "apply", *where]) == 0
     assert main(["ledger", "backup", str(tmp_path / "copy"), *where]) == 0
     with closing(sqlite3.connect(tmp_path / "hospital.duckdb.ledger")) as database:
-        database.execute("UPDATE accounts SET spent_epsilon = '1/7' WHERE holder = 'ana'")
+        database.execute("UPDATE head SET snapshot = CAST(snapshot || ' ' AS BLOB)")
         database.commit()
     capsys.readouterr()
     assert main([str(policy), "-c", "SELECT COUNT(*) FROM patients", "--as", "ana"]) == 9

@@ -1,7 +1,8 @@
 """Check 14: a ledger that was changed is seen, nothing is answered from it, and an auditor gets a report.
 
-A system fails where somebody who can write the file, and has no key, lowers what was spent, changes what was asked,
-takes the last payment away or puts yesterday's file back, and is not found out by the next command.
+A system fails where somebody who can write the file, and has no key, lowers what was spent, takes the last payment away
+or puts yesterday's file back, and is not found out by the next command; or where they change an older entry and are not
+found out by whatever uses that entry, by `ledger verify` and by `audit`. Opening reads no older entries.
 """
 
 import shutil
@@ -17,14 +18,14 @@ from dpsql.cli.main import main
 BROKEN = 9
 LAST = "(SELECT MAX(number) FROM entries)"
 CHANGES = {
-    "what was spent is lowered": ["UPDATE accounts SET spent_epsilon = '0/1', spent_rho = '0/1'"],
+    "what was spent is lowered": [
+        """UPDATE head SET snapshot = CAST(replace(snapshot, '"spent":{', '"spent":{"was":"",') AS BLOB)"""
+    ],
     "a question is another one": [
         "UPDATE entries SET payload = CAST(replace(payload, 'COUNT', 'C0UNT') AS BLOB) WHERE kind = 'charge'"
     ],
     "the last payment is gone": [
-        f"DELETE FROM steps WHERE entry = {LAST}",
         f"DELETE FROM entries WHERE number = {LAST}",
-        f"DELETE FROM payments WHERE number = {LAST}",
         f"DELETE FROM entries WHERE number = {LAST}",
         f"UPDATE head SET number = {LAST}",
     ],
@@ -83,6 +84,20 @@ def test_a_change_is_seen_and_nothing_is_told_from_then_on(changed, capsys):
         assert (code, out) == (BROKEN, ""), number
         assert "DP901" in err
         assert "Fix" in err
+
+
+def test_an_older_entry_is_looked_at_where_it_is_used(clinic, capsys):
+    """Opening reads the end of the ledger; the question that was changed is not repeated, and ends all answers."""
+    policy, ledger, _ = clinic
+    assert said(capsys, "ledger", "verify", "--policy", policy)[0] == 0
+    before = ledger.read_bytes()
+    change(ledger, CHANGES["a question is another one"])
+    assert said(capsys, "budget", "show", "--policy", policy)[0] == 0
+    for number in (1, 3):
+        code, out, err = said(capsys, policy, "-c", question(number), "--as", "ana")
+        assert (code, out, "DP901" in err) == (BROKEN, "", True), number
+    ledger.write_bytes(before)
+    assert said(capsys, "ledger", "verify", "--policy", policy)[0] == 0
 
 
 def test_the_ledger_as_it_was_verifies(clinic, capsys):

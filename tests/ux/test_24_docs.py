@@ -52,3 +52,9 @@ def test_a_beginner_sees_outputs_beside_what_is_typed(page):
     typed = re.findall(r"^\$ (?!pip install|make )[^\n]+\n[^$`\n]", text(ROOT / page), re.M)
     run = re.findall(r"^```i?python\n.*?^```\n\n```text$", text(ROOT / page), re.M | re.S)
     assert len(typed) + len(run) >= 2
+
+
+def test_no_page_and_no_message_installs_what_is_in_no_index():
+    """dpsql is installed from a clone; a message names the missing library by its own name."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    assert [str(page) for page in pages if re.search(r"pip install ['\"]?dpsql", text(page))] == []

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
+from dpsql.accounting.history import require_event
 from dpsql.accounting.limits import priced_epsilon
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.accounting.zcdp import largest_rho
@@ -139,7 +141,7 @@ class Account:
         Requires  as `admits`.
         Rounds    totals up, and only where their denominators pass 8192 bits.
         """
-        price = triple(event)
+        price = price_of(event)
         after = _bounded(self.spent + price)
         if not self._holds(after):
             raise BudgetExhausted(
@@ -154,7 +156,8 @@ class Account:
         return paid
 
     def _holds(self, total: Triple) -> bool:
-        return total.delta <= self.delta - self.delta_prime and (self._pure(total) or self._concentrated(total))
+        within = not total.delta or total.delta <= self.delta - self.delta_prime  # never below 0
+        return within and (self._pure(total) or self._concentrated(total))
 
     def _pure(self, total: Triple) -> bool:
         return total.epsilon is not None and total.epsilon <= self.epsilon
@@ -219,6 +222,16 @@ class Account:
 
 
 _LIMITS: Final = tuple(field.name for field in fields(Account) if field.name != "spent")
+
+
+def price_of(event: Event) -> Triple:
+    """The `triple` of an event, remembered: two accounts pay for each event, and a ledger that is read again holds the
+    same few prices many times."""
+    require_event(event)
+    return _remembered(event)
+
+
+_remembered: Final = lru_cache(maxsize=1024)(triple)
 
 
 def remaining(accounts: Iterable[Account]) -> Fraction:

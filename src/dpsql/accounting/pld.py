@@ -297,5 +297,5 @@ def _library() -> _Library:
         raise MissingExtra(
             "the pld accountant needs the package dp-accounting",
             why="loss distributions are composed by that library",
-            fix="pip install 'dpsql[pld]'",
+            fix="pip install dp-accounting",
         ) from None

@@ -47,7 +47,7 @@ class Triple:
         """Componentwise; infinity absorbs."""
         return Triple(
             epsilon=_added(self.epsilon, other.epsilon),
-            delta=self.delta + other.delta,
+            delta=self.delta + other.delta if other.delta else self.delta,
             rho=_added(self.rho, other.rho),
         )
 

@@ -12,6 +12,7 @@ from dpsql.catalog.mistakes import Mistake, line_of
 from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, EngineTable, Policy, TablePolicy
 from dpsql.catalog.names import did_you_mean, folded, listed
 from dpsql.catalog.ownership import named_by, settled
+from dpsql.catalog.tables import declares_all
 from dpsql.catalog.types import SqlType
 from dpsql.catalog.views import NO_VIEWS, Views, view_mistakes
 from dpsql.errors import BadPolicy
@@ -44,11 +45,15 @@ def _examined(policy: Policy, schema: Mapping[str, EngineTable], views: Views) -
     policy = replace(policy, tables=tables)
     wrong = [*wrong_paths, *rules.mistakes(policy)]
     owning = _owning_columns(tables.values())
+    by_name: dict[str, list[str]] = {}
+    for name in schema:
+        by_name.setdefault(folded(name), []).append(name)
     engine: dict[str, EngineTable] = {}
     fitting: dict[str, TablePolicy] = {}
     for name, table in tables.items():
         try:
-            source, engine[name] = _engine_table(table, schema)
+            source = _engine_name(table, by_name)
+            engine[name] = schema[source]
         except Mistake as mistake:
             wrong.append(mistake.under("table", name))
             continue
@@ -77,18 +82,19 @@ def _owning_columns(tables: Iterable[TablePolicy]) -> dict[str, set[str]]:
     return found
 
 
-def _engine_table(table: TablePolicy, schema: Mapping[str, EngineTable]) -> tuple[str, EngineTable]:
-    """The engine's name of a declared table, and what the engine says about it."""
-    found = [name for name in schema if folded(name) == folded(table.source)]
+def _engine_name(table: TablePolicy, by_name: Mapping[str, list[str]]) -> str:
+    """The engine's name of a declared table, among its names by how they are compared."""
+    found = by_name.get(folded(table.source), [])
     if len(found) != 1:
+        known = (name for names in by_name.values() for name in names)
         raise Mistake(
             f"the engine has {listed(found)}, which differ in upper and lower case only"
             if found
-            else f"the engine has no table {table.source}{did_you_mean(table.source, schema)}",
+            else f"the engine has no table {table.source}{did_you_mean(table.source, known)}",
             why="a table must be found without doubt, or another one would be read",
             fix='correct the name, or give the name in the engine as source = "…"',
         )
-    return found[0], schema[found[0]]
+    return found[0]
 
 
 def _engine_column(name: str, engine: EngineTable) -> EngineColumn:
@@ -109,7 +115,7 @@ def _fitted_columns(
     table: TablePolicy, engine: EngineTable, owning: set[str]
 ) -> tuple[dict[str, ColumnPolicy], list[Mistake]]:
     """The declared columns as the engine has them. A public table without any declares all that can be read."""
-    if table.public and not table.columns:
+    if declares_all(table):
         return _readable_columns(engine), []
     found: dict[str, ColumnPolicy] = {}
     wrong: list[Mistake] = []

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, Literal, TypedDict, Unpack
 
 from dpsql.catalog import rules, values
+from dpsql.catalog.column_types import ColumnDeclarations, Decided, implied_type
 from dpsql.catalog.mistakes import Mistake
-from dpsql.catalog.model import PublicKeys, TablePolicy
+from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.names import folded
+from dpsql.catalog.ownership import named_by
 from dpsql.catalog.sections import Section
-from dpsql.catalog.tables import table_of
+from dpsql.catalog.tables import declares_all, table_of
 from dpsql.catalog.types import SqlType
 
 
@@ -60,34 +63,34 @@ def declared(name: str, *, engine_columns: Iterable[str] = (), **words: Unpack[T
         return _table(name, about, _columns(by_column, flags, more=more))
 
 
-def declared_types(name: str, types: Mapping[str, str | SqlType] | None) -> dict[str, SqlType]:
-    """The types in `types`, by the name of their column; BadPolicy where one is no type."""
-    with _of_table(name):
-        found = {}
-        for column, kind in _items("types", types, fold=False):
-            try:
-                found[column] = values.sql_type(kind)
-            except Mistake as mistake:
-                raise mistake.under("types", column) from None
-        return found
-
-
-def needed_columns(name: str, words: TableWords) -> frozenset[str] | None:
-    """The columns of the data that a declaration speaks of, also as the person or the way to it; None: all."""
-    if words.get("columns") == "all":
-        return None
+def column_declarations(name: str, words: TableWords, *, known: Mapping[str, SqlType]) -> ColumnDeclarations:
+    """What the words say about the types of columns; `known` is what the ledger says. BadPolicy where it is wrong."""
     table = _named(name, words)
-    own = table.path[0].columns if table.path else table.person
-    return frozenset({*table.columns, *own})
-
-
-def listed_texts(name: str, words: TableWords) -> frozenset[str]:
-    """The columns whose listed keys are texts: they hold text, whatever a data frame calls it."""
-    return frozenset(
-        column.name
-        for column in _named(name, words).columns.values()
-        if isinstance(column.keys, PublicKeys) and any(isinstance(key, str) for key in column.keys.values)
+    columns = table.columns.values()
+    implied = {column.name: implied_type(column) for column in columns}
+    return ColumnDeclarations(
+        types={column.name: column.type for column in columns if column.type is not None},
+        implied={column: kind for column, kind in implied.items() if kind is not None},
+        known=known,
+        persons=frozenset(named_by(table)),
+        named=None if words.get("columns") == "all" or declares_all(table) else tuple(_as_written(table, words)),
+        public=table.public,
     )
+
+
+def with_types(table: TablePolicy, decided: Mapping[str, Decided]) -> TablePolicy:
+    """The declaration with the types that were decided for it; a schema of the data stays with the engine."""
+    types = {folded(name): each.type for name, each in decided.items() if each.is_cast}
+    columns = {name: replace(column, type=types.get(name, column.type)) for name, column in table.columns.items()}
+    return replace(table, columns=columns)
+
+
+def _as_written(table: TablePolicy, words: TableWords) -> Iterator[str]:
+    """The declared columns as the words spell them: JSON lines are searched for these very names."""
+    given = [words.get(word) for word in ("person", "unique", *_NAMES, *_BY_COLUMN)]
+    lists = [[each] if isinstance(each, str) else each for each in given if isinstance(each, str | Iterable)]
+    spelled = {folded(each): each for names in lists for each in names if isinstance(each, str)}
+    yield from (spelled.get(column, column) for column in table.columns)
 
 
 def _named(name: str, words: TableWords) -> TablePolicy:
@@ -157,8 +160,8 @@ def _every(engine_columns: Iterable[str]) -> Iterable[str]:
     return names
 
 
-def _items(key: str, given: object, *, fold: bool = True) -> Iterable[tuple[str, object]]:
-    """(name, what was said) for each column; folded unless the engine is to find it as written."""
+def _items(key: str, given: object) -> Iterable[tuple[str, object]]:
+    """(folded name, what is declared) for each column."""
     if given is None:
         return []
     if not isinstance(given, Mapping):
@@ -168,7 +171,7 @@ def _items(key: str, given: object, *, fold: bool = True) -> Iterable[tuple[str,
             fix=f'pass {key}={{"column": …}}',
             key=(key,),
         )
-    return [(_name(key, name) if fold else values.text(name), value) for name, value in given.items()]
+    return [(_name(key, name), value) for name, value in given.items()]
 
 
 def _names(key: str, given: object) -> Iterable[str]:

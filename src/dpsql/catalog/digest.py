@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, Policy, TablePolicy, Value
+from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, Value
+from dpsql.catalog.names import folded
 from dpsql.errors import InternalError
 
 Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
@@ -35,13 +37,15 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def declarations(policy: Policy) -> str:
-    """Everything declared that a question can meet, as one JSON text; grants and the promise have entries of their
-    own in a ledger."""
-    defaults, person = policy.defaults, policy.person
+def declarations(catalog: Catalog, *, others: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Everything declared that a question can meet, with the types of the engine, as one JSON text; grants and the
+    promise have entries of their own in a ledger. `others` are declared tables that are not in the catalogue."""
+    defaults, person = catalog.policy.defaults, catalog.policy.person
+    deciding = _deciding(catalog, catalog.policy.tables, None)
     return _text(
-        _deciding(Catalog(policy=policy, schema={}), policy.tables, None)
+        deciding
         | {
+            "tables": {**others, **deciding["tables"]},
             "cost_per_query": value_text(defaults.cost_per_query),
             "confidence": value_text(defaults.confidence),
             "person": {"name": person.name, "label": person.label, "group_size": person.group_size},
@@ -49,7 +53,12 @@ def declarations(policy: Policy) -> str:
     )
 
 
-def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, str]] | None) -> dict[str, Json]:
+def declared_tables(text: str | None) -> dict[str, Any]:
+    """The tables in a text of `declarations`, by name; none where there is no text."""
+    return {} if text is None else dict(json.loads(text)["tables"])
+
+
+def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, str]] | None) -> dict[str, Any]:
     """What decides a plan over these tables."""
     defaults = catalog.policy.defaults
     return {
@@ -60,7 +69,7 @@ def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, s
         "max_keys": defaults.max_keys,
         "mode": _word(defaults.mode),
         "noise": _word(defaults.noise),
-        "tables": {name: _table(catalog.policy.tables[name], columns) for name in sorted(_concerned(catalog, tables))},
+        "tables": {name: _table(catalog, name, columns) for name in sorted(_concerned(catalog, tables))},
     }
 
 
@@ -81,7 +90,9 @@ def _concerned(catalog: Catalog, tables: Iterable[str]) -> set[str]:
     return named | {step.table for name in named for step in catalog.policy.tables[name].path}
 
 
-def _table(table: TablePolicy, columns: Set[tuple[str, str]] | None) -> Json:
+def _table(catalog: Catalog, name: str, columns: Set[tuple[str, str]] | None) -> Json:
+    table = catalog.policy.tables[name]
+    engine = {folded(column.name): column.engine_type for column in catalog.schema[name].columns}
     return {
         "source": table.source,
         "public": table.public,
@@ -95,16 +106,17 @@ def _table(table: TablePolicy, columns: Set[tuple[str, str]] | None) -> Json:
         "rows_per_group": table.rows_per_group,
         "groups_per_person": table.groups_per_person,
         "columns": {
-            name: _column(column)
-            for name, column in table.columns.items()
-            if columns is None or (table.name, name) in columns
+            column: _column(policy, engine[column])
+            for column, policy in table.columns.items()
+            if columns is None or (name, column) in columns
         },
     }
 
 
-def _column(column: ColumnPolicy) -> Json:
+def _column(column: ColumnPolicy, engine_type: str) -> Json:
     return {
         "type": _word(column.type),
+        "engine_type": engine_type,  # its width proves ranges
         "bounds": _bounds(column.bounds),
         "keys": _keys(column.keys),
         "hidden": column.hidden,

@@ -94,8 +94,8 @@ _BOUNDS_FIX: Final[Mapping[SqlType, str]] = {
     SqlType.DOUBLE: "write two numbers, for example bounds = [0, 2000]",
     SqlType.DATE: 'write two dates, for example bounds = ["2024-01-01", "2026-12-31"]',
     SqlType.TIMESTAMP: 'write two dates or timestamps, for example bounds = ["2024-01-01", "2026-12-31"]',
-    SqlType.TEXT: "leave out bounds: a text has no smallest and largest value to count. Every column of a CSV file is"
-    ' text unless register(…, types={"age": "integer"}) says otherwise',
+    SqlType.TEXT: "leave out bounds: a text has no smallest and largest value to count. Where it holds numbers as"
+    ' text, register(…, types={"age": "integer"}) declares them',
 }
 
 

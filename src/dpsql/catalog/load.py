@@ -33,7 +33,17 @@ from dpsql.errors import BadPolicy
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("version", "source", "person", "promise", "defaults", "table", "grant"),
-    "source": ("url", "ledger", "ledger_file", "ledger_url", "ledger_key", "data_version", "timeout"),
+    "source": (
+        "url",
+        "ledger",
+        "ledger_file",
+        "ledger_url",
+        "ledger_key",
+        "data_version",
+        "timeout",
+        "memory_limit",
+        "threads",
+    ),
     "person": PERSON_KEYS,
     "promise": PROMISE_KEYS,
     "defaults": DEFAULTS_KEYS,
@@ -55,18 +65,26 @@ def load(path: Path | str, *, environment: Mapping[str, str] | None = None) -> P
 def text_of(path: Path | str) -> str:
     """The text of a policy file."""
     name = str(path)
+    begin = "to begin one for a database: dpsql init duckdb://FILE"
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeError:
+        raise _unread(name, "it is not UTF-8 text", f"save it as UTF-8: iconv -f LATIN1 -t UTF-8 {name}") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        begin = (
-            "to begin one for a database: dpsql init duckdb://FILE; " if isinstance(error, FileNotFoundError) else ""
-        )
-        raise BadPolicy(
-            f"{name}: the policy cannot be read: {reason}",
-            why="without a policy nobody knows whom to protect, so nothing can be queried",
-            fix=f"check the path; {begin}docs/reference/policy.md has a complete example",
-        ) from None
+        missing = isinstance(error, FileNotFoundError)
+        reason = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise _unread(name, reason, f"check the path{f'; {begin}' * missing}") from None
+    if not text.strip():
+        raise _unread(name, "it is empty", begin)
+    return text
+
+
+def _unread(name: str, reason: str | None, fix: str) -> BadPolicy:
+    return BadPolicy(
+        f"{name}: the policy cannot be read: {reason}",
+        why="it says whom to protect, and without it nothing can be queried",
+        fix=f"{fix}; docs/reference/policy.md has a complete example",
+    )
 
 
 def loads(text: str, *, name: str, environment: Mapping[str, str] | None = None) -> Policy:
@@ -138,6 +156,8 @@ def policy_of(top: Section, environment: Mapping[str, str]) -> tuple[Policy, tup
         ledger_key=source.optional("ledger_key", values.text, None),
         data_version=source.optional("data_version", values.text, None),
         timeout=source.optional("timeout", values.seconds, None),
+        memory_limit=source.optional("memory_limit", values.memory, None),
+        threads=source.optional("threads", values.threads, None),
         person=person_of(top.section("person")),
         promise=promise_of(top.section("promise")) if "promise" in top.data else None,
         defaults=defaults_of(top.section("defaults")),

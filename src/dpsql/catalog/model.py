@@ -205,7 +205,11 @@ class Policy:
     ledger_key: str | None = None
     """Where its key is kept on this machine, seen from the folder of the policy."""
     timeout: Fraction | None = None
-    """Seconds after which a statement on the source is stopped."""
+    """Seconds after which a statement on the source is stopped, or a request to a server."""
+    memory_limit: str | None = None
+    """What statements on the source may use together, as in "4GB"; None: half the memory."""
+    threads: int | None = None
+    """On how many threads a statement runs; None: one for each core."""
     written: Written | None = field(default=None, compare=False, repr=False)
     """None: declared in Python."""
 

@@ -20,7 +20,7 @@ _BARE: Final = re.compile(r"[^\W\d]\w*")
 _PERSON_WHY: Final = "we must know whose rows belong together to protect a whole person and not just one row"
 _PERSON_FIX: Final = (
     'person = "user_id", or derive it: person_via = "session_id -> sessions.session_id", or unit = "row" where each '
-    "row is a person of its own, or public = true if nobody is in it"
+    "row is a person of its own, or public = true if nobody is in this table"
 )
 _PATH_WHY: Final = "the path leads from a row to the person who owns it"
 _PATH_FIX: Final = (

@@ -145,7 +145,7 @@ def _private(table: TablePolicy) -> Iterator[Mistake]:
         yield Mistake(
             "must have exactly one way to a person",
             why="we must know whose rows belong together to protect a whole person and not just one row",
-            fix='person, person_via, unit = "row" or public = true',
+            fix='person, person_via, unit = "row", or public = true if nobody is in this table',
         )
     if table.unique and table.unit_row:
         yield Mistake(

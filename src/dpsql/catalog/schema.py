@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.load import KEYS
 from dpsql.catalog.model import KeyKind, Mode, Noise
-from dpsql.catalog.values import TYPES
+from dpsql.catalog.values import MOST_THREADS, TYPES
 from dpsql.privacy.unit import Neighbours
 from dpsql.privacy.window import Window
 from dpsql.require import LARGEST_COUNT
@@ -62,7 +62,11 @@ SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
         "grant": {"type": "array", "items": {"$ref": "#/$defs/grant"}},
     },
     "source": dict.fromkeys(("url", "ledger", "ledger_file", "ledger_url", "ledger_key", "data_version"), _TEXT)
-    | {"timeout": {**_ABOVE_0, "maximum": 86_400}},
+    | {
+        "timeout": {**_ABOVE_0, "maximum": 86_400},
+        "memory_limit": {"type": "string", "pattern": r"^\d{1,9}(\.\d{1,3})? ?[KMGT]i?B$"},
+        "threads": {**_COUNT, "maximum": MOST_THREADS},
+    },
     "person": {"name": _TEXT, "label": _TEXT, "relation": _one_of(Neighbours), "group_size": _COUNT},
     "promise": {
         "epsilon": _ABOVE_0,

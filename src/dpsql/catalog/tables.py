@@ -51,6 +51,11 @@ def table_of(name: str, section: Section, *, source: str) -> TablePolicy:
     )
 
 
+def declares_all(table: TablePolicy) -> bool:
+    """A public table that names no column declares all that can be read."""
+    return table.public and not table.columns
+
+
 def _way(name: str, section: Section) -> Way:
     public = section.optional("public", values.flag, False)
     unit = section.optional("unit", values.unit, None)

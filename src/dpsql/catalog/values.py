@@ -16,6 +16,7 @@ from dpsql.catalog.model import Bounds, KeyKind, Keys, PublicKeys, Value
 from dpsql.catalog.names import folded, listed
 from dpsql.catalog.types import SqlType
 from dpsql.require import LARGEST_COUNT, shown
+from dpsql.written import size_in_bytes
 
 Number: TypeAlias = int | Fraction
 Moment: TypeAlias = date | datetime
@@ -37,6 +38,7 @@ TYPES: Final[Mapping[str, SqlType]] = {
 _LONGEST_NUMBER: Final = 400
 """Digits, and the largest exponent: beyond, no double holds the value and exact arithmetic would not end."""
 _DAY: Final = 86_400
+MOST_THREADS: Final = 1024
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _ABOUT: Final = re.compile(r"about (?P<size>\d{1,3}(?:[ _,]?\d{3})*|\d{1,15})", re.ASCII)
 _BOUNDS_WHY: Final = "the bounds decide how much noise hides one person; values outside count as the nearest bound"
@@ -132,6 +134,25 @@ def seconds(value: object) -> Fraction:
             why="it says how long one statement may take",
             fix="write a number of seconds, for example 60",
         )
+    return found
+
+
+def memory(value: object) -> str:
+    """A size of memory, as it is written."""
+    if not size_in_bytes(value):
+        raise Mistake(
+            f"{quoted(value)} is not a size",
+            why="it bounds the memory of statements",
+            fix='write a number and a unit, for example "4GB"',
+        )
+    return str(value)
+
+
+def threads(value: object) -> int:
+    """A number of threads."""
+    found = count(value)
+    if found > MOST_THREADS:
+        raise Mistake(f"{found} threads are more than {MOST_THREADS}", why="no engine runs more", fix="write fewer")
     return found
 
 

@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 from unicodedata import category, east_asian_width
 
-_NEITHER: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Characters that move the cursor, turn the text around or end a line."""
-
-
-def printable(text: str) -> str:
-    """Text in which no character steers the terminal: a key is data, whatever it holds."""
-    return "".join(repr(char)[1:-1] if category(char) in _NEITHER else char for char in text)
+from dpsql.errors import printable as printable
 
 
 def width(text: str) -> int:

@@ -36,7 +36,7 @@ def _missing() -> MissingExtra:
     return MissingExtra(
         "matplotlib is not installed",
         why="PNG pictures are drawn by it; SVG, HTML and text need nothing",
-        fix="pip install 'dpsql[plots]', or save the picture as .svg or .html",
+        fix="pip install matplotlib, or save the picture as .svg or .html",
     )
 
 

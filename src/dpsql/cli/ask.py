@@ -1,6 +1,7 @@
 """`dpsql [TARGET] -c "SQL"`: ask once and go; without a question, on a terminal, the shell.
 
 This file says what is asked, where and how; `asking.py` asks, and `shell` runs where nothing is said but a target.
+What a run needs is imported by the run: help and version load none of it.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from textwrap import fill
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import dpsql
-from dpsql import Analyst, BadParameter, Client, formats, picture_path, script
-from dpsql.cli.asking import TERMINAL, Terms, Wishes, ask_all
+from dpsql import BadParameter
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of
-from dpsql.cli.place import Commands
-from dpsql.cli.profiles import chosen_profile, place_word
 from dpsql.cli.reading import read_by
+from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.texts import text_of
+from dpsql.errors import NotUnderstood
 from dpsql.require import shown
 from dpsql.written import number, plain_number, refused
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dpsql import Analyst, Client
+    from dpsql.cli.asking import Wishes
 
 _ABOUT: Final = """\
 Ask in SQL, and get numbers with a margin and a price. TARGET is a policy file that ends in .toml (default: dpsql.toml
@@ -107,6 +113,8 @@ def run(chosen: argparse.Namespace) -> int:
     """The answers on standard output, everything else on standard error."""
     if not chosen.said and sys.stdin.isatty():
         return _shell(chosen)
+    from dpsql.cli.asking import Wishes
+
     texts = [_text(kind, value) for kind, value in chosen.said or (("-f", "-"),)]
     wishes = Wishes(dry_run=chosen.dry_run, strict_accuracy=chosen.strict_accuracy, picture=_picture(chosen, texts))
     return asked(chosen, texts, wishes)
@@ -117,6 +125,8 @@ def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
     place: str | None = chosen.plot
     if place is None:
         return None
+    from dpsql.cli.asking import TERMINAL
+
     if _results(texts) != 1 or chosen.dry_run:
         raise BadParameter(
             "--plot draws one answer", why="a later one would be drawn over it", fix="ask one question with each --plot"
@@ -127,13 +137,21 @@ def _picture(chosen: argparse.Namespace, texts: Sequence[str]) -> str | None:
             why="whoever reads it would take the picture for a part of it",
             fix="draw into a file: --plot answer.svg",
         )
-    return place if place == TERMINAL else str(picture_path(place))
+    return place if place == TERMINAL else str(dpsql.picture_path(place))
 
 
 def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> int:
     """Ask every statement of some texts where and how the arguments say; the exit code."""
-    statements = [statement for text in texts for statement in script(text)]
-    if formats[chosen.format].is_binary and _results(texts) > 1:
+    from dpsql.cli.asking import Terms, ask_all
+
+    statements = [statement for text in texts for statement in dpsql.script(text)]
+    if not statements:
+        raise NotUnderstood(
+            "there is no statement to answer",
+            why="the text is empty, or holds comments alone",
+            fix="write a statement, as in SELECT COUNT(*) FROM t",
+        )
+    if dpsql.formats[chosen.format].is_binary and _results(texts) > 1:
         raise BadParameter(
             f"{_results(texts)} answers do not fit into one file of {chosen.format}",
             why="such a file is one table",
@@ -151,30 +169,25 @@ def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> i
 
 
 def _results(texts: Sequence[str]) -> int:
-    return sum(statement.has_result for text in texts for statement in script(text))
+    return sum(statement.has_result for text in texts for statement in dpsql.script(text))
 
 
 def connected(chosen: argparse.Namespace) -> Analyst | Client:
     """Whoever asks, where the arguments say."""
-    profile = chosen_profile(chosen.target, chosen.commands)
+    from dpsql.cli.profiles import chosen_profile
+
+    profile = chosen_profile(chosen.target, COMMANDS)
     return dpsql.connect(profile.target, user=chosen.user or profile.user, token=profile.read_token())
 
 
 def _text(kind: str, value: str) -> str:
-    if kind == "-c":
-        return value
-    try:
-        return sys.stdin.read() if value == "-" else Path(value).read_bytes().decode()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadParameter(
-            f"{value} cannot be read: {reason}", why="its statements were to be asked", fix="check the path"
-        ) from None
+    return value if kind == "-c" else text_of(value, why="its statements were to be asked")
 
 
 def _shell(chosen: argparse.Namespace) -> int:
     """Questions at a terminal. What may be spent is SET for all of them."""
     from dpsql.cli import shell  # its library takes longer to load than a question to answer
+    from dpsql.cli.profiles import place_word
 
     for option in _OF_ONE_QUESTION:
         if getattr(chosen, option):

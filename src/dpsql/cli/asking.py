@@ -7,27 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from shutil import get_terminal_size
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpsql import (
-    Analyst,
-    Client,
-    DpsqlError,
-    Statement,
-    Told,
-    all_doubtful,
-    formatted,
-    plot,
-    printable,
-    summary,
-    without_symbols,
-)
+import dpsql
+from dpsql import DpsqlError
 from dpsql.cli.ending import INTERRUPTED, ONLY_NOISE
 from dpsql.cli.manner import Manner, say
 from dpsql.cli.output import Output
 from dpsql.cli.price import is_dear, price_lines, shown_down, shown_up
 from dpsql.cli.progress import stages_shown
 from dpsql.errors import OverLimit
+
+if TYPE_CHECKING:
+    from dpsql import Analyst, Client, Statement, Told
 
 TERMINAL: Final = "-"
 _STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
@@ -76,6 +68,11 @@ class _Asking:
     told: list[Told] = field(default_factory=list)
 
     def ask(self, statement: Statement) -> None:
+        words = "DRY RUN" if self.wishes.dry_run else self.wishes.before
+        with statement.locating_errors(prefix=f"{words} " if words and not statement.is_setting else ""):
+            self._ask(statement)
+
+    def _ask(self, statement: Statement) -> None:
         if not statement.has_result:
             self._tell_settings(self.asker.sql(statement.sql))
             return
@@ -107,10 +104,10 @@ class _Asking:
     def _tell(self, answer: Told) -> None:
         manner = self.manner
         form = "table" if self.wishes.verbatim else manner.form
-        self.output.write(formatted(answer, form, intervals=manner.intervals, plain=manner.plain))
+        self.output.write(dpsql.formatted(answer, form, intervals=manner.intervals, plain=manner.plain))
         self.told.append(answer)
         if not manner.says_all_in_json:
-            for line in summary(answer):
+            for line in dpsql.summary(answer):
                 manner.say(line)
 
     def _tell_settings(self, settings: Told) -> None:
@@ -121,11 +118,11 @@ class _Asking:
 
     def _draw(self, answer: Told, picture: str) -> None:
         if picture != TERMINAL:
-            plot(answer, file=picture)
+            dpsql.plot(answer, file=picture)
             self.manner.say(f"drawn in {picture}")
             return
         columns = get_terminal_size().columns
-        self.output.write(plot(answer).text(columns=columns, plain=self.manner.plain) + "\n")
+        self.output.write(dpsql.plot(answer).text(columns=columns, plain=self.manner.plain) + "\n")
 
     def _priced(self, sql: str) -> Told:
         """DRY RUN: nothing is read, nothing is spent."""
@@ -135,8 +132,8 @@ class _Asking:
         if self.manner.form != "table":
             self._tell(priced)
             return
-        text = "".join(f"{printable(line)}\n" for line in price_lines(priced, self.asker.budget.left))
-        self.output.write(without_symbols(text) if self.manner.plain else text)
+        text = "".join(f"{dpsql.printable(line)}\n" for line in price_lines(priced, self.asker.budget.left))
+        self.output.write(dpsql.without_symbols(text) if self.manner.plain else text)
 
     def _agreed(self, sql: str) -> Fraction:
         """What may be paid: what was not told, or not allowed, is not paid."""
@@ -185,4 +182,4 @@ def ask_all(
     except KeyboardInterrupt as stopped:  # the engine has stopped its statement
         manner.say(_NOT_ASKED if isinstance(stopped, _StoppedAtThePrice) else _STOPPED)
         return INTERRUPTED
-    return ONLY_NOISE if wishes.strict_accuracy and all_doubtful(asking.told) else 0
+    return ONLY_NOISE if wishes.strict_accuracy and dpsql.all_doubtful(asking.told) else 0

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dpsql import BadParameter
 from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
-from dpsql.cli.place import Commands, add_since, command, opened, policy_of
+from dpsql.cli.place import add_since, command, opened, policy_of
+from dpsql.cli.registry import COMMANDS, Commands
 
 _WRITERS = {
     ".md": lambda audit, place: audit.markdown(place=place),
@@ -19,9 +20,7 @@ _WRITERS = {
 
 def add_to(commands: Commands) -> None:
     """The command and its options."""
-    parser = command(
-        commands, "audit", "say in plain language whether the promise was kept, and check every price again"
-    )
+    parser = command(commands, "audit", COMMANDS["audit"])
     add_since(parser, "tell of what happened from this day on (UTC)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write it to a file that ends in .md or .html")
     parser.add_argument(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql.cli.place import Commands, add_since, command, opened
+from dpsql.cli.place import add_since, command, opened
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("budget", help="what is left, and what was paid; renew or close the promise")
+    parser = commands.add_parser("budget", help=COMMANDS["budget"])
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     command(parts, "show", "what the promise and each grant have left").set_defaults(run=_show)
     history = command(parts, "history", "every payment, a line each")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from dpsql import PolicyFile
+import dpsql
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain, manner_of
-from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.place import POLICY
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
 
 UNFINISHED: Final = 8
@@ -18,7 +19,7 @@ def add_to(commands: Commands) -> None:
     """The command and its options."""
     parser = commands.add_parser(
         "check",
-        help="list what is left to do in the policy file",
+        help=COMMANDS["check"],
         description="List every line that waits to be confirmed and every mistake, with file and line. Names and types "
         "of the data are read, no row is.",
         epilog=MEANINGS,
@@ -30,7 +31,7 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The list on standard output; what is worth knowing on standard error."""
-    review = PolicyFile(chosen.policy).review()
+    review = dpsql.PolicyFile(chosen.policy).review()
     tell(review.lines(), chosen)
     manner = manner_of(chosen)
     for note in review.notes:

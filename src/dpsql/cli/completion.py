@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from dpsql.cli.ask import asking_parser
-from dpsql.cli.place import Commands
+from dpsql.cli.registry import COMMANDS, Commands, command_parser
 
 _BASH: Final = """\
 _dpsql() {{
@@ -24,19 +24,20 @@ complete -o filenames -F _dpsql dpsql
 
 
 def add_to(commands: Commands) -> None:
-    """The command; which shell is its only word. The commands it completes are those of the parser it is part of."""
+    """The command; which shell is its only word."""
     parser = commands.add_parser(
         "completion",
-        help="what bash, zsh or fish need to complete commands and options",
+        help=COMMANDS["completion"],
         description="Print a script for your shell, as in: dpsql completion bash >> ~/.bashrc",
     )
     parser.add_argument("shell", choices=tuple(_SCRIPTS))
-    parser.set_defaults(run=lambda chosen: run(chosen, words_of(commands)))
+    parser.set_defaults(run=run)
 
 
-def run(chosen: argparse.Namespace, words: Mapping[str, list[str]]) -> int:
+def run(chosen: argparse.Namespace) -> int:
     """The script on standard output."""
-    print(_SCRIPTS[chosen.shell](words), end="")
+    _, commands = command_parser(COMMANDS)
+    print(_SCRIPTS[chosen.shell](words_of(commands)), end="")
     return 0
 
 

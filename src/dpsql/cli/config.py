@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql import printable
+import dpsql
 from dpsql.cli.ending import MEANINGS
-from dpsql.cli.place import Commands
 from dpsql.cli.profiles import Profile, profiles, profiles_file
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """The command; it has no options."""
-    parser = commands.add_parser("config", help="where your profiles stand, and which there are", epilog=MEANINGS)
+    parser = commands.add_parser("config", help=COMMANDS["config"], epilog=MEANINGS)
     parser.set_defaults(run=run)
 
 
@@ -22,7 +22,7 @@ def run(chosen: argparse.Namespace) -> int:
     path = profiles_file()
     print(f"profiles: {path}" + ("" if path.exists() else " (not there yet)"), file=sys.stderr)
     for name, profile in profiles().items():
-        print("\t".join(map(printable, (name, str(profile.target), profile.user or "", _token(profile)))))
+        print("\t".join(map(dpsql.printable, (name, str(profile.target), profile.user or "", _token(profile)))))
     return 0
 
 

@@ -6,15 +6,15 @@ import argparse
 
 from dpsql.cli.ask import add_question, asked
 from dpsql.cli.asking import Wishes
-from dpsql.cli.place import Commands
 from dpsql.cli.prefix import DRY_RUN, without
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """The command and its options."""
-    add_question(commands, "cost", "what a question would cost and how wide its margins would be, for nothing", run)
+    add_question(commands, "cost", COMMANDS["cost"], run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """A few lines on standard output; nothing is read, nothing is spent."""
-    return asked(chosen, without(DRY_RUN, chosen.sql), Wishes(dry_run=True))
+    return asked(chosen, [without(DRY_RUN, chosen.sql)], Wishes(dry_run=True))

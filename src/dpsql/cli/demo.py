@@ -7,9 +7,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from dpsql import BadParameter, demo
+import dpsql
+from dpsql import BadParameter
 from dpsql.cli import ask
 from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.registry import COMMANDS, Commands
 
 if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
     from dpsql.demonstration.stage import Stage
@@ -27,9 +29,9 @@ _OF_QUESTIONS: Final = {
 """Options that speak of questions, with their values where nobody says them."""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands) -> None:
     """The command and its options."""
-    about = "look around in an invented hospital: a tour, a shell, a question (-c), or the attack on Bob"
+    about = COMMANDS["demo"]
     parser = commands.add_parser("demo", help=about, description=about)
     parser.add_argument("--attack", action="store_true", help="how counts give somebody away, and what stops it")
     _add_pause(parser)
@@ -58,14 +60,14 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.attack:
         stage.tell(attack.pages(stage))
         return 0
-    with demo() as ana:
+    with dpsql.demo() as ana:
         stage.tell(tour.pages(ana, stage))
     if not _waits(chosen):
         print(_NOW_YOU)
         return 0
     from dpsql.cli import shell
 
-    with demo() as ana:  # a hospital of their own: what the tour has spent is not theirs to miss
+    with dpsql.demo() as ana:  # a hospital of their own: what the tour has spent is not theirs to miss
         left = f"You have {ana.budget.shown} to spend"
         print("\n" + stage.lettered(f"Now you. {left}. \\? lists what the shell can do, \\q leaves."), flush=True)
         return shell.run(ana, source="demo", plain=stage.plain, colour=stage.bold, history=not chosen.no_history)

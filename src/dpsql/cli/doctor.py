@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 import dpsql
-from dpsql import DpsqlError, Planner, open_ledger, printable, without_symbols
+from dpsql import DpsqlError
 from dpsql.cli.ending import MEANINGS, exit_code
 from dpsql.cli.manner import add_plain, is_plain, say
-from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.place import POLICY
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.errors import LedgerBroken, NoSource
 
 EXTRAS: Final = {
@@ -33,6 +34,13 @@ EXTRAS: Final = {
     "opendp": "opendp",
 }
 """What can be installed beside dpsql, and the module each extra brings."""
+_PACKAGES: Final = {
+    "psycopg": "'psycopg[binary]'",
+    "IPython": "ipython",
+    "yaml": "pyyaml",
+    "dp_accounting": "dp-accounting",
+}
+"""Modules that are installed under another name."""
 _SLACK: Final = timedelta(minutes=2)
 
 
@@ -50,7 +58,7 @@ def add_to(commands: Commands) -> None:
     """The command and its options."""
     parser = commands.add_parser(
         "doctor",
-        help="whether everything that dpsql needs is here",
+        help=COMMANDS["doctor"],
         description="Look at Python, libraries, the terminal, the policy, its ledger and the clock. No row is read.",
         epilog=f"It ends with the code of the first thing that is wrong. {MEANINGS}",
     )
@@ -67,8 +75,8 @@ def run(chosen: argparse.Namespace) -> int:
         if str(finding.error) in wrong:
             continue  # the same keeps several things from being looked at
         mark = "ok" if finding.error is None else "NO"
-        line = printable(f"{mark}  {finding.what:<11} {finding.found}")
-        print(without_symbols(line) if plain else line)
+        line = dpsql.printable(f"{mark}  {finding.what:<11} {finding.found}")
+        print(dpsql.without_symbols(line) if plain else line)
         if finding.error is not None:
             wrong[str(finding.error)] = finding.error
     for error in wrong:
@@ -85,7 +93,8 @@ def _machine() -> Iterator[Finding]:
     yield Finding(what="terminal", found=f"{encoding}{symbols}")
     for extra, module in EXTRAS.items():
         there = find_spec(module) is not None
-        yield Finding(what=extra, found="installed" if there else f"not installed; pip install 'dpsql[{extra}]'")
+        package = _PACKAGES.get(module, module)
+        yield Finding(what=extra, found="installed" if there else f"not installed; pip install {package}")
 
 
 def _data(named: str | None) -> Iterator[Finding]:
@@ -106,13 +115,13 @@ def _looked(what: str, look: Callable[[], str]) -> Finding:
 
 
 def _policy(policy: str) -> str:
-    with Planner(policy):
+    with dpsql.Planner(policy):
         return f"{policy} fits the source it names"
 
 
 def _ledger(policy: str) -> str:
     try:
-        with open_ledger(policy) as keeper:
+        with dpsql.open_ledger(policy) as keeper:
             return f"{keeper.verify()} entries, verified"
     except NoSource:  # of this ledger: the data are not opened for it
         return "not made yet: dpsql policy apply"
@@ -122,7 +131,7 @@ def _clock(policy: str) -> str:
     """A clock that stands before the last entry makes grants last longer than they were given."""
     now = datetime.now(UTC)
     try:
-        with open_ledger(policy) as keeper:
+        with dpsql.open_ledger(policy) as keeper:
             times = [row.at for row in keeper.rows() if row.at is not None]
     except NoSource:
         times = []

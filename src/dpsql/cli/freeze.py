@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql.cli.place import Commands, command, opened
+from dpsql.cli.place import command, opened
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """Both commands."""
     for name, about, run in (
-        ("freeze", "refuse every question until `dpsql unfreeze`, stored answers too", _freeze),
-        ("unfreeze", "answer questions again after `dpsql freeze`", _unfreeze),
+        ("freeze", COMMANDS["freeze"], _freeze),
+        ("unfreeze", COMMANDS["unfreeze"], _unfreeze),
     ):
         parser = command(commands, name, about)
         parser.add_argument("--reason", required=True, help="why; it stands in the ledger and in the audit")

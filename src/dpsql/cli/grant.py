@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql.cli.place import Commands, command, opened
+from dpsql import BadParameter
+from dpsql.cli.place import command, opened
 from dpsql.cli.reading import read_by
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.require import shown
 from dpsql.written import number
 
 
 def add_to(commands: Commands) -> None:
     """Both commands."""
-    given = command(commands, "grant", "let an analyst spend at most so much of the promise")
-    given.add_argument("name", metavar="NAME")
+    given = command(commands, "grant", COMMANDS["grant"])
+    given.add_argument("name", nargs="?", metavar="NAME")
     given.add_argument("--members", type=_names, metavar="A,B", help="NAME is a group; these share its budget")
     given.add_argument("--budget", required=True, action=read_by(number), metavar="EPSILON", help="in ε of the promise")
     given.add_argument("--max-per-query", action=read_by(number), metavar="EPSILON", help="what one answer may cost")
@@ -22,7 +24,7 @@ def add_to(commands: Commands) -> None:
     given.add_argument("--expires", metavar="DATE", help="the first day (UTC) without the grant")
     given.add_argument("--sees-releases", action="store_true", help="answers to others are told again, for nothing")
     given.set_defaults(run=_grant)
-    taken = command(commands, "revoke", "take a grant back; what was spent stays spent")
+    taken = command(commands, "revoke", COMMANDS["revoke"])
     taken.add_argument("name", metavar="NAME")
     taken.set_defaults(run=_revoke)
 
@@ -32,6 +34,12 @@ def _names(text: str) -> list[str]:
 
 
 def _grant(chosen: argparse.Namespace) -> int:
+    if chosen.name is None:
+        raise BadParameter(
+            "the grant names no analyst",
+            why="each analyst has a budget of their own",
+            fix=f"write the name first: dpsql grant ana --budget {shown(chosen.budget)}",
+        )
     with opened(chosen) as keeper:
         keeper.grant(
             chosen.name,

@@ -7,13 +7,13 @@ import sys
 from shutil import get_terminal_size
 
 import dpsql
-from dpsql.cli.place import Commands
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
     """The command and its topic."""
-    about = "what an error code means (dpsql help DP102), or a theorem (dpsql help proof M1)"
+    about = COMMANDS["help"]
     parser = commands.add_parser("help", help=about, description=f"Tell {about}; without a topic, list them all.")
     parser.add_argument("topic", nargs="*", metavar="TOPIC", help="DP102, or proof M1")
     parser.set_defaults(run=run)

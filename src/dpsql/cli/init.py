@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from dpsql import suggest_policy
+import dpsql
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain
-from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.place import POLICY
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
 
 
@@ -15,7 +16,7 @@ def add_to(commands: Commands) -> None:
     """The command and its options."""
     parser = commands.add_parser(
         "init",
-        help="suggest a policy for a database, from its catalogue alone",
+        help=COMMANDS["init"],
         description="Write a policy file from names, types, keys, checks and comments of a database. No row, no "
         "statistic and no row count is read. Every line waits to be confirmed.",
         epilog=MEANINGS,
@@ -36,7 +37,7 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """What was read and proposed, and what to do next."""
-    suggested = suggest_policy(
+    suggested = dpsql.suggest_policy(
         chosen.url, output=chosen.output, like=chosen.like, imported=chosen.imported, force=chosen.force
     )
     tell(suggested.lines, chosen)

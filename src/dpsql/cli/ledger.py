@@ -6,13 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from dpsql import restore_ledger
-from dpsql.cli.place import Commands, add_since, command, opened, policy_of
+import dpsql
+from dpsql.cli.manner import say
+from dpsql.cli.output import Output
+from dpsql.cli.place import add_since, command, opened, policy_of
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("ledger", help="verify, show, export, back up or restore the ledger")
+    parser = commands.add_parser("ledger", help=COMMANDS["ledger"])
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     command(parts, "verify", "check every entry, the head and all totals").set_defaults(run=_verify)
     for name, about, run in (
@@ -45,7 +48,7 @@ def _write_off(chosen: argparse.Namespace) -> int:
         return 0
     print(f"what was lost counts as spent; {number} entries", file=sys.stderr)
     if frozen is not None:
-        print(f"frozen: {frozen}", file=sys.stderr)
+        say(f"frozen: {frozen}")
         print(
             "look at the grants (`dpsql ledger show`, `dpsql revoke`), make tokens anew (`dpsql user add`), then "
             "`dpsql unfreeze`",
@@ -70,7 +73,9 @@ def _show(chosen: argparse.Namespace) -> int:
 
 def _export(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        sys.stdout.writelines(keeper.export(chosen.format, since=chosen.since, texts=chosen.texts))
+        output = Output(None)
+        for line in keeper.export(chosen.format, since=chosen.since, texts=chosen.texts):
+            output.write(line)
     return 0
 
 
@@ -82,7 +87,7 @@ def _backup(chosen: argparse.Namespace) -> int:
 
 
 def _restore(chosen: argparse.Namespace) -> int:
-    kept = restore_ledger(chosen.file, policy_of(chosen), ledger=chosen.ledger, replace=chosen.replace)
+    kept = dpsql.restore_ledger(chosen.file, policy_of(chosen), ledger=chosen.ledger, replace=chosen.replace)
     print(
         "restored; run `dpsql ledger verify`, and where charges are missing `dpsql ledger write-off`", file=sys.stderr
     )

@@ -4,75 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dpsql import BadParameter, DpsqlError
-from dpsql.cli import (
-    audit,
-    budget,
-    check,
-    completion,
-    config,
-    cost,
-    demo,
-    doctor,
-    explain,
-    freeze,
-    grant,
-    help_,
-    init,
-    ledger,
-    plan,
-    policy,
-    serve,
-    simulate,
-    table,
-    tour,
-    user,
-)
 from dpsql.cli.ask import asking_parser
 from dpsql.cli.ending import BAD_USE, INTERRUPTED, exit_code
 from dpsql.cli.manner import Manner, manner_of, say_error
 from dpsql.cli.output import unwritten, write_no_more
+from dpsql.cli.registry import COMMANDS, command_parser
 from dpsql.cli.streams import BY_NUMBER, IN_WORDS, completed_streams, require_output, show_missing_letters
-
-_COMMANDS = (
-    demo,
-    tour,
-    init,
-    check,
-    table,
-    policy,
-    grant,
-    user,
-    budget,
-    cost,
-    explain,
-    simulate,
-    plan,
-    serve,
-    audit,
-    ledger,
-    freeze,
-    help_,
-    config,
-    doctor,
-    completion,
-)
 
 
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
-    return _commands()[0]
-
-
-def _commands() -> tuple[argparse.ArgumentParser, Mapping[str, str]]:
-    """Every command, and what each is for."""
-    found = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
-    commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_to(commands)
-    return found, {action.dest: action.help or "" for action in commands._choices_actions}
+    return command_parser(COMMANDS)[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,9 +64,9 @@ def _failed(error: OSError) -> BadParameter:
 def _chosen(words: list[str]) -> argparse.Namespace:
     """What the words ask for: a first word that is a command is one, and everything else is for whoever asks."""
     show_missing_letters(IN_WORDS)  # whatever is written before it is known what is asked for is our own
-    found, names = _commands()
-    chosen = found.parse_args(words) if words[:1] and words[0] in names else asking_parser(names).parse_args(words)
-    chosen.commands = tuple(names)
+    is_command = bool(words) and words[0] in COMMANDS
+    parser = command_parser(words[:1])[0] if is_command else asking_parser(COMMANDS)
+    chosen = parser.parse_args(words)
     show_missing_letters(BY_NUMBER)
     return chosen
 

@@ -4,19 +4,22 @@ output; everything else, this module's `say`, to standard error."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from dpsql import BadParameter, DpsqlError, formats, without_symbols
+import dpsql
+from dpsql import BadParameter, DpsqlError
 from dpsql.cli.output import Output, clean
 
+FORMATS: Final = ("table", "records", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
+INTERVALS: Final = ("inline", "columns", "none")
+"""The names in `dpsql.formats` and what can become of margins there, which need not be loaded to be listed."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+
+class Manner(NamedTuple):
     """How to speak."""
 
     form: str = "table"
@@ -43,11 +46,10 @@ class Manner:
 def add_manner(parser: argparse.ArgumentParser) -> None:
     """The options that say how a result is shown."""
     shown = parser.add_argument_group("how the answer is shown")
-    shown.add_argument("--format", choices=tuple(formats), default="table", help="of the result (default: table)")
-    intervals = tuple(dict.fromkeys(word for form in formats.values() for word in form.intervals))
+    shown.add_argument("--format", choices=FORMATS, default="table", help="of the result (default: table)")
     shown.add_argument(
         "--intervals",
-        choices=intervals,
+        choices=INTERVALS,
         help="margins in the cell of their number, as columns x_low and x_high, or not at all (default: inline; "
         "columns for csv, parquet and arrow)",
     )
@@ -87,8 +89,8 @@ def _has_symbols(encoding: str | None) -> bool:
 def output_of(chosen: argparse.Namespace) -> Output:
     """Where the result goes; bytes do not go to a terminal. A format that needs a library that is not there is refused
     here, before anything is asked."""
-    formats[chosen.format].require()
-    if formats[chosen.format].is_binary and chosen.output is None and sys.stdout.isatty():
+    dpsql.formats[chosen.format].require()
+    if dpsql.formats[chosen.format].is_binary and chosen.output is None and sys.stdout.isatty():
         raise BadParameter(
             f"{chosen.format} is not written to a terminal",
             why="its bytes would be taken for commands of the terminal",
@@ -101,12 +103,14 @@ def say(text: str, *, plain: bool = False) -> None:
     """Something besides the result. No letter of it steers the terminal."""
     lines = clean(text)
     sys.stdout.flush()
-    _beside(without_symbols(lines) if plain else lines)
+    _beside(dpsql.without_symbols(lines) if plain else lines)
 
 
 def say_error(error: DpsqlError, manner: Manner) -> None:
     """What went wrong: in words, or as JSON where the result would have been JSON."""
     if manner.says_all_in_json:
+        import json
+
         _beside(json.dumps(error.as_json()))
     else:
         say(str(error), plain=manner.plain)

@@ -6,18 +6,18 @@ import os
 import stat
 import sys
 from pathlib import Path
-from tempfile import mkstemp
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from dpsql import BadParameter, printable
+import dpsql
+from dpsql import BadParameter
 
 _AGAIN: Final = "what was answered is stored: asked again, it is told for nothing"
 
 
 def clean(text: str) -> str:
     """Text in which no character steers the terminal, but for the ends of its lines."""
-    return "\n".join(map(printable, text.expandtabs().split("\n")))
+    return "\n".join(map(dpsql.printable, text.expandtabs().split("\n")))
 
 
 class Output:
@@ -97,6 +97,8 @@ class Output:
 
 def _beside(file: Path) -> tuple[Path, BinaryIO]:
     """A new file in the same folder, which the same people may read as the one whose place it takes."""
+    from tempfile import mkstemp
+
     number, name = mkstemp(dir=file.parent, prefix=f".{file.name}.")
     beside = Path(name)
     try:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpsql import Answer, Cost, Verdict, formatted, without_symbols
+import dpsql
 from dpsql.require import shown
+
+if TYPE_CHECKING:
+    from dpsql import Verdict
 
 _LONGEST: Final = 40
 
 
 def overview(listed: Sequence[tuple[str, Verdict]], *, promised: Fraction, plain: bool) -> str:
     """A line for each statement of a file, and the sum below."""
-    told = Answer(
+    told = dpsql.Answer(
         columns=("file", "question", "cost", "margin"),
         rows=tuple((name, _short(verdict.sql), _cost(verdict), _margins(verdict, plain)) for name, verdict in listed),
-        cost=Cost(epsilon=Fraction(0)),
+        cost=dpsql.Cost(epsilon=Fraction(0)),
         release=None,
         confidence=Fraction(19, 20),
     )
@@ -26,9 +29,9 @@ def overview(listed: Sequence[tuple[str, Verdict]], *, promised: Fraction, plain
     fits = "fits" if total <= promised else "does not fit"
     lines = [f"{len(listed)} questions · total {shown(total)} of {shown(promised)} promised: {fits}"]
     lines += [f'{refused} refused: dpsql cost "SQL" says why'] if refused else []
-    text = str(formatted(told, "table", plain=plain))
+    text = str(dpsql.formatted(told, "table", plain=plain))
     below = "".join(f"{line}\n" for line in lines)
-    return text + (without_symbols(below) if plain else below)
+    return text + (dpsql.without_symbols(below) if plain else below)
 
 
 def _short(sql: str) -> str:
@@ -47,4 +50,4 @@ def _margins(verdict: Verdict, plain: bool) -> str:
     text = ", ".join(
         f"{name} {'?' if margin is None else f'± {float(margin):.4g}'}" for name, margin in verdict.margins.items()
     )
-    return without_symbols(text) if plain else text
+    return dpsql.without_symbols(text) if plain else text

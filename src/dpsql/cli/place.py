@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from dpsql import Keeper, open_ledger
+import dpsql
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.reading import read_by
+from dpsql.cli.registry import Commands
 from dpsql.written import moment
 
+if TYPE_CHECKING:
+    from dpsql import Keeper
+
 POLICY = "dpsql.toml"
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def command(commands: Commands, name: str, about: str) -> argparse.ArgumentParser:
@@ -24,7 +27,7 @@ def command(commands: Commands, name: str, about: str) -> argparse.ArgumentParse
 
 def opened(chosen: argparse.Namespace) -> Keeper:
     """The ledger the arguments name."""
-    return open_ledger(policy_of(chosen), ledger=chosen.ledger)
+    return dpsql.open_ledger(policy_of(chosen), ledger=chosen.ledger)
 
 
 def policy_of(chosen: argparse.Namespace) -> str | None:

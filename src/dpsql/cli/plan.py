@@ -5,19 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dpsql import BadParameter, Planner
+import dpsql
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain, is_plain
 from dpsql.cli.overview import overview
+from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.texts import text_of
+
+if TYPE_CHECKING:
+    from dpsql import Planner
 
 _CODES = f"It ends with 0 where every statement has a line, refused ones too. {MEANINGS}"
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("plan", help="price the questions in SQL files, without reading data", epilog=_CODES)
+    parser = commands.add_parser("plan", help=COMMANDS["plan"], epilog=_CODES)
     parser.add_argument("files", nargs="+", metavar="FILE.sql", help="files of SQL statements; - is standard input")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
     parser.add_argument(
@@ -31,7 +36,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(chosen: argparse.Namespace) -> int:
     """One line per statement on standard output; everything else on standard error."""
-    with Planner(chosen.policy) as planner:
+    with dpsql.Planner(chosen.policy) as planner:
         return _priced(planner, chosen)
 
 
@@ -39,13 +44,7 @@ def _priced(planner: Planner, chosen: argparse.Namespace) -> int:
     as_table = (chosen.format or ("table" if sys.stdout.isatty() else "jsonl")) == "table"
     listed = []
     for name in chosen.files:
-        try:
-            text = sys.stdin.read() if name == "-" else Path(name).read_bytes().decode()
-        except (OSError, UnicodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise BadParameter(
-                f"{name} cannot be read: {reason}", why="its questions were to be priced", fix="check the path"
-            ) from None
+        text = text_of(name, why="its questions were to be priced")
         for verdict in planner.verdicts(text):
             if as_table:
                 listed.append((name, verdict))

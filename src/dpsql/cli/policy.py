@@ -6,20 +6,15 @@ import argparse
 import json
 import sys
 
-from dpsql import (
-    open,  # noqa: A004 - dpsql.open, as everywhere
-    policy_diff,
-    policy_schema,
-)
-from dpsql.cli.place import POLICY, Commands, command, opened
+import dpsql
+from dpsql.cli.place import POLICY, command, opened
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser(
-        "policy", help="compare the policy file with its ledger, apply it, or tell its history"
-    )
+    parser = commands.add_parser("policy", help=COMMANDS["policy"])
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     applied = command(
         parts,
@@ -52,8 +47,10 @@ def add_to(commands: Commands) -> None:
 def _apply(chosen: argparse.Namespace) -> int:
     """What people are promised from here on. Names and types of the data are read, no row is."""
     if chosen.new_version is None and not chosen.keep_version:
-        policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).require_comparable()
-    with open(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
+        dpsql.policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).require_comparable()
+    from dpsql import open as open_owner
+
+    with open_owner(chosen.policy or POLICY, ledger=chosen.ledger) as owner:
         if chosen.new_promise:
             owner.promise_again()
         promised = owner.keeper.promised()
@@ -74,7 +71,7 @@ def _apply(chosen: argparse.Namespace) -> int:
 
 def _diff(chosen: argparse.Namespace) -> int:
     """Nothing is written; the source is looked at for names and types."""
-    tell(policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).lines(), chosen)
+    tell(dpsql.policy_diff(chosen.policy or POLICY, ledger=chosen.ledger).lines(), chosen)
     return 0
 
 
@@ -86,5 +83,5 @@ def _history(chosen: argparse.Namespace) -> int:
 
 def _schema(chosen: argparse.Namespace) -> int:
     """Neither a policy nor a source is needed."""
-    print(json.dumps(policy_schema(), indent=2))
+    print(json.dumps(dpsql.policy_schema(), indent=2))
     return 0

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from dpsql import script
+import dpsql
 
 DRY_RUN: Final = re.compile(r"\A\s*DRY\s+RUN\b", re.IGNORECASE)
 EXPLAIN: Final = re.compile(r"\A\s*EXPLAIN\s+PRIVACY\b(?:\s*\(\s*FORMAT\s+(JSON)\s*\))?(?!\s+DIFF\b)", re.IGNORECASE)
 """Its group: the explanation is wanted as JSON."""
 SIMULATE: Final = re.compile(r"\A\s*SIMULATE\b", re.IGNORECASE)
+_NOT_A_BREAK: Final = re.compile(r"[^\r\n]")
 
 
-def without(words: re.Pattern[str], text: str) -> list[str]:
-    """Each statement of a text without the words in front of it."""
-    return [words.sub("", statement.sql, count=1) for statement in script(text)]
+def without(words: re.Pattern[str], text: str) -> str:
+    """The text with blanks for the words in front of each statement, so that every place in it stays the same."""
+    for statement in dpsql.script(text):
+        if found := words.match(statement.sql):
+            start, end = statement.offset, statement.offset + found.end()
+            text = f"{text[:start]}{_NOT_A_BREAK.sub(' ', text[start:end])}{text[end:]}"
+    return text

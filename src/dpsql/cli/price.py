@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, floor
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpsql import Told
+if TYPE_CHECKING:
+    from dpsql import Told
+
 
 ASK_ABOVE: Final = Fraction(1, 5)
 """A price above this share of what is left is asked about first."""

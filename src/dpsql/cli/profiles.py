@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,7 +62,7 @@ def profiles() -> dict[str, Profile]:
     return {name: _profile(name, said, path) for name, said in read.items()}
 
 
-def chosen_profile(word: str | None, commands: Sequence[str]) -> Profile:
+def chosen_profile(word: str | None, commands: Iterable[str]) -> Profile:
     """What a word of the command line names: a target as it is, or a profile."""
     if word is not None and _QUESTION.match(word):
         raise BadParameter(

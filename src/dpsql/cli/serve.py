@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from dpsql import Owner, SocketServer, open  # noqa: A004 - dpsql.open, as everywhere
+import dpsql
 from dpsql.cli.ending import MEANINGS
-from dpsql.cli.place import Commands
 from dpsql.cli.reading import mode, read_by, seconds
-from dpsql.written import count
+from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.errors import BadParameter
+from dpsql.written import count, size
 
-_SECONDS = 60.0
+if TYPE_CHECKING:
+    from dpsql import Owner, SocketServer, Workers
+
+_SECONDS: Final = 60.0
+_DAY: Final = 86_400.0
+_PYTHON: Final = 300_000_000  # bytes of one process without statements
+_LEAST: Final = 64_000_000  # bytes for statements of one process
 
 
 def add_to(commands: Commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("serve", help="answer clients on a UNIX socket", epilog=MEANINGS)
+    parser = commands.add_parser("serve", help=COMMANDS["serve"], epilog=MEANINGS)
     parser.add_argument("--socket", required=True, type=Path, metavar="PATH", help="where clients connect")
     parser.add_argument("--policy", default="dpsql.toml", help="the policy file (default: dpsql.toml)")
     parser.add_argument(
@@ -34,29 +46,101 @@ def add_to(commands: Commands) -> None:
         metavar="N",
         help="written down for one token within an hour (default: 300)",
     )
+    parser.add_argument(
+        "--memory-limit",
+        action=read_by(size),
+        metavar="4GB",
+        help="for all processes of the server together (default: the policy's, else half the memory)",
+    )
+    parser.add_argument(
+        "--threads",
+        action=read_by(count),
+        metavar="N",
+        help="for one statement (default: the policy's, else all cores)",
+    )
+    parser.add_argument(
+        "--workers", action=read_by(count), metavar="N", help="processes that answer (default: two for each core)"
+    )
     for name, default, about in (
-        ("--patience", 10, "for one request to arrive (default: 10)"),
+        ("--patience", 10, "for one request to arrive, and to end after SIGTERM (default: 10)"),
         ("--idle", 600, "for a silent connection (default: 600)"),
-        ("--timeout", None, "for one statement (default: the policy's, else 60)"),
+        ("--timeout", None, "for one request (default: the policy's, else 60)"),
+        ("--planning", 15, "of processor time within a minute for one token (default: 15)"),
     ):
         parser.add_argument(name, action=read_by(seconds), default=default, metavar="SECONDS", help=about)
     parser.set_defaults(run=run)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Until SIGTERM or Ctrl-C; requests that are being answered are finished."""
-    with _opened(chosen.policy, None if chosen.timeout is None else float(chosen.timeout)) as owner:
+    """Until SIGTERM or Ctrl-C; requests that are being answered are finished, or stopped in time."""
+    from dpsql import open as open_owner
+
+    limits = dpsql.policy_limits(chosen.policy)
+    most = chosen.workers or 2 * (os.cpu_count() or 1)
+    timeout = float(chosen.timeout or limits.timeout or _SECONDS)
+    share = share_of(chosen.memory_limit or size("memory_limit", str(limits.memory_limit)), most)
+    statements = f"{(share - _PYTHON) // 1000}KB"
+
+    def opened() -> Owner:
+        return open_owner(
+            chosen.policy,
+            timeout=timeout,
+            memory_limit=statements,
+            threads=chosen.threads,
+            on_failure=_say,
+            adopt=False,
+        )
+
+    workers = dpsql.Workers(opened, most, memory=share)  # before the first thread
+    with closing(workers), opened() as owner:
         owner.keeper.verify()
-        server = server_of(owner, chosen)
+        workers.start()
+        server = server_of(owner, chosen, timeout=timeout, workers=workers)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: server.stop())
-        server.serve(ready=lambda: print(f"listening at {chosen.socket}", file=sys.stderr, flush=True))
+        with verified_daily(chosen.policy):
+            server.serve(ready=lambda: print(f"listening at {chosen.socket}", file=sys.stderr, flush=True))
     return 0
 
 
-def server_of(owner: Owner, chosen: argparse.Namespace) -> SocketServer:
+@contextmanager
+def verified_daily(policy: str, *, every: float = _DAY) -> Iterator[None]:
+    """Verify the ledger once a day, over a connection of its own, so that no request waits. A ledger that does not
+    verify is marked in the anchor of this machine: from then on the server refuses every request."""
+    ended = threading.Event()
+
+    def verify() -> None:
+        while not ended.wait(every):
+            try:
+                with dpsql.open_ledger(policy) as keeper:
+                    keeper.verify()
+            except dpsql.DpsqlError as error:
+                _say(error.code, error.what)
+
+    threading.Thread(target=verify, name="daily verify", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def share_of(memory: int, workers: int) -> int:
+    """The bytes of one worker: its interpreter, and what is left for statements."""
+    share = memory // (workers + 1)  # the server itself is one more process
+    if share < _PYTHON + _LEAST:
+        raise BadParameter(
+            f"{memory // 10**6} MB are too few for {workers} workers",
+            why=f"each process takes {_PYTHON // 10**6} MB, and {_LEAST // 10**6} MB for statements",
+            fix="allow more with --memory-limit, or fewer --workers",
+        )
+    return share
+
+
+def server_of(
+    owner: Owner, chosen: argparse.Namespace, *, timeout: float | None = None, workers: Workers | None = None
+) -> SocketServer:
     """The server that the options ask for."""
-    return SocketServer(
+    return dpsql.SocketServer(
         owner,
         chosen.socket,
         mode=chosen.mode,
@@ -64,16 +148,10 @@ def server_of(owner: Owner, chosen: argparse.Namespace) -> SocketServer:
         patience=float(chosen.patience),
         idle=float(chosen.idle),
         refusals=chosen.refusals,
+        timeout=timeout,
+        planning=float(chosen.planning),
+        workers=workers,
     )
-
-
-def _opened(policy: str, timeout: float | None) -> Owner:
-    """No statement runs for ever: what nobody limits ends after a minute."""
-    owner = open(policy, timeout=timeout, on_failure=_say, adopt=False)
-    if timeout is not None or owner.catalog.policy.timeout is not None:
-        return owner
-    owner.close()
-    return open(policy, timeout=_SECONDS, on_failure=_say, adopt=False)
 
 
 def _say(trace: str, kind: str) -> None:

@@ -6,15 +6,15 @@ import argparse
 
 from dpsql.cli.ask import add_question, asked
 from dpsql.cli.asking import Wishes
-from dpsql.cli.place import Commands
 from dpsql.cli.prefix import SIMULATE, without
+from dpsql.cli.registry import COMMANDS, Commands
 
 
 def add_to(commands: Commands) -> None:
     """The command and its options."""
-    add_question(commands, "simulate", "answer a question on invented rows, for nothing: for developing", run)
+    add_question(commands, "simulate", COMMANDS["simulate"], run)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """An answer about nobody on standard output; nothing is read, nothing is spent."""
-    return asked(chosen, without(SIMULATE, chosen.sql), Wishes(before="SIMULATE"))
+    return asked(chosen, [without(SIMULATE, chosen.sql)], Wishes(before="SIMULATE"))

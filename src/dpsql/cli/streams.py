@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from dpsql import BadParameter, without_symbols
+import dpsql
+from dpsql import BadParameter
 
 _WITHOUT_RESULT: Final = ("serve", "freeze", "unfreeze")
 """A server is often started without a terminal, and who stops everything is in a hurry."""
@@ -32,7 +33,7 @@ def show_missing_letters(how: str) -> None:
 def _words(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    missing = without_symbols(error.object[error.start : error.end])
+    missing = dpsql.without_symbols(error.object[error.start : error.end])
     return missing.encode("ascii", BY_NUMBER).decode("ascii"), error.end
 
 

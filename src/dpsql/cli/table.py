@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql import BadParameter, PolicyFile
+import dpsql
+from dpsql import BadParameter
 from dpsql.cli import table_suggest
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_plain, is_plain, say
-from dpsql.cli.place import POLICY, Commands
+from dpsql.cli.place import POLICY
+from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser(
-        "table", help="list, show or confirm the tables of the policy file; suggest bounds privately"
-    )
+    parser = commands.add_parser("table", help=COMMANDS["table"])
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     _part(parts, "list", "every table, the way to its person, and what waits to be confirmed").set_defaults(run=_list)
     shown = _part(parts, "show", "what the file says about a table, with the numbers of its lines")
@@ -38,12 +38,12 @@ def _part(parts: Commands, name: str, about: str) -> argparse.ArgumentParser:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    tell(PolicyFile(chosen.policy).tables(), chosen)
+    tell(dpsql.PolicyFile(chosen.policy).tables(), chosen)
     return 0
 
 
 def _show(chosen: argparse.Namespace) -> int:
-    tell(PolicyFile(chosen.policy).table(chosen.name), chosen)
+    tell(dpsql.PolicyFile(chosen.policy).table(chosen.name), chosen)
     return 0
 
 
@@ -55,7 +55,7 @@ def _confirm(chosen: argparse.Namespace) -> int:
             why="each line that is confirmed decides who is protected, and how",
             fix="dpsql table confirm visits visits.charge promise, or dpsql table confirm --all",
         )
-    found = PolicyFile(chosen.policy).confirm(*chosen.names, everything=chosen.all)
+    found = dpsql.PolicyFile(chosen.policy).confirm(*chosen.names, everything=chosen.all)
     tell(found.lines, chosen)
     for line in found.undecided:
         say(line, plain=is_plain(chosen))

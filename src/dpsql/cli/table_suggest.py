@@ -6,18 +6,17 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from dpsql import (
-    Owner,
-    Suggestion,
-    open,  # noqa: A004 - dpsql.open, as everywhere
-)
 from dpsql.cli.manner import add_plain
-from dpsql.cli.place import POLICY, Commands, command
+from dpsql.cli.place import POLICY, command
 from dpsql.cli.reading import read_by
+from dpsql.cli.registry import Commands
 from dpsql.cli.telling import tell
 from dpsql.written import number
+
+if TYPE_CHECKING:
+    from dpsql import Owner, Suggestion
 
 _BOUNDS: Final = "bounds"
 _ROWS: Final = "rows-per-person"
@@ -54,7 +53,9 @@ _WAYS: Final[Mapping[str, Callable[[Owner, argparse.Namespace], Suggestion]]] = 
 
 def _suggest(chosen: argparse.Namespace) -> int:
     """The line on standard output, what it means on standard error."""
-    with open(chosen.policy or POLICY, ledger=chosen.ledger, adopt=False) as owner:
+    from dpsql import open as open_owner
+
+    with open_owner(chosen.policy or POLICY, ledger=chosen.ledger, adopt=False) as owner:
         found = _WAYS[chosen.what](owner, chosen)
         left = owner.budget.shown
     tell([str(found)], chosen)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from dpsql import without_symbols
+import dpsql
 from dpsql.cli.manner import is_plain
+from dpsql.cli.output import Output
 
 
 def tell(lines: Iterable[str], chosen: argparse.Namespace) -> None:
     """Each line as the arguments ask for it."""
-    plain = is_plain(chosen)
+    plain, output = is_plain(chosen), Output(None)
     for line in lines:
-        print(without_symbols(line) if plain else line)
+        output.write(f"{dpsql.without_symbols(line) if plain else line}\n")

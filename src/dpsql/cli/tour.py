@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from dpsql.cli.demo import add_stage_options, stage_of
+from dpsql.cli.registry import COMMANDS, Commands
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("tour", help="a lesson of five minutes, in the terminal")
+    parser = commands.add_parser("tour", help=COMMANDS["tour"])
     add_stage_options(parser)
     parser.set_defaults(run=run)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dpsql.cli.place import Commands, command, opened
+from dpsql.cli.place import command, opened
+from dpsql.cli.registry import COMMANDS, Commands
 
 _ROLES = ["analyst", "auditor", "owner"]
 
 
 def add_to(commands: Commands) -> None:
     """The command and what it can do."""
-    parser = commands.add_parser("user", help="add, list or remove those who may connect, and make their tokens")
+    parser = commands.add_parser("user", help=COMMANDS["user"])
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     added = command(parts, "add", "let somebody connect; prints their token, once")
     added.add_argument("name", metavar="NAME")

@@ -16,15 +16,17 @@ from typing import Final, TypeVar, cast, final
 import duckdb
 
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
+from dpsql.catalog.column_types import NOTHING_DECLARED, ColumnDeclarations, Decided
 from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable
 from dpsql.catalog.spelling import quoted
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.views import Views
 from dpsql.engines.desk import DeskTable, lay_out
 from dpsql.engines.duckdb_constraints import read_constraints
-from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, read_views, redefined
-from dpsql.engines.duckdb_sources import Said, copy_table, opened_source, primary_key, unreadable
-from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure, Rows, engine_failed
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
+from dpsql.engines.duckdb_sources import copy_table, opened_source, primary_key, unreadable
+from dpsql.engines.duckdb_views import read_views
+from dpsql.engines.engine import MOST_EXACT_BYTES, NO_LIMITS, Limits, OnFailure, Rows, engine_failed, too_large
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
 from dpsql.privacy.exact import Exact
@@ -39,6 +41,8 @@ KEYS_AND_INTEGERS: Final = frozenset(
 
 _TICK: Final = 0.1  # seconds: how often a signal is looked for, and an interrupt repeated
 _CLOSING: Final = 10.0  # seconds for running statements to notice
+_PIECE: Final = 1024  # rows of an exact answer that are read at once
+_PLAIN_BYTES: Final = 8  # of a value that is no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,8 @@ class DuckdbEngine:
                 self._schema = MappingProxyType(self._guarded(lambda cursor: read_schema(_ask(cursor))))
             return self._schema
 
-    def views(self) -> Mapping[str, frozenset[str]]:
-        """Every view by its name, with the words of its definition."""
+    def views(self) -> Views:
+        """Every view by its name, with what it reads; no row is read."""
         with self._reading:
             return self._guarded(lambda cursor: read_views(_ask(cursor)))
 
@@ -150,7 +154,7 @@ class DuckdbEngine:
 
     def run_public(self, sql: str, /) -> Rows:
         """The rows of one SELECT that reads public tables only; here a value may also be a float."""
-        return self._guarded(lambda cursor: _fetched(cursor, sql, (), None), limited=True)
+        return self._guarded(lambda cursor: _fetched_public(cursor, sql), limited=True)
 
     def interrupt(self) -> None:
         """Stops every statement that is running; each ends as EngineFailed."""
@@ -171,32 +175,24 @@ class DuckdbEngine:
             self._connection.close()
 
     def add(
-        self,
-        name: str,
-        source: object,
-        /,
-        *,
-        types: Mapping[str, SqlType] | None = None,
-        texts: frozenset[str] = frozenset(),
-        needed: frozenset[str] | None = None,
-    ) -> None:
-        """Copies a table under `name`: what happens to `source` afterwards changes nothing.
+        self, name: str, source: object, /, declared: ColumnDeclarations = NOTHING_DECLARED
+    ) -> Mapping[str, Decided]:
+        """Copies a table under `name`, and returns the type of each column: what happens to `source` afterwards changes
+        nothing.
 
-        `source` is the path of a Parquet or CSV file, a pandas, polars or Arrow table, anything that exports an Arrow
-        stream, a DuckDB relation, or a DuckDB connection that holds a table called `name`. Columns in `types` are
-        cast, and what does not fit becomes NULL. CSV columns without a declared type are text. Of a pandas table,
-        columns of Python objects are read as text where `texts` names them, and left out where `needed` does not.
+        `source` is the path of a Parquet, CSV or JSON lines file, a pandas, polars or Arrow table, anything that
+        exports an Arrow stream, a DuckDB relation, or a DuckDB connection that holds a table called `name`.
+        `catalog.column_types` decides the types; a value that does not fit its type becomes NULL.
         """
         self._require_free(name)
-        said = Said(types=dict(types or {}), texts=texts, needed=needed)
-        trouble = self._attempt(lambda cursor: _add(cursor, name, source, said), None)
+        found = self._attempt(lambda cursor: _add(cursor, name, source, declared), None)
         with self._reading:
             self._schema = None
-        if trouble is None:
-            return
-        if trouble.ours is not None:
-            raise trouble.ours
-        if trouble.kind == KeyboardInterrupt.__name__:
+        if not isinstance(found, _Trouble):
+            return found
+        if found.ours is not None:
+            raise found.ours
+        if found.kind == KeyboardInterrupt.__name__:
             raise KeyboardInterrupt
         raise unreadable(
             f"the source of table {name} cannot be copied",
@@ -234,6 +230,8 @@ class DuckdbEngine:
         result = self._attempt(work, self._timeout if limited else None)
         if not isinstance(result, _Trouble):
             return result
+        if result.ours is not None:
+            raise result.ours
         if result.kind == KeyboardInterrupt.__name__:
             raise KeyboardInterrupt
         if result.kind == _NotExact.__name__:
@@ -292,9 +290,11 @@ class DuckdbEngine:
                 cursor.close()
 
 
-def _add(cursor: duckdb.DuckDBPyConnection, name: str, source: object, said: Said) -> None:
-    with opened_source(name, source, said) as rows:
-        copy_table(cursor, name, rows, said.types, key=primary_key(source, name))
+def _add(
+    cursor: duckdb.DuckDBPyConnection, name: str, source: object, declared: ColumnDeclarations
+) -> Mapping[str, Decided]:
+    with opened_source(name, source, declared) as opened:
+        return copy_table(cursor, name, opened, declared, key=primary_key(source, name))
 
 
 def _laid_out(cursor: duckdb.DuckDBPyConnection, name: str, table: DeskTable) -> None:
@@ -308,18 +308,34 @@ def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:
     return lambda sql: cursor.execute(sql).fetchall()
 
 
-def _fetched(
-    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int], allowed: frozenset[str] | None
-) -> Rows:
-    """The rows of one SELECT, inside a transaction that cannot write."""
+def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int], allowed: frozenset[str]) -> Rows:
+    """The rows of one SELECT whose columns have the `allowed` types."""
+    _execute(cursor, sql, parameters)
+    if not allowed.issuperset(str(column[1]) for column in cursor.description):
+        raise _NotExact
+    return cast(Rows, cursor.fetchall())
+
+
+def _fetched_public(cursor: duckdb.DuckDBPyConnection, sql: str) -> Rows:
+    """The rows of one SELECT, read in pieces: DuckDB computes ahead of them by a small buffer only."""
+    _execute(cursor, sql, ())
+    rows: Rows = []
+    size = 0
+    while piece := cursor.fetchmany(_PIECE):
+        size += sum(len(cell.encode()) if isinstance(cell, str) else _PLAIN_BYTES for row in piece for cell in row)
+        if size > MOST_EXACT_BYTES:
+            raise too_large(f"more than {MOST_EXACT_BYTES // 10**6} MB of values")
+        rows += piece
+    return rows
+
+
+def _execute(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int]) -> None:
+    """Starts one SELECT, inside a transaction that cannot write."""
     statements = cursor.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise _NotOneSelect
     cursor.execute("BEGIN TRANSACTION READ ONLY")
     cursor.execute(statements[0], list(parameters))
-    if allowed is not None and not allowed.issuperset(str(column[1]) for column in cursor.description):
-        raise _NotExact
-    return cast(Rows, cursor.fetchall())
 
 
 def _work(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.constraints import Check, Constraints, ForeignKey
+from dpsql.engines.duckdb_schema import dotted_name
 
 Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
 """Runs one statement and gives its rows."""
@@ -33,7 +34,7 @@ def read_constraints(ask: Ask) -> dict[str, Constraints]:
     """By the name of each table and view, as `read_schema` names it."""
     columns, constraints = _by_table(ask(_COLUMNS)), _by_table(ask(_CONSTRAINTS))
     return {
-        _name(schema, table): _of_table(
+        dotted_name(schema, table): _of_table(
             schema,
             comment,
             view=view,
@@ -51,10 +52,6 @@ def _by_table(rows: list[Row]) -> Mapping[tuple[str, str], list[Row]]:
     return found
 
 
-def _name(schema: str, table: str) -> str:
-    return table if schema == "main" else f"{schema}.{table}"
-
-
 def _of_table(
     schema: str, comment: str | None, *, view: bool, columns: list[Row], constraints: list[Row]
 ) -> Constraints:
@@ -62,7 +59,7 @@ def _of_table(
     return Constraints(
         primary_key=keys[0] if keys else (),
         foreign_keys=tuple(
-            ForeignKey(columns=tuple(names), table=_name(schema, table), to_columns=tuple(to))
+            ForeignKey(columns=tuple(names), table=dotted_name(schema, table), to_columns=tuple(to))
             for kind, names, _, table, to in constraints
             if kind == "FOREIGN KEY"
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 import duckdb
 
 from dpsql.catalog.model import EngineColumn, EngineTable
-from dpsql.catalog.names import folded
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 
@@ -80,13 +79,12 @@ _REDEFINED: Final = """
 SELECT DISTINCT own.function_name FROM system.main.duckdb_functions() AS own
 SEMI JOIN (SELECT function_name FROM system.main.duckdb_functions() WHERE internal) AS built_in
 ON lower(own.function_name) = lower(built_in.function_name) WHERE NOT own.internal ORDER BY 1"""
-_VIEWS: Final = """
-SELECT schema_name, view_name, sql FROM system.main.duckdb_views()
-WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
-_BARE: Final = re.compile(r"\w+")
-_WORD: Final = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"|(?P<bare>\w+)')
 _PROBE: Final = "dpsql_collations"
-_PROBED: Final = f"SELECT sql FROM system.main.duckdb_tables() WHERE temporary AND table_name = '{_PROBE}'"
+_PROBED: Final = f"""
+SELECT table_name, sql FROM system.main.duckdb_tables() WHERE temporary AND starts_with(table_name, '{_PROBE}')"""
+_PLAIN: Final = """
+SELECT table_name FROM system.main.duckdb_tables()
+WHERE database_name = current_database() AND schema_name = 'main' AND NOT contains(lower(sql), 'collate')"""
 _COLLATED: Final = re.compile(r'\bc(\d+) VARCHAR COLLATE (?!"?binary"?[,)])')
 
 
@@ -110,6 +108,11 @@ def is_table(ask: Ask, name: str) -> bool:
     return name.lower() in {table.lower() for (table,) in known}
 
 
+def dotted_name(schema: str, table: str) -> str:
+    """What a table is called in a policy: `schema.name` outside the schema `main`."""
+    return table if schema == "main" else f"{schema}.{table}"
+
+
 def read_schema(ask: Ask) -> dict[str, EngineTable]:
     """Every table and view of the current database by its name; `schema.name` outside the schema `main`.
 
@@ -120,32 +123,18 @@ def read_schema(ask: Ask) -> dict[str, EngineTable]:
     unique: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     for schema, table, columns in ask(_UNIQUE):
         unique.setdefault((schema, table), []).append(tuple(columns))
+    tables = {place: [row[2:] for row in rows] for place, rows in groupby(ask(_COLUMNS), key=lambda row: row[:2])}
+    every_collated = _collated(ask, tables)
     found = {}
-    for (schema, table), rows in groupby(ask(_COLUMNS), key=lambda row: row[:2]):
-        columns = [row[2:] for row in rows]
-        name = table if schema == "main" else f"{schema}.{table}"
-        collated = _collated(ask, name, [column for column, type_, _ in columns if type_ == "VARCHAR"])
+    for (schema, table), columns in tables.items():
+        name = dotted_name(schema, table)
+        collated = every_collated[schema, table]
         if collated is None or "." in schema or "." in table:
             continue
         kept = tuple(_column(*column) for column in columns if column[0] not in collated)
         sets = tuple(names for names in unique.get((schema, table), ()) if not collated.intersection(names))
         found[name] = EngineTable(name=name, columns=kept, unique=sets)
     return found
-
-
-def read_views(ask: Ask) -> dict[str, frozenset[str]]:
-    """Every view of the current database by its name, with all words of its definition, those in quotes and in texts
-    too: whatever it reads is named by one of them."""
-    return {
-        name if schema == "main" else f"{schema}.{name}": frozenset(_words(definition))
-        for schema, name, definition in ask(_VIEWS)
-    }
-
-
-def _words(definition: str) -> Iterator[str]:
-    for match in _WORD.finditer(definition):
-        yield folded(match["quoted"].replace('""', '"') if match["quoted"] else match["bare"])
-    yield from (folded(word) for word in _BARE.findall(definition))
 
 
 def _column(name: str, engine_type: str, nullable: bool) -> EngineColumn:
@@ -182,20 +171,39 @@ def _instead(engine_type: str) -> str:
     return _PARTS if engine_type.endswith("]") else _INSTEAD.get(engine_type.partition("(")[0], "")
 
 
-def _collated(ask: Ask, table: str, names: Sequence[str]) -> frozenset[str] | None:
-    """The text columns with a collation; None if the table cannot be bound by its name.
+def _collated(
+    ask: Ask, tables: Mapping[tuple[str, str], Sequence[tuple[Any, ...]]]
+) -> dict[tuple[str, str], frozenset[str] | None]:
+    """The text columns of each table with a collation; None if the table cannot be bound by its name.
 
-    The catalogue does not list collations, least of all those of views. An empty table with the same columns tells:
-    its definition is printed by DuckDB, with names chosen here.
+    The catalogue does not list collations, least of all those of views. A table whose definition does not contain the
+    word has none. For any other, an empty table with the same columns tells: its definition is printed by DuckDB, with
+    names chosen here. All of them are read at once, because listing tables takes time for each table that exists.
     """
-    wanted = ", ".join(f"{quoted(name)} AS c{number}" for number, name in enumerate(names)) or "1 AS c"
-    place = ".".join(map(quoted, table.split(".")))
-    try:
-        ask(f"CREATE TEMP TABLE {_PROBE} AS SELECT {wanted} FROM {place} WITH NO DATA")
-        ((definition,),) = ask(_PROBED)
-        ask(f"DROP TABLE temp.{_PROBE}")
-    except duckdb.InterruptException:
-        raise
-    except duckdb.Error:  # a view on what is not there any more: this table cannot be read; the others can
-        return None
-    return frozenset(names[int(number)] for number in _COLLATED.findall(definition))
+    plain = {("main", table) for (table,) in ask(_PLAIN)}
+    found: dict[tuple[str, str], frozenset[str] | None] = dict.fromkeys(tables, frozenset())
+    probes: dict[str, tuple[tuple[str, str], list[str]]] = {}
+    for number, (place, columns) in enumerate(tables.items()):
+        if place in plain:
+            continue
+        texts = [name for name, engine_type, _ in columns if engine_type == "VARCHAR"]
+        try:
+            ask(f"CREATE TEMP TABLE {_PROBE}{number} AS {_empty(place, texts)}")
+            probes[f"{_PROBE}{number}"] = place, texts
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error:  # a view on what is not there any more: this table cannot be read; the others can
+            found[place] = None
+    for probe, definition in ask(_PROBED) if probes else ():
+        place, texts = probes[probe]
+        found[place] = frozenset(texts[int(number)] for number in _COLLATED.findall(definition))
+        ask(f"DROP TABLE temp.{probe}")
+    return found
+
+
+def _empty(place: tuple[str, str], texts: Sequence[str]) -> str:
+    """A query for these columns of a table under the names c0, c1, …, which reads no row."""
+    schema, table = place
+    wanted = ", ".join(f"{quoted(name)} AS c{number}" for number, name in enumerate(texts)) or "1 AS c"
+    name = quoted(table) if schema == "main" else f"{quoted(schema)}.{quoted(table)}"
+    return f"SELECT {wanted} FROM {name} WITH NO DATA"

@@ -6,34 +6,56 @@ import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import duckdb
 
+from dpsql.catalog.column_types import ColumnDeclarations, Decided, Origin, SourceColumn, decided_types
 from dpsql.catalog.names import folded
-from dpsql.catalog.spelling import ENGINE_TYPES, literal, quoted
+from dpsql.catalog.spelling import literal, quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb_casts import total_cast
+from dpsql.engines.duckdb_schema import sql_type
 from dpsql.engines.hardening import LOADER
-from dpsql.errors import BadName, NoSource
-
-Types: TypeAlias = Mapping[str, SqlType]
+from dpsql.engines.pandas_columns import declared_columns, dtype_column, frame_dtypes, metadata_dtypes, prepared_frame
+from dpsql.errors import NoSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a declaration says about the columns of a source. Names of `texts` and `needed` are folded."""
+class Source:
+    """Data that DuckDB can copy from."""
 
-    types: Types
-    """Cast to these."""
-    texts: frozenset[str]
-    """Listed keys are text, so Python objects there are read as text."""
-    needed: frozenset[str] | None
-    """Columns that anything is said about; None: all."""
+    rows: object
+    """What DuckDB reads. Of a pandas frame, the columns whose dtype counts, for their types alone."""
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Of pandas, also where an Arrow schema or a Parquet file was made from it: the dtype of each column."""
+    is_text: bool = False
+    """Every field is text, as in CSV."""
+    has_decimals: bool = True
+    """Decimals are declared. Those of Arrow and polars have the digits of the values they were made from."""
+    frame: Any = None
+    """The pandas frame itself, prepared once its types are decided."""
+
+    def column(self, name: str, engine_type: str | None) -> SourceColumn:
+        """What the source says about a column; `engine_type` is DuckDB's, None where it is not known yet."""
+        kind = None if engine_type is None else sql_type(engine_type)
+        if self.is_text:
+            return SourceColumn(name=name, origin=Origin.TEXT, type=SqlType.TEXT)
+        guessed = dtype_column(name, self.dtypes[name], kind) if name in self.dtypes else None
+        if guessed is not None:
+            return guessed
+        if engine_type is not None and engine_type.startswith("DECIMAL(") and not self.has_decimals:
+            return SourceColumn(name=name, origin=Origin.ROWS, type=None)
+        if engine_type == _NO_TYPE:
+            return SourceColumn(name=name, origin=Origin.ROWS, type=None, suggested=SqlType.TEXT)
+        return SourceColumn(name=name, origin=Origin.SCHEMA, type=kind)
 
 
+_NO_TYPE: Final = '"NULL"'
+"""DuckDB's type of a column without any value."""
 _STAGE: Final = "dpsql_source"
 
 
@@ -49,7 +71,7 @@ def _exact_path(path: Path) -> str:
     return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
 
 
-def file_scan(path: Path) -> str:
+def file_scan(path: Path, declared: ColumnDeclarations) -> str:
     """The statement that reads a Parquet or CSV file."""
     scan = _FILES.get(path.suffix.lower())
     if scan is None:
@@ -59,15 +81,15 @@ def file_scan(path: Path) -> str:
         )
     if not path.is_file():
         raise unreadable(f"there is no file {path}", fix="check the path")
-    return scan(path)
+    return scan(path, declared)
 
 
-def _parquet_scan(path: Path) -> str:
+def _parquet_scan(path: Path, declared: ColumnDeclarations) -> str:
     # A folder called year=2020 would otherwise add a column.
     return f"SELECT * FROM read_parquet({_exact_path(path)}, hive_partitioning = false)"
 
 
-def _csv_scan(path: Path) -> str:
+def _csv_scan(path: Path, declared: ColumnDeclarations) -> str:
     """Every field is text here; declared types are cast in the copied table. Nothing is guessed from rows.
 
     A cast in this statement would be wrong: DuckDB moves TRY_CAST into its CSV reader, where it is an error.
@@ -90,69 +112,76 @@ def _header(path: Path) -> list[str]:
     return names
 
 
-_FILES: Final[Mapping[str, Callable[[Path], str]]] = MappingProxyType({".parquet": _parquet_scan, ".csv": _csv_scan})
+def _json_scan(path: Path, declared: ColumnDeclarations) -> str:
+    """Every field is text here too. The names come from the declaration: those in the file stand in its rows."""
+    if declared.named is None:
+        raise unreadable(
+            "JSON lines have no list of columns",
+            fix='name the columns, for example columns=["age", "city"]; rows may have others, which are not read',
+        )
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in declared.named)
+    return (
+        f"SELECT * FROM read_json({_exact_path(path)}, format = 'newline_delimited', auto_detect = false, "
+        f"records = true, columns = {{{columns}}})"
+    )
 
 
-def readable(source: object, said: Said) -> object:
+_FILES: Final[Mapping[str, Callable[[Path, ColumnDeclarations], str]]] = MappingProxyType(
+    {".parquet": _parquet_scan, ".csv": _csv_scan, ".jsonl": _json_scan, ".ndjson": _json_scan}
+)
+
+
+def _file_source(path: Path, loader: duckdb.DuckDBPyConnection, declared: ColumnDeclarations) -> Source:
+    relation = loader.sql(file_scan(path, declared))
+    if path.suffix.lower() != ".parquet":
+        return Source(rows=relation.__arrow_c_stream__(), is_text=True)
+    written = loader.cursor().execute(f"SELECT key, value FROM parquet_kv_metadata({_exact_path(path)})").fetchall()
+    metadata = {bytes(key): bytes(value) for key, value in written}
+    return Source(
+        rows=relation.__arrow_c_stream__(),
+        dtypes=metadata_dtypes(metadata.get(b"pandas")),
+        has_decimals=b"ARROW:schema" not in metadata,  # written through Arrow
+    )
+
+
+def _frame_source(source: object) -> Source:
     """A data frame as something DuckDB reads without looking at values to guess a type."""
+    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(source).__mro__}
+    if "pandas.DataFrame" in kinds:
+        return _pandas_source(source)
     library = type(source).__module__.partition(".")[0]
-    if library == "pandas" and type(source).__name__ == "DataFrame":
-        return _pandas(source, said)
-    frame: Any = _polars(source) if library == "polars" else source
-    if library == "pyarrow" and hasattr(frame, "schema"):
-        require_names(list(frame.schema.names))
+    frame: Any = source
+    dtypes: dict[str, str] = {}
+    if library == "polars" and hasattr(source, "collect_schema"):
+        frame, dtypes = _polars(source)
+    schema: Any = getattr(frame, "schema", None)
+    if library in ("polars", "pyarrow") and schema is not None:
+        require_names(list(schema if library == "polars" else schema.names))
+    metadata = getattr(schema, "metadata", None) or {}
     if not hasattr(frame, "__arrow_c_stream__"):
         raise unreadable(
             f"a {type(source).__name__} is not a table",
-            fix="add a pandas, polars or Arrow table, a DuckDB relation, or the path of a Parquet or CSV file",
+            fix="add a pandas, polars or Arrow table, a DuckDB relation, or the path of a Parquet, CSV or JSON lines"
+            " file",
         )
-    # The stream itself, so that an object which can be read once is asked once.
-    return frame.__arrow_c_stream__()
-
-
-def _pandas(frame: Any, said: Said) -> object:
-    """A frame whose columns of Python objects are text: DuckDB would guess their type from a sample of values.
-
-    The declaration decides what they are, never a value; those it does not speak of are left out.
-    """
-    names = list(frame.columns)
-    require_names(names)
-    objects = [name for name, dtype in zip(names, frame.dtypes, strict=True) if str(dtype) == "object"]
-    unknown = [name for name in objects if name not in said.types and folded(name) not in said.texts]
-    for name in unknown:
-        if said.needed is None or folded(name) in said.needed:
-            raise unreadable(
-                f"column {name} holds Python objects, which have no one type",
-                fix=f'say what it is: types={{"{name}": "text"}}; of dates "date", of decimal numbers "double", of '
-                'whole numbers "integer". Or convert the column to a pandas type',
-            )
-    known = frame.drop(columns=unknown)
-    plain = {name: "string" for name in objects if name not in unknown}
-    plain |= {name: _of_categories(dtype) for name, dtype in known.dtypes.items() if str(dtype) == "category"}
-    converted: object = known.astype(plain)
-    return converted
-
-
-_NULLABLE: Final[Mapping[str, str]] = {"i": "Int64", "u": "UInt64", "b": "boolean", "f": "Float64"}
-
-
-def _of_categories(dtype: Any) -> Any:
-    """The type of the categories, with room for NULL: DuckDB would make integers DOUBLE as soon as one is missing."""
-    own = dtype.categories.dtype
-    return _NULLABLE.get(own.kind, own if own.kind == "M" else "string")
-
-
-def _polars(frame: Any) -> object:
-    """A frame, collected; columns that hold nothing at all are text, because DuckDB cannot take them as they are."""
-    if type(frame).__name__ == "LazyFrame":
-        frame = frame.collect()
-    if type(frame).__name__ != "DataFrame":
-        return frame
-    require_names(frame.columns)
-    collected: object = frame.with_columns(
-        [frame[name].cast(str) for name, dtype in frame.schema.items() if str(dtype) == "Null"]
+    return Source(
+        # The stream itself, so that an object which can be read once is asked once.
+        rows=frame.__arrow_c_stream__(),
+        dtypes=dtypes or metadata_dtypes(metadata.get(b"pandas")),
+        has_decimals=isinstance(source, duckdb.DuckDBPyRelation),
     )
-    return collected
+
+
+def _pandas_source(frame: Any) -> Source:
+    require_names(list(frame.columns))
+    return Source(rows=declared_columns(frame), dtypes=frame_dtypes(frame), has_decimals=False, frame=frame)
+
+
+def _polars(frame: Any) -> tuple[Any, dict[str, str]]:
+    """A frame, collected, and its columns without any value: DuckDB reads them as text, and their type is open."""
+    collected = frame.collect() if type(frame).__name__ == "LazyFrame" else frame
+    untyped = [name for name, dtype in collected.schema.items() if str(dtype) == "Null"]
+    return collected.with_columns([collected[name].cast(str) for name in untyped]), dict.fromkeys(untyped, "object")
 
 
 def require_names(names: Sequence[object]) -> None:
@@ -165,28 +194,16 @@ def require_names(names: Sequence[object]) -> None:
         )
 
 
-def require_columns(types: Types, names: Sequence[str]) -> None:
-    """Every declared column is there."""
-    for name in types:
-        if name not in names:
-            raise BadName(
-                f"there is no column {name}",
-                why="a type was declared for it",
-                fix=f"declare types for: {', '.join(names)}",
-            )
-
-
 @contextmanager
-def opened_source(name: str, source: object, said: Said) -> Iterator[object]:
+def opened_source(name: str, source: object, declared: ColumnDeclarations) -> Iterator[Source]:
     """Something DuckDB can copy from. Files are read by a database of their own, which no question ever reaches."""
     if isinstance(source, str | os.PathLike):
-        scan = file_scan(Path(source))
         with duckdb.connect(":memory:", config=dict(LOADER)) as loader:
-            yield loader.sql(scan).__arrow_c_stream__()
+            yield _file_source(Path(source), loader, declared)
     elif isinstance(source, duckdb.DuckDBPyConnection):
-        yield source.table(name).__arrow_c_stream__()
+        yield Source(rows=source.table(name).__arrow_c_stream__())
     else:
-        yield readable(source, said)
+        yield _frame_source(source)
 
 
 _KEY: Final = """
@@ -204,22 +221,32 @@ def primary_key(source: object, name: str) -> tuple[str, ...]:
 
 
 def copy_table(
-    cursor: duckdb.DuckDBPyConnection, name: str, rows: object, types: Types, *, key: tuple[str, ...] = ()
-) -> None:
-    """One table, wholly or not at all. The primary key of the source is kept, unless a column of it is cast."""
+    cursor: duckdb.DuckDBPyConnection,
+    name: str,
+    source: Source,
+    declared: ColumnDeclarations,
+    *,
+    key: tuple[str, ...] = (),
+) -> dict[str, Decided]:
+    """One table, wholly or not at all; the types that were decided, by column. The primary key of the source is kept,
+    unless a column of it is cast."""
     table = f"memory.main.{quoted(name)}"
-    cursor.register(_STAGE, rows)
     try:
         cursor.execute("BEGIN TRANSACTION")
-        cursor.execute(f"CREATE TABLE {table} AS SELECT * FROM {_STAGE}")
-        given = {str(column[0]): str(column[1]) for column in cursor.execute(f"FROM {table} LIMIT 0").description}
-        require_columns(types, list(given))
-        for column, engine_type in given.items():
-            target = ENGINE_TYPES[types[column]] if column in types else _plain(engine_type)
-            if target != engine_type:
-                field = quoted(column)
-                cursor.execute(f"ALTER TABLE {table} ALTER {field} TYPE {target} USING TRY_CAST({field} AS {target})")
-        if key and not types.keys() & set(key):
+        given = _engine_types(cursor, source.rows)
+        names = list(given) if source.frame is None else list(source.frame.columns)
+        require_names(names)
+        columns = [source.column(each, given.get(each)) for each in names]
+        decided = decided_types(name, columns, declared)
+        if source.frame is not None:
+            given = _engine_types(cursor, prepared_frame(source.frame, decided))
+        read = [
+            f"{_read(column, given[column.name], decided[column.name], declared)} AS {quoted(column.name)}"
+            for column in columns
+            if column.name in decided
+        ]
+        cursor.execute(f"CREATE TABLE {table} AS SELECT {', '.join(read)} FROM {_STAGE}")
+        if key and not any(decided[column].is_cast for column in key):
             cursor.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({', '.join(map(quoted, key))})")
         cursor.execute("COMMIT")
     except BaseException:
@@ -228,8 +255,24 @@ def copy_table(
         raise
     finally:
         cursor.unregister(_STAGE)
+    return decided
 
 
-def _plain(engine_type: str) -> str:
-    """A category's type lists the values met in the data, and a column without values has no type: both are text."""
-    return "VARCHAR" if engine_type.startswith("ENUM(") or engine_type == '"NULL"' else engine_type
+def _engine_types(cursor: duckdb.DuckDBPyConnection, rows: Any) -> dict[str, str]:
+    """Put rows where they can be copied from, and tell their types. No row is read."""
+    if hasattr(rows, "columns") and not len(rows.columns):
+        return {}
+    cursor.register(_STAGE, rows)
+    relation = cursor.sql(f"FROM {_STAGE}")
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def _read(column: SourceColumn, engine_type: str, decided: Decided, declared: ColumnDeclarations) -> str:
+    """How one column is read from the source."""
+    place = quoted(column.name)
+    if decided.is_cast and decided.type is not None:
+        is_person = folded(column.name) in declared.persons
+        by_rows = column.origin is Origin.ROWS
+        return total_cast(place, engine_type, decided.type, by_rows=by_rows, is_person=is_person)
+    # A category's type lists the values met in the data.
+    return f"CAST({place} AS VARCHAR)" if engine_type.startswith("ENUM(") else place

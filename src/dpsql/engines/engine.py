@@ -10,7 +10,8 @@ from typing import Final, Protocol, TypeAlias
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable, Value
-from dpsql.errors import EngineFailed
+from dpsql.catalog.views import Views
+from dpsql.errors import EngineFailed, TooLarge
 from dpsql.privacy.exact import Exact
 
 Rows: TypeAlias = list[tuple[Value, ...]]
@@ -19,16 +20,20 @@ Rows: TypeAlias = list[tuple[Value, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one statement may use; None: as much as there is."""
+    """What statements may use; None: as much as there is, and half the memory."""
 
     memory_limit: str | None = None
-    """A number and a unit, as in "4GB"."""
+    """A number and a unit, as in "4GB": of all statements at once."""
     threads: int | None = None
     timeout: float | None = None
     """Seconds."""
 
 
 NO_LIMITS: Final = Limits()
+MOST_EXACT_ROWS: Final = 100_000
+"""Rows of an exact answer."""
+MOST_EXACT_BYTES: Final = 32_000_000
+"""Bytes of its values: texts as UTF-8, everything else as eight."""
 
 OnFailure: TypeAlias = Callable[[str, str], None]
 """Told the trace id and the kind of a failure, and nothing an engine says: for the owner, never for the analyst."""
@@ -44,9 +49,9 @@ class Engine(Protocol):
         """Every table by its name in the engine: names, types, constraints. No rows, no statistics are read."""
         ...
 
-    def views(self) -> Mapping[str, frozenset[str]]:
-        """Every view by its name in the engine, with the words of its definition that could name a table, folded: it
-        reads no table that is not among them. Empty where the engine has none, or does not tell."""
+    def views(self) -> Views:
+        """Every view by its name in the engine, with all it reads, macros and other views expanded. What the engine
+        cannot name is listed as unknown."""
         ...
 
     def constraints(self) -> Mapping[str, Constraints]:
@@ -61,7 +66,7 @@ class Engine(Protocol):
         ...
 
     def run_public(self, sql: str, /) -> Rows:
-        """The rows of a statement that reads public tables only."""
+        """The rows of a statement that reads public tables only; TooLarge beyond MOST_EXACT_BYTES."""
         ...
 
     def interrupt(self) -> None:
@@ -85,3 +90,12 @@ def engine_failed() -> EngineFailed:
     )
     error.trace_id = trace_id
     return error
+
+
+def too_large(what: str) -> TooLarge:
+    """An exact answer over one of its two limits."""
+    return TooLarge(
+        f"the exact answer has {what}",
+        why="an answer from public tables costs no budget, so its size is what is limited",
+        fix="add LIMIT or WHERE, aggregate, or select fewer and shorter columns",
+    )

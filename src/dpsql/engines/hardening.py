@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -13,6 +14,7 @@ import duckdb
 from dpsql.engines.engine import Limits
 from dpsql.errors import BadParameter, NoSource
 from dpsql.require import require_count
+from dpsql.written import size_in_bytes
 
 AT_BIRTH: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -47,21 +49,19 @@ LOADER: Final[Mapping[str, str]] = MappingProxyType(
 )
 """For the short-lived database that may read files: it runs our own statement over one file and no question."""
 
-_SIZE: Final = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B")
+_GROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
 
 def hardened(path: str, limits: Limits, /, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     """A DuckDB that reaches no file, network, extension or variable, and whose settings cannot be changed any more."""
-    bounds = {}
-    size = limits.memory_limit
-    if size is not None:
-        if not isinstance(size, str) or not _SIZE.fullmatch(size):
-            raise BadParameter(
-                f"memory_limit={size!r} must be a size",
-                why="it bounds what one statement may use",
-                fix='write a number and a unit, as in "4GB"',
-            )
-        bounds["memory_limit"] = size
+    size = f"{half_the_memory() // 1000}KB" if limits.memory_limit is None else limits.memory_limit
+    if not size_in_bytes(size):
+        raise BadParameter(
+            f"memory_limit={size!r} must be a size",
+            why="it bounds what statements may use",
+            fix='write a number and a unit, as in "4GB"',
+        )
+    bounds = {"memory_limit": size}
     if limits.threads is not None:
         require_count(threads=limits.threads, at_most=1024)
         bounds["threads"] = str(limits.threads)
@@ -73,6 +73,14 @@ def hardened(path: str, limits: Limits, /, *, read_only: bool) -> duckdb.DuckDBP
             fix="check that it is a DuckDB file of this or an older version, and that nothing else has it open",
         )
     return connection
+
+
+def half_the_memory() -> int:
+    """Half the bytes that this process may use: of the machine, or of its control group where that has fewer."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no control group, or one without a limit
+        memory = min(memory, int(_GROUP_LIMIT.read_text(encoding="ascii")))
+    return memory // 2
 
 
 def _connected(path: str, read_only: bool, bounds: Mapping[str, str]) -> duckdb.DuckDBPyConnection | None:

@@ -26,10 +26,12 @@ class Entry:
     """What stands behind the two strokes is the path of a file."""
 
 
+IN_MEMORY: Final = "memory:"
+"""The address of an empty database, into which tables are registered."""
 ENGINES: Final[Mapping[str, Entry]] = MappingProxyType(
     {
         "duckdb": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="duckdb:///srv/hospital.duckdb", file=True),
-        "memory": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example="memory:"),
+        "memory": Entry(where="dpsql.engines.duckdb:DuckdbEngine", example=IN_MEMORY),
     }
 )
 """By what an address begins with."""
@@ -47,7 +49,7 @@ def open_source(address: str, /, *, limits: Limits = NO_LIMITS, on_failure: OnFa
         raise MissingExtra(
             f"the engine {scheme} needs a driver that is not installed",
             why="drivers are installed only where they are used",
-            fix=f"pip install 'dpsql[{entry.extra or scheme}]'",
+            fix=f"pip install {entry.extra or scheme}",
         )
     engine: Engine = opener.of_address(address, limits, on_failure=on_failure)
     return engine

@@ -26,13 +26,14 @@ from dpsql.accounting.triple import Triple
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.encoding import Json, json_bytes, json_value, triple_from_json, triple_to_json
 from dpsql.ledger.ledger import Head
+from dpsql.ledger.snapshot import PIN_BYTES
 from dpsql.ledger.unusable import Unusable
 
 PLACE_BYTES: Final = 4096
 _BYTES: Final = 2 * PLACE_BYTES
 _MAC_BYTES: Final = 32
 _FINEST: Final = 10**30
-_LINK_BYTES: Final = 16
+_LINK_BYTES: Final = PIN_BYTES
 _MOST_PLACES: Final = 48
 _MOST_COPIES: Final = 8
 
@@ -117,9 +118,16 @@ class Anchor:
                 raise self._damaged()
         return None if newest is None else newest[1]
 
-    def advance(self, to: Anchored) -> None:
-        """The ledger was seen this far: durable when this returns. An anchor never goes back."""
-        self._write(lambda known: to if known is None else _later(known, to))
+    def advance(self, to: Anchored, *, holds: Callable[[Anchored], bool] | None = None) -> None:
+        """The ledger was seen this far: durable when this returns. An anchor never goes back. `holds` is called with
+        what is known, while no other process moves it: nothing is written where the ledger does not hold that."""
+
+        def moved(known: Anchored | None) -> Anchored | None:
+            if known is None:
+                return to
+            return _later(known, to) if holds is None or holds(known) else None
+
+        self._write(moved)
 
     def mark(self) -> None:
         """The ledger was found broken. Nothing where this machine has no anchor of it."""

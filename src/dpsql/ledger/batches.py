@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
 
 from dpsql.errors import InternalError
 from dpsql.ledger import laws
@@ -14,11 +13,10 @@ from dpsql.ledger.encoding import charge_digest
 from dpsql.ledger.facts import Batched
 from dpsql.ledger.grants import require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Receipt
-from dpsql.ledger.page import Page, Payment
+from dpsql.ledger.page import Page
+from dpsql.ledger.snapshot import MOST_OPEN, Payment
 from dpsql.privacy.events import PlannedBatch
 from dpsql.require import require_epsilon
-
-MOST_QUESTIONS: Final = 10_000
 
 
 def charge_together(
@@ -29,7 +27,7 @@ def charge_together(
     require_batch(batched, charges)
     begun = [page.payments_for(member_digest(batched, charge)) for charge in charges]
     for payments in zip(*begun, strict=False):  # the first time it was paid for, then the second
-        if all(payment.complete or payment.attempts < laws.ATTEMPTS for payment in payments):
+        if all(payment.complete or payment.can_run for payment in payments):
             laws.paying_accounts(page, batched, under=under)
             return tuple(_again(page, payment) for payment in payments)
     for charge in charges:
@@ -48,7 +46,7 @@ def begun(page: Page, charges: Sequence[Charge]) -> tuple[int, ...]:
             continue
         own = range(number + 1, number + 1 + len(batched.event.events))
         payments = [payment for payment in map(page.payment, own) if payment is not None and not payment.complete]
-        if not payments or any(payment.attempts >= laws.ATTEMPTS for payment in payments):
+        if not payments or not all(payment.can_run for payment in payments):
             continue
         members = [fact for fact in map(page.fact, own) if isinstance(fact, Charge)]
         places = [asked.get(charge_digest(member)) for member in members]
@@ -105,7 +103,7 @@ def require_batch(batched: Batched, charges: Sequence[Charge]) -> None:
     same_events = tuple(charge.event for charge in charges) == batched.event.events
     if payers != {(batched.analyst, batched.payer, None)} or not same_events or batched.digest != batch_digest(charges):
         raise _not_a_batch()
-    if different != len(charges) or len(charges) > MOST_QUESTIONS:
+    if different != len(charges) or len(charges) > MOST_OPEN:
         raise _not_a_batch()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
@@ -13,6 +15,7 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, levels, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
+from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
@@ -30,7 +33,7 @@ from dpsql.ledger.ledger import (
     User,
 )
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page
-from dpsql.ledger.replay import replayed, totals_broken
+from dpsql.ledger.replay import replaying, totals_broken
 from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
 from dpsql.ledger.words import require_new_name
@@ -53,6 +56,17 @@ class BookLedger(ABC):
 
     def __init__(self) -> None:
         self._turns = Turns()
+        self._process = os.getpid()
+
+    def _require_own_process(self) -> None:
+        """Refuse in a forked child. A store calls this before it takes a lock: a thread that held it is gone there."""
+        if os.getpid() != self._process:
+            raise LedgerBroken(
+                "the ledger was opened by another process",
+                why="a fork copies a budget in memory, and shares the connection of a stored one: either could be "
+                "spent twice",
+                fix="ask in the process that opened it, or keep the ledger in a file and open it after the fork",
+            )
 
     @property
     @abstractmethod
@@ -264,16 +278,21 @@ class BookLedger(ABC):
 
     def entries(self) -> tuple[Entry, ...]:
         with self.reading() as page:
-            require_verified(page)
-            timed = enumerate(zip(page.facts(), page.times(), strict=True), start=1)
-            return tuple(Entry(number=number, fact=fact, time=time) for number, (fact, time) in timed)
+            return tuple(Entry(number=link.number, fact=link.fact, time=link.time) for link in verified(page))
 
     def verify(self) -> None:
         with self.reading() as page:
             require_verified(page)
 
 
-def require_verified(page: Page) -> None:
-    """Live through all entries again; LedgerBroken where they do not come to what was added up."""
-    if replayed(page.facts(), page.times()) != page.totals():
+def verified(page: Page) -> Iterator[Link]:
+    """Every entry, checked and admitted again by its law; LedgerBroken where one is not, or where all of them together
+    do not come to the snapshot."""
+    snapshot = yield from replaying(page)
+    if snapshot.to_bytes() != page.snapshot.to_bytes():
         raise totals_broken()
+
+
+def require_verified(page: Page) -> None:
+    """Read all entries again; LedgerBroken where they are not what was written."""
+    deque(verified(page), maxlen=0)

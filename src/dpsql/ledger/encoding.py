@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, NoReturn, TypeAlias
 
 from dpsql.accounting.account import Account
@@ -69,13 +69,21 @@ def unreadable() -> LedgerBroken:
     )
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Whatever goes wrong while stored text is read, the ledger is what is wrong."""
-    try:
-        yield
-    except (DpsqlError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as error:
-        raise error if isinstance(error, LedgerBroken) else unreadable() from None
+class _Reading:
+    """Whatever goes wrong while stored text is read, the ledger is what is wrong. A class, because a generator costs as
+    much as what it guards."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _UNREADABLE) and not isinstance(error, LedgerBroken):
+            raise unreadable() from None
+
+
+_UNREADABLE: Final = (
+    *(DpsqlError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError),
+)
+_READING: Final = _Reading()
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -88,12 +96,19 @@ def json_bytes(value: Json) -> bytes:
 
 def json_value(text: bytes) -> Any:
     """What `json_bytes` wrote; LedgerBroken for anything else. White space at the end is padding."""
-    with _reading():
-        return json.loads(text.decode("ascii"), parse_float=_no_float, parse_constant=_no_float)
+    with _READING:
+        whole = text.decode("ascii")
+        value, end = _DECODER.raw_decode(whole)
+        if whole[end:] != " " * (len(whole) - end):
+            raise unreadable()
+        return value
 
 
 def _no_float(text: str) -> NoReturn:
     raise ValueError(text)
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_no_float, parse_constant=_no_float)
 
 
 # Numbers
@@ -121,9 +136,10 @@ def fraction_to_text(value: Fraction) -> str:
     return f"{_integer_to_text(value.numerator)}/{_integer_to_text(value.denominator)}"
 
 
+@lru_cache(maxsize=1024)
 def fraction_from_text(text: str) -> Fraction:
     """What `fraction_to_text` wrote; LedgerBroken for anything else."""
-    with _reading():
+    with _READING:
         numerator, denominator = map(_integer_from_text, text.split("/"))
         value = Fraction(numerator, denominator)
         if value.denominator != denominator:
@@ -161,7 +177,19 @@ def event_to_json(event: Event, *, depth: int = 0) -> dict[str, Json]:
 
 def event_from_json(value: Mapping[str, Any]) -> Event:
     """What `event_to_json` wrote; LedgerBroken for anything else."""
-    with _reading():
+    with _READING:
+        parts = tuple(value.items())
+        return _flat_event(parts) if all(type(part) in (str, int) for _, part in parts) else _event(value)
+
+
+@lru_cache(maxsize=1024)
+def _flat_event(parts: tuple[tuple[str, str | int], ...]) -> Event:
+    """A ledger holds the same few events many times."""
+    return _event(dict(parts))
+
+
+def _event(value: Mapping[str, Any]) -> Event:
+    with _READING:
         word = value["event"]
         if set(value) != {"event"} | {name for name, _ in _FIELDS_OF[word]}:
             raise unreadable()
@@ -204,7 +232,7 @@ def triple_to_json(price: Triple) -> dict[str, Json]:
 
 def triple_from_json(value: Mapping[str, Any]) -> Triple:
     """What `triple_to_json` wrote; LedgerBroken for anything else."""
-    with _reading():
+    with _READING:
         return Triple(
             epsilon=_optional_from_text(value["epsilon"]),
             delta=fraction_from_text(value["delta"]),
@@ -226,7 +254,7 @@ def account_to_json(account: Account) -> dict[str, Json]:
 
 def account_from_json(value: Mapping[str, Any]) -> Account:
     """What `account_to_json` wrote. A ρ* that no theorem certifies is LedgerBroken, as is anything unreadable."""
-    with _reading():
+    with _READING:
         return Account(
             epsilon=fraction_from_text(value["epsilon"]),
             delta=fraction_from_text(value["delta"]),
@@ -270,7 +298,9 @@ def charge_to_json(charge: Charge) -> dict[str, Json]:
 
 def charge_from_json(value: Mapping[str, Any]) -> Charge:
     """What `charge_to_json` wrote; LedgerBroken for anything else."""
-    with _reading():
+    with _READING:
+        if not _CHARGE <= value.keys() <= _CHARGE | _OPTIONAL:
+            raise unreadable()
         return Charge(
             analyst=_text(value["analyst"]),
             question=Question(**{name: _text(value["question"][name]) for name in _PARTS}),
@@ -283,6 +313,10 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
             upon=None if "upon" not in value else _whole(value["upon"]),
             batch=None if "batch" not in value else _whole(value["batch"]),
         )
+
+
+_OPTIONAL: Final = frozenset({"payer", "upon", "batch"})
+_CHARGE: Final = frozenset(field.name for field in fields(Charge)) - _OPTIONAL
 
 
 def charge_digest(charge: Charge) -> bytes:
@@ -327,13 +361,14 @@ def released_to_bytes(released: ReleasedStep) -> bytes:
 
 def released_from_bytes(text: bytes) -> ReleasedStep:
     """What `released_to_bytes` wrote; LedgerBroken for anything else."""
-    with _reading():
+    with _READING:
         value = json_value(text)
         released = ReleasedStep(
             keys=tuple(tuple(map(_key_from_json, key)) for key in value["keys"]),
             values=tuple(map(_numbers_from_hex, value["values"])),
         )
-        if released_to_bytes(released) != text:
+        padded = not len(text) % RECORD_BYTES and text[-RECORD_BYTES:] != b" " * RECORD_BYTES
+        if not padded or len(released.keys) != len(released.values):
             raise unreadable()
         return released
 

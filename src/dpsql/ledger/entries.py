@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from dpsql.ledger import encoding
 from dpsql.ledger.facts import (
@@ -38,10 +38,43 @@ WORDING: Final = 1
 """The version of words and payloads, which the first entry says. That of the tables is in schema.py."""
 
 
+class Keys(NamedTuple):
+    """What entries are looked up by, beside their number and kind. The hash of an entry covers them."""
+
+    analyst: str | None = None
+    """Who asked: of charges and refusals."""
+    question: bytes | None = None
+    """Digest of the question: of charges."""
+    same: bytes | None = None
+    """Digest of who asked what at which price: charges of the same digest continue each other."""
+    receipt: int | None = None
+    """The charge a stored step belongs to."""
+
+
+class Link(NamedTuple):
+    """An entry in the chain, checked, with its hash."""
+
+    number: int
+    time: int
+    fact: Fact
+    same: bytes | None
+    hash: bytes
+
+
 def fact_to_entry(fact: Fact) -> tuple[str, bytes]:
     """The word and the payload of a fact."""
     word, write = _WRITE[type(fact)]
     return word, write(fact)
+
+
+def keys_of(fact: Fact, *, same: bytes | None) -> Keys:
+    """What the entry of a fact is looked up by."""
+    if isinstance(fact, Charge):
+        question = encoding.question_digest(fact.question)
+        return Keys(analyst=fact.analyst, question=question, same=same or encoding.charge_digest(fact))
+    if isinstance(fact, Refused):
+        return Keys(analyst=fact.analyst)
+    return Keys(receipt=fact.receipt) if isinstance(fact, Stored) else Keys()
 
 
 def word_of(kind: type) -> str:
@@ -56,7 +89,8 @@ def fact_from_entry(kind: str, payload: bytes) -> Fact:
         raise encoding.unreadable()
     try:
         fact = read(payload)
-        same = isinstance(fact, Stored) or fact_to_entry(fact) == (kind, payload)  # steps are compared by their reader
+        # there are many charges and steps, and their readers are strict
+        same = isinstance(fact, (Charge, Stored)) or fact_to_entry(fact) == (kind, payload)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise encoding.unreadable() from None
     if not same:
@@ -228,7 +262,7 @@ def _stored(payload: bytes) -> Stored:
 
 
 def _line(receipt: int, step: int) -> bytes:
-    return encoding.json_bytes({"receipt": receipt, "step": step})
+    return b'{"receipt":%d,"step":%d}' % (receipt, step)
 
 
 def _stored_bytes(fact: Stored) -> bytes:

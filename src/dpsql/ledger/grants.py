@@ -153,9 +153,12 @@ def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
 
 def said(page: Page) -> dict[str, Granted | Revoked]:
     """What was said last about each grant under this promise."""
-    words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
-    latest = {fact.analyst: fact for number, fact in words if page.latest(about_grant(fact.analyst)) == number}
-    return {holder: fact for holder, fact in latest.items() if page.account(holder) is not None}
+    words = [page.fact(number) for number in page.latest_under(about_grant("")).values()]
+    return {
+        fact.analyst: fact
+        for fact in words
+        if isinstance(fact, (Granted, Revoked)) and page.account(fact.analyst) is not None
+    }
 
 
 def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:

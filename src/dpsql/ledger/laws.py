@@ -9,23 +9,22 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, price_of
 from dpsql.accounting.history import releases
-from dpsql.accounting.triple import FREE, triple
+from dpsql.accounting.triple import FREE
 from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger import owners
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Batched, Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
-from dpsql.ledger.page import SOURCE, Foreseen, Page, Payment
+from dpsql.ledger.page import SOURCE, Foreseen, Page
 from dpsql.ledger.promises import account
+from dpsql.ledger.snapshot import MOST_OPEN, Payment
 from dpsql.ledger.words import about_grant, require_name
 from dpsql.privacy.events import Refined
 from dpsql.require import require_count, require_epsilon
 
-ATTEMPTS: Final = 3
-"""How often one payment may be run in all."""
 MOST_STEPS: Final = 10_000
 LEVEL_COUNT: Final = 4
 """In how many bytes hidden levels begin with their number."""
@@ -35,12 +34,8 @@ def foreseen(asked: Charge) -> Foreseen:
     """What a charge will look at. What has no word in a ledger is refused, and so is a name that no database should be
     asked for."""
     holder = require_name(asked.holder)
-    return Foreseen(
-        holders=(holder,),
-        said=("close", "freeze", about_grant(holder)),
-        kinds=(Ownership,),
-        same=charge_digest(asked),
-    )
+    subjects = ("close", "freeze", about_grant(holder))
+    return Foreseen(subjects=subjects, under=(owners.SUBJECT,), same=charge_digest(asked))
 
 
 def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: bytes | None = None) -> Receipt:
@@ -57,7 +52,7 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
         if payment.complete:
             return told_receipt(page, payment)
     for payment in paid:
-        if payment.attempts < ATTEMPTS:
+        if payment.can_run:
             return continued(page, payment)
     require_below_cap(page, asked)
     charged = {holder: known.charged(asked.event) for holder, known in accounts.items()}
@@ -83,8 +78,8 @@ def _require_upon(page: Page, asked: Charge) -> None:
             raise _not_by_itself()
         return
     first = page.payment(asked.upon)
-    same = first is not None and first.complete and first.question == question_digest(asked.question)
-    if first is None or not same or _paid(page, first).upon is not None:
+    complete = first is not None and first.complete
+    if first is None or not complete or not _is_first(_paid(page, first), asked):
         raise InternalError(
             "a release was to be made finer that is not there",
             why="two measurements are put together only where they measure the same",
@@ -98,6 +93,10 @@ def _require_upon(page: Page, asked: Charge) -> None:
             why="it costs the difference to what was paid before, which another period has paid for",
             fix="ask again: the question is priced anew",
         )
+
+
+def _is_first(paid: Charge, asked: Charge) -> bool:
+    return paid.question == asked.question and paid.upon is None
 
 
 def _not_by_itself() -> InternalError:
@@ -125,16 +124,8 @@ def paying_accounts(page: Page, asked: Charge | Batched, *, under: Ownership | N
 
 def new_receipt(page: Page, asked: Charge, *, same: bytes) -> Receipt:
     """What is paid for is written down."""
-    number = page.append(asked)
-    payment = Payment(
-        number=number,
-        analyst=asked.analyst,
-        same=same,
-        question=question_digest(asked.question),
-        steps=asked.steps,
-        attempts=1,
-    )
-    page.keep_payment(payment)
+    number = page.append(asked, same=same)
+    page.keep_payment(Payment(number=number, steps=asked.steps, attempts=1))
     return Receipt(number=number, paid=True, salt=_salt(page, number, asked))
 
 
@@ -172,8 +163,15 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
         )
     if step < len(payment.stored):
         return released_steps(page, payment)[step]
+    if not payment.is_open:
+        raise NotPermitted(
+            "too many questions were charged after this one and are not answered yet",
+            why=f"the {MOST_OPEN} newest charges without an answer may run; this one is closed and stays charged",
+            fix="ask again: it is charged again",
+        )
     _require_a_table(released)
-    page.keep_step(payment, page.append(Stored(receipt=receipt, step=step, released=released)))
+    entry = page.append(Stored(receipt=receipt, step=step, released=released))
+    page.keep_payment(replace(payment, stored=(*payment.stored, entry)))
     return released
 
 
@@ -213,15 +211,11 @@ def entries_about(page: Page, analyst: str) -> tuple[Entry, ...]:
     """The payments of the analyst, the batches that paid for them, refusals, and the grants of this name."""
     paid = {payment.number: _paid(page, payment) for payment in page.payments_by(require_name(analyst))}
     batches = {charge.batch for charge in paid.values() if charge.batch is not None}
-    words: list[tuple[int, Granted | Revoked | Refused]] = [
-        *page.facts_of(Granted),
-        *page.facts_of(Revoked),
-        *page.facts_of(Refused),
-    ]
-    said = {number for number, fact in words if fact.analyst == analyst}
+    words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
+    granted = {number for number, fact in words if fact.analyst == analyst}
     return tuple(
         Entry(number=number, fact=page.fact(number), time=page.time_of(number))
-        for number in sorted({*paid, *batches, *said})
+        for number in sorted({*paid, *batches, *granted, *page.numbers_by(analyst, Refused)})
     )
 
 
@@ -273,7 +267,7 @@ def require_charge(asked: Charge) -> None:
             why="it could be taken for another question, and its answer told in place of the other's",
             fix="report this; nothing was charged",
         )
-    if triple(asked.event) == FREE:
+    if price_of(asked.event) == FREE:
         raise InternalError(
             "an answer about people was to be charged at no price",
             why="only an answer that does not depend on anybody is free, and that one needs no charge",

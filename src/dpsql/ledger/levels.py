@@ -35,7 +35,7 @@ def require_kept(page: Page, asked: Charge) -> None:
     if asked.upon is None or not any(isinstance(part, Refined) for part in releases(asked.event)):
         return
     before = page.payments_for(charge_digest(asked))
-    if any(payment.complete or payment.attempts < laws.ATTEMPTS for payment in before):
+    if any(payment.complete or payment.can_run for payment in before):
         return
     first = page.payment(asked.upon)
     if first is not None and first.complete and not _levels(page, first.number, first.steps - 1):

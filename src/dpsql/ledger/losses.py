@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.ledger import grants, promises, sayings
 from dpsql.ledger.anchor import Anchored, Place
-from dpsql.ledger.facts import Closed, Fact, Renewed, WrittenOff
 from dpsql.ledger.page import SOURCE
-from dpsql.ledger.replay import replayed
+from dpsql.ledger.replay import replay
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.unusable import Unusable
 
 WHY_STOPPED: Final = "entries were lost: what was frozen, revoked or withdrawn in them is not known any more"
-ENDINGS: Final = (Renewed, Closed)
-"""What ends a period of a promise."""
 _FIRST_ENTRY: Final = 1
 """All states of a ledger have it."""
 
@@ -44,7 +40,7 @@ def write_off_lost(page: SqlPage, known: Anchored) -> None:
     source = _source(page, known)
     common = next((place.number for place in known.places if held(page, place)), _FIRST_ENTRY)
     before, period = _as_of(page, common)
-    here, older = periods_ended(page), common == page.head()[0]
+    here, older = page.snapshot.periods, common == page.head()[0]
     if here == period == known.period:
         spent, periods = source.spent + _more(known.head.spent, before), 0
     elif older:
@@ -77,20 +73,10 @@ def _source(page: SqlPage, known: Anchored) -> Account:
 
 
 def _as_of(page: SqlPage, number: int) -> tuple[Triple | None, int]:
-    """What the source had spent once the entry was written, and how often its promise had been renewed or closed."""
-    totals = replayed(islice(page.facts(), number), islice(page.times(), number))
-    source = totals.accounts.get(SOURCE)
-    period = sum(map(_ended_by, islice(page.facts(), number)))
-    return None if source is None else source.spent, period
-
-
-def periods_ended(page: SqlPage) -> int:
-    """How many periods of the promises of this ledger have ended: by a renewal, by a close, or lost and written off."""
-    return page.count_of(*ENDINGS) + sum(_ended_by(fact) for _, fact in page.facts_of(WrittenOff))
-
-
-def _ended_by(fact: Fact) -> int:
-    return fact.periods if isinstance(fact, WrittenOff) else int(isinstance(fact, ENDINGS))
+    """What the source had spent once the entry was written, and how many periods had ended."""
+    snapshot = replay(page, until=number)
+    source = snapshot.account(SOURCE)
+    return None if source is None else source.spent, snapshot.periods
 
 
 def _more(spent: Triple, before: Triple | None) -> Triple:

@@ -16,7 +16,7 @@ from dpsql.ledger.page import NOTHING_FORESEEN, Foreseen
 
 
 class MemoryLedger(BookLedger):
-    """All laws, no file. The promise is forgotten with it."""
+    """All laws, no file. The promise is forgotten with it; a process made by fork cannot spend it a second time."""
 
     def __init__(self, *, clock: Callable[[], int] = utc_seconds) -> None:
         super().__init__()
@@ -31,6 +31,7 @@ class MemoryLedger(BookLedger):
 
     @contextmanager
     def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> Iterator[MemoryPage]:
+        self._require_own_process()
         with self._lock:
             if self._page is None:
                 raise closed()

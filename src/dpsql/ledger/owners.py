@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from dpsql.accounting.triple import FREE
 from dpsql.errors import BadPolicy
 from dpsql.ledger.ledger import PUBLIC_WAY, Ownership
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import is_renewed, promised
+
+SUBJECT: Final = "owners "
+"""All declarations of owners are in force at once, each under a subject of its own."""
 
 
 def own(page: Page, said: Ownership) -> None:
@@ -26,17 +30,19 @@ def own(page: Page, said: Ownership) -> None:
         raise _owned_otherwise(wrong)
     added = tuple(sorted((table, way) for table, way in said.tables if known.get(_word(table)) != way))
     if added or not known:
-        page.append(Ownership(relation=said.relation, tables=added))
+        number = page.append(Ownership(relation=said.relation, tables=added))
+        page.keep_latest(f"{SUBJECT}{number}", number)
 
 
 def require_owned(page: Page, said: Ownership | None) -> None:
     """Whom the promise is about was said; and of every table what `said` believes. An older declaration must not be
     charged under a newer one, nor one that nobody has written down."""
-    known = _known(_owners_said(page))
-    if not known:
+    facts = _owners_said(page)
+    if not facts:
         raise _never_said("whom the promise of this ledger is about")
     if said is None:
         return
+    known = _known(facts)
     changed = _changed(known, said)
     if changed:
         raise _owned_otherwise(changed)
@@ -48,7 +54,8 @@ def require_owned(page: Page, said: Ownership | None) -> None:
 def _owners_said(page: Page) -> list[Ownership]:
     """What was said under this promise: of one that was closed, nothing holds."""
     closed = page.latest("close") or 0
-    return [fact for number, fact in page.facts_of(Ownership) if number > closed]
+    facts = [page.fact(number) for number in page.latest_under(SUBJECT).values() if number > closed]
+    return [fact for fact in facts if isinstance(fact, Ownership)]
 
 
 def _known(facts: Sequence[Ownership]) -> dict[str, str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from dpsql.accounting.account import Account
+from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import Fact
+from dpsql.ledger.ledger import Charge
+from dpsql.ledger.snapshot import ATTEMPTS, Payment, Snapshot
 
 F = TypeVar("F", bound=Fact)
 
@@ -16,141 +20,152 @@ SOURCE: Final = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Payment:
-    """A receipt as the ledger knows it."""
-
-    number: int
-    """Of the entry that charged it."""
-    analyst: str
-    same: bytes
-    """Digest of who asked what at which price: equal ones continue each other."""
-    question: bytes
-    """Digest of the question."""
-    steps: int
-    attempts: int
-    stored: tuple[int, ...] = ()
-    """The entries that hold its steps, in order."""
-
-    @property
-    def complete(self) -> bool:
-        return len(self.stored) == self.steps
-
-    def with_step(self, entry: int) -> Payment:
-        """The payment once the entry holds its next step."""
-        return replace(self, stored=(*self.stored, entry))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """All that is added up from entries, and could be wrong where somebody changed one and not the other."""
-
-    accounts: Mapping[str, Account]
-    payments: Mapping[int, Payment]
-    latest: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
-    """What a law will look at, as far as it is known before it begins: a store may read it on one way. It decides
-    nothing, and what is missing here is read when it is looked at."""
+    """What a law will look at, as far as it is known before it begins: a store may read it at once. It decides nothing,
+    and what is missing here is read when it is looked at."""
 
-    holders: tuple[str, ...] = ()
-    """Whose accounts."""
-    said: tuple[str, ...] = ()
-    """What was said last about this, and the entries that say it."""
-    kinds: tuple[type[Fact], ...] = ()
-    """All entries of these kinds."""
-    counted: tuple[type[Fact], ...] = ()
-    """How many entries there are of these kinds together."""
+    subjects: tuple[str, ...] = ()
+    """The entries in force for these."""
+    under: tuple[str, ...] = ()
+    """The entries in force for all subjects that begin so."""
     same: bytes | None = None
-    """Payments by who asked what at which price."""
+    """Charges by who asked what at which price."""
 
 
 NOTHING_FORESEEN: Final = Foreseen()
 
 
-class Page(Protocol):
+class Page(ABC):
     """One transaction: what is written through it is kept together or not at all."""
 
-    def append(self, fact: Fact) -> int:
-        """Add an entry; its number, counted from 1. What cannot be written as bytes is refused and nothing is added."""
-        ...
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
 
+    # Entries
+
+    @abstractmethod
+    def append(self, fact: Fact, *, same: bytes | None = None) -> int:
+        """Add an entry; its number, counted from 1. What cannot be written as bytes is refused and nothing is added.
+        `same`: of a charge, the digest it is continued by."""
+
+    @abstractmethod
     def now(self) -> int:
         """The UTC time an entry has that is added now, in whole seconds since 1970. Never before that of the last
         entry: a clock that is set back stands still."""
-        ...
 
-    def time_of(self, number: int) -> int | None:
-        """When an entry that exists was added; None for one from before times were kept."""
-        ...
-
-    def times(self) -> Iterator[int | None]:
-        """When each entry was added, in order; None for one from before times were kept."""
-        ...
-
-    def fact(self, number: int) -> Fact:
-        """An entry that exists."""
-        ...
-
-    def facts(self) -> Iterator[Fact]:
-        """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
-        ...
-
-    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
-        """The entries of one kind with their numbers, oldest first."""
-        ...
-
+    @abstractmethod
     def head(self) -> tuple[int, bytes]:
         """The number and the hash of the last entry."""
-        ...
+
+    @abstractmethod
+    def time_of(self, number: int) -> int:
+        """When an entry that exists was added."""
+
+    @abstractmethod
+    def fact(self, number: int) -> Fact:
+        """An entry that exists, checked by its own hash."""
+
+    @abstractmethod
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
+        """The entries of one kind with their numbers, oldest first."""
+
+    @abstractmethod
+    def chained(self) -> Iterator[Link]:
+        """Every entry in order; LedgerBroken where one was changed, removed, added or moved."""
+
+    @abstractmethod
+    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
+        """The charges or refusals of an analyst, oldest first; only the last ones where a number is given."""
+
+    @abstractmethod
+    def _charges_for(self, same: bytes) -> Sequence[int]: ...
+
+    @abstractmethod
+    def _charges_of(self, question: bytes) -> Sequence[int]: ...
+
+    @abstractmethod
+    def _steps_of(self, receipt: int) -> Sequence[int]:
+        """The entries that hold the steps of a charge, oldest first."""
+
+    # What is in force
 
     def latest(self, what: str) -> int | None:
-        """The entry that holds now of what was said about this."""
-        ...
+        """The entry in force for this subject."""
+        found = self.snapshot.latest.get(what)
+        return None if found is None else found[0]
 
-    def keep_latest(self, what: str, entry: int) -> None: ...
+    def latest_under(self, prefix: str) -> Mapping[str, int]:
+        """The entries in force for all subjects that begin so, in the order of their numbers."""
+        return self.snapshot.latest_under(prefix)
 
-    def account(self, holder: str) -> Account | None: ...
+    def keep_latest(self, what: str, entry: int) -> None:
+        """The entry that was added last is in force for this subject."""
+        number, link = self.head()
+        if number != entry:
+            raise LookupError(entry)
+        self.snapshot.keep_latest(what, entry, link)
 
-    def accounts(self) -> Mapping[str, Account]: ...
+    # Accounts
 
-    def keep_account(self, holder: str, account: Account) -> None: ...
+    def account(self, holder: str) -> Account | None:
+        return self.snapshot.account(holder)
+
+    def accounts(self) -> Mapping[str, Account]:
+        return self.snapshot.accounts()
+
+    def keep_account(self, holder: str, account: Account) -> None:
+        self.snapshot.keep_account(holder, account)
 
     def remove_accounts(self) -> None:
         """All of them: the promise they stand under has ended."""
-        ...
+        self.snapshot.remove_accounts()
 
-    def payment(self, number: int) -> Payment | None: ...
+    def end_periods(self, count: int) -> None:
+        """So many periods of the promise have ended."""
+        self.snapshot.periods += count
+
+    # Payments
+
+    def payment(self, number: int) -> Payment | None:
+        """A charge with its steps; None where the entry is no charge. What was done for an open one stands in the
+        snapshot. A closed one counts as complete where all of its steps are found, and never runs again."""
+        known = self.snapshot.open.get(number)
+        if known is not None:
+            return known
+        charge = self.fact(number) if 0 < number <= self.head()[0] else None
+        if not isinstance(charge, Charge):
+            return None
+        stored = tuple(self._steps_of(number))
+        return Payment(number=number, steps=charge.steps, attempts=ATTEMPTS, stored=stored, is_open=False)
 
     def keep_payment(self, payment: Payment) -> None:
-        """A new payment, or one with another attempt."""
-        ...
-
-    def keep_step(self, payment: Payment, entry: int) -> None:
-        """The next step of the payment, as this page tells it, is what the entry says."""
-        ...
+        """A new payment, or one with another attempt or step."""
+        self.snapshot.keep_payment(payment)
 
     def payments_for(self, same: bytes) -> tuple[Payment, ...]:
         """Payments by who asked what at which price, oldest first."""
-        ...
+        return self._payments(self._charges_for(same))
 
     def payments_of(self, question: bytes) -> tuple[Payment, ...]:
         """Payments by question, oldest first."""
-        ...
+        return self._payments(self._charges_of(question))
 
     def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
         """Payments by who asked, oldest first; only the last ones where a number is given."""
-        ...
+        return self._payments(self.numbers_by(analyst, Charge, last=last))
 
+    def _payments(self, numbers: Sequence[int]) -> tuple[Payment, ...]:
+        return tuple(payment for payment in map(self.payment, numbers) if payment is not None)
+
+    # Under the key
+
+    @abstractmethod
     def hide(self, receipt: int, step: int, plain: bytes) -> None:
         """Keep something about a stored step under the key, beside the entries and in none of them."""
-        ...
 
+    @abstractmethod
     def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
         """What was hidden, or its first bytes; None where it is not there, or not what was hidden."""
-        ...
 
+    @abstractmethod
     def salt(self, number: int) -> int: ...
-
-    def totals(self) -> Totals: ...

@@ -21,10 +21,8 @@ from dpsql.ledger import keyfile
 from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
-from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.schema import SCHEMA, tables
-from dpsql.ledger.sql_page import SqlPage
-from dpsql.ledger.sql_rows import Database, Look, Row
+from dpsql.ledger.database import Database, Look, Row
+from dpsql.ledger.schema import tables
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
@@ -162,7 +160,7 @@ class PostgresLedger(StoredLedger):
             raise MissingExtra(
                 "a ledger in PostgreSQL needs the driver psycopg",
                 why="it is imported only where such a ledger is opened",
-                fix='pip install "dpsql[postgres]"',
+                fix="pip install 'psycopg[binary]'",
             ) from None
         connection: psycopg.Connection[Row] = psycopg.connect(self._url, autocommit=True)
         try:
@@ -183,9 +181,7 @@ class PostgresLedger(StoredLedger):
         self._connection = self._connected()
         if self._is_new():
             self._create(_TABLES)
-        schema, ledger, check = read_about(PostgresDatabase(self._connection))
-        if schema != SCHEMA:  # no ledger in PostgreSQL was ever written in an older one
-            raise unreadable()
+        ledger, check = read_about(PostgresDatabase(self._connection))
         return ledger, require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
 
     def _is_new(self) -> bool:
@@ -203,9 +199,8 @@ class PostgresLedger(StoredLedger):
         self._database = PostgresDatabase(connection)
         return self._database
 
-    def _check(self, page: SqlPage) -> None:
-        """Also that what keeps entries append-only is there and switched on. Its files are the server's matter."""
-        super()._check(page)
+    def _check_layout(self) -> None:
+        """Only that what keeps entries append-only is there and switched on. Its files are the server's matter."""
         found = PostgresDatabase(self._open_connection()).rows(
             "SELECT tgname FROM pg_trigger WHERE tgrelid = 'entries'::regclass AND NOT tgisinternal AND tgenabled = 'O'"
         )

@@ -145,6 +145,7 @@ def begin_period(page: Page) -> int:
     known = latest_fact(page, "renew", Renewed) if is_renewed(page) else None
     period = 2 if known is None else known.period + 1
     page.keep_latest("renew", page.append(Renewed(period=period)))
+    page.end_periods(1)
     for holder, kept in page.accounts().items():
         page.keep_account(holder, replace(kept, spent=FREE))
     return period
@@ -161,10 +162,12 @@ def close(page: Page, reason: str) -> None:
     require_reason(reason, "closing a promise")
     page.keep_latest("close", page.append(Closed(reason=reason)))
     page.remove_accounts()
+    page.end_periods(1)
 
 
 def promises(page: Page) -> tuple[Made, ...]:
     """Every promise as it was opened, with its periods, those that are lost among them."""
+    begun: list[tuple[int, int | None]]
     begun = [(number, page.time_of(number)) for number, _ in (*page.facts_of(Promised), *page.facts_of(Renewed))]
     begun += [(number, None) for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]
     made = page.facts_of(Promised)
@@ -184,6 +187,7 @@ def write_off(page: Page, lost: Head, *, periods: int = 0) -> None:
     periods of its promise."""
     source = promised(page)
     page.append(WrittenOff(number=lost.number, spent=lost.spent, periods=periods))
+    page.end_periods(periods)
     page.keep_account(SOURCE, replace(source, spent=at_least(source.spent, lost.spent)))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from itertools import repeat as always
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.clock import LATEST
+from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import (
     Adopted,
     Batched,
@@ -30,9 +29,9 @@ from dpsql.ledger.facts import (
     Withdrawn,
     WrittenOff,
 )
-from dpsql.ledger.ledger import Charge, Head, Ownership, ReleasedStep
-from dpsql.ledger.memory_page import MemoryPage
-from dpsql.ledger.page import Totals
+from dpsql.ledger.ledger import Charge, Head, Ownership
+from dpsql.ledger.page import F, Page
+from dpsql.ledger.snapshot import Payment, Snapshot
 from dpsql.ledger.unusable import AFTER_DAMAGE
 
 
@@ -54,56 +53,146 @@ def totals_broken() -> LedgerBroken:
     )
 
 
-class _ReplayPage(MemoryPage):
-    """Remembers the last entry whole, and of older steps only that they were there. It is as late as it is said."""
+class _ReplayPage(Page):
+    """A snapshot that is derived anew while the entries of another page go by. It holds what the laws look at: the
+    entries of owners, and the charges of open payments. Anything older is looked up in the other page."""
 
-    written: tuple[int, Fact] | None = None
-    batch: tuple[int, Batched] | None = None
-    """The batch whose questions must come next."""
-    joined: tuple[Charge, ...] = ()
-    """Those that have come."""
-    time: int = 0
+    def __init__(self, source: Page) -> None:
+        super().__init__(Snapshot())
+        self._source = source
+        self._kept: dict[int, Fact] = {}
+        self._same: dict[bytes, list[int]] = {}
+        self._digests: dict[int, bytes] = {}
+        self._link: Link | None = None
+        self.written: Fact | None = None
+        """What a law has written at the place of the entry."""
+        self.batch: tuple[int, Batched] | None = None
+        """The batch whose questions must come next."""
+        self.joined: tuple[Charge, ...] = ()
+        """Those that have come."""
 
-    def __init__(self) -> None:
-        super().__init__(key=b"", clock=lambda: self.time)  # salts are told to no one here
+    def turn(self, link: Link) -> None:
+        """Go on to the next entry."""
+        self._link, self.written = link, None
+
+    @property
+    def link(self) -> Link:
+        if self._link is None:
+            raise LookupError
+        return self._link
+
+    def append(self, fact: Fact, *, same: bytes | None = None) -> int:
+        if self.written is not None:
+            raise LookupError
+        self.written = fact
+        if not isinstance(fact, _PASSING):
+            self._kept[self.link.number] = fact
+        return self.link.number
 
     def now(self) -> int:
         """When the entry was written, by whatever clock."""
-        return max(self.time, self._times[-1] if self._times else 0)
+        return self.link.time
 
-    def append(self, fact: Fact) -> int:
-        number = self.keep_fact(replace(fact, released=_NOTHING) if isinstance(fact, Stored) else fact)
-        self.written = number, fact
-        return number
+    def head(self) -> tuple[int, bytes]:
+        return self.link.number, self.link.hash
+
+    def time_of(self, number: int) -> int:
+        return self._source.time_of(number)
+
+    def fact(self, number: int) -> Fact:
+        found = self._kept.get(number)
+        if found is None and number < self.link.number:
+            found = self._source.fact(number)
+        if found is None:
+            raise LookupError(number)
+        return found
+
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
+        return tuple((number, fact) for number, fact in self._kept.items() if isinstance(fact, kind))
+
+    def chained(self) -> Iterator[Link]:
+        return self._source.chained()
+
+    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
+        return self._source.numbers_by(analyst, kind, last=last)
+
+    def keep_payment(self, payment: Payment) -> None:
+        """Only open payments are found by their digest: of closed ones none is continued."""
+        if payment.number == self.link.number and self.link.same is not None:
+            self._same.setdefault(self.link.same, []).append(payment.number)
+            self._digests[payment.number] = self.link.same
+        for number in self.snapshot.keep_payment(payment):
+            self._kept.pop(number, None)
+            same = self._digests.pop(number, None)
+            if same is not None:
+                self._same[same].remove(number)
+                if not self._same[same]:
+                    del self._same[same]
+
+    def digest_of(self, number: int) -> bytes:
+        """What an open payment is continued by."""
+        return self._digests[number]
+
+    def _charges_for(self, same: bytes) -> Sequence[int]:
+        return self._same.get(same, ())
+
+    def _charges_of(self, question: bytes) -> Sequence[int]:
+        return ()
+
+    def _steps_of(self, receipt: int) -> Sequence[int]:
+        return [number for number in self._source._steps_of(receipt) if number < self.link.number]
+
+    def hide(self, receipt: int, step: int, plain: bytes) -> None:
+        """Nothing is hidden while entries are read."""
+
+    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
+        return None
+
+    def salt(self, number: int) -> int:
+        """Salts are of no use here."""
+        return 0
 
 
-_NOTHING: Final = ReleasedStep(keys=(), values=())
+_PASSING: Final = (Stored, Refused, Retried, Batched)
+"""Entries that no law reads again."""
 
 
-def replayed(facts: Iterable[Fact], times: Iterable[int | None] = always(None)) -> Totals:
-    """The totals that follow from the entries by the laws; LedgerBroken where a law forbids one of them.
-
-    Requires  entries in order, from the first, and when each was added; None: before times were kept.
-    """
-    page = _ReplayPage()
-    number = 0
-    for number, (fact, time) in enumerate(zip(facts, times, strict=False), start=1):
-        page.time = time or 0
-        repeat = _FIRST if number == 1 else _LATER
+def replay(page: Page, *, until: int | None = None) -> Snapshot:
+    """The snapshot that follows from the entries by the laws, up to the entry of this number; LedgerBroken where a law
+    forbids one of them, or the chain does not verify."""
+    entries = replaying(page, until=until)
+    while True:
         try:
-            if page.time > LATEST or (page.batch is not None and not isinstance(fact, Charge)):
+            next(entries)
+        except StopIteration as ended:
+            snapshot: Snapshot = ended.value
+            return snapshot
+
+
+def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, Snapshot]:
+    """The same entry by entry: each is given out once its law has admitted it."""
+    replayed = _ReplayPage(page)
+    number = 0
+    for link in page.chained():
+        number = link.number
+        replayed.turn(link)
+        fact = link.fact
+        try:
+            if link.time > LATEST or (replayed.batch is not None and not isinstance(fact, Charge)):
                 raise LookupError
-            repeat[type(fact)](page, fact)
-            repeated = page.written == (number, fact)
+            (_LATER if number > 1 else _FIRST)[type(fact)](replayed, fact)
         except (DpsqlError, LookupError):
             raise broken_at(number) from None
-        if not repeated:
+        if replayed.written is not fact and replayed.written != fact:
             raise broken_at(number)
+        yield link
+        if number == until:
+            break
     if not number:
         raise broken_at(1)
-    if page.batch is not None:
+    if replayed.batch is not None:
         raise broken_at(number + 1)
-    return page.totals()
+    return replayed.snapshot
 
 
 def _retry(page: _ReplayPage, fact: Retried) -> None:
@@ -111,8 +200,8 @@ def _retry(page: _ReplayPage, fact: Retried) -> None:
     if not isinstance(paid, Charge) or payment is None:
         raise LookupError
     if paid.batch is None:
-        laws.charge(page, paid)
-    elif payment.complete or payment.attempts >= laws.ATTEMPTS:
+        laws.charge(page, paid, same=page.digest_of(payment.number))
+    elif not payment.can_run:
         raise LookupError
     else:
         laws.paying_accounts(page, paid)
@@ -125,14 +214,14 @@ def _batch(page: _ReplayPage, fact: Batched) -> None:
 
 def _charge(page: _ReplayPage, fact: Charge) -> None:
     if page.batch is None:
-        laws.charge(page, fact)
+        laws.charge(page, fact, same=page.link.same)
         return
     number, batched = page.batch
     events = batched.event.events
     expected = (number, batched.analyst, batched.payer, events[len(page.joined)])
     if (fact.batch, fact.analyst, fact.payer, fact.event) != expected:
         raise LookupError
-    grants.require_below_cap(page, fact)  # by its share: what it is worth alone was not asked before schema 2
+    grants.require_below_cap(page, fact)
     batches.join(page, batched, fact)
     page.joined = (*page.joined, fact)
     if len(page.joined) == len(events):
@@ -144,11 +233,6 @@ def _grant(page: _ReplayPage, fact: Granted) -> None:
     grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions, by=fact.by)
 
 
-def _renew(page: _ReplayPage, fact: Renewed) -> None:
-    """Before windows were kept in the ledger, the policy alone said whether a promise may be renewed."""
-    (promises.begin_period if promises.window(page) is None else promises.renew)(page)
-
-
 def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
     promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent), periods=fact.periods)
 
@@ -156,7 +240,7 @@ def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
 _FIRST: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
 _LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
     Promised: lambda page, fact: promises.promise(page, fact.account, per=fact.per),
-    Renewed: _renew,
+    Renewed: lambda page, fact: promises.renew(page),
     Closed: lambda page, fact: promises.close(page, fact.reason),
     WrittenOff: _write_off,
     Ownership: owners.own,

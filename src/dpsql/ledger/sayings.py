@@ -111,8 +111,8 @@ def holder_of(page: Page, digest: bytes) -> User | None:
 
 def users(page: Page) -> tuple[User, ...]:
     """Everybody who has a token, by name."""
-    holders = [fact.user for number, fact in page.facts_of(Issued) if page.latest(_user(fact.user.name)) == number]
-    return tuple(sorted(holders, key=lambda user: user.name))
+    words = [page.fact(number) for number in page.latest_under(_user("")).values()]
+    return tuple(sorted((fact.user for fact in words if isinstance(fact, Issued)), key=lambda user: user.name))
 
 
 def _token(digest: bytes) -> str:

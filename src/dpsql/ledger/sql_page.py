@@ -2,282 +2,297 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
-from dpsql.accounting.account import Account
+from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, hiding
-from dpsql.ledger.encoding import account_from_json, account_to_json, unreadable
-from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Payment, Totals
-from dpsql.ledger.schema import ACCOUNTS, LATEST, PAYMENTS, STEPS
-from dpsql.ledger.sql_entries import SqlEntries
-from dpsql.ledger.sql_rows import REMEMBERED, CoveredRows, Database, Look, Memory, Row, among, head_broken, remember
+from dpsql.ledger.clock import time_after
+from dpsql.ledger.database import Database, Look, Row, among
+from dpsql.ledger.encoding import unreadable
+from dpsql.ledger.entries import Keys, Link, fact_from_entry, fact_to_entry, keys_of, word_of
+from dpsql.ledger.facts import Fact
+from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, Page
+from dpsql.ledger.replay import broken_at
+from dpsql.ledger.schema import NEITHER_CHARGE_NOR_STEP
+from dpsql.ledger.snapshot import Snapshot
+from dpsql.ledger.unusable import AFTER_DAMAGE
 
-_LIMITS: Final = ("epsilon", "delta", "delta_prime", "rho", "granted_from")
-_SPENT: Final = ("epsilon", "delta", "rho")
+_COLUMNS: Final = ("number", "time", "kind", *Keys._fields, "hash", "payload")
+_CHAINED: Final = f"SELECT {', '.join(_COLUMNS)} FROM entries ORDER BY number"
+_LINKED: Final = (
+    f"SELECT {', '.join(f'this.{column}' for column in _COLUMNS)}, before.hash"
+    " FROM entries AS this LEFT JOIN entries AS before ON before.number = this.number - 1"
+)
+"""Entries, each with the hash before it."""
+_OF_KIND: Final = (
+    f"{_LINKED} WHERE this.kind = ? AND this.{NEITHER_CHARGE_NOR_STEP.replace(' AND ', ' AND this.')}"
+    " ORDER BY this.number"
+)
+_INSERT: Final = f"INSERT INTO entries ({', '.join(_COLUMNS)}) VALUES {among(_COLUMNS)}"
+_NOTHING: Final = type(None)
+_TYPES: Final = frozenset(
+    {
+        (int, int, str, _NOTHING, _NOTHING, _NOTHING, _NOTHING, bytes, bytes),
+        (int, int, str, str, _NOTHING, _NOTHING, _NOTHING, bytes, bytes),
+        (int, int, str, str, bytes, bytes, _NOTHING, bytes, bytes),
+        (int, int, str, _NOTHING, _NOTHING, _NOTHING, int, bytes, bytes),
+    }
+)
+"""Of other entries, of refusals, of charges, of steps. SQLite lets anybody write text where a number was."""
+_SAME: Final = _COLUMNS.index("same")
+_HASH: Final = _COLUMNS.index("hash")
+_PAYLOAD: Final = _COLUMNS.index("payload")
 
 _HEAD: Final = (
-    "SELECT entries.number, entries.hash, entries.time, head.total, head.seal,"
+    "SELECT entries.number, entries.hash, entries.time, head.snapshot, head.seal,"
     " (SELECT seen.hash FROM entries AS seen WHERE seen.number = ?)"
     " FROM head JOIN entries ON entries.number = head.number"
     " WHERE head.number = (SELECT MAX(number) FROM entries)"
 )
-_HEAD_TYPES: Final = frozenset({(int, bytes, int, bytes, bytes), (int, bytes, type(None), bytes, bytes)})
+_HEAD_TYPES: Final = (int, bytes, int, bytes, bytes)
 _KEEP_HEAD: Final = (
-    "INSERT INTO head (one, number, total, seal) VALUES (1, ?, ?, ?) ON CONFLICT (one) DO UPDATE"
-    " SET number = excluded.number, total = excluded.total, seal = excluded.seal"
+    "INSERT INTO head (one, number, snapshot, seal) VALUES (1, ?, ?, ?) ON CONFLICT (one) DO UPDATE"
+    " SET number = excluded.number, snapshot = excluded.snapshot, seal = excluded.seal"
 )
 
 _HIDDEN: Final = "SELECT content FROM hidden WHERE payment = ? AND step = ? AND content >= ?"
 """Not less than no bytes are bytes alone: where SQLite was given text or a number, nothing is found."""
 
-_ALL: Final = "1 = 1"
-_SAME: Final = "same = ? ORDER BY number"
+_SMALL: Final = 4096
+_REMEMBERED: Final = 256
 
 
-class SqlPage(SqlEntries):
-    """Every row is checked when it is read, and every change goes into the sum that the head seals."""
+def head_broken() -> LedgerBroken:
+    """What is raised where the end of the ledger, or its snapshot, is not the one that was sealed."""
+    return LedgerBroken(
+        "the ledger does not verify: its last entry, or what was added up so far, is not what was sealed",
+        why="what is missing at the end of a ledger was spent, and would be spent again",
+        fix=AFTER_DAMAGE,
+    )
+
+
+class SqlPage(Page):
+    """Every entry is checked by its own hash when it is read, and the head seals the snapshot."""
 
     def __init__(
-        self, database: Database, *, key: bytes, clock: Callable[[], int], memory: Memory | None = None
+        self, database: Database, *, key: bytes, clock: Callable[[], int], memory: dict[Row, Fact] | None = None
     ) -> None:
-        memory = Memory() if memory is None else memory
-        super().__init__(database, key=key, clock=clock, memory=memory)
-        self._beside = CoveredRows(database, key=key, memory=memory)
-        self._accounts: dict[str, Row | None] = {}
-        self._said: dict[str, int | None] = {}
-        self._same: dict[bytes, tuple[Payment, ...]] = {}
-        self._paid: dict[int, Payment | None] = {}
+        """`memory`: what entries say that were read before. An entry is read each time; one that is the same to the
+        last byte, the hash before it included, is not checked again."""
+        super().__init__(Snapshot())
+        self._database = database
+        self._key = key
+        self._clock = clock
+        self._memory = {} if memory is None else memory
+        self._last = (0, chain.START)
+        self._time = 0
+        self._rows: dict[int, Row] = {}
+        self._hashes: dict[int, bytes | None] = {}
+        self._same: dict[bytes, list[int]] = {}
+        self.appended = False
 
     # The head
 
     def open_head(self, foreseen: Foreseen = NOTHING_FORESEEN, *, seen: int = 0) -> None:
-        """Find where the next entry goes, and read at once what will be looked at, and the hash of the entry that was
-        `seen` last; LedgerBroken where the end of the ledger is not what was sealed."""
-        looks, takes = zip(*self._foreseen(foreseen, seen), strict=True)
-        for take, found in zip(takes, self._database.looks(*looks), strict=True):
-            take(found)
-
-    def turn(self, database: Database) -> None:
-        """Go on in another transaction, on a database that nobody else has written since. What was read stays read:
-        no payments and no large entries, and not more of the rest than was of use lately."""
-        self._turn_entries(database)
-        self._beside.database = database
-        self._same.clear()
-        self._paid.clear()
-        if max(len(self._said), len(self._accounts)) > REMEMBERED:
-            self._said.clear()
-            self._accounts.clear()
-
-    def _foreseen(self, foreseen: Foreseen, seen: int) -> Iterator[tuple[Look, Callable[[list[Row]], None]]]:
-        """What is asked of the database, and what is done with what it says: in this order."""
-        holders, said = (SOURCE, *foreseen.holders), foreseen.said
-        yield (f"{ACCOUNTS.read} WHERE holder IN {among(holders)}", holders), partial(self._take_accounts, holders)
-        yield (_HEAD, (seen,)), partial(self._take_head, seen)
-        if said:
-            yield (f"{LATEST.read} WHERE what IN {among(said)}", said), partial(self._take_latest, said)
-        yield from self._foreseen_entries(said, foreseen.kinds, foreseen.counted)
-        if foreseen.same is not None:
-            same = foreseen.same
-            yield (f"{PAYMENTS.read} WHERE {_SAME}", (same,)), partial(self._take_same, same)
-
-    def _take_accounts(self, holders: Iterable[str], found: list[Row]) -> None:
-        self._accounts |= dict.fromkeys(holders) | {row[0]: row for row in self._beside.checked(ACCOUNTS, found)}
-
-    def _take_latest(self, said: Iterable[str], found: list[Row]) -> None:
-        self._said |= dict.fromkeys(said) | dict(self._beside.checked(LATEST, found))
-
-    def _take_same(self, same: bytes, found: list[Row]) -> None:
-        self._same[same] = self._payments_in(found)
+        """Find where the next entry goes, and read what will be looked at, and the hash of the entry that was `seen`
+        last; LedgerBroken where the end of the ledger is not what was sealed. What was in force before is read along
+        with the head, since it mostly still is: each round trip to a server takes longer than all the rest."""
+        guessed = sorted({row[0] for row in self._memory if row[_SAME] is None}) if foreseen.subjects else []
+        same = [] if foreseen.same is None else [foreseen.same]
+        looks: list[Look] = [(_HEAD, (seen,)), *((_by("same"), (digest,)) for digest in same)]
+        head, *found = self._database.looks(*looks, *([(_numbered(guessed), tuple(guessed))] if guessed else []))
+        self._take_head(seen, head)
+        if guessed:
+            self._take(found.pop())
+        for digest, rows in zip(same, found, strict=True):
+            self._same[digest] = self._found("same", digest, rows)
+        in_force = [number for what in foreseen.subjects if (number := self.latest(what)) is not None]
+        numbers = [*in_force, *(number for what in foreseen.under for number in self.latest_under(what).values())]
+        missing = [number for number in numbers if number not in self._rows]
+        if missing:
+            self._take(self._database.rows(_numbered(missing), *missing))
 
     def _take_head(self, seen: int, found: list[Row]) -> None:
         if len(found) != 1:
             raise head_broken()
-        ((*read, self._hashes[seen]),) = found
-        head = tuple(read)
-        if tuple(map(type, head)) not in _HEAD_TYPES:
+        ((*head, self._hashes[seen]),) = found
+        if tuple(map(type, head)) != _HEAD_TYPES:
             raise unreadable()
-        number, last, time, total, seal = head
-        self._last, self._time = (number, last), time or 0
-        if not chain.equal(seal, self._seal(total)):
+        number, last, time, snapshot, seal = head
+        if not chain.equal(seal, chain.sealed(self._key, number=number, last=last, snapshot=snapshot)):
             raise head_broken()
-        self._beside.total = chain.sum_of(self._key, total, number=number)
-
-    def _seal(self, total: bytes) -> bytes:
-        number, last = self._last
-        return chain.sealed(self._key, number=number, last=last, rows=total, source=self._source_mac())
-
-    def _source_mac(self) -> bytes:
-        """Of the account of the source as it is: no older one can be put in its place, not even for a moment."""
-        source = self._account_row(SOURCE)
-        return b"" if source is None else self._beside.cover(ACCOUNTS, source)[0]
+        self._last, self._time = (number, last), time
+        self.snapshot = Snapshot.from_bytes(snapshot)
 
     def close_head(self) -> None:
         """Seal what was appended."""
         if self.appended:
-            number, rows = self._last[0], self._beside.total % chain.MODULUS
-            total = chain.summed(self._key, rows, number=number)
-            self._database.run(_KEEP_HEAD, number, total, self._seal(total))
+            (number, last), content = self._last, self.snapshot.to_bytes()
+            seal = chain.sealed(self._key, number=number, last=last, snapshot=content)
+            self._database.run(_KEEP_HEAD, number, content, seal)
 
-    def check(self) -> None:
-        """Every hash of the chain and every row beside it; LedgerBroken. What the entries say is not read."""
-        self.check_entries()
-        self._beside.check()
+    def turn(self, database: Database) -> None:
+        """Go on in another transaction, on a database that nobody else has written since. What was read stays read, but
+        for large entries, and not more of the rest than was of use lately."""
+        self._database = database
+        self.appended = False
+        self._same.clear()
+        large = [number for number, row in self._rows.items() if len(row[_PAYLOAD]) > _SMALL]
+        for number in large:
+            del self._rows[number]
+        if max(len(self._rows), len(self._hashes)) > _REMEMBERED:
+            self._rows.clear()
+            self._hashes.clear()
 
-    def cover(self, totals: Totals) -> None:
-        """Begin to seal: what was added up from the entries that exist, in tables that are empty."""
-        for number, _, _, _, link in self._chained():
-            self._last = number, link
-        for holder, account in totals.accounts.items():
-            self.keep_account(holder, account)
-        for payment in totals.payments.values():
-            self._keep_payment(payment, before=None)
-            for step, entry in enumerate(payment.stored):
-                self._beside.keep(STEPS, (payment.number, step, entry), before=None)
-        for what, entry in totals.latest.items():
-            self._beside.keep(LATEST, (what, entry), before=None)
-        self.appended = True
-        self.close_head()
+    # Entries
 
-    # What holds now
+    def head(self) -> tuple[int, bytes]:
+        return self._last
 
-    def latest(self, what: str) -> int | None:
-        if what not in self._said:
-            found = self._beside.found(LATEST, LATEST.matched, what)
-            self._said[what] = found[0][1] if found else None
-        return self._said[what]
+    def now(self) -> int:
+        return time_after(self._time, clock=self._clock())
 
-    def keep_latest(self, what: str, entry: int) -> None:
-        before = self.latest(what)
-        self._beside.keep(LATEST, (what, entry), before=None if before is None else (what, before))
-        self._said[what] = entry
+    def append(self, fact: Fact, *, same: bytes | None = None) -> int:
+        (kind, payload), keys = fact_to_entry(fact), keys_of(fact, same=same)
+        number, previous = self._last
+        number, time = number + 1, self.now()
+        link = chain.linked(self._key, number, time, kind, *keys, payload, previous)
+        self._database.run(_INSERT, number, time, kind, *keys, link, payload)
+        self._last, self._time, self.appended = (number, link), time, True
+        self._hashes[number] = link
+        if keys.same is not None:
+            self._same.pop(keys.same, None)
+        return number
 
-    # Accounts
+    def hash_of(self, number: int) -> bytes | None:
+        """The hash of an entry; None where there is none."""
+        if number not in self._hashes:
+            found = self._database.rows("SELECT hash FROM entries WHERE number = ?", number)
+            self._hashes[number] = found[0][0] if found else None
+        link = self._hashes[number]
+        if link is not None and type(link) is not bytes:
+            raise unreadable()
+        return link
 
-    def account(self, holder: str) -> Account | None:
-        row = self._account_row(holder)
+    def time_of(self, number: int) -> int:
+        time: int = self._entry(number)[1]
+        return time
+
+    def fact(self, number: int) -> Fact:
+        row = self._entry(number)
+        known = self._memory.get(row)
+        if known is None:
+            known = fact_from_entry(row[2], row[_PAYLOAD])
+            if len(row[_PAYLOAD]) <= _SMALL:
+                if len(self._memory) >= _REMEMBERED:
+                    self._memory.clear()
+                self._memory[row] = known
+        return known
+
+    def _entry(self, number: int) -> Row:
+        """An entry that stands where it was written, as it was written, in this history of the ledger."""
+        if number not in self._rows:
+            self._take(self._database.rows(f"{_LINKED} WHERE this.number = ?", number))
+        row = self._rows.get(number)
         if row is None:
-            return None
-        known = self._memory.accounts.get(row)
-        return remember(self._memory.accounts, row, account_of(row)) if known is None else known
+            raise broken_at(number)
+        return row
 
-    def _account_row(self, holder: str) -> Row | None:
-        if holder not in self._accounts:
-            found = self._beside.found(ACCOUNTS, ACCOUNTS.matched, holder)
-            self._accounts[holder] = found[0] if found else None
-        return self._accounts[holder]
+    def _take(self, found: Iterable[Row]) -> None:
+        """Check entries that were read."""
+        for *columns, previous in found:
+            row = (*columns, previous)
+            number = row[0]
+            if row not in self._memory:
+                before = chain.START if number == 1 else previous
+                if tuple(map(type, columns)) not in _TYPES or type(before) is not bytes:
+                    raise broken_at(number)
+                number, time, kind, analyst, question, same, receipt, link, payload = columns
+                keys = Keys(analyst, question, same, receipt)
+                if not chain.equal(link, chain.linked(self._key, number, time, kind, *keys, payload, before)):
+                    raise broken_at(number)
+            if not self.snapshot.is_pinned(number, row[_HASH]):
+                raise broken_at(number)
+            self._rows[number] = row
 
-    def keep_account(self, holder: str, account: Account) -> None:
-        value: dict[str, Any] = account_to_json(account)
-        limits, spent = [value[name] for name in _LIMITS], [value["spent"][name] for name in _SPENT]
-        row = (holder, *limits, *spent)
-        self._beside.keep(ACCOUNTS, row, before=self._account_row(holder))
-        self._accounts[holder] = row
-        remember(self._memory.accounts, row, account)
+    def facts_of(self, kind: type[F]) -> tuple[tuple[int, F], ...]:
+        found = self._database.rows(_OF_KIND, word_of(kind))
+        self._take(found)
+        facts = [(row[0], self.fact(row[0])) for row in found]
+        return tuple((number, fact) for number, fact in facts if isinstance(fact, kind))
 
-    def accounts(self) -> dict[str, Account]:
-        return {row[0]: account_of(row) for row in self._beside.found(ACCOUNTS, _ALL)}
-
-    def remove_accounts(self) -> None:
-        self._beside.remove(ACCOUNTS)
-        self._accounts.clear()
-
-    # Payments
-
-    def payment(self, number: int) -> Payment | None:
-        if number not in self._paid:
-            found = self._payments(PAYMENTS.matched, number)
-            self._paid[number] = found[0] if found else None
-        return self._paid[number]
-
-    def payments_for(self, same: bytes) -> tuple[Payment, ...]:
-        return self._same[same] if same in self._same else self._payments(_SAME, same)
-
-    def payments_of(self, question: bytes) -> tuple[Payment, ...]:
-        return self._payments("question = ? ORDER BY number", question)
-
-    def payments_by(self, analyst: str, *, last: int | None = None) -> tuple[Payment, ...]:
+    def numbers_by(self, analyst: str, kind: type[Fact], *, last: int | None = None) -> Sequence[int]:
+        sql, values = _by("analyst", "kind"), (analyst, word_of(kind))
         if last is None:
-            return self._payments("analyst = ? ORDER BY number", analyst)
-        return self._payments("analyst = ? ORDER BY number DESC LIMIT ?", analyst, last)[::-1]
+            return self._found("analyst", analyst, self._database.rows(sql, *values))
+        return self._found("analyst", analyst, self._database.rows(f"{sql} DESC LIMIT ?", *values, last))[::-1]
 
-    def _payments(self, where: str, *values: object) -> tuple[Payment, ...]:
-        return self._payments_in(self._database.rows(f"{PAYMENTS.read} WHERE {where}", *values))
+    def _charges_for(self, same: bytes) -> Sequence[int]:
+        if same not in self._same:
+            self._same[same] = self._found("same", same, self._database.rows(_by("same"), same))
+        return self._same[same]
 
-    def _payments_in(self, found: list[Row]) -> tuple[Payment, ...]:
-        return tuple(
-            Payment(
-                number=number,
-                analyst=analyst,
-                same=same,
-                question=question,
-                steps=steps,
-                attempts=attempts,
-                stored=self._stored(number, count),
-            )
-            for number, analyst, same, question, steps, attempts, count in self._beside.checked(PAYMENTS, found)
-        )
+    def _charges_of(self, question: bytes) -> Sequence[int]:
+        return self._found("question", question, self._database.rows(_by("question"), question))
 
-    def _stored(self, payment: int, count: int) -> tuple[int, ...]:
-        found = self._beside.found(STEPS, "payment = ? ORDER BY step", payment) if count else ()
-        if [step for _, step, _ in found] != list(range(count)):
+    def _found(self, column: str, value: object, found: list[Row]) -> list[int]:
+        """The numbers of entries that an index led to. An index is not covered by any hash, the entries are."""
+        self._take(found)
+        for row in found:
+            if row[_COLUMNS.index(column)] != value:
+                raise broken_at(row[0])
+        return [row[0] for row in found]
+
+    def _steps_of(self, receipt: int) -> Sequence[int]:
+        """Which steps they are is checked where they are read: an answer can be large."""
+        found = self._database.rows("SELECT number FROM entries WHERE receipt = ? ORDER BY number", receipt)
+        return [number for (number,) in found]
+
+    def chained(self) -> Iterator[Link]:
+        previous, before = chain.START, 0
+        for number, row in enumerate(self._database.stream(_CHAINED), start=1):
+            if tuple(map(type, row)) not in _TYPES:
+                raise broken_at(number)
+            found, time, kind, analyst, question, same, receipt, link, payload = row
+            expected = chain.linked(self._key, number, time, kind, analyst, question, same, receipt, payload, previous)
+            if found != number or time < before or not chain.equal(link, expected):
+                raise broken_at(number)
+            previous, before = link, time
+            yield Link(number, time, fact_from_entry(kind, payload), same, link)
+        if previous != self._last[1]:
             raise head_broken()
-        return tuple(entry for _, _, entry in found)
 
-    def keep_payment(self, payment: Payment) -> None:
-        if self.appended and payment.number == self._last[0]:  # nobody has paid by an entry that was not there
-            self._paid.setdefault(payment.number, None)
-        self._keep_payment(payment, before=self.payment(payment.number))
-
-    def _keep_payment(self, payment: Payment, *, before: Payment | None) -> None:
-        self._same.pop(payment.same, None)
-        self._paid[payment.number] = payment
-        self._beside.keep(PAYMENTS, _row(payment), before=None if before is None else _row(before))
-
-    def keep_step(self, payment: Payment, entry: int) -> None:
-        step = len(payment.stored)
-        self._beside.keep(STEPS, (payment.number, step, entry), before=None)
-        self._keep_payment(payment.with_step(entry), before=payment)
-
-    # Finer levels of a release: no rows that are added up
+    # Finer levels of a release
 
     def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=self._told_in(receipt, step))
+        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=self._step_hash(receipt, step))
         self._database.run("INSERT INTO hidden (payment, step, content) VALUES (?, ?, ?)", receipt, step, kept)
 
     def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
         found = self._database.rows(_HIDDEN, receipt, step, b"")
         if not found:
             return None
-        entry = self._told_in(receipt, step)
+        entry = self._step_hash(receipt, step)
         return hiding.revealed(self._key, found[0][0], receipt=receipt, step=step, entry=entry, first=first)
 
-    def _told_in(self, receipt: int, step: int) -> bytes:
-        """The hash of the entry that tells a stored step."""
+    def _step_hash(self, receipt: int, step: int) -> bytes:
+        """The hash of the entry that holds a stored step."""
         payment = self.payment(receipt)
         if payment is None or step >= len(payment.stored):
             raise unreadable()
-        link: bytes = self._entry(payment.stored[step])[4]
+        link: bytes = self._entry(payment.stored[step])[_HASH]
         return link
 
     def salt(self, number: int) -> int:
         return chain.salt_of(self._key, number=number)
 
-    def totals(self) -> Totals:
-        return Totals(
-            accounts=self.accounts(),
-            payments={payment.number: payment for payment in self._payments(_ALL)},
-            latest=dict(self._beside.found(LATEST, _ALL)),
-        )
+
+def _numbered(numbers: Sequence[int]) -> str:
+    """Reads the entries of these numbers."""
+    return f"{_LINKED} WHERE this.number IN {among(numbers)}"
 
 
-def account_of(row: Row) -> Account:
-    """What a row of the accounts says."""
-    limits, spent = dict(zip(_LIMITS, row[1:6], strict=True)), dict(zip(_SPENT, row[6:], strict=True))
-    return account_from_json({**limits, "spent": spent})
-
-
-def _row(payment: Payment) -> Row:
-    counts = payment.steps, payment.attempts, len(payment.stored)
-    return (payment.number, payment.analyst, payment.same, payment.question, *counts)
+def _by(*columns: str) -> str:
+    """Reads the entries that have these values in these columns."""
+    return f"{_LINKED} WHERE {' AND '.join(f'this.{column} = ?' for column in columns)} ORDER BY this.number"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +21,9 @@ from dpsql.ledger import keyfile
 from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
-from dpsql.ledger.migration import migrate
-from dpsql.ledger.schema import SCHEMA, tables
+from dpsql.ledger.database import Database, Look, Row
+from dpsql.ledger.schema import tables
 from dpsql.ledger.sql_page import SqlPage
-from dpsql.ledger.sql_rows import Database, Look, Row
 from dpsql.ledger.stored import StoredLedger, read_about, require_key
 from dpsql.ledger.turns import FileTurns
 from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
@@ -105,6 +106,14 @@ def _not_a_ledger() -> LedgerBroken:
     )
 
 
+def _file_changed() -> LedgerBroken:
+    return LedgerBroken(
+        "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
+        why="a row that an index does not find would be spent, or said, as if it were not there",
+        fix=AFTER_DAMAGE,
+    )
+
+
 class SqliteDatabase:
     """A connection as the page knows it."""
 
@@ -151,10 +160,12 @@ class SqliteLedger(StoredLedger):
         self._queue = FileTurns(self._path)
         self._database: sqlite3.Connection | None = None
         self._version: int | None = None
+        self._file = (0, 0)
         self._open()
 
     def _connected(self) -> sqlite3.Connection:
         keyfile.create_private(self._path)  # SQLite would let others read a file it creates
+        self._file = _identity(self._path)
         return sqlite3.connect(
             f"{self._path.as_uri()}?mode=rw",
             uri=True,
@@ -170,11 +181,9 @@ class SqliteLedger(StoredLedger):
             self._create(TABLES)
         if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger()
-        schema, ledger, check = read_about(SqliteDatabase(database))
+        ledger, check = read_about(SqliteDatabase(database))
         key = require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
         self._configure(database)
-        if schema < SCHEMA:
-            self._migrate(database, key)
         return ledger, key
 
     def _is_new(self) -> bool:
@@ -195,18 +204,6 @@ class SqliteLedger(StoredLedger):
             raise closed()
         return self._database
 
-    def _migrate(self, database: sqlite3.Connection, key: bytes) -> None:
-        """Bring the tables to this schema, all or nothing."""
-        database.execute("PRAGMA foreign_keys = OFF")  # rows move from old tables to new ones
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            migrate(SqliteDatabase(database), key=key, clock=self._clock, tables=TABLES)
-            self._commit()
-        except BaseException:
-            self._roll_back()
-            raise
-        database.execute("PRAGMA foreign_keys = ON")
-
     def _configure(self, database: sqlite3.Connection) -> None:
         for pragma in _PRAGMAS:
             database.execute(pragma)
@@ -226,25 +223,39 @@ class SqliteLedger(StoredLedger):
                 fix="keep the ledger on a local disk",
             )
 
+    def _check_layout(self) -> None:
+        if self._open_database().execute(_LAYOUT).fetchall() != _layout():
+            raise _file_changed()
+
     def _check(self, page: SqlPage) -> None:
-        """Also the pages of the file, and the words that say what its tables, indexes and triggers do."""
+        """Also the pages of the file, and that indexes hold what their tables hold."""
         super()._check(page)
         database = self._open_database()
         (usual,) = database.execute("PRAGMA cache_size").fetchone()
         database.execute(_CACHE_OF_CHECK)
         whole = database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
         database.execute(f"PRAGMA cache_size = {usual}")
-        if not whole or database.execute(_LAYOUT).fetchall() != _layout():
-            raise LedgerBroken(
-                "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
-                why="a row that an index does not find would be spent, or said, as if it were not there",
-                fix=AFTER_DAMAGE,
-            )
+        if not whole:
+            raise _file_changed()
 
     def _begin(self, *, write: bool) -> Database:
         database = self._open_database()
+        self._require_same_file()
         database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
         return SqliteDatabase(database)
+
+    def _require_same_file(self) -> None:
+        """The path still leads to the file that was opened: what is charged in another one is found by nobody."""
+        try:
+            same = _identity(self._path) == self._file
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise Unusable(
+                "the file of the ledger was removed or replaced while it was open",
+                why="what is charged now would stand in a file that no other process finds",
+                fix="put the file back, or restore a backup; then open the ledger again",
+            )
 
     def _is_unchanged(self) -> bool:
         """SQLite counts the changes of others, in whatever process; not those of this connection."""
@@ -279,6 +290,19 @@ class SqliteLedger(StoredLedger):
         self._queue.close()
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    """Which file this is; Unusable where it has a second name."""
+    found = os.stat(path)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise Unusable(
+            "the file of the ledger has a second name: a hard link",
+            why="SQLite keeps the log of a file by its name, so that two names of one file have two logs and damage it",
+            fix="remove the other name; to keep a copy, use dpsql ledger backup",
+        )
+    return found.st_dev, found.st_ino
+
+
+@cache
 def _layout() -> list[Row]:
     """What a ledger of this schema is made of."""
     with closing(sqlite3.connect(":memory:")) as empty:

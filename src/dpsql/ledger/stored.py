@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -20,14 +21,14 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.anchor import Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.book import BookLedger, closed, require_verified
+from dpsql.ledger.database import Database, Row
 from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.facts import Opened, WrittenOff
+from dpsql.ledger.facts import Fact, Opened
 from dpsql.ledger.ledger import Head
-from dpsql.ledger.losses import ENDINGS, held, periods_ended, stop_until_looked_at, write_off_lost
+from dpsql.ledger.losses import held, stop_until_looked_at, write_off_lost
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sql_page import SqlPage
-from dpsql.ledger.sql_rows import Database, Memory
 from dpsql.ledger.unusable import Unusable
 from dpsql.points import Point, reached
 from dpsql.require import require_count
@@ -54,9 +55,8 @@ class StoredLedger(BookLedger):
         self._clock = clock
         self._anchors = anchors_folder(anchors)
         self._lock = threading.Lock()
-        self._process = os.getpid()
         self._broken: LedgerBroken | None = None
-        self._memory = Memory()
+        self._memory: dict[Row, Fact] = {}
         self._page: SqlPage | None = None
         self._is_open = False
 
@@ -93,9 +93,14 @@ class StoredLedger(BookLedger):
     @abstractmethod
     def _disconnect(self) -> None: ...
 
+    @abstractmethod
+    def _check_layout(self) -> None:
+        """That tables, indexes and triggers are those of a ledger."""
+
     def _check(self, page: SqlPage) -> None:
-        """Everything that is kept, as bytes."""
-        page.check()
+        """Everything that is kept."""
+        self._check_layout()
+        require_verified(page)
 
     @property
     def id(self) -> str:
@@ -137,27 +142,22 @@ class StoredLedger(BookLedger):
                 self._disconnect()
 
     def _opened(self, ledger: str, key: bytes) -> None:
-        """Check everything once. Afterwards each transaction checks what it reads."""
+        """Check the head and the snapshot it seals. Older entries are checked where they are read, and by `verify`."""
         self._id, self._key, self._is_open = ledger, key, True
         if self._anchors is not None:
             self._anchor = Anchor(self._anchors, ledger=ledger, key=key)
         with self._transaction(write=False, anchored=False) as page:
-            self._check(page)
+            self._check_layout()
             known = self._known()
             if self._anchor is not None and not _missing(page, known):
-                self._anchor.advance(_anchored(page))
+                self._anchor.advance(_anchored(page), holds=lambda now: now == known)  # if not, it lags
 
     @contextmanager
     def _transaction(
         self, *, write: bool, anchored: bool = True, foreseen: Foreseen = NOTHING_FORESEEN
     ) -> Iterator[SqlPage]:
         """A page: durable and anchored once it is left. `anchored`: refused where the anchor knows of more."""
-        if os.getpid() != self._process:
-            raise LedgerBroken(
-                "the ledger was opened by another process",
-                why="two processes on one connection can damage the file",
-                fix="open the ledger after the fork",
-            )
+        self._require_own_process()
         with self._lock:
             if not self._is_open:
                 raise closed()
@@ -167,8 +167,6 @@ class StoredLedger(BookLedger):
                 known = self._known() if anchored else None  # before the look: an anchor never leads
                 if not anchored:
                     self._page = None  # all of it is looked at again
-                if write and self._anchor is not None:
-                    foreseen = _with_anchor(foreseen)
                 page = self._opened_page(self._begin(write=write), foreseen, known)
                 _require_none_missing(page, known)
                 yield page
@@ -180,10 +178,24 @@ class StoredLedger(BookLedger):
                 if write:
                     reached(Point.COMMITTED)
                 if anchor is not None and after is not None:
-                    anchor.advance(after)
+                    anchor.advance(after, holds=partial(self._holds, known))
             except BaseException as error:
                 self._roll_back()
                 self._end_with(error)
+
+    def _holds(self, seen: Anchored | None, known: Anchored) -> bool:
+        """After a commit: whether the anchor is as it was `seen` before, or this ledger holds what was anchored since.
+        Raises where another copy of the ledger was charged meanwhile, and moved it to an entry this one does not
+        have."""
+        if known == seen:
+            return True
+        page = SqlPage(self._begin(write=False), key=self._key, clock=self._clock)
+        try:
+            page.open_head(seen=known.head.number)
+            _require_none_missing(page, known)
+            return True
+        finally:
+            self._roll_back()
 
     def _opened_page(self, database: Database, foreseen: Foreseen, known: Anchored | None) -> SqlPage:
         """The page of the transaction before, where the database itself says that nobody else has written since; else
@@ -225,7 +237,6 @@ class StoredLedger(BookLedger):
         known = self._known()
         with self._transaction(write=False, anchored=False) as page:
             self._check(page)
-            require_verified(page)
             _require_none_missing(page, None if known is None else replace(known, broken=False))
             if self._anchor is not None:
                 self._anchor.verified(_anchored(page), before=known)
@@ -245,7 +256,6 @@ class StoredLedger(BookLedger):
         known = self._known()
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
-            require_verified(page)
             lost = _missing(page, known)
             if known is not None and lost:
                 write_off_lost(page, known)
@@ -266,19 +276,19 @@ def write_first_entry(database: Database, *, key: bytes, clock: Callable[[], int
     page.close_head()
 
 
-def read_about(database: Database) -> tuple[int, str, bytes]:
-    """The schema, the id and the check of the key; LedgerBroken where a later version wrote the ledger."""
+def read_about(database: Database) -> tuple[str, bytes]:
+    """The id and the check of the key; LedgerBroken where another version wrote the ledger."""
     found = database.rows("SELECT schema, id, key_check FROM about")
     if len(found) != 1 or list(map(type, found[0])) != [int, str, bytes]:
         raise unreadable()
     ((schema, ledger, check),) = found
-    if not 1 <= schema <= SCHEMA:
+    if schema != SCHEMA:
         raise LedgerBroken(
-            f"the ledger has schema {schema}, and this version of dpsql reads up to {SCHEMA}",
+            f"the ledger has schema {schema}, and this version of dpsql reads {SCHEMA}",
             why="what was spent is known from the ledger alone; guessing a part of it would break the promise",
-            fix="open it with the version that wrote it, or a later one",
+            fix="open it with the version that wrote it",
         )
-    return schema, ledger, check
+    return ledger, check
 
 
 def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
@@ -291,20 +301,14 @@ def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
 # The anchor
 
 
-def _with_anchor(foreseen: Foreseen) -> Foreseen:
-    """With what the anchor is told once something is appended."""
-    kinds = (*foreseen.kinds, WrittenOff)
-    return replace(foreseen, said=(*foreseen.said, "promise"), kinds=kinds, counted=(*foreseen.counted, *ENDINGS))
-
-
 def _anchored(page: SqlPage) -> Anchored:
     """What an anchor is told of a ledger as it stands."""
     number, link = page.head()
     source = page.account(SOURCE)
     head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
-    made = page.latest("promise")
-    promise = None if made is None else Place.of(made, page.hash_of(made) or b"")
-    return Anchored(head=head, period=periods_ended(page), promise=promise)
+    made = page.snapshot.latest.get("promise")
+    promise = None if made is None else Place(number=made[0], link=bytes.fromhex(made[1]))
+    return Anchored(head=head, period=page.snapshot.periods, promise=promise)
 
 
 def _after(page: SqlPage, known: Anchored | None) -> Anchored:

@@ -12,15 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, TypeAlias
+from statistics import NormalDist
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.mechanisms.averages import Average, averaged
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.noise_sum import Law, Noises, gaussian_weights, sum_margin
-from dpsql.mechanisms.normal import standard_tail, standard_tail_quantile
+from dpsql.mechanisms.noise_sum import Law, Noises, gaussian_tails, sum_margin
+from dpsql.mechanisms.normal import standard_tail_quantile
+from dpsql.mechanisms.shown_counts import largest_distance, shown_intervals
+from dpsql.privacy.digits import share_of_failure
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_flag, require_open_unit, require_positive
 
@@ -31,12 +35,16 @@ __all__ = [
     "Interval",
     "Law",
     "NoisySlotLaw",
+    "PossibleSpread",
     "SlotLaw",
     "Spread",
     "averaged_slot",
     "band",
+    "confidence_of_each",
     "draws",
+    "largest_margin",
     "linear_margin",
+    "slot_intervals",
     "spread_of",
 ]
 
@@ -46,6 +54,8 @@ DRAWS: Final = 997
 _FEWEST_OUTSIDE: Final = 4  # per side: with fewer, the end of an interval would be the whim of one draw
 _FINER: Final = 65  # parts of an average into which each of its equally likely parts is divided again: an odd number
 _WIDE: Final = 1000.0  # from this σ on the rounded normal law is the discrete one, for all a margin can show
+
+_NORMAL: Final = NormalDist()
 
 _Floats: TypeAlias = NDArray[np.float64]
 
@@ -58,10 +68,14 @@ class NoisySlotLaw:
     grain: Fraction
     rounded: bool = False
     """The noisy number was afterwards rounded to a whole one: half a unit more."""
+    above: int | None = None
+    """The number is released only where it is above this threshold; None: always."""
 
     def __post_init__(self) -> None:
         require_positive(grain=self.grain)
         require_flag(rounded=self.rounded)
+        if self.above is not None:
+            require_count(above=self.above)
         object.__setattr__(self, "grain", exact(self.grain))
 
     @property
@@ -101,30 +115,75 @@ def averaged_slot(measured: Sequence[NoisySlotLaw]) -> AveragedSlotLaw:
     return AveragedSlotLaw(law=average, grain=measured[0].grain / average.steps, rounded=whole)
 
 
-def linear_margin(terms: Sequence[tuple[Fraction, SlotLaw]], *, confidence: Number) -> Fraction:
-    """An m with |Σ weight · noise| <= m with at least this probability, for independent noises.
+def linear_margin(terms: Sequence[tuple[Fraction, SlotLaw]], *, confidence: Number, groups: int = 1) -> Fraction:
+    """An m with |Σ weight · noise| <= m with at least this probability, for independent noises; in `groups` rows of
+    independent noises at once.
 
-    Theorem   one noise: |weight|·grain times the exact margin of its law, the smallest possible. Several: the law
-              of their sum, at most 0.5 % above the smallest (`noise_sum.sum_margin`). Rounding moves a slot by 1/2.
-    Requires  0 < confidence < 1; the terms are different slots.
+    Theorem   docs/theorems/margins_after_selection.md. One noise: |weight|·grain times the exact margin of its law, the
+              smallest possible. Several: the law of their sum, at most 0.5 % above the smallest
+              (`noise_sum.sum_margin`). Rounding moves a slot by 1/2.
+    Requires  0 < confidence < 1, groups >= 1; the terms are different slots.
     Rounds    up: the coverage is never below the confidence.
     """
     require_open_unit(confidence=confidence)
+    require_count(groups=groups)
     noisy = [(abs(exact(weight)), slot) for weight, slot in terms if weight]
     half = sum((weight / 2 for weight, slot in noisy if slot.rounded), Fraction(0))
     alike = Counter((weight * slot.grain * share, law) for weight, slot in noisy for share, law in slot.parts)
-    return half + _margin_of(frozenset(alike.items()), exact(confidence))
+    return half + _margin_of(frozenset(alike.items()), exact(confidence), groups)
 
 
 @lru_cache(maxsize=4096)
-def _margin_of(alike: frozenset[tuple[tuple[Fraction, Law], int]], confidence: Fraction) -> Fraction:
+def _margin_of(alike: frozenset[tuple[tuple[Fraction, Law], int]], confidence: Fraction, groups: int) -> Fraction:
     terms = [Noises(step=step, law=law, copies=copies) for (step, law), copies in alike]
     if not terms:
         return Fraction(0)
     if len(terms) == 1 and terms[0].copies == 1:
-        return terms[0].step * terms[0].law.margin(confidence=confidence)
+        return terms[0].step * terms[0].law.margin(confidence=confidence, outputs=groups)
     ordered = sorted(terms, key=lambda term: (term.step, repr(term.law)))  # the same sum whatever the order
-    return sum_margin(ordered, confidence=confidence)
+    return sum_margin(ordered, confidence=confidence_of_each(confidence, groups))
+
+
+def largest_margin(slot: SlotLaw, *, confidence: Fraction, groups: int) -> Fraction:
+    """± of one number of a slot at most, in `groups` rows at once: it is the same in every row, but for numbers that
+    are shown only above a threshold.
+
+    Theorem   docs/theorems/margins_after_selection.md.
+    Requires  0 < confidence < 1, groups >= 1.
+    Rounds    up.
+    """
+    if isinstance(slot, NoisySlotLaw) and slot.above is not None and isinstance(slot.law, DiscreteGaussianLaw):
+        return slot.grain * largest_distance(law=slot.law, threshold=slot.above, confidence=confidence, outputs=groups)
+    return linear_margin([(Fraction(1), slot)], confidence=confidence, groups=groups)
+
+
+def confidence_of_each(confidence: Fraction, outputs: int) -> Fraction:
+    """The confidence that each of several independent intervals needs for all of them to hold at `confidence`.
+
+    Theorem   they hold together with probability c^outputs, which is the confidence for c = confidence^(1/outputs).
+    Requires  0 < confidence < 1, outputs >= 1.
+    Rounds    up.
+    """
+    if outputs == 1:
+        return confidence
+    return 1 - exact(share_of_failure(beta=1 - confidence, outputs=outputs)) * (1 - Fraction(1, 10**30))
+
+
+def slot_intervals(
+    slot: SlotLaw, released: Sequence[int], *, confidence: Fraction, outputs: int
+) -> list[tuple[Fraction, Fraction]]:
+    """For each released number of grains where the truth lies: `outputs` such intervals hold at once.
+
+    Theorem   docs/theorems/margins_after_selection.md.
+    Requires  0 < confidence < 1, outputs >= 1; the numbers carry independent noises of the slot.
+    Rounds    outwards.
+    """
+    if isinstance(slot, NoisySlotLaw) and slot.above is not None and isinstance(slot.law, DiscreteGaussianLaw):
+        ends = shown_intervals(released, law=slot.law, threshold=slot.above, confidence=confidence, outputs=outputs)
+        return [(low * slot.grain, high * slot.grain) for low, high in ends]
+    whole = Counter((slot.grain * share, law) for share, law in slot.parts)
+    margin = _margin_of(frozenset(whole.items()), confidence, outputs)
+    return [(number * slot.grain - margin, number * slot.grain + margin) for number in released]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +262,12 @@ def _stretched(law: Law, tail: _Floats, rule: Band) -> _Floats:
         power = math.log(1 - rule.confidence) / math.log(1 - rule.shown)
         return np.power(2 * tail, power) / 2
     wanted, shown = (standard_tail_quantile(float(1 - level) / 2) for level in (rule.confidence, rule.shown))
-    return np.array([standard_tail(wanted / shown * standard_tail_quantile(float(part))) for part in tail])
+    return np.array([math.erfc(wanted / shown * size * math.sqrt(0.5)) / 2 for size in _normal_quantiles(tail)])
+
+
+def _normal_quantiles(tail: _Floats) -> _Floats:
+    """The z with Pr[N > z] = each of these; of draws a few digits are enough."""
+    return np.array([-_NORMAL.inv_cdf(part) for part in tail.tolist()])
 
 
 def _quantiles(law: Law, tail: _Floats) -> _Floats:
@@ -214,11 +278,8 @@ def _quantiles(law: Law, tail: _Floats) -> _Floats:
         return np.maximum(0.0, least)
     sigma = math.sqrt(law.sigma_squared)
     if sigma > _WIDE:
-        normal = np.array([standard_tail_quantile(float(part)) for part in tail])
-        return np.maximum(0.0, np.ceil(sigma * normal - 0.5))
-    weights = gaussian_weights(sigma)
-    beyond = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0) / (2 * weights[1:].sum() + weights[0])
-    return np.searchsorted(-beyond, -tail).astype(np.float64)
+        return np.maximum(0.0, np.ceil(sigma * _normal_quantiles(tail) - 0.5))
+    return np.searchsorted(-gaussian_tails(sigma), -tail).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +316,19 @@ class Spread:
             low=min(value, max(value - margin, 2 * self.smallest - self.low)),
             high=max(value, min(value + margin, 2 * self.largest - self.high)),
         )
+
+
+class PossibleSpread(NamedTuple):
+    """The plausible values of one number, and those of them that rows can be behind."""
+
+    known: int
+    smallest: float
+    low: float
+    high: float
+    largest: float
+    possible: int
+    possible_low: float
+    possible_high: float
 
 
 def spread_of(values: Sequence[float | None], *, rule: Band) -> Spread | None:

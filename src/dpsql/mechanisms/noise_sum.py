@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -123,7 +124,7 @@ def _quantile(terms: Sequence[_Scaled], *, beta: float, width: float, reach: flo
 def _bin_weights(term: _Scaled, *, width: float, bins: int) -> tuple[_Floats, float]:
     """The probabilities of the bins 0, 1, …, -2, -1, and what lies beyond the last on both sides."""
     edges = (np.arange(bins // 2) + 0.5) * (width / term.step)
-    tails = _tails(term.law, np.floor(edges))
+    tails = upper_tails(term.law, np.floor(edges))
     weights = np.zeros(bins)
     weights[0] = 1 - 2 * tails[0]
     weights[1 : bins // 2] = tails[:-1] - tails[1:]
@@ -131,7 +132,7 @@ def _bin_weights(term: _Scaled, *, width: float, bins: int) -> tuple[_Floats, fl
     return weights, 2 * float(tails[-1])
 
 
-def _tails(law: Law, z: _Floats) -> _Floats:
+def upper_tails(law: Law, z: _Floats) -> _Floats:
     """Pr[Z > z] for each z >= 0."""
     if isinstance(law, DiscreteLaplaceLaw):
         scale = float(law.scale)
@@ -142,13 +143,21 @@ def _tails(law: Law, z: _Floats) -> _Floats:
 
 
 def _narrow_gaussian_tails(sigma: float, z: _Floats) -> _Floats:
-    weights = gaussian_weights(sigma)
-    beyond = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0) / (2 * weights[1:].sum() + weights[0])
+    beyond = gaussian_tails(sigma)
     result: _Floats = beyond[np.minimum(z, len(beyond) - 1).astype(np.int64)]
     return result
 
 
-def gaussian_weights(sigma: float) -> _Floats:
+@lru_cache(maxsize=8)
+def gaussian_tails(sigma: float) -> _Floats:
+    """Pr[Z > z] of the discrete Gaussian for z = 0, 1, … as far as floats above 0 reach."""
+    weights = _gaussian_weights(sigma)
+    beyond: _Floats = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0) / (2 * weights[1:].sum() + weights[0])
+    beyond.flags.writeable = False
+    return beyond
+
+
+def _gaussian_weights(sigma: float) -> _Floats:
     """exp(-x²/2σ²) for x = 0, 1, … as far as floats above 0 reach."""
     result: _Floats = np.exp(-0.5 * (np.arange(math.ceil(39 * sigma) + 2) / sigma) ** 2)
     return result
@@ -183,7 +192,7 @@ def _chernoff(terms: Sequence[_Scaled], failure: float) -> float:
 
 def _noise_at_all(law: Law) -> float:
     """Pr[Z != 0]: next to nothing for very narrow laws."""
-    return 2 * float(_tails(law, np.zeros(1))[0])
+    return 2 * float(upper_tails(law, np.zeros(1))[0])
 
 
 def _spread(law: Law) -> float:

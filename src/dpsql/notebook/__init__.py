@@ -1,1 +1,1 @@
-"""Magics of a notebook: `%load_ext dpsql`, `%dpsql demo`, then `%sql` and `%%sql`. See docs/tutorials/5-notebook.md."""
+"""Magics of a notebook: `%load_ext dpsql`, `%dpsql demo`, then `%sql` and `%%sql`. See docs/tutorials/4-notebook.md."""

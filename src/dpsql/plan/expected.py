@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import Final
 
 from dpsql.catalog.types import NUMERIC
-from dpsql.mechanisms.margins import SlotLaw, linear_margin
+from dpsql.mechanisms.margins import SlotLaw, largest_margin, linear_margin
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import Measured, averaged_noises
+from dpsql.plan.simultaneous import SelectionScope, selection_scope
 from dpsql.plan.slot_words import subject, unit_name
 from dpsql.plan.wording import amount, counted, margin_text
 from dpsql.sql.bound import PlacedSlot
@@ -55,6 +56,12 @@ class Expectation:
     """(count, margin) for sizes that follow from the public number of rows."""
     cause: str | None = None
     """What makes the margin as large as it is."""
+    groups: int | None = None
+    """For how many groups at once the margin holds, where released values decide which are shown; None: for each."""
+    groups_known: bool = True
+    """False: there may be fewer of them, and the margin is then smaller."""
+    usual: Fraction | None = None
+    """Of a count that is shown only above a threshold: ± far above it, where `margin` is the largest."""
 
     @property
     def noisy(self) -> bool:
@@ -69,7 +76,14 @@ class Expectation:
     @property
     def text(self) -> str:
         """In a few words."""
-        return f"{self.name} {_WORDS[self.certainty](self)}"
+        return f"{self.name} {_WORDS[self.certainty](self)}{self.at_once}"
+
+    @property
+    def at_once(self) -> str:
+        """That the margin holds for all groups together, in words."""
+        if self.groups is None:
+            return ""
+        return f", for {'all' if self.groups_known else 'up to'} {amount(self.groups)} groups at once"
 
 
 _NOISY: Final = frozenset({Certainty.MARGIN, Certainty.PER_COUNT, Certainty.SIMULATED})
@@ -82,31 +96,58 @@ def _per_count_words(column: Expectation) -> str:
     return f"{column.per_count}" + (f" ({sizes})" if sizes else "") + far
 
 
+def _margin_words(column: Expectation) -> str:
+    most = f"± {margin_text(column.margin or Fraction(0))}"
+    return most if column.usual is None else f"± {margin_text(column.usual)}, near the threshold up to {most}"
+
+
 _WORDS: Final[Mapping[Certainty, Callable[[Expectation], str]]] = {
     Certainty.KEY: lambda column: "is a group",
     Certainty.EXACT: lambda column: "is exact",
-    Certainty.MARGIN: lambda column: f"± {margin_text(column.margin or Fraction(0))}",
+    Certainty.MARGIN: lambda column: _margin_words(column),
     Certainty.PER_COUNT: _per_count_words,
     Certainty.SIMULATED: lambda column: "± by simulation when it runs",
     Certainty.DERIVED: lambda column: "follows noisy numbers and has no margin",
 }
 
 
-def expected(plan: Plan) -> tuple[Expectation, ...]:
+def expected(plan: Plan, *, read_further: bool = False) -> tuple[Expectation, ...]:
     """One per output column, in order. The same plan gives the same numbers; no row and no chance enters.
+    `read_further`: another query reads the answer, and may choose among its rows.
 
     Theorem   linear outputs: `mechanisms.margins.linear_margin`. Averages: (S + e)/(N + f) − S/N is
-              (e − f·S/N)/(N + f), and |S/N| is at most half the width of the bounds.
+              (e − f·S/N)/(N + f), and |S/N| is at most half the width of the bounds. Where released values decide
+              which rows are shown: docs/theorems/margins_after_selection.md.
     Requires  nothing.
     Rounds    up.
     """
     noises = {noise.placed.column.id: noise for noise in told_noises(plan)}
+    scope = selection_scope(
+        plan.bounded.finish,
+        {number: noise.carried for number, noise in noises.items()},
+        keys=[key.column.id for key in plan.bounded.query.keys],
+        groups=_most_groups(plan),
+        read_further=read_further,
+    )
     return tuple(
         Expectation(name=output.name, certainty=Certainty.DERIVED)
         if output.part is not None
-        else _of_column(output.name, output.expression, noises, plan)
+        else _at_once(_of_column(output.name, output.expression, noises, scope, plan), output.expression, scope, plan)
         for output in plan.bounded.finish.outputs
     )
+
+
+def _most_groups(plan: Plan) -> int:
+    """How many groups there are; where only their release tells, the most that the policy allows for public ones."""
+    bounded = plan.bounded
+    most = bounded.query.catalog.policy.defaults.max_keys if bounded.query.keys else 1
+    return (most or 1) if bounded.number_of_keys is None else bounded.number_of_keys
+
+
+def _at_once(column: Expectation, scalar: Scalar, scope: SelectionScope, plan: Plan) -> Expectation:
+    if not column.noisy or scope.groups == 1 or not scope.shares(scalar):
+        return column
+    return replace(column, groups=scope.groups, groups_known=plan.bounded.number_of_keys is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +174,7 @@ def told_noises(plan: Plan) -> tuple[ToldNoise, ...]:
 _Noises = Mapping[int, ToldNoise]
 
 
-def _of_column(name: str, scalar: Scalar, noises: _Noises, plan: Plan) -> Expectation:
+def _of_column(name: str, scalar: Scalar, noises: _Noises, scope: SelectionScope, plan: Plan) -> Expectation:
     read = columns_of(scalar)
     if read.isdisjoint(noises):
         if plan.steps and not read.isdisjoint(key.column.id for key in plan.bounded.query.keys):
@@ -145,30 +186,45 @@ def _of_column(name: str, scalar: Scalar, noises: _Noises, plan: Plan) -> Expect
     if shape is None:
         return Expectation(name=name, certainty=Certainty.SIMULATED)
     if shape.count is not None:
-        return _average(name, shape.top, shape.count, noises, plan)
+        return _average(name, shape.top, shape.count, noises, scope, plan)
+    groups, weights = scope.groups_of(scalar), shape.top.weights
+    usual = _margin(weights, noises, plan, groups)
+    if scope.thresholded.isdisjoint(weights):
+        most, far = usual, None
+    else:
+        ((number, weight),) = weights.items()  # the thresholded count is the only slot of its plan
+        confidence = plan.terms.confidence
+        most, far = abs(weight) * largest_margin(noises[number].carried, confidence=confidence, groups=groups), usual
     return Expectation(
         name=name,
         certainty=Certainty.MARGIN,
-        margin=_margin(shape.top.weights, noises, plan),
+        margin=most,
+        usual=far,
         cause=_cause(shape.top, noises, plan),
     )
 
 
-def _margin(weights: Mapping[int, Fraction], noises: _Noises, plan: Plan) -> Fraction:
+def _margin(weights: Mapping[int, Fraction], noises: _Noises, plan: Plan, groups: int) -> Fraction:
     terms = [(weight, noises[number].carried) for number, weight in weights.items()]
-    return linear_margin(terms, confidence=plan.terms.confidence)
+    return linear_margin(terms, confidence=plan.terms.confidence, groups=groups)
 
 
-def _average(name: str, top: LinearForm, count: int, noises: _Noises, plan: Plan) -> Expectation:
+def _average(name: str, top: LinearForm, count: int, noises: _Noises, scope: SelectionScope, plan: Plan) -> Expectation:
+    """Where its noise decides which rows are shown, sum and count have intervals of their own, all of them at once."""
     ((number, weight),) = top.weights.items()
     centred = noises[number].placed.slot
     half = centred.size * centred.reach / centred.cap
-    size = _margin(top.weights, noises, plan)
+    if scope.deciding.isdisjoint((number, count)):
+        size = _margin(top.weights, noises, plan, 1)
+        most = _margin({number: weight, count: weight * half}, noises, plan, 1)
+    else:
+        size = _margin(top.weights, noises, plan, 2 * scope.groups)
+        most = size + _margin({count: weight * half}, noises, plan, 2 * scope.groups)
     return Expectation(
         name=name,
         certainty=Certainty.PER_COUNT,
         over_count=size,
-        over_count_at_most=_margin({number: weight, count: weight * half}, noises, plan),
+        over_count_at_most=most,
         examples=tuple((rows, size / rows) for rows in _sizes(plan)),
     )
 

@@ -11,11 +11,11 @@ from math import floor, isqrt
 from typing import Final
 
 from dpsql.catalog.model import Mode, Noise
-from dpsql.errors import NeedsDelta, NotSupported
+from dpsql.errors import BadParameter, NeedsDelta, NotSupported
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
-from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partition_threshold import LARGEST_SIGMA, SMALLEST_VARIANCE, GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.finer import Finer
@@ -24,6 +24,7 @@ from dpsql.plan.steps import MeasurementStep, RevealStep, SelectionStep, SlotNoi
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
+from dpsql.require import shown
 from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.instead import EXAMPLES, of_listed_groups
@@ -197,15 +198,23 @@ def _selection(statement: Statement, bounded: Bounded, terms: Terms, *, share: F
     )
     if not terms.gaussian_rho or terms.noise is Noise.LAPLACE:
         return SelectionStep(statement=statement, mechanism=optimal, counts=None)
-    threshold = _threshold(bounded, rho=terms.gaussian_rho * share, delta=delta)
+    threshold = _threshold(bounded, terms, share=share)
     smaller = threshold if threshold.threshold < optimal.even_chance else optimal
     return SelectionStep(statement=statement, mechanism=smaller, counts=None)
 
 
-def _threshold(bounded: Bounded, *, rho: Fraction, delta: Fraction) -> GaussianThresholdSelection[tuple[object, ...]]:
+def _threshold(bounded: Bounded, terms: Terms, *, share: Fraction) -> GaussianThresholdSelection[tuple[object, ...]]:
+    variance = coarser(Fraction(_changed_keys(bounded)) / (2 * terms.gaussian_rho * share))
+    if not SMALLEST_VARIANCE <= variance <= LARGEST_SIGMA**2:
+        raise BadParameter(
+            f"groups cannot be found with Gaussian noise at COST {shown(terms.cost)}",
+            why="noise this narrow hides nothing, and noise this wide hides every group",
+            fix=f"choose a cost between {shown(terms.cost * variance / LARGEST_SIGMA**2 * Fraction(101, 100))} and "
+            f"{shown(terms.cost * variance / SMALLEST_VARIANCE * Fraction(99, 100))}",
+        )
     return GaussianThresholdSelection(
-        sigma_squared=coarser(Fraction(_changed_keys(bounded)) / (2 * rho)),
-        delta=delta,
+        sigma_squared=variance,
+        delta=terms.delta or Fraction(0),
         keys_per_unit=bounded.groups,
         neighbours=bounded.neighbours,
     )
@@ -232,10 +241,10 @@ def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
 
 def _counted(statement: Statement, bounded: Bounded, terms: Terms) -> SelectionStep:
     """The thresholded noisy number of people is the answer."""
-    mechanism = _threshold(bounded, rho=terms.gaussian_rho, delta=terms.delta or Fraction(0))
+    mechanism = _threshold(bounded, terms, share=Fraction(1))
     (placed,) = bounded.slots
     law = DiscreteGaussianLaw(sigma_squared=Fraction(mechanism.sigma_squared))
-    noise = SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=Fraction(1)))
+    noise = SlotNoise(placed=placed, carried=NoisySlotLaw(law=law, grain=Fraction(1), above=mechanism.threshold))
     return SelectionStep(statement=statement, mechanism=mechanism, counts=noise)
 
 

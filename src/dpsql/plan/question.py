@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from dpsql.catalog.digest import digest, value_text
 from dpsql.errors import InternalError
@@ -52,21 +52,21 @@ class Identity:
 def identity(rewritten: Rewritten) -> Identity:
     """The digests of a question; price, confidence, salt and post-processing are no part of them."""
     query = rewritten.bounded.query
-    lists: dict[int, str] = {}
-    reader = _Reader(lists=lists)
+    reader = _Reader()
     shown = _shown(rewritten, reader)
     asked = reader.rows(query.relation).digest
+    read = reader.read
     measurement = None if isinstance(rewritten, Unprotected) else rewritten.measurement
     slots = (
         []
         if measurement is None
-        else [_slot(rewritten.bounded, measurement, placed, lists) for placed in rewritten.bounded.slots]
+        else [_slot(rewritten.bounded, measurement, placed, reader) for placed in rewritten.bounded.slots]
     )
     return Identity(
         frame=_digest("frame", rewritten.bounded.neighbours.value, shown, asked),
-        policy=digest(query.catalog, query.tables, columns=reader.read),
+        policy=digest(query.catalog, query.tables, columns=read),
         slots=tuple(slot for slot, _ in slots),
-        declarations=digest(query.catalog, query.tables, columns=reader.read.union(*(read for _, read in slots))),
+        declarations=digest(query.catalog, query.tables, columns=read.union(*(of_slot for _, of_slot in slots))),
     )
 
 
@@ -81,12 +81,10 @@ def _shown(rewritten: Rewritten, reader: _Reader) -> str:
             return "" if rewritten.statement is None else reader.statement(rewritten.statement, values=False)
 
 
-def _slot(
-    bounded: Bounded, measurement: Statement, placed: PlacedSlot, lists: dict[int, str]
-) -> tuple[str, set[tuple[str, str]]]:
+def _slot(bounded: Bounded, measurement: Statement, placed: PlacedSlot, reader: _Reader) -> tuple[str, set[_Declared]]:
     """A column of the measurement and what one unit of it stands for; and the declared columns it reads."""
     query, slot = bounded.query, placed.slot
-    reader = _Reader(lists=lists)
+    reader.read = set()
     shown = reader.statement(measurement, values=False)
     value = reader.column(measurement.relation, placed.column.id)
     unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
@@ -115,18 +113,20 @@ class _Rows:
 
 _ONE_ROW: Final = _Rows(base="one row")
 _Column: TypeAlias = Callable[[int], str]
+_Declared: TypeAlias = tuple[str, str]
+"""A column that the policy declares: its table and its name."""
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Digests of the parts of one statement, each computed once."""
+    """Digests of the parts of one question, each computed once, with the declared columns that each reads."""
 
-    lists: dict[int, str]
-    """Digests of literal rows, which may be many, for all readers of one question."""
-    read: set[tuple[str, str]] = field(default_factory=set)
-    """The declared columns that were met."""
-    _rows: dict[int, _Rows] = field(default_factory=dict)
-    _columns: dict[tuple[int, int], str] = field(default_factory=dict)
+    read: set[_Declared] = field(default_factory=set)
+    """The declared columns that were met since this was emptied."""
+    _lists: dict[int, str] = field(default_factory=dict)
+    _rows: dict[int, tuple[_Rows, set[_Declared]]] = field(default_factory=dict)
+    _columns: dict[tuple[int, int], tuple[str, set[_Declared]]] = field(default_factory=dict)
 
     def statement(self, statement: Statement, *, values: bool) -> str:
         """Which rows it returns and their keys, or all of its columns."""
@@ -136,15 +136,26 @@ class _Reader:
 
     def rows(self, relation: Relation) -> _Rows:
         if id(relation) not in self._rows:
-            self._rows[id(relation)] = self._rows_of(relation)
-        return self._rows[id(relation)]
+            self._rows[id(relation)] = self._reading(lambda: self._rows_of(relation))
+        rows, read = self._rows[id(relation)]
+        self.read |= read
+        return rows
 
     def column(self, relation: Relation, number: int) -> str:
         """A column as a function of the rows of its relation."""
         place = (id(relation), number)
         if place not in self._columns:
-            self._columns[place] = self._column_of(relation, number)
-        return self._columns[place]
+            self._columns[place] = self._reading(lambda: self._column_of(relation, number))
+        column, read = self._columns[place]
+        self.read |= read
+        return column
+
+    def _reading(self, part: Callable[[], T]) -> tuple[T, set[_Declared]]:
+        """The digest of a part, and the declared columns it reads."""
+        outside, self.read = self.read, set()
+        found = part()
+        read, self.read = self.read, outside
+        return found, read
 
     def _rows_of(self, relation: Relation) -> _Rows:
         match relation:
@@ -194,9 +205,9 @@ class _Reader:
         return partial(self.column, relation)
 
     def _list(self, listed: Listed) -> str:
-        if id(listed) not in self.lists:
-            self.lists[id(listed)] = _listed(listed)
-        return self.lists[id(listed)]
+        if id(listed) not in self._lists:
+            self._lists[id(listed)] = _listed(listed)
+        return self._lists[id(listed)]
 
     def _scanned(self, scan: Scan, number: int) -> str:
         place = _place(scan, number)

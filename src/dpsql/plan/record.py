@@ -106,6 +106,7 @@ def _noise(carried: NoisySlotLaw) -> dict[str, object]:
         "scale": str(scale),
         "size": str(carried.grain),
         "rounded": carried.rounded,
+        **({} if carried.above is None else {"above": carried.above}),
     }
 
 
@@ -167,6 +168,7 @@ def _carried(noise: dict[str, Any]) -> NoisySlotLaw:
         law=_law(noise["law"], Fraction(noise["scale"])),
         grain=Fraction(noise["size"]),
         rounded=noise["rounded"],
+        above=noise.get("above"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket as sockets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -246,6 +247,7 @@ def _nothing(told: Message) -> None:
     """That it was done is all there is to know."""
 
 
+_QUEUED: Final = 0.01  # seconds between two tries to connect
 _NO_SERVER: Final = "what answers there is no server of dpsql"
 _ENDED: Final = {
     Gone: "the server has closed the connection",
@@ -306,7 +308,7 @@ def connect(*, socket: str | PathLike[str], token: str, timeout: float | None = 
     connection = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
         connection.settimeout(timeout)
-        connection.connect(path)
+        _connect(connection, path, timeout)
         client = Client(connection, timeout=timeout)
         client.greet(token)
     except OSError as error:
@@ -317,6 +319,20 @@ def connect(*, socket: str | PathLike[str], token: str, timeout: float | None = 
         connection.close()
         raise
     return client
+
+
+def _connect(connection: sockets.socket, path: str, timeout: float | None) -> None:
+    """Connect. Linux fails at once where the queue of the server is full and the socket has a timeout: wait for it."""
+    until = None if timeout is None else time.monotonic() + timeout
+    while True:
+        try:
+            connection.connect(path)
+        except BlockingIOError:
+            if until is None or time.monotonic() > until:
+                raise TimeoutError from None
+            time.sleep(_QUEUED)
+        else:
+            return
 
 
 def _path(socket: object) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.require import require_count
 
-_BACKLOG: Final = 64
+_BACKLOG: Final = 1024
 _NOBODY: Final = 0o777
 _OF_OWNER: Final = 0o600
 

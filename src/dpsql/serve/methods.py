@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from dpsql import Analyst, Answer, Budget, Owner
-from dpsql.errors import NotPermitted
-from dpsql.serve.refusals import Refusals
-from dpsql.serve.wire import Message, cell_to_wire, not_understood, number_from_wire
+from dpsql.errors import DpsqlError, InternalError, NotPermitted
+from dpsql.serve.wire import Message, cell_to_wire, error_to_wire, not_understood, number_from_wire
 from dpsql.written import moment
 
 OWNER: Final = "owner"
@@ -24,19 +23,26 @@ _FLAGS: Final = ("fresh",)
 
 @dataclass(slots=True, kw_only=True)
 class Visit:
-    """One connection of somebody whose token was recognised."""
+    """Requests of a client whose token was recognised."""
 
     owner: Owner
     name: str
     role: str
-    refusals: Refusals
+    session: object = None
+    """What was SET on this connection; None: nothing yet."""
     analyst: Analyst | None = None
-    """Made when it is first needed: what is SET holds to the end of the connection."""
+    """Made when it is first needed."""
 
     def asking(self) -> Analyst:
         if self.analyst is None:
             self.analyst = self.owner.analyst(self.name)
+            if self.session is not None:
+                self.analyst.place.settings.change(lambda _: self.session)  # type: ignore[arg-type, return-value]
         return self.analyst
+
+    @property
+    def session_now(self) -> object:
+        return self.session if self.analyst is None else self.analyst.place.settings.now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,20 +57,38 @@ class Method:
     answer: Callable[[Visit, Message], Message]
 
 
+def reply_to(visit: Visit, request: Message) -> Message:
+    """The answer to a request, or its error, as it is sent."""
+    try:
+        return {"ok": answered(visit, request)}
+    except DpsqlError as error:
+        return error_to_wire(error)
+    except Exception:  # whatever it is: its words could tell about rows
+        return error_to_wire(a_bug())
+
+
+def is_question(request: Message) -> bool:
+    """Whether a refusal of this request is an entry of the ledger."""
+    return request.get("do") == "sql" and isinstance(request.get("sql"), str)
+
+
 def answered(visit: Visit, request: Message) -> Message:
     """The answer to a request of this visitor. What is refused here depends on the request and the role alone; where it
     was a question, that is written down."""
-    sql = request.get("sql")
-    if request.get("do") != "sql" or not isinstance(sql, str):
-        return _answered(visit, request, nullcontext())
-    with visit.refusals.counted(visit.name):
-        return _answered(visit, request, visit.owner.keeper.refusals_written(visit.name, sql))
-
-
-def _answered(visit: Visit, request: Message, written: AbstractContextManager[None]) -> Message:
+    written: AbstractContextManager[None] = nullcontext()
+    if is_question(request):
+        written = visit.owner.keeper.refusals_written(visit.name, request["sql"])
     with written:
         method, said = _understood(visit, request)
     return method.answer(visit, said)
+
+
+def a_bug() -> InternalError:
+    return InternalError(
+        "the server could not answer",
+        why="details could tell about rows, so they are not told",
+        fix="report the request to the owner of the data; what was charged stays charged",
+    )
 
 
 def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:

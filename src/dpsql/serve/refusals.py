@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from dpsql.errors import NO_REFUSALS, DpsqlError, NotPermitted
+from dpsql.errors import NO_REFUSALS, NotPermitted
 
 _WINDOW: Final = 3600.0
+_NO_REFUSALS: Final = frozenset(kind.code for kind in NO_REFUSALS)
 
 
 class Refusals:
@@ -23,20 +23,8 @@ class Refusals:
         self._lock = threading.Lock()
         self._last: dict[str, deque[float]] = {}
 
-    @contextmanager
-    def counted(self, name: str) -> Iterator[None]:
-        """A question of somebody: refused where too many were, and counted where it is refused."""
-        self._require_few(name)
-        try:
-            yield
-        except NO_REFUSALS:
-            raise
-        except DpsqlError:
-            with self._lock:
-                self._last.setdefault(name, deque(maxlen=self._most)).append(self._clock())
-            raise
-
-    def _require_few(self, name: str) -> None:
+    def require_few(self, name: str) -> None:
+        """Raises where too many questions of `name` were refused."""
         with self._lock:
             last = self._last.get(name)
             many = last is not None and len(last) == self._most and self._clock() - last[0] < _WINDOW
@@ -46,3 +34,10 @@ class Refusals:
                 why="each refusal is written down, and the ledger must not be filled by questions that cost nothing",
                 fix="look at why they were refused, and ask again in an hour",
             )
+
+    def count(self, name: str, code: str | None) -> None:
+        """A question of `name` has ended in an error of this code; None: it was answered."""
+        if code is None or code in _NO_REFUSALS:
+            return
+        with self._lock:
+            self._last.setdefault(name, deque(maxlen=self._most)).append(self._clock())

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Final
 
 from dpsql import Owner
-from dpsql.errors import DpsqlError, InternalError, NotPermitted
+from dpsql.errors import DpsqlError, NotPermitted
 from dpsql.require import require_count, require_seconds
 from dpsql.serve.listening import listening, require_mode
-from dpsql.serve.methods import Visit, answered
+from dpsql.serve.methods import ANALYST, Visit, a_bug, is_question
 from dpsql.serve.refusals import Refusals
-from dpsql.serve.seats import Seats
+from dpsql.serve.seats import Lobby, Seats, is_gone
+from dpsql.serve.time_budget import TimeBudgets
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
     PROTOCOL,
@@ -27,12 +30,14 @@ from dpsql.serve.wire import (
     TooLong,
     TooSlow,
     decoded,
+    encoded,
     error_to_wire,
     not_understood,
 )
+from dpsql.serve.workers import Done, Task, Workers, done_here
 
-_TICK: Final = 0.2  # seconds: how often a listener looks whether it should stop
-_REFUSING: Final = 1.0  # seconds to tell somebody that there is no room
+_TICK: Final = 0.1  # seconds: how often a wait looks whether it should stop
+_SHARE: Final = 0.6  # of the patience: for requests to finish once the server is stopped; the rest is to stop them
 _MOST_CONNECTIONS: Final = 1000
 _MOST_REFUSALS: Final = 1_000_000
 
@@ -41,10 +46,14 @@ class SocketServer:
     """Answers clients on a UNIX socket for the owner of data and ledger.
 
     mode         of the socket file: who may connect at all
-    connections  how many at once; one more is told to come again, and so is whoever has too many of them
-    patience     seconds in which a request must have come whole, a reply be taken, and a new client say hello
+    connections  how many tokens' connections at once; one more is refused, and so is one more of a token with too many
+    patience     seconds in which a request must have come whole, a reply be taken, a new client say hello, and a server
+                 that is stopped end
     idle         seconds after which a silent connection is closed
     refusals     how many refusals within an hour are written down for one holder of a token; then they wait
+    timeout      seconds for one request of an analyst, from its last byte to its reply; None: as long as it takes
+    planning     seconds of processor time within a minute for one analyst, charges aside
+    workers      the processes that answer; None: this one does, where `timeout` holds for statements on the data alone
     """
 
     def __init__(
@@ -57,21 +66,29 @@ class SocketServer:
         patience: float = 10.0,
         idle: float = 600.0,
         refusals: int = 300,
+        timeout: float | None = None,
+        planning: float = 15.0,
+        workers: Workers | None = None,
     ) -> None:
         require_count(connections=connections, at_most=_MOST_CONNECTIONS)
         require_count(refusals=refusals, at_most=_MOST_REFUSALS)
         require_mode(mode)
-        require_seconds(patience=patience, idle=idle)
+        require_seconds(patience=patience, idle=idle, planning=planning)
+        if timeout is not None:
+            require_seconds(timeout=timeout)
         self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
         self._patience, self._idle = float(patience), float(idle)
-        self._seats, self._refusals = Seats(connections), Refusals(refusals)
+        self._timeout = math.inf if timeout is None else float(timeout)
+        self._lobby, self._seats, self._refusals = Lobby(), Seats(connections), Refusals(refusals)
+        self._times, self._workers = TimeBudgets(float(planning)), workers
         self._stopping = threading.Event()
+        self._stopped_at = math.inf
         self._lock = threading.Lock()
         self._live: dict[socket.socket, threading.Thread] = {}
 
     def serve(self, *, ready: Callable[[], object] | None = None) -> None:
-        """Answer until `stop`; then requests that are being answered are finished, and the socket file is removed.
-        `ready` is called once clients can connect."""
+        """Answer until `stop`; then requests that are being answered are finished, those that take too long are
+        stopped, and the socket file is removed. `ready` is called once clients can connect."""
         with listening(self._path, mode=self._mode) as listener:
             listener.settimeout(_TICK)
             if ready is not None:
@@ -87,21 +104,17 @@ class SocketServer:
 
     def stop(self) -> None:
         """Let `serve` end. May be called from a signal handler or another thread."""
+        self._stopped_at = time.monotonic()
         self._stopping.set()
 
     def _welcome(self, connection: socket.socket) -> None:
         with self._lock:
-            full = not self._seats.take(connection)
-            if not full:
-                thread = threading.Thread(target=self._attend, args=(connection,), daemon=True)
-                self._live[connection] = thread
-        if not full:
-            self._begin(thread, connection)
-            return
-        with connection, suppress(Gone, TooSlow):
-            Lines(connection, LONGEST_REQUEST).send(error_to_wire(_no_room()), within=_REFUSING)
-
-    def _begin(self, thread: threading.Thread, connection: socket.socket) -> None:
+            out = self._lobby.enter(connection)
+            thread = threading.Thread(target=self._attend, args=(connection,), daemon=True)
+            self._live[connection] = thread
+        if out is not None:
+            with suppress(OSError):
+                out.shutdown(socket.SHUT_RDWR)  # its own thread closes it
         try:
             thread.start()
         except BaseException:
@@ -112,16 +125,17 @@ class SocketServer:
     def _leave(self, connection: socket.socket) -> None:
         with self._lock:
             del self._live[connection]
+            self._lobby.leave(connection)
             self._seats.leave(connection)
 
     def _dismiss(self) -> None:
-        """Nobody is heard any more; who was heard is answered."""
+        """No further request is read; those that were read are answered, or stopped."""
         with self._lock:
             live = dict(self._live)
         for connection in live:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
-        until = time.monotonic() + self._patience
+        until = self._stopped_at + self._patience
         for thread in live.values():
             thread.join(max(0.0, until - time.monotonic()))
 
@@ -139,40 +153,79 @@ class SocketServer:
                 first = self._patience if visit is None else self._idle
                 request = decoded(lines.next(first_byte_within=first, rest_within=self._patience))
                 if visit is None:
+                    with self._lock:
+                        self._lobby.leave(connection)
                     token = _token_of(request)
                     visit = self._recognised(connection, token)
-                    reply: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}}
+                    line = encoded({"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}})
                 else:
                     self._require_still(visit, token)
-                    reply = {"ok": answered(visit, request)}
+                    line = self._answer(visit, request, connection)
             except TooLong:
                 lines.send(error_to_wire(not_understood()), within=self._patience)
                 return  # where the next request begins is not known
             except DpsqlError as error:
-                reply = error_to_wire(error)
+                line = encoded(error_to_wire(error))
             except (Gone, TooSlow):
                 raise
             except Exception:  # whatever it is: its words could tell about rows
-                reply = error_to_wire(_a_bug())
-            lines.send(reply, within=self._patience)
+                line = encoded(error_to_wire(a_bug()))
+            lines.send_line(line, within=self._patience)
             if visit is None:
                 return
+
+    def _answer(self, visit: Visit, request: Message, connection: socket.socket) -> bytes:
+        question, analyst = is_question(request), visit.role == ANALYST
+        if question:
+            self._refusals.require_few(visit.name)
+        require = partial(self._times.require, visit.name) if analyst else _nothing
+        require()
+        until = time.monotonic() + (self._timeout if analyst else math.inf)
+        done = self._done(visit, request, connection, until, require)
+        if analyst:
+            self._times.spend(visit.name, done.seconds)
+        if question:
+            self._refusals.count(visit.name, done.code)
+        visit.session = done.session
+        return done.reply
+
+    def _done(
+        self,
+        visit: Visit,
+        request: Message,
+        connection: socket.socket,
+        until: float,
+        require: Callable[[], None],
+    ) -> Done:
+        if self._workers is None:
+            return done_here(visit, request)
+        task = Task(name=visit.name, role=visit.role, session=visit.session, request=request)
+
+        def over() -> bool:
+            late = time.monotonic() > min(until, self._stopped_at + _SHARE * self._patience)
+            return late or is_gone(connection)
+
+        return self._workers.answer(task, require=require, over=over, tick=_TICK)
 
     def _recognised(self, connection: socket.socket, token: str) -> Visit:
         user = self._owner.keeper.user_of(token)
         if user is None:
             raise _unknown_token()
         with self._lock:
-            seated = self._seats.belongs(connection, user.name)
+            seated = self._seats.take(connection, user.name)
         if not seated:
             raise _no_room()
-        return Visit(owner=self._owner, name=user.name, role=user.role.value, refusals=self._refusals)
+        return Visit(owner=self._owner, name=user.name, role=user.role.value)
 
     def _require_still(self, visit: Visit, token: str) -> None:
         """A token that was withdrawn counts no longer, also on a connection that is open."""
         user = self._owner.keeper.user_of(token)
         if user is None or (user.name, user.role.value) != (visit.name, visit.role):
             raise _unknown_token()
+
+
+def _nothing() -> None:
+    """Owners and auditors have no time budget."""
 
 
 def _token_of(request: Message) -> str:
@@ -197,12 +250,4 @@ def _no_room() -> NotPermitted:
         "too many are connected, or too many of your own",
         why="each of them takes memory and time of the others, and nobody may have all of them",
         fix="close some of your own, or try again later",
-    )
-
-
-def _a_bug() -> InternalError:
-    return InternalError(
-        "the server could not answer",
-        why="details could tell about rows, so they are not told",
-        fix="report the request to the owner of the data; what was charged stays charged",
     )

@@ -94,9 +94,13 @@ class Lines:
 
     def send(self, message: Message, *, within: float | None) -> None:
         """One message; Gone or TooSlow where it is not taken."""
+        self.send_line(encoded(message), within=within)
+
+    def send_line(self, line: bytes, *, within: float | None) -> None:
+        """The same for a message that is encoded."""
         try:
             self.connection.settimeout(within)
-            self.connection.sendall(encoded(message))
+            self.connection.sendall(line)
         except TimeoutError:
             raise TooSlow from None
         except OSError:

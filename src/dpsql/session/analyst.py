@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from dpsql.catalog.spelling import quoted
 from dpsql.errors import DpsqlError
@@ -17,18 +17,20 @@ from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.batch import Batch, batch
 from dpsql.session.budget import Budget, outlook
-from dpsql.session.burning import burn_down, payments_of
 from dpsql.session.comparing import comparison
-from dpsql.session.plotting import Picture
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
 from dpsql.session.sampling import sample
+from dpsql.session.script import Statement
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, asked
 from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import SettingStatement, setting_statement
 from dpsql.synthetic.engine import interrupt_invented
 from dpsql.synthetic.tables import MOST_ROWS
+
+if TYPE_CHECKING:
+    from dpsql.session.plotting import Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -87,10 +89,15 @@ class Analyst:
         both = compared(sql) if isinstance(sql, str) else None
         if both is not None:
             ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-            return comparison(self._query(both[0], ask), self._query(both[1], ask))
+            return comparison(*(self._compared(sql, *each, ask) for each in both))
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
             query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return query.answered(max_cost=max_cost)
+
+    def _compared(self, sql: str, offset: int, question: str, ask: Ask) -> Query:
+        statement = Statement(sql=question, text=sql, offset=offset, is_setting=False, has_result=True)
+        with statement.locating_errors():
+            return self._query(question, ask)
 
     def sample(self, table: str, *, rows: int = 5) -> Answer:
         """Rows of a table as they could be: invented from the policy, free, nothing of the data."""
@@ -148,6 +155,8 @@ class Analyst:
         ledger, holder = self.place.ledger, self.place.grant.to
         begun = ledger.promises()[-1].begun[-1]
         later = (each for each in ledger.entries_about(self.name) if (each.time or 0) >= (begun or 0))
+        from dpsql.session.burning import burn_down, payments_of  # only pictures need it
+
         payments = payments_of(later, holder=holder)
         return burn_down(self.place.accounts[-1], payments, whose=holder, outlook=self.budget.outlook)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from dpsql.session.again import Again
 from dpsql.session.budget import Budget
 from dpsql.session.cost import Cost
 from dpsql.session.page import answer_page, footer
-from dpsql.session.plotting import Picture, plot
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
 from dpsql.session.tabular import Tabular
+
+if TYPE_CHECKING:
+    from dpsql.session.plotting import Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -49,6 +52,8 @@ class Answer(Tabular[Cell]):
         file: str | PathLike[str] | None = None,
     ) -> Picture:
         """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
+        from dpsql.session.plotting import plot  # an answer that is not drawn needs none of it
+
         return plot(self, kind=kind, y=y, most=most, title=title, file=file)
 
     def __str__(self) -> str:

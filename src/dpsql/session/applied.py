@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpsql.catalog.digest import declarations
-from dpsql.catalog.model import Policy
+from dpsql.catalog.model import Catalog
 from dpsql.errors import Incomparable, NotPermitted
 from dpsql.ledger.ledger import Ledger
 from dpsql.session.granting import grant_changes
 from dpsql.session.policy_changes import changes
 
 
-def require_applied(policy: Policy, ledger: Ledger, path: Path) -> None:
+def require_applied(catalog: Catalog, ledger: Ledger, path: Path) -> None:
     """Incomparable where this policy, checked against its source, says something else than what was applied last.
     Before anything was applied, and after a promise was closed, there is nothing to hold it against."""
     applied = ledger.adopted()
     if applied is None or not _promise_holds(ledger):
         return
-    found = list(_differences(policy, ledger, applied))
+    found = list(_differences(catalog, ledger, applied))
     if found:
         raise Incomparable(
             f"{path} is not what was applied: {'; '.join(found)}",
@@ -37,8 +37,9 @@ def _promise_holds(ledger: Ledger) -> bool:
     return True
 
 
-def _differences(policy: Policy, ledger: Ledger, applied: str) -> Iterator[str]:
-    declared = changes(applied, declarations(policy))
+def _differences(catalog: Catalog, ledger: Ledger, applied: str) -> Iterator[str]:
+    policy = catalog.policy
+    declared = changes(applied, declarations(catalog))
     if declared:
         yield declared
     version = ledger.data_version()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from dpsql.catalog.check import checked
-from dpsql.catalog.digest import declarations, text_digest
-from dpsql.catalog.model import Catalog, Policy
+from dpsql.catalog.column_types import types_line
+from dpsql.catalog.digest import declarations, declared_tables, text_digest
+from dpsql.catalog.model import Catalog, EngineTable, Policy
+from dpsql.catalog.names import folded
 from dpsql.catalog.ownership import declared_ways
+from dpsql.catalog.tables import declares_all
+from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine
+from dpsql.engines.registry import IN_MEMORY
+from dpsql.errors import Incomparable
 from dpsql.ledger.ledger import Ledger, Ownership
 
 
@@ -24,20 +32,33 @@ class Declared:
         self.catalog: Catalog = checked(policy, engine.schema(), views=engine.views())
 
     def adopt(self, policy: Policy) -> None:
-        """Put another policy in its place: checked against the engine and, under a promise, against the ledger."""
-        catalog = checked(policy, self._engine.schema(), views=self._engine.views())
+        """Put another policy in its place: checked against the engine, against the types that the ledger declares and,
+        under a promise, against its owners."""
+        schema = self._engine.schema()
+        _require_types(policy, schema, self._tables_before())
+        catalog = checked(policy, schema, views=self._engine.views())
         if self.promised:
             self._keep(catalog)
         self.policy, self.catalog = policy, catalog
 
     def under_promise(self) -> None:
         """From here on the ledger keeps what is declared and whom the promise is about: nothing can be asked before."""
+        _require_types(self.policy, self._engine.schema(), self._tables_before())
         self._keep(self.catalog)
         self.promised = True
 
+    def types_before(self, table: str) -> dict[str, SqlType]:
+        """The types that the ledger declares for the columns of a table."""
+        columns = self._tables_before().get(folded(table), {}).get("columns", {})
+        return {name: SqlType(column["type"]) for name, column in columns.items() if column["type"] is not None}
+
+    def _tables_before(self) -> dict[str, Any]:
+        return declared_tables(self._ledger.adopted())
+
     def _keep(self, catalog: Catalog) -> None:
         self._ledger.own(ownership_of(catalog))
-        text = declarations(catalog.policy)
+        # Tables in memory are registered one by one: those that are yet to come stay declared.
+        text = declarations(catalog, others=self._tables_before() if _is_in_memory(catalog.policy) else {})
         self._ledger.adopt(text_digest(text), text)
 
     def without_promise(self) -> None:
@@ -51,3 +72,37 @@ def ownership_of(catalog: Catalog) -> Ownership:
     """Whom a promise under this catalogue is about."""
     policy = catalog.policy
     return Ownership(relation=policy.person.relation.value, tables=declared_ways(policy.tables))
+
+
+def _is_in_memory(policy: Policy) -> bool:
+    return policy.source == IN_MEMORY
+
+
+def _require_types(policy: Policy, schema: Mapping[str, EngineTable], before: dict[str, Any]) -> None:
+    """Incomparable where the data have other types than the ledger declares and the owner has not written them."""
+    sources = {folded(name): table for name, table in schema.items()}
+    changed = []
+    for name, table in policy.tables.items():
+        known = before.get(name, {}).get("columns", {})
+        there = sources[folded(table.source)].columns if folded(table.source) in sources else ()
+        for engine in there:
+            column = folded(engine.name)
+            written = table.columns.get(column)
+            is_open = written.type is None if written is not None else declares_all(table)
+            if is_open and column in known and known[column]["engine_type"] != engine.engine_type:
+                changed.append((name, column, known[column], engine))
+    if not changed:
+        return
+    told = "; ".join(
+        f"{name}.{column} was {was['engine_type']} and is now {now.engine_type}" for name, column, was, now in changed
+    )
+    kept = {column: SqlType(was["type"]) for _, column, was, _ in changed if was["type"] is not None}
+    new = {column: now.type for _, column, _, now in changed if now.type is not None}
+    raise Incomparable(
+        f"the data have other types than the ledger declares: {told}",
+        why="types decide verdicts, prices and margins; rows that change them would change the policy unseen",
+        fix=f"keep what is declared: register(…, {types_line(kept)}); or declare the new types: {types_line(new)}"
+        if _is_in_memory(policy)
+        else "give the columns their types back in the source; or declare the new ones in the policy file: "
+        + ", ".join(f'{column} = {{ type = "{kind.value}" }}' for column, kind in new.items()),
+    )

@@ -30,6 +30,9 @@ class Layers:
     """The columns of the table below."""
     per_draw: bool = False
     """Every draw is a table of its own: no window looks into another."""
+    ties: tuple[Scalar, ...] = (_ROW,)
+    """What orders rows that ORDER BY leaves equal."""
+    dialect: str = "duckdb"
     windows: list[Windowed] = field(default_factory=list)
 
     def text(self, scalar: Scalar) -> str:
@@ -54,11 +57,11 @@ class Layers:
         return replace(
             window,
             partition_by=(*[_DRAW] * self.per_draw, *window.partition_by),
-            order_by=(*window.order_by, *[Sorted(by=_ROW)] * one_by_one),
+            order_by=(*window.order_by, *(Sorted(by=tie) for tie in self.ties if one_by_one)),
         )
 
     def _printed(self, scalar: Scalar) -> str:
-        return print_scalar(scalar, dialect="duckdb", column=self._column)
+        return print_scalar(scalar, dialect=self.dialect, column=self._column)
 
     def _column(self, number: int) -> str:
         if number <= _FIRST_WINDOW:

@@ -11,8 +11,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, Final, Protocol
 
-from dpsql.charts.letters import in_ascii as in_ascii
-from dpsql.charts.letters import without_symbols as without_symbols
+from dpsql.charts.letters import without_symbols
 from dpsql.errors import BadParameter
 from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.cost import Cost

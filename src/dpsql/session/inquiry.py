@@ -126,8 +126,11 @@ def charged(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
 
 def different(plans: Iterable[Sealed]) -> tuple[Sealed, ...]:
     """The plans without twins: the ledger knows the same question at the same price again."""
+    all_plans = tuple(plans)
+    if len(all_plans) < 2:
+        return all_plans  # reading a long statement for its key takes time
     found: dict[object, Sealed] = {}
-    for sealed in plans:
+    for sealed in all_plans:
         found.setdefault(twin_key(sealed), sealed)
     return tuple(found.values())
 

@@ -74,7 +74,7 @@ def ledger_of_nobody(catalog: Catalog, promise: Account, grant: Grant) -> Ledger
     ledger = MemoryLedger()
     ledger.promise(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
     ledger.own(ownership_of(catalog))
-    text = declarations(catalog.policy)
+    text = declarations(catalog)
     ledger.adopt(text_digest(text), text)
     keep_grant(ledger, grant, replace(catalog.policy, grants=()))
     return ledger

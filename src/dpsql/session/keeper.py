@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from dpsql.accounting.account import remaining
 from dpsql.catalog.model import Policy
@@ -19,18 +19,19 @@ from dpsql.ledger.grants import is_beside_the_file
 from dpsql.ledger.ledger import Ledger, Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
-from dpsql.session.auditing import Audit, audit
-from dpsql.session.burning import burn_down, payments_of
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, require_a_persons_name, said_grant
-from dpsql.session.plotting import Picture
 from dpsql.session.policy_history import policy_history
 from dpsql.session.promising import closed_in_words, promised_in_words
 from dpsql.session.refusing import refusals_written
 from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 from dpsql.written import in_utc
+
+if TYPE_CHECKING:
+    from dpsql.session.auditing import Audit
+    from dpsql.session.plotting import Picture
 
 _FORMATS: Final[Mapping[str, Callable[[Iterable[EntryRow]], Iterator[str]]]] = {"jsonl": as_json_lines, "csv": as_csv}
 _PAYMENTS: Final = ("charge", "batch")
@@ -60,6 +61,8 @@ class Keeper:
 
     def audit(self, *, since: datetime | None = None, texts: bool = False) -> Audit:
         """What was promised and kept, with every price derived again; question texts only where they are asked for."""
+        from dpsql.session.auditing import audit  # a question needs none of it
+
         return audit(self._ledger, since=_utc(since), texts=texts, person=self._person)
 
     def rows(self, *, since: datetime | None = None, texts: bool = False) -> tuple[EntryRow, ...]:
@@ -106,6 +109,8 @@ class Keeper:
 
     def burn_down(self) -> Picture:
         """What was left of the promise after each payment of anybody, in the period that runs now."""
+        from dpsql.session.burning import burn_down, payments_of  # only pictures need it
+
         return burn_down(self._ledger.account(), payments_of(self._ledger.entries()), whose="the promise")
 
     def policy_history(self) -> Iterator[str]:

@@ -13,12 +13,14 @@ from typing import Any, Final, TypeAlias, cast
 from warnings import warn
 
 from dpsql.errors import BadParameter, BadType
-from dpsql.mechanisms.margins import DRAWS, Spread, band, linear_margin, spread_of
-from dpsql.privacy.rounding import round_up
+from dpsql.mechanisms.margins import DRAWS, Spread, band, confidence_of_each, linear_margin, spread_of
+from dpsql.privacy.rounding import round_down, round_up
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.plausible import Fixed, Origin, Plausible, Weights, plausible_sums
 
 Number: TypeAlias = int | float
+
+_FEWEST: Final = 20  # draws that a band can be made of
 
 
 class UncertainComparison(UserWarning):
@@ -45,6 +47,9 @@ class Noisy:
     """Where plausible values come from, otherwise."""
     doubtful: bool = False
     """Hardly anybody may be behind it: most plausible values belong to no possible rows."""
+    groups: int = 1
+    """For how many groups at once the margin holds at the confidence: more than one where noise has decided which rows
+    are shown. What is computed from several numbers keeps the largest."""
 
     def __add__(self, other: object) -> Noisy:
         return _combined("+", self, other)
@@ -77,8 +82,9 @@ class Noisy:
         return self
 
     def __abs__(self) -> Noisy:
-        values = [None if value is None else abs(value) for value in _plausible(self, self.confidence)]
-        return _from_draws(abs(self.value), values, confidence=self.confidence)
+        level = confidence_of_each(self.confidence, self.groups)
+        values = [None if value is None else abs(value) for value in _plausible(self, level)]
+        return _from_draws(abs(self.value), values, confidence=self.confidence, groups=self.groups)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -127,16 +133,26 @@ class Noisy:
         return f"{self.value:{spec}} ± " + ("?" if self.margin is None else f"{self.margin:{spec}}")
 
 
-def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence: Fraction) -> Noisy:
+def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence: Fraction, groups: int = 1) -> Noisy:
     """A number whose noise is a weighted sum of slots; `margin` is that of the law of this sum."""
     size = int(margin) if margin.denominator == 1 else round_up(margin)
-    return Noisy(value=value, margin=size, low=value - size, high=value + size, confidence=confidence, weights=weights)
+    return Noisy(
+        value=value,
+        margin=size,
+        low=value - size,
+        high=value + size,
+        confidence=confidence,
+        weights=weights,
+        groups=groups,
+    )
 
 
-def simulated_cell(value: Number, spread: Spread | None, *, confidence: Fraction, origin: Origin) -> Noisy:
+def simulated_cell(
+    value: Number, spread: Spread | None, *, confidence: Fraction, origin: Origin, groups: int = 1
+) -> Noisy:
     """A number whose interval is read off plausible values; None: too few of them exist."""
     if spread is None:
-        return Noisy(value=value, margin=None, low=None, high=None, confidence=confidence, weights=None, origin=origin)
+        return without_interval(value, confidence=confidence, origin=origin)
     found = spread.around(float(value))
     margin, low, high = (_alike(value, number) for number in (found.margin, found.low, found.high))
     return Noisy(
@@ -148,7 +164,43 @@ def simulated_cell(value: Number, spread: Spread | None, *, confidence: Fraction
         weights=None,
         origin=origin,
         doubtful=spread.doubtful,
+        groups=groups,
     )
+
+
+def enclosed_cell(
+    value: Number,
+    low: Fraction | None,
+    high: Fraction | None,
+    *,
+    confidence: Fraction,
+    groups: int,
+    origin: Origin,
+    doubtful: bool = False,
+) -> Noisy:
+    """A number with the ends of its interval; None: there is no end. The released number itself is always inside."""
+    if low is None or high is None:
+        return without_interval(value, confidence=confidence, origin=origin)
+    released = Fraction(value)
+    below = _end(value, min(low, released), round_down)
+    above = _end(value, max(high, released), round_up)
+    margin = _end(value, max(released - Fraction(below), Fraction(above) - released), round_up)
+    return Noisy(
+        value=value,
+        margin=margin,
+        low=below,
+        high=above,
+        confidence=confidence,
+        weights=None,
+        origin=origin,
+        doubtful=doubtful,
+        groups=groups,
+    )
+
+
+def without_interval(value: Number, *, confidence: Fraction, origin: Origin) -> Noisy:
+    """A number of which nothing is known but itself."""
+    return Noisy(value=value, margin=None, low=None, high=None, confidence=confidence, weights=None, origin=origin)
 
 
 def _alike(value: Number, number: float) -> Number:
@@ -156,13 +208,18 @@ def _alike(value: Number, number: float) -> Number:
     return int(number) if isinstance(value, int) and number.is_integer() else number
 
 
-def _from_draws(value: Number, values: Plausible, *, confidence: Fraction) -> Noisy:
-    rule = band(count=len(values), confidence=confidence)
-    return simulated_cell(value, spread_of(values, rule=rule), confidence=confidence, origin=Fixed(tuple(values)))
+def _end(value: Number, end: Fraction, rounded: Callable[[Fraction], float]) -> Number:
+    return int(end) if isinstance(value, int) and end.denominator == 1 else rounded(end)
 
 
-def _plausible(number: Noisy | Fraction, confidence: Fraction) -> Plausible:
-    rule = band(count=DRAWS, confidence=confidence)
+def _from_draws(value: Number, values: Plausible, *, confidence: Fraction, groups: int) -> Noisy:
+    rule = band(count=max(len(values), _FEWEST), confidence=confidence_of_each(confidence, groups))
+    origin = Fixed(tuple(values))
+    return simulated_cell(value, spread_of(values, rule=rule), confidence=confidence, origin=origin, groups=groups)
+
+
+def _plausible(number: Noisy | Fraction, level: Fraction) -> Plausible:
+    rule = band(count=DRAWS, confidence=level)
     if isinstance(number, Noisy) and number.origin is not None:
         return number.origin.plausible(rule)
     if isinstance(number, Noisy):
@@ -212,15 +269,17 @@ def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_float
     exact = operation(_value(a), _value(b))
     value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
     confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
+    groups = max(part.groups for part in (a, b) if isinstance(part, Noisy))
+    level = confidence_of_each(confidence, groups)
     weights = _combined_weights(sign, a, b)
     if weights is not None:
-        return linear_cell(value, weights, margin=_margin(weights, confidence), confidence=confidence)
-    sides = zip(_plausible(a, confidence), _plausible(b, confidence), strict=False)
-    return _from_draws(value, [_or_none(operation, x, y) for x, y in sides], confidence=confidence)
+        return linear_cell(value, weights, margin=_margin(weights, level), confidence=confidence, groups=groups)
+    sides = zip(_plausible(a, level), _plausible(b, level), strict=False)
+    return _from_draws(value, [_or_none(operation, x, y) for x, y in sides], confidence=confidence, groups=groups)
 
 
-def _margin(weights: Weights, confidence: Fraction) -> Fraction:
-    return linear_margin([(weight, cell.law) for cell, weight in weights.items()], confidence=confidence)
+def _margin(weights: Weights, level: Fraction) -> Fraction:
+    return linear_margin([(weight, cell.law) for cell, weight in weights.items()], confidence=level)
 
 
 def _value(number: Noisy | Fraction) -> Fraction:
@@ -290,8 +349,9 @@ def _told_apart(left: Noisy, right: Noisy | Fraction) -> bool:
     if weights is not None:
         if not weights:
             return True  # the same noise in both
-        confidence = min(part.confidence for part in (left, right) if isinstance(part, Noisy))
-        return abs(_value(left) - _value(right)) > _margin(weights, confidence)
+        numbers = [part for part in (left, right) if isinstance(part, Noisy)]
+        confidence, groups = min(part.confidence for part in numbers), max(part.groups for part in numbers)
+        return abs(_value(left) - _value(right)) > _margin(weights, confidence_of_each(confidence, groups))
     low, high = (right.low, right.high) if isinstance(right, Noisy) else (right, right)
     if left.low is None or left.high is None or low is None or high is None:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
@@ -11,8 +12,9 @@ from typing import Final
 from dpsql.catalog.check import checked
 from dpsql.catalog.load import load
 from dpsql.catalog.model import Defaults, Person, Policy
-from dpsql.engines.engine import Limits, OnFailure
-from dpsql.engines.registry import file_of, located, open_source
+from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure
+from dpsql.engines.hardening import half_the_memory
+from dpsql.engines.registry import IN_MEMORY, file_of, located, open_source
 from dpsql.errors import BadParameter, NoSource, NotPermitted
 from dpsql.ledger.backup import restore
 from dpsql.ledger.memory import MemoryLedger
@@ -24,8 +26,10 @@ from dpsql.session.binding import LedgerPlace, SharedPlace, bound_ledger, is_the
 from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
 
-_NOTHING_SAID: Final = Policy(
-    source="memory:",
+_OPENING: Final = sha256(b"opening a policy").digest()
+"""The turn of whoever applies a policy to a ledger, among all processes."""
+NOTHING_SAID: Final = Policy(
+    source=IN_MEMORY,
     ledger=None,
     data_version=None,
     person=Person(),
@@ -77,9 +81,9 @@ def open_owner(
             fix='open("ledger.db"), or open("dpsql.toml", ledger="ledger.db")',
         )
     with ExitStack() as opened:
-        engine = opened.enter_context(closing(open_source(_NOTHING_SAID.source, limits=limits, on_failure=on_failure)))
+        engine = opened.enter_context(closing(open_source(NOTHING_SAID.source, limits=limits, on_failure=on_failure)))
         kept = opened.enter_context(closing(MemoryLedger() if text == ":memory:" else SqliteLedger(Path(text))))
-        owner = Owner(policy=_NOTHING_SAID, engine=engine, ledger=kept, source=SYSTEM)
+        owner = Owner(policy=NOTHING_SAID, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
 
@@ -88,8 +92,7 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
     policy = load(path)
     address = located(policy.source, folder=path.parent)
     data = file_of(address)
-    if limits.timeout is None and policy.timeout is not None:
-        limits = replace(limits, timeout=float(policy.timeout))
+    limits = _limited(limits, policy)
     with ExitStack() as opened:
         engine = opened.enter_context(closing(open_source(address, limits=limits, on_failure=on_failure)))
         source = None if data is None else data.resolve()
@@ -97,11 +100,28 @@ def _of_policy(path: Path, ledger: Path | None, limits: Limits, on_failure: OnFa
         if not is_there(place):  # a policy that cannot hold leaves no ledger behind, and no mark of one
             checked(policy, engine.schema(), views=engine.views())
         kept = opened.enter_context(closing(bound_ledger(place, named=policy.ledger, source=source)))
-        if not adopt:
-            require_applied(checked(policy, engine.schema(), views=engine.views()).policy, kept, path)
-        owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
+        with kept.process_turn(_OPENING):  # who comes while a policy is applied waits until all of it is
+            if not adopt:
+                require_applied(checked(policy, engine.schema(), views=engine.views()), kept, path)
+            owner = Owner(policy=policy, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
+
+
+def policy_limits(path: str | PathLike[str]) -> Limits:
+    """What a policy file lets statements use; without a word on memory, half of it."""
+    limits = _limited(NO_LIMITS, load(Path(path)))
+    return replace(limits, memory_limit=limits.memory_limit or f"{half_the_memory() // 1000}KB")
+
+
+def _limited(limits: Limits, policy: Policy) -> Limits:
+    """The limits of the call, and those of the policy where the call has none."""
+    timeout = None if policy.timeout is None else float(policy.timeout)
+    return Limits(
+        memory_limit=policy.memory_limit if limits.memory_limit is None else limits.memory_limit,
+        threads=policy.threads if limits.threads is None else limits.threads,
+        timeout=timeout if limits.timeout is None else limits.timeout,
+    )
 
 
 def ledger_place(policy: Policy, path: Path, source: Path | None) -> LedgerPlace:

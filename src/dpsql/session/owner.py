@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from types import TracebackType
-from typing import Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from dpsql.catalog.declare import TableWords, declared, declared_types, listed_texts, needed_columns
+from dpsql.catalog.declare import TableWords, column_declarations, declared, with_types
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
 from dpsql.catalog.names import OWNER_ACCOUNT
 from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
@@ -20,15 +20,18 @@ from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer import Place
-from dpsql.session.auditing import Audit
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
 from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_grant, said_grant
 from dpsql.session.inventing import ledger_of_nobody
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.session.registered import Registered
 from dpsql.session.suggesting import Suggestion, suggested_bounds, suggested_keys, suggested_rows
 from dpsql.session.suggestion_price import OwnPlace
+
+if TYPE_CHECKING:
+    from dpsql.session.auditing import Audit
 
 
 class Owner:
@@ -46,12 +49,13 @@ class Owner:
         if policy.promise is not None and not self._keep(policy.promise, anew=False):
             self._declared.without_promise()
 
-    def register(self, name: str, data: object, **words: Unpack[TableWords]) -> None:
+    def register(self, name: str, data: object, **words: Unpack[TableWords]) -> Registered:
         """Copies a table in and declares it, as [table.NAME] of a policy file would; wholly or not at all.
 
-        `data` is a pandas, polars or Arrow table, the path of a Parquet or CSV file, a DuckDB relation, or a DuckDB
-        connection that holds the table. Columns that are not named here cannot be queried. Whose a row is, is said by
-        exactly one of person, person_via, unit="row" and public=True. The words:
+        `data` is a pandas, polars or Arrow table, the path of a Parquet, CSV or JSON lines file, a DuckDB relation, or
+        a DuckDB connection that holds the table. What is not named here cannot be queried. Whose a row is, is declared
+        by exactly one of person, person_via, unit="row" and public=True. Returns the schema that is declared, in which
+        no type comes from rows. The words:
 
         person             the column, or columns, that name a row's person
         person_via         the way to the person through other tables: "visit_id -> visits.visit_id -> patient_id"
@@ -65,7 +69,7 @@ class Owner:
         groups_per_person  in how many groups one person counts
         bounds             {"age": (0, 110)}: the smallest and the largest value that counts
         keys               {"city": ["Basel", "Bern"], "drug": "private", "day": "calendar"}: how groups become known
-        types              {"age": "integer"}: what a column is; what does not fit is NULL
+        types              {"age": "integer"}: what a column is; a value that does not fit is NULL
         nulls              {"age": "never"}: the owner knows of no NULL
         hidden             columns that are never shown, grouped or filtered on
         columns            further columns that may be named in a query; "all": every one
@@ -77,16 +81,16 @@ class Owner:
             raise NotPermitted(
                 "tables are registered in memory only", why="this source has its own tables", fix="declare them there"
             )
-        types = declared_types(name, words.get("types"))
-        engine.add(name, data, types=types, texts=listed_texts(name, words), needed=needed_columns(name, words))
+        types = engine.add(name, data, column_declarations(name, words, known=self._declared.types_before(name)))
         try:
             columns = [column.name for column in engine.schema()[name].columns]
-            table = declared(name, engine_columns=columns, **words)
+            table = with_types(declared(name, engine_columns=columns, **words), types)
             now = self._declared.policy
             self._declared.adopt(replace(now, tables={**now.tables, table.name: table}))
         except BaseException:
             engine.remove(name)
             raise
+        return Registered.of(self._declared.catalog, table.name, types)
 
     def person(
         self,

@@ -19,7 +19,8 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
 from dpsql.session.analyst import Analyst
 from dpsql.session.owner import Owner
-from dpsql.sql.parse import compared, statements
+from dpsql.session.script import Statement, script
+from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import setting_statement
 
 
@@ -84,22 +85,25 @@ class Planner:
     def verdicts(self, text: str) -> Iterator[Verdict]:
         """One per statement; text that cannot be read at all is one refused statement."""
         session = self._analyst.new_session()  # what a file SETs holds to its end
-        for index, (_, sql) in enumerate(statements(text)):
-            yield _verdict(session, sql, index=index)
+        for index, statement in enumerate(script(text)):
+            yield _verdict(session, statement, index=index)
 
     def verdict(self, sql: str, *, index: int = 0) -> Verdict:
         """What would become of this statement."""
-        return _verdict(self._analyst.new_session(), sql, index=index)
+        statement = Statement(sql=sql, text=sql, offset=0, is_setting=False, has_result=True)
+        return _verdict(self._analyst.new_session(), statement, index=index)
 
 
-def _verdict(analyst: Analyst, sql: str, *, index: int) -> Verdict:
+def _verdict(analyst: Analyst, statement: Statement, *, index: int) -> Verdict:
     """SET, RESET and SHOW are obeyed, EXPLAIN PRIVACY DIFF is planned; all of them cost nothing."""
+    sql = statement.sql
     try:
-        if setting_statement(sql) is not None or compared(sql) is not None:
-            analyst.sql(sql)
-            return Verdict(index=index, sql=sql, error=None, cost=Fraction(0), delta=Fraction(0), margins={})
-        query = analyst.query(sql)
-        query.require_allowed(max_cost=None)
+        with statement.locating_errors():
+            if setting_statement(sql) is not None or compared(sql) is not None:
+                analyst.sql(sql)
+                return Verdict(index=index, sql=sql, error=None, cost=Fraction(0), delta=Fraction(0), margins={})
+            query = analyst.query(sql)
+            query.require_allowed(max_cost=None)
     except DpsqlError as error:
         return Verdict(index=index, sql=sql, error=error, cost=None, delta=None, margins={})
     cost = query.cost

@@ -13,7 +13,7 @@ from typing import Any
 from dpsql.catalog.check import checked
 from dpsql.catalog.digest import declarations
 from dpsql.catalog.load import load
-from dpsql.catalog.model import Policy
+from dpsql.catalog.model import Catalog, Policy
 from dpsql.engines.registry import file_of, located, open_source
 from dpsql.errors import Incomparable
 from dpsql.ledger.facts import Adopted, Entry, Versioned
@@ -80,22 +80,23 @@ def policy_diff(policy: str | PathLike[str], *, ledger: str | PathLike[str] | No
     read = load(path)
     address = located(read.source, folder=path.parent)
     with closing(open_source(address)) as engine:
-        fitting = checked(read, engine.schema(), views=engine.views()).policy
+        catalog = checked(read, engine.schema(), views=engine.views())
     data = file_of(address)
     source = None if data is None else data.resolve()
     place = Path(fspath(ledger)) if ledger is not None else ledger_place(read, path, source)
     if not is_there(place):
         return PolicyDiff(changes=(), grants=(), answers=0, is_first=True)
     with closing(bound_ledger(place, named=read.ledger, source=None)) as kept:
-        return _compared(fitting, kept)
+        return _compared(catalog, kept)
 
 
-def _compared(policy: Policy, ledger: Ledger) -> PolicyDiff:
+def _compared(catalog: Catalog, ledger: Ledger) -> PolicyDiff:
+    policy = catalog.policy
     entries = ledger.entries()
     applied = [entry.fact.text for entry in entries if isinstance(entry.fact, Adopted)]
     if not applied:
         return PolicyDiff(changes=(), grants=(), answers=0, is_first=True)
-    changes = tuple(differences(applied[-1], declarations(policy)))
+    changes = tuple(differences(applied[-1], declarations(catalog)))
     touched = {change.table for change in changes if change.decides}
     version = _version(entries)
     moved = policy.data_version not in (None, version)  # then all answers so far are of the version before

@@ -101,7 +101,7 @@ def with_inner(last: Answer, answers: Sequence[Answer], inquiry: Inquiry) -> Ans
 def _about(number: int, part: Part, answer: Answer) -> Iterator[str]:
     """What is known about the numbers of one inner question."""
     release = "" if answer.release is None else f", release #{answer.release}"
-    noisy = [column.text for column in expected(part.sealed.plan) if column.noisy]
+    noisy = [column.text for column in expected(part.sealed.plan, read_further=True) if column.noisy]
     if noisy:
         yield f"PRIVATE question {number}{release}: {'; '.join(noisy)}"
     yield from (f"PRIVATE question {number}: {note}" for note in answer.notes)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from dpsql.errors import BadName, DpsqlError
+from dpsql.sql.other_dialects import in_other_words
 
 
 def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object]) -> DpsqlError:
@@ -14,6 +15,7 @@ def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object
 
     Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
     """
+    in_other_words(error, sql)
     proposals = (error.try_sql, _respelt(error, sql), _otherwise(error, sql), *error.or_else)
     error.try_sql = next((each for each in proposals if each is not None and _is_planned(each, plan)), None)
     return error

@@ -10,17 +10,21 @@ from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.model import Value
+from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
 from dpsql.mechanisms.margins import SlotLaw, Spread, linear_margin
+from dpsql.plan.simultaneous import SelectionScope, selection_scope
+from dpsql.session.boxes import Boxes
 from dpsql.session.desk_text import ROW, Layers, directed, listed
-from dpsql.session.noisy import Noisy, linear_cell, simulated_cell
-from dpsql.session.plausible import SlotCell
+from dpsql.session.noisy import Noisy, enclosed_cell, linear_cell, simulated_cell
+from dpsql.session.plausible import Fixed, SlotCell
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
 from dpsql.sql.finish import Finish, Part
 from dpsql.sql.linear import LinearForm, linear_form
-from dpsql.sql.scalars import Scalar, columns_of
+from dpsql.sql.relations import Column
+from dpsql.sql.scalars import ColumnRef, Scalar, columns_of
 
 Cell: TypeAlias = Noisy | bool | int | float | str | date | datetime | None
 """A number with its margin where it is noisy, a plain value otherwise."""
@@ -33,16 +37,25 @@ _PLAIN: Final[Mapping[SqlType, Callable[[Any], Any]]] = {SqlType.INTEGER: int, S
 def released(
     table: ReleasedTable, finish: Finish, *, confidence: Fraction, desk: Desk, receipt: int, ledger: str = ""
 ) -> tuple[tuple[Cell, ...], ...]:
-    """The rows of the answer: HAVING, windows over the rows that remain, DISTINCT, ORDER BY, OFFSET and LIMIT.
+    """The rows of the answer: HAVING, windows over the rows that remain, QUALIFY, DISTINCT, ORDER BY, OFFSET and LIMIT.
 
-    Every number that reads a noisy slot is Noisy: exactly where it is linear, by plausible values elsewhere. `receipt`
-    and `ledger` tell which noise is the same noise when somebody calculates with numbers of several answers.
+    Every number that reads a noisy slot is Noisy: exactly where it is linear, by plausible values elsewhere. Where its
+    noise decides which rows are shown, its interval holds for all released rows at once. `receipt` and `ledger`
+    identify the noise for calculations with numbers of several answers.
     """
     on_desk = {"released": _on_desk(table)}
-    answered = desk.query(_statement(table, finish), on_desk)
+    layers = Layers(names=table.names)
+    shaped = _shaped(layers, finish)
+    answered = desk.query(
+        f"WITH {shaped} SELECT t0, {_outputs(finish)} {_delivered(layers, finish, finish.limit)}", on_desk
+    )
+    kept = f"SELECT {ROW} FROM {_kept(layers, finish)}"
     rows = [row for row, *_ in answered]
     outputs = [output.expression for output in finish.outputs]
-    forms = {scalar: linear_form(scalar, _slots(table)) for scalar in outputs if _is_noisy(scalar, table)}
+    laws = {slot.column.id: slot.law for slot in table.slots if slot.law is not None}
+    keys = [column.id for column in table.keys]
+    scope = selection_scope(finish, laws, keys=keys, groups=len(table.values))
+    forms = {scalar: _form(scalar, table, scope) for scalar in outputs if _is_noisy(scalar, table)}
     others = tuple(scalar for scalar, form in forms.items() if form is None)
     possible = {output.expression: output.possible for output in finish.outputs}
     simulation = Simulation(
@@ -51,16 +64,20 @@ def released(
         release=release_identity(table.values, receipt=receipt, ledger=ledger),
         expressions=others,
         possible=tuple(possible[scalar] for scalar in others),
-        kept=tuple(row for (row,) in desk.query(_kept(table, finish), on_desk)) if has_windows(others) else tuple(rows),
+        kept=tuple(row for (row,) in desk.query(kept, on_desk)) if has_windows(others) else tuple(rows),
         confidence=confidence,
     )
-    spreads = simulation.spreads(rows) if others else {}
+    boxes = Boxes(desk=desk, table=table, scope=scope, kept=simulation.kept, confidence=confidence)
+    drawn = any(not scope.shares(scalar) or possible[scalar] is not None for scalar in others)
+    spreads = simulation.spreads(rows) if drawn else {}
     columns: list[list[Cell]] = []
     for place, scalar in enumerate(outputs):
         values = [_plain(cells[place + 1], scalar.type) for cells in answered]
         form = forms.get(scalar)
         if form is not None:
-            columns.append(_linear(values, rows, form, simulation))
+            columns.append(_linear(values, rows, form, simulation, groups=scope.groups_of(scalar)))
+        elif scalar in others and scope.shares(scalar):
+            columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes))
         elif scalar in others:
             columns.append(_simulated(values, rows, spreads, others.index(scalar), simulation))
         else:
@@ -69,6 +86,12 @@ def released(
         if part is not None:
             columns[-1] = [_part(cell, part) for cell in columns[-1]]
     return tuple(zip(*columns, strict=True))
+
+
+def _form(scalar: Scalar, table: ReleasedTable, scope: SelectionScope) -> LinearForm | None:
+    """A linear expression whose noise has the law of its slots: that of a number which is shown only above a threshold
+    has another one."""
+    return linear_form(scalar, _slots(table)) if scope.thresholded.isdisjoint(columns_of(scalar)) else None
 
 
 def _part(cell: Cell, part: Part) -> Cell:
@@ -91,29 +114,68 @@ def _on_desk(table: ReleasedTable) -> DeskTable:
     )
 
 
-def _kept(table: ReleasedTable, finish: Finish, columns: str = ROW) -> str:
+def exact_statement(text: str, keys: Sequence[Column], finish: Finish, *, dialect: str, most: int) -> str:
+    """The whole answer as one statement over `text`, whose columns are `keys`: at most `most` rows, in delivery order.
+
+    No row number is needed: rows that agree in all columns are the same row, so the columns themselves break ties, and
+    an engine that knows LIMIT keeps no more rows than are delivered.
+    """
+    names = {key.id: f"c{key.id}" for key in keys}
+    layers = Layers(names=names, ties=tuple(ColumnRef(key.id, key.type) for key in keys), dialect=dialect)
+    typed = ", ".join(f"{_typed(names[key.id], key.type)} AS {names[key.id]}" for key in keys)
+    rows = f"exact({', '.join(names.values())}) AS ({text}), released AS (SELECT {typed} FROM exact)"
+    limit = most if finish.limit is None else min(finish.limit, most)
+    return f"WITH {rows}, {_shaped(layers, finish)} SELECT {_outputs(finish)} {_delivered(layers, finish, limit)}"
+
+
+def _typed(name: str, type_: SqlType) -> str:
+    """A column as its type has it. A sum of integers may need 128 bits, and keeps them."""
+    return f"{name} + CAST(0 AS BIGINT)" if type_ is SqlType.INTEGER else f"CAST({name} AS {ENGINE_TYPES[type_]})"
+
+
+def exact_cells(rows: Sequence[Sequence[Any]], finish: Finish) -> tuple[tuple[Cell, ...], ...]:
+    """The rows of an `exact_statement` as the cells of an answer."""
+    outputs = finish.outputs
+    return tuple(
+        tuple(
+            None if output.part is not None else _plain(value, output.expression.type)  # no noise, no interval
+            for value, output in zip(row, outputs, strict=True)
+        )
+        for row in rows
+    )
+
+
+def _kept(layers: Layers, finish: Finish) -> str:
     """The rows that HAVING leaves."""
-    where = "" if finish.having is None else f" WHERE {Layers(names=table.names).text(finish.having)}"
-    return f"SELECT {columns} FROM released{where}"
+    return "released" if finish.having is None else f"released WHERE {layers.text(finish.having)}"
 
 
-def _statement(table: ReleasedTable, finish: Finish) -> str:
-    """One row for each row of the answer: its number, then the outputs."""
-    layers = Layers(names=table.names)
-    outputs = [layers.text(output.expression) for output in finish.outputs]
-    sorts = [layers.text(key.by) for key in finish.order_by]
-    names = [f"o{place}" for place in range(len(outputs))]
-    first = (
-        f" QUALIFY row_number() OVER (PARTITION BY {', '.join(names)} ORDER BY {ROW}) = 1" if finish.distinct else ""
-    )
-    order = ", ".join([*(f"s{place}{directed(key)}" for place, key in enumerate(finish.order_by)), ROW])
-    limit = "" if finish.limit is None else f" LIMIT {finish.limit}"
+def _shaped(layers: Layers, finish: Finish) -> str:
+    """The rows of the answer before they are ordered: outputs o0, o1, …, sort keys s0, …, and t0, … to break ties."""
+    outputs = listed([layers.text(output.expression) for output in finish.outputs], "o")
+    sorts = listed([layers.text(key.by) for key in finish.order_by], "s")
+    ties = listed([layers.text(tie) for tie in layers.ties], "t")
+    where = "" if finish.qualify is None else f" WHERE {layers.text(finish.qualify)}"
+    first = f" QUALIFY row_number() OVER (PARTITION BY {_outputs(finish)} ORDER BY {_ties(layers)}) = 1"
     return (
-        f"WITH kept AS ({_kept(table, finish, '*')}), framed AS ({layers.below('kept')}), "
-        f"shaped AS (SELECT {ROW}{listed(outputs, 'o')}{listed(sorts, 's')} FROM framed), "
-        f"chosen AS (SELECT * FROM shaped{first}) "
-        f"SELECT {', '.join([ROW, *names])} FROM chosen ORDER BY {order}{limit} OFFSET {finish.offset}"
+        f"kept AS (SELECT * FROM {_kept(layers, finish)}), framed AS ({layers.below('kept')}), "
+        f"shaped AS (SELECT {outputs.removeprefix(', ')}{sorts}{ties} FROM framed{where}), "
+        f"chosen AS (SELECT * FROM shaped{first if finish.distinct else ''})"
     )
+
+
+def _delivered(layers: Layers, finish: Finish, limit: int | None) -> str:
+    order = ", ".join([*(f"s{place}{directed(key)}" for place, key in enumerate(finish.order_by)), _ties(layers)])
+    bounded = "" if limit is None else f" LIMIT {limit}"
+    return f"FROM chosen ORDER BY {order}{bounded} OFFSET {finish.offset}"
+
+
+def _outputs(finish: Finish) -> str:
+    return ", ".join(f"o{place}" for place in range(len(finish.outputs)))
+
+
+def _ties(layers: Layers) -> str:
+    return ", ".join(f"t{place} NULLS LAST" for place in range(len(layers.ties)))
 
 
 def _plain(value: Any, type_: SqlType) -> Any:
@@ -131,19 +193,23 @@ def _is_noisy(scalar: Scalar, table: ReleasedTable) -> bool:
     return scalar.type in NUMERIC and not noisy.isdisjoint(columns_of(scalar))
 
 
-def _linear(values: Sequence[Any], rows: Sequence[int], form: LinearForm, about: Simulation) -> list[Cell]:
-    """Every row has the same margin, computed once, and noise of its own."""
+def _linear(
+    values: Sequence[Any], rows: Sequence[int], form: LinearForm, about: Simulation, *, groups: int
+) -> list[Cell]:
+    """Every row has the same margin, computed once, and noise of its own. It holds for so many `groups` at once."""
     table, confidence = about.table, about.confidence
     slots = [
         (slot, slot.law, form.weights[slot.column.id])
         for slot in table.slots
         if slot.law is not None and slot.column.id in form.weights
     ]
-    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=confidence)
+    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=confidence, groups=groups)
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
         weights = {cell: weight * share for slot, law, weight in slots for cell, share in _cells(slot, law, row, about)}
-        cells.append(None if value is None else linear_cell(value, weights, margin=margin, confidence=confidence))
+        cells.append(
+            None if value is None else linear_cell(value, weights, margin=margin, confidence=confidence, groups=groups)
+        )
     return cells
 
 
@@ -155,6 +221,38 @@ def _cells(slot: ReleasedSlot, law: SlotLaw, row: int, about: Simulation) -> Ite
     for part in slot.parts:
         own = replace(part.law, rounded=law.rounded)
         yield SlotCell(release=part.release, row=row, slot=part.place, law=own, rounding=rounding), part.share
+
+
+def _enclosed(
+    values: Sequence[Any],
+    rows: Sequence[int],
+    scalar: Scalar,
+    spreads: Mapping[int, Sequence[Spread | None]],
+    simulation: Simulation,
+    boxes: Boxes,
+) -> list[Cell]:
+    """Intervals that hold for all groups at once; plausible values only say whether rows can be behind a number. A
+    number that is shown only above a threshold has none: its noise has another law than that of its slot."""
+    ends, confidence = boxes.intervals(scalar, rows), simulation.confidence
+    index = simulation.expressions.index(scalar)
+    thresholded = not boxes.scope.thresholded.isdisjoint(columns_of(scalar))
+    cells: list[Cell] = []
+    for value, row in zip(values, rows, strict=True):
+        spread = spreads[row][index] if row in spreads else None
+        cells.append(
+            None
+            if value is None
+            else enclosed_cell(
+                value,
+                ends[row].low,
+                ends[row].high,
+                confidence=confidence,
+                groups=boxes.scope.groups,
+                origin=Fixed(()) if thresholded else Simulated(simulation=simulation, row=row, index=index),
+                doubtful=spread is not None and spread.doubtful,
+            )
+        )
+    return cells
 
 
 def _simulated(

@@ -8,18 +8,21 @@ that the interval also holds the middle of the other draws alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
-from dpsql.mechanisms.margins import DRAWS, Band, Spread, band, outside_of
+from dpsql.errors import InternalError
+from dpsql.mechanisms.margins import DRAWS, Band, PossibleSpread, Spread, band, outside_of
+from dpsql.mechanisms.simulation import OPERATIONS, Drawn, drawn_slot, exact_column, summaries
 from dpsql.session.desk_text import DRAW, ROW, Layers, listed
 from dpsql.session.plausible import Fixed, Plausible, pool, shuffle
 from dpsql.session.released_rows import ReleasedTable, fitting_type
-from dpsql.sql.scalars import Scalar, Windowed, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, walk
 
 _FEWEST_DRAWS: Final = 100
 _FEWEST_POSSIBLE: Final = Fraction(1, 25)
@@ -49,16 +52,70 @@ class Simulation:
 
     def spreads(self, rows: Sequence[int]) -> dict[int, tuple[Spread | None, ...]]:
         """For each of `rows` the spread of each expression; None where there is none."""
-        if self._too_many:
-            return {row: (None,) * len(self.expressions) for row in rows}
         count = self._count(len(rows))
         rule = band(count=count, confidence=self.confidence)
-        found: dict[int, tuple[Spread | None, ...]] = {}
-        for part in self._parts(rows, count):
-            for row, *numbers in self._ask(part, rule, count, self._summary(rule)):
-                parts = (numbers[start : start + _NUMBERS] for start in range(0, len(numbers), _NUMBERS))
-                found[row] = tuple(_spread(part, rule) for part in parts)
-        return found
+        found: dict[int, list[Spread | None]] = {row: [None] * len(self.expressions) for row in rows}
+        arithmetic = [index for index, scalar in enumerate(self.expressions) if self._is_arithmetic(index, scalar)]
+        for part in self._parts(rows, count) if arithmetic else ():
+            for index, numbers in self._calculated(arithmetic, part, rule):
+                for row, each in zip(part, numbers, strict=True):
+                    found[row][index] = _spread(each, rule)
+        others = [index for index in range(len(self.expressions)) if index not in arithmetic]
+        if others and not self._too_many:
+            engine = replace(
+                self,
+                expressions=tuple(self.expressions[index] for index in others),
+                possible=tuple(self.possible[index] for index in others),
+            )
+            for row, index, each in engine.summarised(rows, rule):
+                found[row][others[index]] = _spread(each, rule)
+        return {row: tuple(spreads) for row, spreads in found.items()}
+
+    def summarised(self, rows: Sequence[int], rule: Band) -> Iterator[tuple[int, int, PossibleSpread]]:
+        """The plausible values of each row and expression in short, by the engine: it can evaluate all of them."""
+        for part in self._parts(rows, rule.count):
+            for row, *numbers in self._ask(part, rule, rule.count, self._summary(rule)):
+                for index, start in enumerate(range(0, len(numbers), _NUMBERS)):
+                    yield row, index, PossibleSpread(*numbers[start : start + _NUMBERS])
+
+    def _is_arithmetic(self, index: int, scalar: Scalar) -> bool:
+        """Whether arrays can evaluate an expression, and what says that rows can be behind it."""
+        numbers = {column.id for column in self.table.keys if column.type not in NUMERIC}
+        nodes = [node for each in (scalar, self.possible[index]) if each is not None for node in walk(each)]
+        return all(
+            (isinstance(node, Apply) and node.function in OPERATIONS)
+            or (isinstance(node, Constant) and isinstance(node.value, int | Fraction))
+            or (isinstance(node, ColumnRef) and node.id not in numbers)
+            for node in nodes
+        )
+
+    def _calculated(
+        self, indexes: Sequence[int], rows: Sequence[int], rule: Band
+    ) -> Iterator[tuple[int, list[PossibleSpread]]]:
+        """The same for arithmetic, by arrays of rows × draws."""
+        columns = self._arrays(rows, rule)
+        for index in indexes:
+            possible = self.possible[index]
+            values = _evaluated(self.expressions[index], columns)
+            there = True if possible is None else _evaluated(possible, columns)
+            yield index, summaries(values, there, rows=len(rows), rule=rule)
+
+    def _arrays(self, rows: Sequence[int], rule: Band) -> dict[int, Drawn]:
+        """Every numeric column of the rows, in every draw."""
+        table, shuffles = self.table, [shuffle(release=self.release, row=row) for row in rows]
+        fine = [table.fine_row(row) for row in rows]
+        columns: dict[int, Drawn] = {}
+        for place, slot in enumerate(table.slots):
+            values = [_number(row[place]) for row in fine]
+            if slot.law is None:
+                columns[slot.column.id] = exact_column(values)
+            else:
+                noises = pool(release=self.release, slot=slot.place, law=slot.law, rule=rule)
+                columns[slot.column.id] = drawn_slot(values, noises, shuffles, count=rule.count)
+        for place, column in enumerate(table.keys):
+            if column.type in NUMERIC:
+                columns[column.id] = exact_column([_number(table.key_rows[row][place]) for row in rows])
+        return columns
 
     def plausible(self, row: int, index: int, rule: Band) -> Plausible:
         """The plausible values of one expression in one row, draw by draw."""
@@ -153,7 +210,24 @@ class Simulation:
         return f"SELECT {ROW}{''.join(summaries)} FROM ({inner})"
 
 
-def _spread(numbers: Sequence[Any], rule: Band) -> Spread | None:
+def _evaluated(scalar: Scalar, columns: Mapping[int, Drawn]) -> Any:
+    match scalar:
+        case ColumnRef():
+            return columns[scalar.id]
+        case Constant(value=int() | Fraction() as value):
+            return float(value)
+        case Apply():
+            return OPERATIONS[scalar.function](*(_evaluated(argument, columns) for argument in scalar.arguments))
+        case _:
+            raise InternalError("no arithmetic", why="a bug in dpsql", fix="report the query")
+
+
+def _number(value: object) -> float:
+    """NULL is NaN."""
+    return float(value) if isinstance(value, int | float | Fraction) else math.nan
+
+
+def _spread(numbers: PossibleSpread, rule: Band) -> Spread | None:
     known, smallest, low, high, largest, possible, lower, higher = numbers
     if outside_of(known=known or 0, rule=rule) is None or (possible or 0) < _FEWEST_POSSIBLE * rule.count:
         return None

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
+from dpsql.interruption import uninterrupted
 from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.levels import measured_levels
@@ -46,19 +47,33 @@ def perform(
             continue
         statement = statement_of(step, [*found, *done])
         levels = leveled(step, plan.levels)
-        tables = (NoisyTable(keys=(), values=()),) * len(levels)
+        exact = None
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)
             reached(Point.RUNNING)
             exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
-            reached(Point.READ)
-            tables = drawn_at(levels, exact, source)
-            reached(Point.DRAWN)
-        released, *hidden = (
-            ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values) for noisy in tables
-        )
-        done.append(ledger.store(receipt, number, released, hidden))  # the other's, where a twin was faster
+        with uninterrupted():
+            done.append(_drawn_and_stored(levels, exact, receipt, number, ledger=ledger, source=source))
     return tuple(done)
+
+
+def _drawn_and_stored(
+    levels: tuple[Bought, ...],
+    exact: Exact[Rows] | None,
+    receipt: Receipt,
+    number: int,
+    *,
+    ledger: Ledger,
+    source: Source,
+) -> ReleasedStep:
+    """Draw and store; where `exact` is None, no key was released and there is nothing to measure."""
+    tables = (NoisyTable(keys=(), values=()),) * len(levels)
+    if exact is not None:
+        reached(Point.READ)
+        tables = drawn_at(levels, exact, source)
+        reached(Point.DRAWN)
+    released, *hidden = (ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values) for noisy in tables)
+    return ledger.store(receipt, number, released, hidden)  # the other's, where a twin was faster
 
 
 def leveled(step: Bought, levels: tuple[Fraction, ...]) -> tuple[Bought, ...]:

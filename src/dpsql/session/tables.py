@@ -70,7 +70,7 @@ class _Column:
 
 def to_pandas(columns: Mapping[str, Sequence[object]], /) -> pandas.DataFrame:
     """The columns as a pandas data frame. Integers stay integers, also beside a missing value and beyond 64 bits."""
-    pd = _library("pandas", extra="pandas")
+    pd = _library("pandas")
     frame: pandas.DataFrame = pd.DataFrame(
         {name: pd.Series(column.values, dtype=_pandas_type(column)) for name, column in _columns(columns).items()}
     )
@@ -97,7 +97,7 @@ _PANDAS: Final[Mapping[_Kind, tuple[str, str]]] = {
 
 def to_polars(columns: Mapping[str, Sequence[object]], /) -> polars.DataFrame:
     """The columns as a polars data frame. Integers beyond 64 bits are Int128."""
-    pl = _library("polars", extra="polars")
+    pl = _library("polars")
     types = {
         _Kind.NOTHING: pl.Null,
         _Kind.BOOLEAN: pl.Boolean,
@@ -116,7 +116,7 @@ def to_polars(columns: Mapping[str, Sequence[object]], /) -> polars.DataFrame:
 
 def to_arrow(columns: Mapping[str, Sequence[object]], /) -> pyarrow.Table:
     """The columns as an Arrow table. Integers beyond 64 bits are decimals without a fraction."""
-    pa = _library("pyarrow", extra="arrow")
+    pa = _library("pyarrow")
     types = {
         _Kind.NOTHING: pa.null(),
         _Kind.BOOLEAN: pa.bool_(),
@@ -137,34 +137,34 @@ def to_arrow(columns: Mapping[str, Sequence[object]], /) -> pyarrow.Table:
 def to_parquet(columns: Mapping[str, Sequence[object]], /) -> bytes:
     """The columns as a Parquet file."""
     table = to_arrow(columns)
-    out = _library("pyarrow", extra="arrow").BufferOutputStream()
-    _library("pyarrow.parquet", extra="arrow").write_table(table, out)
+    out = _library("pyarrow").BufferOutputStream()
+    _library("pyarrow.parquet").write_table(table, out)
     return bytes(out.getvalue())
 
 
 def to_arrow_file(columns: Mapping[str, Sequence[object]], /) -> bytes:
     """The columns as an Arrow file, also known as Feather."""
     table = to_arrow(columns)
-    pa = _library("pyarrow", extra="arrow")
+    pa = _library("pyarrow")
     out = pa.BufferOutputStream()
-    with _library("pyarrow.ipc", extra="arrow").new_file(out, table.schema) as writer:
+    with _library("pyarrow.ipc").new_file(out, table.schema) as writer:
         writer.write_table(table)
     return bytes(out.getvalue())
 
 
 def require_arrow() -> None:
     """MissingExtra where Parquet and Arrow files cannot be written."""
-    _library("pyarrow", extra="arrow")
+    _library("pyarrow")
 
 
-def _library(name: str, *, extra: str) -> Any:
+def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
         raise MissingExtra(
             f"{name} is not installed",
             why="dpsql itself does not need it",
-            fix=f"pip install 'dpsql[{extra}]'",
+            fix=f"pip install {name.partition('.')[0]}",
         ) from None
 
 

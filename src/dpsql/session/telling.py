@@ -11,27 +11,29 @@ from typing import Final, Protocol, TypeAlias, TypeGuard
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.types import NUMERIC
 from dpsql.engines.desk import Desk
-from dpsql.engines.engine import Rows
+from dpsql.engines.engine import MOST_EXACT_ROWS, Rows, too_large
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.plan.caveats import caveats
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import Measured
 from dpsql.plan.seal import Sealed
-from dpsql.privacy.order import delivery_order
 from dpsql.session.answer_value import Answer
 from dpsql.session.averaging import averaged_table, made_finer
 from dpsql.session.cost import Cost
+from dpsql.session.digits import shown_amount
 from dpsql.session.noisy import Noisy
 from dpsql.session.recalling import question_of
-from dpsql.session.release import Cell, released
+from dpsql.session.release import Cell, exact_cells, exact_statement, released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.render import WITHOUT_MARGIN
 from dpsql.session.steps import key_values
 from dpsql.sql.emit import statement_text
+from dpsql.sql.finish import Finish
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Selecting, Statement, Unprotected
 from dpsql.sql.scalars import ColumnRef, columns_of
+from dpsql.sql.slots import SlotKind
 
 Steps: TypeAlias = tuple[ReleasedStep, ...]
 
@@ -106,17 +108,32 @@ class PublicRows(Protocol):
 
 
 def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
-    """The answer to a plan that reads nothing private: exact and free."""
+    """The answer to a plan that reads nothing private: exact and free. The engine computes all of it, LIMIT included,
+    and no more rows leave it than an answer may have."""
     plan, statement = sealed.plan, _unprotected(sealed.plan)
+    finish = plan.bounded.finish
     if statement is None:  # constants of the policy alone
         table = ReleasedTable(keys=(), slots=(), key_rows=((),), values=((),))
-    else:
-        rows = engine.run_public(statement_text(statement, dialect=engine.capabilities.dialect))
-        ordered = sorted(rows, key=delivery_order)
-        table = ReleasedTable(
-            keys=_key_columns(plan), slots=(), key_rows=tuple(ordered), values=tuple(() for _ in ordered)
-        )
-    return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
+        return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
+    dialect = engine.capabilities.dialect
+    text = statement_text(statement, dialect=dialect)
+    rows = engine.run_public(
+        exact_statement(text, _key_columns(plan), finish, dialect=dialect, most=MOST_EXACT_ROWS + 1)
+    )
+    if len(rows) > MOST_EXACT_ROWS:
+        raise too_large(f"more than {MOST_EXACT_ROWS:,} rows")
+    return _exact_answer(plan, exact_cells(rows, finish))
+
+
+def _exact_answer(plan: Plan, rows: Sequence[tuple[Cell, ...]]) -> Answer:
+    return Answer(
+        columns=tuple(output.name for output in plan.bounded.finish.outputs),
+        rows=tuple(rows),
+        cost=Cost(epsilon=Fraction(0)),
+        release=None,
+        confidence=plan.terms.confidence,
+        notes=tuple(caveats(plan)),
+    )
 
 
 def _table(plan: Plan, parts: Sequence[tuple[Measured, Steps]], *, ledger: str) -> ReleasedTable:
@@ -150,14 +167,14 @@ def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None
     """The same noise is known by its ledger, receipt, row and slot."""
     finish, confidence = plan.bounded.finish, plan.terms.confidence
     rows = released(table, finish, confidence=confidence, desk=Desk(), receipt=receipt or 0, ledger=ledger)
-    counts = _count_columns(plan)
+    above_zero = _never_below_zero(plan)
     return Answer(
         columns=tuple(output.name for output in finish.outputs),
-        rows=_doubted(rows, counts),
+        rows=_doubted(rows, above_zero),
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=(*caveats(plan), *_without_margin(plan, table), *_below_zero(rows, counts)),
+        notes=(*caveats(plan), *_without_margin(plan, table), *_at_once(rows, finish), *_below_zero(rows, above_zero)),
     )
 
 
@@ -169,38 +186,58 @@ def _without_margin(plan: Plan, table: ReleasedTable) -> Iterator[str]:
             yield f"{output.name} {WITHOUT_MARGIN}"
 
 
-def _count_columns(plan: Plan) -> frozenset[int]:
-    """Which columns of the answer are counts as they were released."""
-    query = plan.bounded.query
-    counts = {aggregate.column.id for aggregate in query.aggregates if aggregate.function == "count"}
-    outputs = [output.expression for output in query.finish.outputs]
-    return frozenset(
-        place for place, scalar in enumerate(outputs) if isinstance(scalar, ColumnRef) and scalar.id in counts
-    )
+def _at_once(rows: Sequence[Sequence[Cell]], finish: Finish) -> Iterator[str]:
+    """Which margins hold for all groups together, and why."""
+    cells = [(output.name, cell) for row in rows for output, cell in zip(finish.outputs, row, strict=True)]
+    wide = [(name, cell.groups) for name, cell in cells if isinstance(cell, Noisy) and cell.groups > 1]
+    if wide:
+        names = ", ".join(dict.fromkeys(name for name, _ in wide))
+        groups = max(groups for _, groups in wide)
+        yield (
+            f"noisy numbers decide which rows are shown: ± of {names} holds for all {shown_amount(Fraction(groups))} "
+            "groups at once"
+        )
 
 
-def _doubted(rows: Sequence[Sequence[Cell]], counts: Set[int]) -> tuple[tuple[Cell, ...], ...]:
-    """A count below 0 is doubtful whatever its margin is: no rows have it. Post-processing, as it looks at released
-    numbers alone."""
+def _never_below_zero(plan: Plan) -> Mapping[int, str]:
+    """Which columns of the answer are released counts, or released sums of values that are never negative."""
+    kinds = {
+        placed.column.id: "count" if placed.slot.kind is not SlotKind.SUM else "sum"
+        for placed in plan.bounded.slots
+        if placed.slot.low >= 0
+    }
+    outputs = [output.expression for output in plan.bounded.finish.outputs]
+    return {
+        place: kinds[scalar.id]
+        for place, scalar in enumerate(outputs)
+        if isinstance(scalar, ColumnRef) and scalar.id in kinds
+    }
+
+
+def _doubted(rows: Sequence[Sequence[Cell]], above_zero: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
+    """A count or a sum below 0 that cannot be is doubtful whatever its margin is: no rows have it. Post-processing, as
+    it looks at released numbers alone."""
     return tuple(
         tuple(
-            replace(cell, doubtful=True) if place in counts and _is_below_zero(cell) else cell
+            replace(cell, doubtful=True) if place in above_zero and _is_below_zero(cell) else cell
             for place, cell in enumerate(row)
         )
         for row in rows
     )
 
 
-def _below_zero(rows: Sequence[Sequence[Cell]], counts: Set[int]) -> tuple[str, ...]:
-    """A word on counts that were released below 0."""
-    return (_BELOW_ZERO,) if any(_is_below_zero(row[place]) for row in rows for place in counts) else ()
+def _below_zero(rows: Sequence[Sequence[Cell]], above_zero: Mapping[int, str]) -> Iterator[str]:
+    """A word on counts and sums that were released below 0."""
+    found = {kind for place, kind in above_zero.items() if any(_is_below_zero(row[place]) for row in rows)}
+    yield from (note for kind, note in _BELOW_ZERO.items() if kind in found)
 
 
 def _is_below_zero(cell: Cell) -> TypeGuard[Noisy]:
     return isinstance(cell, Noisy) and cell.value < 0
 
 
-_BELOW_ZERO: Final = (
-    "a count below 0 is normal where few are counted, since noise goes both ways; GREATEST(COUNT(*), 0) shows 0 "
-    "instead, and is free"
-)
+_BELOW_ZERO: Final[Mapping[str, str]] = {
+    "count": "a count below 0 is normal where few are counted, since noise goes both ways; GREATEST(COUNT(*), 0) shows "
+    "0 instead, and is free",
+    "sum": "a sum below 0 of values that are never negative is noise; GREATEST(SUM(…), 0) shows 0 instead, and is free",
+}

@@ -6,7 +6,7 @@ Everything here follows from the policy and the query (rule 1). The caps and cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -117,8 +117,10 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     cap = 1 if alone else row_cap(query, left, at_most=wishes.rows_per_person)
     groups = 1 if alone or not query.keys else group_cap(query, left, at_most=wishes.groups_per_person)
     groups = groups if number is None else min(groups, max(number, 1))
+    without_limits = [aggregate for aggregate in query.aggregates if not _has_limits(aggregate, query)]
+    one_row = alone or one_row_declared(query)
     measured = [
-        _measured(aggregate, query, capped_in_group(aggregate, cap, one_row=alone or one_row_declared(query)))
+        _measured(aggregate, query, capped_in_group(aggregate, cap, one_row=one_row), without_limits)
         for aggregate in query.aggregates
     ]
     numbers = Numbers(query.findings.free)
@@ -169,14 +171,15 @@ def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
     return prod(len(each.values) for each in lists) if len(lists) == len(domains) else None
 
 
-def _measured(aggregate: Aggregate, query: Resolved, cap: int) -> Measured:
-    subject = (_pair if aggregate.function in PAIRS else _subject)(aggregate, query, cap)
+def _measured(aggregate: Aggregate, query: Resolved, cap: int, without_limits: Sequence[Aggregate]) -> Measured:
+    rewritable = all(each is aggregate for each in without_limits)
+    subject = (_pair if aggregate.function in PAIRS else _subject)(aggregate, query, cap, rewritable=rewritable)
     measured = MEASURES[aggregate.function](subject)
     require_room(subject, measured.slots)
     return measured
 
 
-def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
+def _subject(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) -> Subject:
     argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
     interval = Interval(None, None) if argument is None else query.findings.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
@@ -184,7 +187,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     return Subject(
         aggregate=aggregate,
         text=query.text,
-        rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
+        rewritable=rewritable,
         cap=cap,
         range=interval,
         unlimited=_unlimited(argument, query),
@@ -195,14 +198,14 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
     )
 
 
-def _pair(aggregate: Aggregate, query: Resolved, cap: int) -> Subject:
+def _pair(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) -> Subject:
     """The first of two values, with the second as its partner."""
     unlimited = [name for argument in aggregate.arguments for name in _unlimited(argument, query)]
     first, second = (
         Subject(
             aggregate=aggregate,
             text=query.text,
-            rewritable=all(_has_limits(each, query) for each in query.aggregates if each is not aggregate),
+            rewritable=rewritable,
             cap=cap,
             range=query.findings.declared(argument),
             unlimited=tuple(dict.fromkeys(unlimited)),
@@ -323,6 +326,7 @@ def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
         finish,
         outputs=tuple(replace(column, expression=change(column.expression)) for column in finish.outputs),
         having=None if finish.having is None else change(finish.having),
+        qualify=None if finish.qualify is None else change(finish.qualify),
         order_by=tuple(replace(key, by=change(key.by)) for key in finish.order_by),
     )
 

@@ -15,7 +15,7 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
 from dpsql.sql.call_text import call_text, with_argument
-from dpsql.sql.instead import per_person, public_groups, statistics_of_rows, without_hidden
+from dpsql.sql.instead import per_person, public_groups, statistics_of_rows, with_key, without_hidden
 from dpsql.sql.joins import tie_of
 from dpsql.sql.kept_rows import public_rows_only_as_groups
 from dpsql.sql.notes import Role, Use
@@ -90,7 +90,7 @@ def _hidden(use: Use, column: Column, query: Resolved) -> Hidden:
         fix=f"use another column{_public_ones(column, query)}. It may be counted as it is, and joined on where it says "
         f"whose a row is{_ALIKE if use.role is Role.FILTER else ''}",
         at=use.at,
-    ).proposing(*without_hidden(column, query))
+    ).proposing(*without_hidden(use, column, query))
 
 
 _ALIKE: Final = ". Other filters are answered whomever they match: one person or thousands, the noise is the same"
@@ -168,7 +168,6 @@ def _require_countable(aggregate: Aggregate, text: str) -> None:
                 "distinct fractional numbers cannot be counted",
                 why="two numbers that print alike may differ in a hidden digit",
                 fix="round them, as in COUNT(DISTINCT CAST(x AS INTEGER))",
-                try_sql=_with_argument(aggregate, text, lambda x: f"DISTINCT CAST({_undistinct(x)} AS INTEGER)"),
                 at=aggregate.at,
             )
         return
@@ -177,8 +176,7 @@ def _require_countable(aggregate: Aggregate, text: str) -> None:
         raise NotSupported(
             f"{name}(DISTINCT …) is not available",
             why="one person's value may be everybody's, so its weight in the sum has no simple limit",
-            fix="leave DISTINCT out, or use COUNT(DISTINCT …)",
-            try_sql=_with_argument(aggregate, text, _undistinct),
+            fix="SUM and AVG of all values, without DISTINCT, and COUNT(DISTINCT …) have a rule",
             at=aggregate.at,
         )
     if aggregate.function != "sum" and any(each.type is SqlType.BOOLEAN for each in aggregate.arguments):
@@ -258,17 +256,9 @@ def comparable_keys(query: Resolved) -> None:
                 why="two numbers that print alike may differ in a hidden digit, and so name a person",
                 fix="group by a whole number: CAST(x AS INTEGER) // 10 for steps of ten, or CAST(ROUND(x * 100) "
                 "AS INTEGER) for two digits",
-                try_sql=_as_whole_number(key.text, query.text),
+                try_sql=with_key(key, f"CAST({key.text} AS INTEGER)", query),
                 at=key.at,
             )
-
-
-def _as_whole_number(key: str, text: str) -> str | None:
-    """The query with the key rounded wherever it is written, if it is written as one name."""
-    if not re.fullmatch(r"\w+(\.\w+)?", key, re.ASCII):
-        return None
-    written = re.compile(rf"(?<![\w.\"'(]){re.escape(key)}(?![\w.(\"'])", re.IGNORECASE)
-    return written.sub(lambda found: f"CAST({found.group()} AS INTEGER)", text)
 
 
 def public_aggregates(query: Resolved) -> None:

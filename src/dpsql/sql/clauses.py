@@ -24,6 +24,8 @@ _ORDER: Final = (
     "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "QUALIFY", "WINDOW", "ORDER BY", "LIMIT", "OFFSET", "FETCH",
 )  # fmt: skip
 _TAIL: Final = "tail"
+_DISTINCT: Final = re.compile(r"\A\s*(?:DISTINCT|ALL)\b", re.IGNORECASE)
+_ITEM_NAME: Final = re.compile(r'\s*(?:(?:AS\b\s*)?(?:\w+|"[^"]+"))?\s*', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,26 @@ def clauses_of(text: str, at: At) -> Clauses | None:
         tail=written(_TAIL),
         after=plain[end:].rstrip().rstrip(";").rstrip(),
     )
+
+
+def with_item(text: str, at: At, place: tuple[int, int], written: str) -> str | None:
+    """The text with another item in the SELECT list for the one that consists of `place` alone. The name of the item
+    is left out: it named something else. None where the list has no such item."""
+    if at is None:
+        return None
+    words = blanked(text)[1]
+    (_, _, first), (_, last, _) = _marks(words, at[0])[0][:2]
+    begin = first + len(words[first:last]) - len(_DISTINCT.sub("", words[first:last]))
+    commas, depth = [begin - 1], 0
+    for offset in range(begin, last):
+        depth += (words[offset] == "(") - (words[offset] == ")")
+        if depth == 0 and words[offset] == ",":
+            commas.append(offset)
+    for before, after in pairwise([*commas, last]):
+        is_alone = not text[before + 1 : place[0]].strip() and _ITEM_NAME.fullmatch(text, place[1], after)
+        if before < place[0] and place[1] <= after and is_alone:
+            return f"{text[: place[0]]}{written}{' ' if after == last else ''}{text[after:]}"
+    return None
 
 
 def also_grouped(text: str, at: At, *, by: str) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from dpsql.sql.scalars import Scalar, Sorted
+from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, columns_of
 
 
 class Part(Enum):
@@ -28,7 +29,7 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """SELECT [DISTINCT] outputs FROM released [HAVING] [ORDER BY] [LIMIT] [OFFSET].
+    """SELECT [DISTINCT] outputs FROM released [HAVING] [QUALIFY] [ORDER BY] [LIMIT] [OFFSET].
 
     Expressions read the columns of the released table by their numbers: keys, then slots.
     """
@@ -39,3 +40,14 @@ class Finish:
     order_by: tuple[Sorted, ...] = ()
     limit: int | None = None
     offset: int = 0
+    qualify: Scalar | None = None
+
+    def deciding(self, keys: Collection[int], *, groups: int) -> frozenset[int]:
+        """The columns of the released table that decide which of its rows are shown. LIMIT leaves none of at most so
+        many `groups` out, and DISTINCT none of rows that show all `keys`."""
+        conditions = [condition for condition in (self.having, self.qualify) if condition is not None]
+        cuts = self.offset or (self.limit is not None and self.limit < groups)
+        cut = [key.by for key in self.order_by] if cuts else []
+        shown = {output.expression.id for output in self.outputs if isinstance(output.expression, ColumnRef)}
+        merged = [output.expression for output in self.outputs] if self.distinct and not shown.issuperset(keys) else []
+        return frozenset().union(*map(columns_of, (*conditions, *cut, *merged)))

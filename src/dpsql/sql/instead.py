@@ -12,17 +12,16 @@ from typing import Final
 
 from dpsql.catalog.model import ColumnPolicy, PublicKeys
 from dpsql.catalog.names import folded
-from dpsql.catalog.spelling import quoted
+from dpsql.catalog.spelling import PLAIN_NAME, quoted
 from dpsql.catalog.types import NUMERIC, SqlType
-from dpsql.errors import DpsqlError
 from dpsql.sql.clauses import clauses_of
 from dpsql.sql.notes import Role, Use
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.parse import parse
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import ColumnRef
 
+_OVER: Final = re.compile(r"\bOVER\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?:\w+\.)?(\w+)", re.ASCII)
 EXAMPLES: Final[Mapping[SqlType, str]] = {
     SqlType.BOOLEAN: "IN (TRUE, FALSE)",
@@ -35,30 +34,19 @@ EXAMPLES: Final[Mapping[SqlType, str]] = {
 """Groups that somebody might want; whoever asks puts in their own."""
 
 
-def counted(table: str, key: str | None = None) -> str:
-    """The rows of a table counted, per group or not; names stand in quotes where SQL needs them."""
-    names = [table] if key is None else [table, key]
-    form = "SELECT COUNT(*) FROM {0}" if key is None else "SELECT {1}, COUNT(*) FROM {0} GROUP BY {1}"
-    try:
-        parse(form.format(*names), dialect="duckdb")
-    except DpsqlError:
-        names = [quoted(name) for name in names]
-    return form.format(*names)
-
-
 def statistics_of_rows(query: Resolved) -> Iterator[str]:
-    """Of rows that would be shown: numbers averaged, by the columns whose groups are declared, or rows counted."""
+    """Statistics of the rows that would be shown: numbers averaged, by the columns whose groups are declared, or rows
+    counted. Of a window over them no statistic is near."""
     shown = [use for use in query.uses if use.role is Role.OUTPUT]
     listed = [column for use in shown for column in use.columns if isinstance(column.keys, PublicKeys)]
     written = clauses_of(query.text, query.at)
-    if written is not None:
-        keys, numbers = _written_columns(shown, query)
-        keys = keys or ([listed[0].name] if listed and not numbers else [])
-        asked = [f"AVG({name})" for name in numbers] or ["COUNT(*)"]
-        yield written.asking(", ".join([*keys, *asked]), group_by=", ".join(keys))
-        yield written.asking("COUNT(*)")
-    group = next((column.origin for column in listed if column.origin and not column.hidden), None)
-    yield counted(*group) if group else counted(query.private_tables[0])
+    if written is None or written.having or _OVER.search(written.items):
+        return
+    keys, numbers = _written_columns(shown, query)
+    keys = keys or ([_spelled(listed[0].name)] if listed and not numbers else [])
+    asked = [f"AVG({name})" for name in numbers] or ["COUNT(*)"]
+    yield written.asking(", ".join([*keys, *asked]), group_by=", ".join(keys))
+    yield written.asking("COUNT(*)")
 
 
 def _written_columns(shown: Sequence[Use], query: Resolved) -> tuple[list[str], list[str]]:
@@ -74,7 +62,7 @@ def _written_columns(shown: Sequence[Use], query: Resolved) -> tuple[list[str], 
             keys.append(name)
         elif column.type in NUMERIC and column.declared.bounded:
             numbers.append(name)
-    return keys, numbers
+    return list(dict.fromkeys(keys)), list(dict.fromkeys(numbers))
 
 
 def public_groups(table: str, query: Resolved) -> list[str]:
@@ -87,19 +75,28 @@ def public_groups(table: str, query: Resolved) -> list[str]:
     ]
 
 
-def without_hidden(column: Column, query: Resolved) -> Iterator[str]:
-    """By a list of groups that the owner has published instead of a hidden column: the same question, then a count."""
+def without_hidden(use: Use, column: Column, query: Resolved) -> Iterator[str]:
+    """Groups that the owner has published, for rows that a hidden column would group or show. What filters by it, or
+    computes with it, is another question without it."""
     table = column.origin[0] if column.origin else query.private_tables[0]
     policies = query.catalog.policy.tables[table].columns
-    key = next((name for name, policy in policies.items() if _is_listed(policy)), None)
+    key = next((_spelled(name) for name, policy in policies.items() if _is_listed(policy)), None)
     written = clauses_of(query.text, query.at)
-    if key is not None and written is not None and len(query.keys) == 1 and _NAME.fullmatch(query.keys[0].text):
+    if key is None or written is None or written.having:
+        return
+    if use.role is Role.OUTPUT and not query.grouped:
+        yield written.asking(f"{key}, COUNT(*)", group_by=key)
+    if use.role is Role.GROUP and len(query.keys) == 1 and _NAME.fullmatch(query.keys[0].text):
         hidden = query.keys[0].text
         before, point, _ = hidden.rpartition(".")
-        name = re.compile(rf"(?<![\w.]){re.escape(hidden)}(?![\w.(])")
-        items, group_by = (name.sub(f"{before}{point}{key}", each) for each in (written.items, written.group_by))
-        yield written.asking(items, group_by=group_by)
-    yield counted(table, key)
+        name = re.compile(rf'(?<![\w.]){re.escape(hidden)}(?![\w.(])(?:\s+AS\s+(?:\w+|"[^"]+"))?', re.IGNORECASE)
+        parts = (written.items, written.group_by, written.order)
+        items, group_by, order = (name.sub(f"{before}{point}{key}", each) for each in parts)
+        yield replace(written, items=items, group_by=group_by, order=order).text
+
+
+def _spelled(name: str) -> str:
+    return name if PLAIN_NAME.fullmatch(name) else quoted(name)
 
 
 def _is_listed(column: ColumnPolicy) -> bool:
@@ -115,11 +112,26 @@ def of_listed_groups(key: GroupKey, query: Resolved) -> str | None:
     return written.also_where(f"{name} {EXAMPLES[key.expression.type]}").text
 
 
+def with_key(key: GroupKey, written: str, query: Resolved) -> str | None:
+    """The same question with a group written in another way."""
+    clauses = clauses_of(query.text, query.at)
+    if clauses is None or not key.text:
+        return None
+    name = re.compile(rf"(?<![\w.\"'(]){re.escape(key.text)}(?![\w.(\"'])", re.IGNORECASE)
+    parts = (clauses.items, clauses.group_by, clauses.order)
+    items, group_by, order = (name.sub(lambda _: written, each) for each in parts)
+    return replace(clauses, items=items, group_by=group_by, order=order).text
+
+
 def per_person(key: GroupKey, query: Resolved) -> str | None:
-    """Of a row for each person: the average over all of them, or their number."""
+    """For a row per person: the average over all of them, or their number. HAVING says which people are counted."""
     written = clauses_of(query.text, query.at)
     if written is None or not key.text or len(query.keys) != 1:
         return None
+    alone = replace(written, before="", order="", tail="", after="")
+    if written.having:
+        people = replace(alone, items=key.text).text
+        return replace(written, source=f"({people}) AS t", where="").asking("COUNT(*)")
     one_row = len(query.tables) == 1 and query.catalog.policy.tables[query.tables[0]].unique
     if not query.aggregates or (one_row and all(not each.arguments for each in query.aggregates)):
         return written.asking(f"COUNT(DISTINCT {key.text})")
@@ -127,6 +139,5 @@ def per_person(key: GroupKey, query: Resolved) -> str | None:
     names = {column.expression: column.name for column in query.finish.outputs}
     name = names.get(ColumnRef(first.column.id, first.column.type), "")
     name = name if name.isidentifier() else "n"
-    alone = replace(written, before="", tail="", after="")
     inner = alone.asking(f"{key.text}, {first.text} AS {name}", group_by=key.text)
     return replace(written, source=f"({inner}) AS t", where="").asking(f"AVG({name})")

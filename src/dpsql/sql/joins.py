@@ -89,7 +89,7 @@ def _pairs(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> J
     if left.private and right.private:
         both = (left.tables[0], right.tables[0])
         written = None if tied else _written_tie(left, right, notes)
-        rewrite = _on_person(parts[0], written, notes) if written and parts else None
+        rewrite = _on_person(parts, written, notes) if written and parts else None
         notes.meetings.append(
             Meeting(
                 equal_owners=bool(tied), tables=both, at=at, on_person=rewrite, tie=written.text if written else None
@@ -126,16 +126,16 @@ def _written_tie(left: Source, right: Source, notes: Notes) -> _WrittenTie | Non
     return None
 
 
-def _on_person(part: tuple[Scalar, At], tie: _WrittenTie, notes: Notes) -> str | None:
-    """The text with the tie beside this condition; in its place, if it compares people in another way."""
-    scalar, place = part
-    if place is None:
+def _on_person(parts: Parts, tie: _WrittenTie, notes: Notes) -> str | None:
+    """The text with the tie beside the first condition. None where a condition compares people in another way: the
+    question is then about two people."""
+    place = parts[0][1]
+    numbers = (number for scalar, _ in parts for number in columns_of(scalar))
+    if place is None or any(notes.columns[number].origin in tie.origins for number in numbers):
         return None
     asked = notes.text[slice(*place)]
     asked = f"({asked})" if re.search(r"\bOR\b", asked, re.IGNORECASE) else asked
-    people = any(notes.columns[number].origin in tie.origins for number in columns_of(scalar))
-    both = tie.text if people else f"{asked} AND {tie.text}"
-    return f"{notes.text[: place[0]]}{both}{notes.text[place[1] :]}"
+    return f"{notes.text[: place[0]]}{asked} AND {tie.text}{notes.text[place[1] :]}"
 
 
 def _named(origin: tuple[str, str], scope: Scope) -> str | None:

@@ -6,11 +6,14 @@ Finding groups privately costs delta and hides the rare ones. Nothing is found s
 
 from __future__ import annotations
 
-from dpsql.catalog.model import KeyKind, PublicKeys
+from collections.abc import Iterator
+
+from dpsql.catalog.model import KeyKind, PathStep, PublicKeys, TablePolicy
+from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql.check import count_people_instead
-from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person
+from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person, with_key
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
@@ -22,6 +25,8 @@ from dpsql.sql.syntax import At
 def require_private(key: GroupKey, spelled: Scalar, query: Resolved, *, max_keys: int) -> None:
     """Some column has private keys, or all keys come from lists. `spelled`: the key over the columns of tables."""
     read = [query.findings.columns[number] for number in sorted(columns_of(spelled))]
+    if isinstance(spelled, ColumnRef) and _belongs_to_one_person(read[0], query):
+        raise _of_one_person(key, read[0], query)
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return
     unlisted = [column for column in read if not column.public and not isinstance(column.keys, PublicKeys)]
@@ -77,13 +82,50 @@ def _moments(key: GroupKey, query: Resolved, *, max_keys: int) -> BadKey:
     days = stretch_of(
         Apply("date_trunc", (Constant("day", SqlType.TEXT), key.expression), SqlType.TIMESTAMP), query.findings
     )
-    origin = query.findings.columns[key.expression.id].origin if isinstance(key.expression, ColumnRef) else None
-    fits = origin is not None and days is not None and days.count <= max_keys
+    fits = days is not None and days.count <= max_keys
     return BadKey(
         f"the moments of {key.text} cannot be groups",
         why="hardly two people share one, so a list of them would be a list of people",
         fix=f"group by the day, {day}, or by something longer: DATE_TRUNC('month', {key.text})",
-        try_sql=f"SELECT {day}, COUNT(*) FROM {origin[0]} GROUP BY {day}" if origin and fits else None,
+        try_sql=with_key(key, day, query) if fits else None,
+        at=key.at,
+    )
+
+
+def _belongs_to_one_person(column: Column, query: Resolved) -> bool:
+    """Whether each value of an unchanged column is of one person by declaration: a key of a path to the person, or a
+    column that the engine keeps unique in a private table."""
+    if column.origin is None:
+        return False
+    name, part = column.origin
+    tables = query.catalog.policy.tables
+    if tables[name].public or query.is_person(column):
+        return False
+    leads = [(here, step) for table in tables.values() for here, step in _steps(table)]
+    return any(
+        (here, (part,)) == (name, step.columns) or (step.table, step.to_columns) == (name, (part,))
+        for here, step in leads
+    ) or any(tuple(map(folded, unique)) == (part,) for unique in query.catalog.schema[name].unique)
+
+
+def _steps(table: TablePolicy) -> Iterator[tuple[str, PathStep]]:
+    """Each step of the path to a person, with the table it starts from."""
+    here = table.name
+    for step in table.path:
+        yield here, step
+        here = step.table
+
+
+def _of_one_person(key: GroupKey, column: Column, query: Resolved) -> BadKey:
+    person = query.catalog.policy.person.name
+    belongs = "would be one" if query.is_person(column) else "would belong to one"
+    return BadKey(
+        f"each group of {column.name or key.text} {belongs} {person}",
+        why="a list of groups would be a list of people, and a group of one is no statistic",
+        fix=count_people_instead(column, query)
+        if query.is_person(column)
+        else f"group by something that several {person}s share; COUNT(DISTINCT {column.name}) counts without a group",
+        try_sql=per_person(key, query) if query.is_person(column) else None,
         at=key.at,
     )
 
@@ -92,13 +134,7 @@ def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
     name = column.name or key.text
     groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
     if query.is_person(column):
-        return BadKey(
-            f"each group of {name} would be one {query.catalog.policy.person.name}",
-            why="a list of groups would be a list of people, and a group of one is no statistic",
-            fix=count_people_instead(column, query),
-            try_sql=per_person(key, query),
-            at=key.at,
-        )
+        return _of_one_person(key, column, query)
     return BadKey(
         f"{groups} are not declared",
         why="a group that only one person has would reveal that person just by being listed",

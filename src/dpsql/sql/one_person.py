@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from operator import itemgetter
@@ -13,7 +13,7 @@ from typing import Final
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import OnePersonsValue
 from dpsql.sql.call_text import call_text
-from dpsql.sql.clauses import clauses_of
+from dpsql.sql.clauses import clauses_of, with_item
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Scalar
@@ -81,10 +81,11 @@ class _Subject:
         both = every[0] if len(every) == 1 else " AND ".join(f"({each})" for each in every)
         return f"{call} FILTER (WHERE {both})"
 
-    def replaced(self, call: _Call) -> str | None:
-        """The question with another aggregate in its place, and in that of others like it."""
-        text, places = self.query.text, dict.fromkeys(self.aggregate.places, call)
-        if not self.name or (call.only_shown and not self._is_shown()):
+    def replaced(self, call: str) -> str | None:
+        """The question with another aggregate in its place, and in that of others like it. Only where each is an item
+        of the SELECT list: compared or computed with, another statistic would make another question."""
+        places = dict.fromkeys(self.aggregate.places, call)
+        if not self.name:
             return None
         for other in self.query.aggregates:
             if other.function in RAW_AGGREGATES and other != self.aggregate:
@@ -92,21 +93,19 @@ class _Subject:
                 if not calls:
                     return None
                 places |= dict.fromkeys(other.places, calls[0])
-        for (begin, end), written in sorted(places.items(), key=itemgetter(0), reverse=True):
-            text = f"{text[:begin]}{written.text}{text[end:]}"
+        text: str | None = self.query.text
+        for place, written in sorted(places.items(), key=itemgetter(0), reverse=True):
+            text = None if text is None else with_item(text, self.query.at, place, written)
         return text
-
-    def _is_shown(self) -> bool:
-        """It stands in the SELECT list alone."""
-        written = clauses_of(self.query.text, self.query.at)
-        return written is not None and self.aggregate.text not in f"{written.having} {written.order}"
 
     def grouped(self) -> str | None:
         """How many rows have each value, as groups of the question."""
         written = clauses_of(self.query.text, self.query.at)
-        if written is None or not self.name or self.query.keys or self.filter:
+        keys = [key.text for key in self.query.keys]
+        if written is None or not self.name or self.filter or not all(keys) or len(self.query.aggregates) > 1:
             return None
-        return written.asking(f"{self.name}, COUNT(*)", group_by=self.name)
+        by = ", ".join([*keys, self.name])
+        return written.asking(f"{by}, COUNT(*)", group_by=by)
 
     def limit(self, *, above: bool) -> str:
         """A limit that somebody might ask about: a tenth of the declared range from its end."""
@@ -129,29 +128,21 @@ def _value(argument: str, arguments: tuple[Scalar, ...], *, by: bool) -> tuple[s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
-    """An aggregate of many people that may stand in the place of one that is one person's value."""
-
-    text: str
-    only_shown: bool = False
-    """Not where it is compared or sorted by: what is counted is no measure of what was compared with a number."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
     """What to do in words, and the calls that do it, the nearest first."""
 
     advice: str
-    calls: tuple[_Call, ...]
+    calls: tuple[str, ...]
+    """Aggregates of many people that may be shown in its place."""
 
 
 def _told(subject: _Subject) -> _Told:
     return _WAYS.get(subject.aggregate.function, _average)(subject)
 
 
-def _averages(subject: _Subject) -> tuple[_Call, ...]:
+def _averages(subject: _Subject) -> tuple[str, ...]:
     """Only numbers have an average."""
-    return (_Call(text=subject.filtered(f"AVG({subject.shown})")),) if subject.type in NUMERIC else ()
+    return (subject.filtered(f"AVG({subject.shown})"),) if subject.type in NUMERIC else ()
 
 
 def _beyond(subject: _Subject, *, above: bool) -> _Told:
@@ -161,7 +152,7 @@ def _beyond(subject: _Subject, *, above: bool) -> _Told:
     usual = f". AVG({subject.shown}) and STDDEV({subject.shown}) say what is usual" if subject.type in NUMERIC else ""
     return _Told(
         advice=f"count how many lie {'above' if above else 'below'} a limit of yours: {call}{usual}",
-        calls=((_Call(text=call, only_shown=True),) if measured else ()) + _averages(subject),
+        calls=((call,) if measured else ()) + _averages(subject),
     )
 
 
@@ -173,19 +164,23 @@ def _average(subject: _Subject) -> _Told:
 
 def _spread(subject: _Subject) -> _Told:
     call = subject.filtered(f"STDDEV({subject.shown})")
-    return _Told(advice=f"ask for the spread by {call}", calls=(_Call(text=call),))
+    return _Told(advice=f"ask for the spread by {call}", calls=(call,))
 
 
 def _true(subject: _Subject) -> _Told:
     call = subject.filtered("COUNT(*)", subject.shown)
-    return _Told(advice=f"count for how many it is true: {call}", calls=(_Call(text=call, only_shown=True),))
+    return _Told(advice=f"count for how many it is true: {call}", calls=(call,))
 
 
 def _values(subject: _Subject) -> _Told:
     name = subject.shown
     words = f"count each value: SELECT {name}, COUNT(*) … GROUP BY {name}"
     words += f"; of numbers ask for AVG({name}) and STDDEV({name})" if subject.type in NUMERIC else ""
-    return _Told(advice=words, calls=_averages(subject))
+    return _Told(advice=words, calls=())
+
+
+def _some_value(subject: _Subject) -> _Told:
+    return replace(_values(subject), calls=_averages(subject))
 
 
 _WAYS: Final[Mapping[str, Callable[[_Subject], _Told]]] = {
@@ -194,10 +189,9 @@ _WAYS: Final[Mapping[str, Callable[[_Subject], _Told]]] = {
     **dict.fromkeys(("bool_or", "bool_and", "logical_or", "logical_and"), _true),
     **dict.fromkeys(("entropy", "kurtosis", "mad", "sem", "skewness"), _spread),
     **dict.fromkeys(
-        ("any_value", "arbitrary", "array_agg", "first", "group_concat", "histogram", "last", "list", "listagg", "mode",
-         "string_agg"),
-        _values,
+        ("array_agg", "group_concat", "histogram", "list", "listagg", "mode", "string_agg"), _values
     ),
+    **dict.fromkeys(("any_value", "arbitrary", "first", "last"), _some_value),
 }  # fmt: skip
 """How it is asked instead; what is not here, as an average."""
 _WHY: Final[Mapping[str, str]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
-from dpsql.sql.clauses import also_grouped
+from dpsql.sql.clauses import also_grouped, with_item
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
 from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
@@ -95,6 +95,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
         if column.part is None:
             reader.by_alias.setdefault(alias_of(item), column.expression)
     having = None if query.having is None else reader.having(query.having)
+    qualify = None if query.qualify is None else reader.condition(query.qualify)
     order_by = tuple(reader.sort_key(key, columns) for key in query.order_by)
     finish = Finish(
         outputs=columns,
@@ -103,6 +104,7 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
         order_by=order_by,
         limit=query.limit,
         offset=query.offset,
+        qualify=qualify,
     )
     if query.distinct and any(column.part is not None for column in columns):
         raise NotSupported(
@@ -210,14 +212,13 @@ class _Reader:
     def _ungrouped(self, expression: Expression) -> Scalar:
         name = self._text(expression) or "a column"
         number = expression.at is not None and self._row(expression).type in NUMERIC
-        start, end = expression.at or (0, 0)
         raise RowLevel(
             f"{name} is neither grouped nor aggregated",
             why="within one group it has a value for every row, and rows are about people",
             fix=f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
             at=expression.at,
         ).proposing(
-            f"{self.notes.text[:start]}AVG({name}){self.notes.text[end:]}" if number else None,
+            with_item(self.notes.text, self.at, expression.at, f"AVG({name})") if number and expression.at else None,
             also_grouped(self.notes.text, self.at, by=name),
         )
 
@@ -307,14 +308,19 @@ class _Reader:
             at=call.at,
         )
 
-    def having(self, expression: Expression) -> Scalar:
+    def condition(self, expression: Expression) -> Scalar:
+        """A condition on released rows."""
         scalar = self.released(aliased(expression, self.items, self.scope))
         require_boolean(scalar, expression)
+        return scalar
+
+    def having(self, expression: Expression) -> Scalar:
+        scalar = self.condition(expression)
         if any(isinstance(node, Windowed) for node in walk(scalar)):
             raise NotSupported(
                 "a window function in HAVING",
                 why="windows are computed over the rows that HAVING leaves",
-                fix="compare the aggregate itself",
+                fix="compare the aggregate itself, or filter by the window with QUALIFY",
                 at=expression.at,
             )
         return scalar

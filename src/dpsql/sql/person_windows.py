@@ -55,8 +55,6 @@ class PersonWindows:
 
     source: Source
     notes: Notes
-    written: tuple[Expression, ...]
-    """The expressions of the SELECT in which windows may stand."""
     calls: list[tuple[Column, Windowed]] = field(default_factory=list)
     values: list[tuple[Column, Scalar]] = field(default_factory=list)
     """Computed of the columns of `calls`."""
@@ -271,7 +269,7 @@ class PersonWindows:
             raise of_nobody(self.source, self.notes, at)
         origins = {self.notes.columns[part.id].origin for part in call.partition_by if isinstance(part, ColumnRef)}
         if not holds_person(origins, self.source, self.notes):
-            raise of_several_people(self.written, self.source, self.notes, at)
+            raise of_several_people(self.source, self.notes, at)
 
 
 def _as_whole(scalar: Scalar) -> Scalar:

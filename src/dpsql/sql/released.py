@@ -54,7 +54,7 @@ Known: TypeAlias = Mapping[int, Rows]
 def outcome(question: int, bounded: Bounded) -> Outcome:
     """What a question will release, from the question alone."""
     query, finish = bounded.query, bounded.finish
-    whole = query.grouped and not query.keys and finish.having is None
+    whole = query.grouped and not query.keys and finish.having is None and finish.qualify is None
     return Outcome(
         question=question,
         columns=tuple(_column(output.name, output.expression) for output in finish.outputs),
@@ -172,6 +172,7 @@ class _Filling:
                 for output in finish.outputs
             ),
             having=self._maybe(finish.having),
+            qualify=self._maybe(finish.qualify),
             order_by=tuple(replace(key, by=self.scalar(key.by)) for key in finish.order_by),
         )
 

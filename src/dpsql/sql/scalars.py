@@ -100,10 +100,12 @@ def substituted(scalar: Scalar, by: Mapping[int, Scalar]) -> Scalar:
 
 
 def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
-    """The same node around changed children."""
+    """The same node around changed children; the node itself where none has changed."""
     match scalar:
         case Apply():
-            return replace(scalar, arguments=tuple(map(change, scalar.arguments)))
+            arguments = tuple(map(change, scalar.arguments))
+            same = all(new is old for new, old in zip(arguments, scalar.arguments, strict=True))
+            return scalar if same else Apply(scalar.function, arguments, scalar.type)
         case Windowed():
             return rebuilt_call(scalar, change)
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from dpsql.catalog.names import did_you_mean, nearest
 from dpsql.catalog.spelling import quoted
@@ -125,7 +126,12 @@ class Scope:
         # Hidden columns are not offered. They can be counted, and the join on the person may need one; DP303 names it
         # there. A list of names is for what can be grouped, filtered and added up, and tells nobody what is hidden.
         names = (column.name for table in tables for column in table.columns if not column.hidden)
-        raise unknown_name(f"there is no column {name.written} in {where}", name.name, names, at)
+        error = unknown_name(f"there is no column {name.written} in {where}", name.name, names, at)
+        error.fix += _OWNER_DECLARES
+        raise error
+
+
+_OWNER_DECLARES: Final = ". A column of the engine can be queried once the owner declares it under [table.….columns]"
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:

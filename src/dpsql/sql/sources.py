@@ -54,7 +54,7 @@ NOTHING: Final = Known({})
 
 def source_of(query: Select, known: Known, notes: Notes) -> Source:
     """FROM and WHERE of one SELECT."""
-    if query.qualify is not None:
+    if query.qualify is not None and not query.group_by:
         raise qualified(query.qualify.at)
     source, _ = _rows_of(query, known, notes)
     return source

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from dpsql.errors import NobodyLeft, NotSupported
 from dpsql.sql import functions
-from dpsql.sql.clauses import clauses_of
 from dpsql.sql.expressions import require_boolean
 from dpsql.sql.items import aggregates, alias_of, aliased, expanded, meant, require_ordinal
 from dpsql.sql.notes import Notes, Role
@@ -47,7 +46,7 @@ def subquery(
     query: Select, source: Source, names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
     """What a subquery makes of its source: rows of the same people, computed with, or one row per person."""
-    require_all_rows(query, notes.text)
+    require_all_rows(query)
     if source.kept is not None:
         raise source.kept.elsewhere("in a subquery")
     if query.distinct and not query.group_by and has_windows(query):
@@ -58,13 +57,11 @@ def subquery(
     if regroups(query):
         source, columns, computed = _grouped(query, source, notes)
     else:
-        written = tuple(item.expression for item in query.items)
-        written += () if query.qualify is None else (query.qualify,)
-        windows = PersonWindows(source, notes, written)
+        windows = PersonWindows(source, notes)
         for item in query.items:
             columns += _projected(item, windows, computed)
         for key in query.order_by:
-            _resolve_sort_key(key.expression, query.items, len(columns), PersonWindows(source, notes, written))
+            _resolve_sort_key(key.expression, query.items, len(columns), PersonWindows(source, notes))
         source = _qualified(query, windows)
     relation = source.relation
     if computed:
@@ -135,8 +132,7 @@ def _grouped(query: Select, source: Source, notes: Notes) -> tuple[Source, list[
         relation = filtered(relation, outputs.finish.having, notes)
     columns: list[Column] = []
     computed: list[tuple[Column, Scalar]] = []
-    written = tuple(item.expression for item in query.items)
-    windows = PersonWindows(replace(source, relation=relation), notes, written)
+    windows = PersonWindows(replace(source, relation=relation), notes)
     for item, output in zip(query.items, outputs.finish.outputs, strict=True):
         scalar = windows.read_off(output.expression, item.expression.at)
         columns.append(_named(scalar, alias_of(item), notes, computed))
@@ -153,22 +149,15 @@ def _named(scalar: Scalar, name: str, notes: Notes, computed: list[tuple[Column,
     return column
 
 
-def require_all_rows(query: Query, text: str) -> None:
+def require_all_rows(query: Query) -> None:
     """Nothing is cut off inside."""
     if query.limit is not None or query.offset:
         raise NobodyLeft(
             "LIMIT and OFFSET are not available inside a subquery",
             why="which rows are left would depend on all the others",
             fix="filter by a condition on the row itself, or cut the released result in the outer query",
-            try_sql=_uncut(query, text),
             at=query.at,
         )
-
-
-def _uncut(query: Query, text: str) -> str | None:
-    """The text with all rows of this subquery."""
-    written = clauses_of(text, query.at)
-    return None if written is None else replace(written, order="").text
 
 
 def _regrouped(query: Select, by: tuple[Expression, ...], source: Source, notes: Notes) -> NobodyLeft | NotSupported:

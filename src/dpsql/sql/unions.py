@@ -97,7 +97,7 @@ def union(
     query: UnionAll, sources: Sequence[Source], names: tuple[Identifier, ...], alias: Identifier | None, notes: Notes
 ) -> Source:
     """The rows of all branches, each a subquery with one table in sight; names are those of the first."""
-    require_all_rows(query, notes.text)
+    require_all_rows(query)
     tables = [source.scope.tables[0].columns for source in sources]
     for branch, columns in zip(query.branches, tables, strict=True):
         if len(columns) != len(tables[0]):

@@ -54,11 +54,15 @@ REFUSED_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
     **dict.fromkeys(sorted(CLOCKS), _CLOCK),
     **dict.fromkeys(sorted(_DICE), _CHANCE),
     **dict.fromkeys(
-        ("date_format", "strftime", "to_char"),
+        ("date_format", "format_date", "format_datetime", "format_timestamp", "strftime", "to_char"),
         (
             "text made of dates has no list of groups and no limits",
             "use DATE_TRUNC('month', x), YEAR(x), MONTH(x) or EXTRACT(dow FROM x)",
         ),
+    ),
+    **dict.fromkeys(
+        ("regexp_contains", "regexp_like", "regexp_matches", "rlike"),
+        ("some regular expressions take very long on some rows, and time tells", "use LIKE, or CONTAINS(x, part)"),
     ),
     "error": ("an error that depends on rows tells about them", "use a filter"),
     "sleep": ("time that depends on rows tells about them", "leave it out"),

@@ -22,8 +22,11 @@ from dpsql.suggest.importing import matched
 from dpsql.suggest.people import Facts, Owned, Reference, owners, references, singular
 from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, left_out
 
-_PUBLIC: Final = "no way leads from it to a person, and other tables refer to it; is nobody in it?"
-_NOBODY: Final = f'{NEEDS} a person: person = "…", person_via = "… -> table.key", or public = true if nobody is in it'
+_PUBLIC: Final = "nobody is in this table: no way leads from it to a person, and other tables refer to it"
+_NO_PERSON: Final = (
+    f'{NEEDS} a person: person = "…" or person_via = "… -> table.key"; unit = "row" protects each row alone, where no '
+    "column names a person; public = true protects no row, and says: nobody is in this table"
+)
 
 
 def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[ImportedTable, ...] = ()) -> Proposal:
@@ -134,10 +137,10 @@ class _Table:
     def proposal(self) -> TableProposal:
         """What is proposed about it."""
         if self.name in self.public and not self.imported.unit_row:
-            lines = (Line(key="public", value="true", reason=f"from the references: {_PUBLIC}"),)
+            lines = (Line(key="public", value="true", reason=_PUBLIC),)
             return TableProposal(name=self.name, lines=lines, public=True)
         if self.name not in self.owned and not self.imported.unit_row:
-            return TableProposal(name=self.name, header_reason=_NOBODY + self._if_people())
+            return TableProposal(name=self.name, header_reason=_NO_PERSON + self._if_people())
         said = self.imported.columns
         found = [said.get(folded(each.column.name)) or column_line(each) for each in self._subjects()]
         return TableProposal(

@@ -119,7 +119,7 @@ def _parsed(text: str, file: str) -> _Placed:
         raise MissingExtra(
             "reading YAML needs a library that is not installed",
             why="it is used for metadata of SmartNoise alone",
-            fix="pip install 'dpsql[yaml]'",
+            fix="pip install pyyaml",
         ) from None
     try:
         loader = yaml.SafeLoader(text)

@@ -85,14 +85,14 @@ def _told(table: TableProposal) -> tuple[str, str, str]:
     if table.public:
         return "?", name, "public = true"
     if not table.lines:
-        return "!", name, "no person found"
+        return "!", name, 'no person found: unit = "row"?'
     first = table.lines[0]
     return "✓", name, one_line(f"{first.said}  ({first.reason})") if first.is_ready else one_line(first.said)
 
 
 def _left(table: TableProposal) -> str:
     if table.public:
-        return "is nobody in it?"
+        return "confirm: nobody is in this table"
     if not table.lines:
         return "blocked until you say whose its rows are"
     lines = (*table.lines, *table.columns)

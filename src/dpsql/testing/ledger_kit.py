@@ -6,13 +6,14 @@ Nothing here is left to chance except which thread comes first, and the laws hol
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, LedgerBroken, NotPermitted, UnsupportedEvent
-from dpsql.ledger.ledger import Conditions, Question, Receipt, ReleasedStep
+from dpsql.ledger.ledger import Conditions, Ledger, Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
 from dpsql.testing.accountant_kit import Mystery
 from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, charges_of, refused
@@ -25,6 +26,18 @@ _PARTS: Final = ("plan", "policy", "data_version")
 
 class _Disguised(Pure):
     """A subclass prices as its parent, and would be read again as something else."""
+
+
+def _granted(ledger: Ledger, name: str) -> bool:
+    """Whether a charge is granted; the ledger is closed where it refuses to work at all."""
+    try:
+        ledger.charge(asking(name))
+    except BudgetExhausted:
+        return False
+    except LedgerBroken:
+        ledger.close()
+        return False
+    return True
 
 
 class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
@@ -381,6 +394,19 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
         ledger.store(again, 0, FIRST)
         second = ledger.charge(asking("b"))
         assert charges_of(ledger) == ((first.number, asking("a")), (second.number, asking("b")))
+
+    def test_a_forked_process_cannot_spend_the_budget_again(self, tmp_path: Path) -> None:
+        """It is refused, or pays from the one budget there is."""
+        ledger = self.opened(tmp_path, budget=TENTH)
+        child = os.fork()
+        if child == 0:  # ends without pytest, and reports by its exit code
+            try:
+                os._exit(_granted(ledger, "in the child"))
+            finally:
+                os._exit(2)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) + _granted(ledger, "in the parent") == 1
+        assert ledger.account("ana").spent.epsilon == TENTH
 
     def test_a_closed_ledger_answers_nothing(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)

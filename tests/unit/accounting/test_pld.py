@@ -158,7 +158,7 @@ def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_without_the_library_the_pip_command_is_named() -> None:
     with pytest.raises(MissingExtra) as refusal:
         epsilon_of(Pure(epsilon=F(1)), delta=0.01)
-    assert "pip install 'dpsql[pld]'" in refusal.value.fix
+    assert "pip install dp-accounting" in refusal.value.fix
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from counted_calls import growth
 from dpsql.catalog.check import checked, problems
 from dpsql.catalog.load import load, loads
 from dpsql.catalog.model import Bounds, EngineColumn, EngineTable, KeyKind, PublicKeys
@@ -369,3 +370,15 @@ class TestPoliciesBuiltInPython:
             columns = {"p": replace(a.columns["p"], **said)}
             what = self.refused(tables={"a": replace(a, columns=columns)})
             assert what.startswith(f"table.a.columns.p.{place}")
+
+
+def test_the_work_grows_in_proportion_to_the_tables():
+    def checking(number):
+        body = "".join(f'[table.t{each}]\nperson = "p"\n' for each in range(number))
+        tables = schema(*(table(f"t{each}", p="BIGINT") for each in range(number)))
+        views = {f"v{each}": frozenset({f"v{each + 1}"}) for each in range(number)}
+        read = policy(body)
+        return lambda: checked(read, tables, views=views)
+
+    works = {number: checking(number) for number in (50, 100, 200)}
+    assert growth(lambda number: works[number](), 50) < 2.2

@@ -222,6 +222,15 @@ class TestSource:
         for value in ("0", "-1", "nan", "inf", "'5'", "true", "86401"):
             assert refusal(f"source.timeout = {value}").startswith("p.toml:3 source.timeout: ")
 
+    def test_memory_and_threads_are_bounded_by_the_policy(self):
+        assert (policy("").memory_limit, policy("").threads) == (None, None)
+        found = policy('source.memory_limit = "1.5 GiB"\nsource.threads = 2')
+        assert (found.memory_limit, found.threads) == ("1.5 GiB", 2)
+        for value in ('"much"', "4", '"0GB"', '"-1GB"', '""'):
+            assert refusal(f"source.memory_limit = {value}").startswith("p.toml:3 source.memory_limit: ")
+        for value in ("0", "-1", "1.5", '"2"', "1025", "true"):
+            assert refusal(f"source.threads = {value}").startswith("p.toml:3 source.threads: ")
+
 
 class TestPerson:
     def test_what_holds_unless_written(self):

@@ -88,7 +88,7 @@ def refused(data):
 
 SMALL = """
 version = 1
-source = { url = "memory:", timeout = 60 }
+source = { url = "memory:", timeout = 60, memory_limit = "4GB", threads = 2 }
 person = { name = "patient", relation = "add_remove", group_size = 4 }
 promise = { epsilon = 5.0, delta = 1e-6, per = "forever", accounting = "full" }
 defaults = { cost_per_query = 0.05, confidence = 0.95, max_keys = 9, mode = "choose" }

@@ -45,7 +45,7 @@ def test_png(tmp_path):
 
 def test_a_missing_extra_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'dpsql\[plots\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install matplotlib"):
         PICTURE.save("a.png")
 
 

@@ -31,5 +31,5 @@ def run(clinic, capsys):
 def broken(clinic):
     """The ledger with a total that is not the sum of its entries."""
     with closing(sqlite3.connect(clinic.parent / "clinic.duckdb.ledger")) as database:
-        database.execute("UPDATE accounts SET spent_epsilon = '1/7' WHERE holder = 'ana'")
+        database.execute("UPDATE head SET snapshot = CAST(snapshot || ' ' AS BLOB)")
         database.commit()

@@ -62,7 +62,7 @@ def test_without_pyarrow_nothing_is_paid(ask, ana, tmp_path, monkeypatch):
     for form in ("parquet", "arrow"):
         code, _, err = ask("-c", COUNT, "--format", form, "--output", str(tmp_path / "answer"))
         assert code == 2
-        assert "pip install 'dpsql[arrow]'" in err
+        assert "pip install pyarrow" in err
     assert left(ana) == before
     assert list(tmp_path.iterdir()) == []
 

@@ -1,8 +1,10 @@
 """The command begins quietly, whenever it is stopped."""
 
-import os
+import signal
 import subprocess
 import sys
+
+import pytest
 
 WHILE_LOADING = """
 import os, signal, sys
@@ -10,7 +12,7 @@ import os, signal, sys
 
 class Stop:
     def find_spec(self, name, path=None, target=None):
-        if name == "dpsql.cli.ask":
+        if name == "{module}":
             os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -21,8 +23,29 @@ sys.exit(main())
 """
 
 
-def test_ctrl_c_while_the_commands_are_loaded_is_code_130_without_a_word():
-    run = subprocess.run(
-        [sys.executable, "-c", WHILE_LOADING, "help"], capture_output=True, env=os.environ, check=False
+def started(handling, code, *words):
+    """A process that starts with this handling of SIGINT, whatever that of the tests is."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, handling),
     )
+
+
+def test_ctrl_c_while_the_commands_are_loaded_is_code_130_without_a_word():
+    run = started(signal.SIG_DFL, WHILE_LOADING.format(module="dpsql.cli.ask"), "help")
     assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("module", ["numpy", "duckdb", "sqlglot", "dpsql.session.opening"])
+def test_ctrl_c_while_a_command_loads_what_it_needs_is_code_130_without_a_word(module):
+    run = started(signal.SIG_DFL, WHILE_LOADING.format(module=module), "demo", "-c", "SELECT COUNT(*) FROM patients")
+    assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")
+
+
+def test_a_command_started_with_ctrl_c_ignored_goes_on():
+    """As a background job of a shell is."""
+    run = started(signal.SIG_IGN, WHILE_LOADING.format(module="dpsql.cli.ask"), "help", "DP102")
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert run.stdout.startswith(b"DP102")

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import sqlite3
+import sys
 from contextlib import closing
 
 import pytest
 
 from dpsql.cli.main import main
+from dpsql.session.keeper import Keeper
 
 
 def test_verify(run):
@@ -42,6 +44,21 @@ def test_export_is_json_lines_or_csv(run):
     assert [row["kind"] for row in rows] == [each["kind"] for each in found]
     assert "charge" in {each["kind"] for each in found}
     assert "SELECT" not in lines + table
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+@pytest.mark.parametrize("steering", ["\x1b[2J", "\x9b31m", "\u202e"])
+def test_an_export_steers_no_terminal_and_is_exact_elsewhere(run, monkeypatch, format_, steering):
+    """An analyst's SQL is printed on the owner's terminal."""
+    monkeypatch.setattr(
+        Keeper, "export", lambda self, *_, **__: iter([f"1,charge,SELECT '{steering}'\r\n", "2,store,\r\n"])
+    )
+    exact = run("ledger", "export", "--format", format_, "--texts")[1]
+    assert steering in exact
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = run("ledger", "export", "--format", format_, "--texts")[1]
+    assert steering not in shown
+    assert len(shown.splitlines()) == 2
 
 
 def test_backup_and_restore(run, clinic, tmp_path):

@@ -5,8 +5,11 @@ import sys
 
 import pytest
 
+import dpsql
 from dpsql.cli import audit
-from dpsql.cli.main import main
+from dpsql.cli.main import main, parser
+from dpsql.cli.manner import FORMATS, INTERVALS
+from dpsql.cli.registry import COMMANDS
 
 
 def test_whoever_has_read_enough_is_no_error(clinic):
@@ -64,3 +67,10 @@ def test_the_help_names_every_command_and_every_ending(capsys):
     assert ended.value.code == 0
     for word in ("plan", "policy", "serve", "audit", "config", "-c SQL", "--max-cost", "130 interrupted"):
         assert word in told
+
+
+def test_the_commands_and_formats_that_are_listed_are_those_there_are():
+    (commands,) = (action for action in parser()._actions if action.dest == "command")
+    assert {action.dest: action.help for action in commands._choices_actions} == COMMANDS
+    assert tuple(dpsql.formats) == FORMATS
+    assert {word for form in dpsql.formats.values() for word in form.intervals} == set(INTERVALS)

@@ -49,5 +49,5 @@ def test_the_other_streams_are_done_without(policy, capsys, monkeypatch, closed)
 
 def test_statements_from_a_closed_standard_input_are_none(policy, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert main([str(policy), "-f", "-"]) == 0
+    assert main([str(policy), "-f", "-"]) == 3  # DP100: there is no statement to answer
     assert spent(policy) == 0

@@ -1,6 +1,7 @@
 """The demo hospital: whole, the same each time, and behind the same noise as everything else."""
 
 import ast
+import importlib.util
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 import dpsql
 from dpsql.demonstration import hospital
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,15 @@ def test_a_name_can_be_filtered_on_and_never_listed(ana):
         ana.query("SELECT name FROM patients")
     with pytest.raises(dpsql.Refused):
         ana.query("SELECT name, COUNT(*) FROM patients GROUP BY name")
+
+
+def test_the_files_of_the_package_hold_the_invented_rows():
+    spec = importlib.util.spec_from_file_location("demo_rows", ROOT / "tools" / "demo_rows.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.stale() == [], "python tools/demo_rows.py --write"
+
+
+def test_the_hospital_opens_without_inventing_rows(monkeypatch):
+    monkeypatch.setattr(hospital, "invented", lambda: pytest.fail("inventing takes longer than reading"))
+    hospital.opened().close()

@@ -6,7 +6,7 @@ import pytest
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.duckdb_schema import sql_type
+from dpsql.engines.duckdb_schema import read_schema, sql_type
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
 
@@ -262,3 +262,25 @@ def test_types_that_are_not_read_come_with_advice_that_runs(opened_file):
     for kind in ("INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)", "JSON"):
         (table,) = opened_file(f"CREATE TABLE t (x {kind})").schema().values()
         assert "part" in table.columns[0].instead
+
+
+def test_tables_are_listed_as_often_whatever_their_number():
+    """Listing them takes time for each of them: once per table would be quadratic."""
+
+    def listings(number):
+        statements = []
+        with duckdb.connect() as database:
+            for each in range(number):
+                database.execute(f"CREATE TABLE t{each} (a VARCHAR COLLATE NOCASE, b VARCHAR)")
+                database.execute(f"CREATE VIEW v{each} AS SELECT a, b FROM t{each}")
+
+            def ask(sql):
+                statements.append(sql)
+                return database.execute(sql).fetchall()
+
+            found = read_schema(ask)
+        assert {tuple(column.name for column in table.columns) for table in found.values()} == {("b",)}
+        assert len(found) == 2 * number
+        return sum("duckdb_tables" in sql for sql in statements)
+
+    assert listings(2) == listings(20)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from dpsql.catalog.column_types import ColumnDeclarations
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
@@ -46,7 +47,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_frame_becomes_a_table(engine, kind):
-    engine.add("t", FRAMES[kind]())
+    engine.add("t", FRAMES[kind](), ColumnDeclarations(types={"n": SqlType.INTEGER}))
     assert types(engine) == {"n": "BIGINT", "s": "VARCHAR"}
     assert sorted(rows(engine)) == [(1, "a"), (2, None)]
     assert sorted(rows(engine)) == [(1, "a"), (2, None)]  # also the second time
@@ -100,7 +101,7 @@ def test_a_key_that_is_cast_is_a_key_no_more(engine):
     with duckdb.connect() as other:
         other.execute("CREATE TABLE t (a VARCHAR PRIMARY KEY)")
         other.execute("INSERT INTO t VALUES ('1'), ('01'), ('x')")
-        engine.add("t", other, types={"a": SqlType.INTEGER})
+        engine.add("t", other, ColumnDeclarations(types={"a": SqlType.INTEGER}))
     assert rows(engine, "SELECT a FROM t ORDER BY a") == [(1,), (1,), (None,)]
     assert engine.schema()["t"].unique == ()
 
@@ -156,7 +157,7 @@ def test_csv_is_text_unless_declared(engine, tmp_path):
         "ok": SqlType.BOOLEAN,
         "seen": SqlType.TIMESTAMP,
     }
-    engine.add("t", path, types=declared)
+    engine.add("t", path, ColumnDeclarations(types=declared))
     assert rows(engine, "FROM t ORDER BY id") == [
         (1, 'Bob "B"', "5", date(2020, 1, 1), 1.5, True, datetime(2020, 1, 1, 10)),
         (2, "two\nlines", "x", None, None, None, None),
@@ -176,7 +177,7 @@ def test_csv_is_text_unless_declared(engine, tmp_path):
 def test_the_schema_of_a_csv_does_not_depend_on_its_rows(engine, tmp_path):
     for name, body in {"a": "1,2\n", "b": "x,y\n", "c": ""}.items():
         (tmp_path / f"{name}.csv").write_text("n,m\n" + body)
-        engine.add(name, tmp_path / f"{name}.csv", types={"n": SqlType.INTEGER})
+        engine.add(name, tmp_path / f"{name}.csv", ColumnDeclarations(types={"n": SqlType.INTEGER}))
         assert types(engine, name) == {"n": "BIGINT", "m": "VARCHAR"}
     assert rows(engine, "FROM a UNION ALL FROM b UNION ALL FROM c") == [(1, "2"), (None, "y")]
 
@@ -201,7 +202,9 @@ def test_a_csv_needs_a_name_for_every_column(engine, tmp_path, header):
 
 def test_declared_types_are_cast_and_what_does_not_fit_is_null(engine):
     engine.add(
-        "t", pl.DataFrame({"a": ["1", "x", None], "b": [1, 2, 3]}), types={"a": SqlType.INTEGER, "b": SqlType.TEXT}
+        "t",
+        pl.DataFrame({"a": ["1", "x", None], "b": [1, 2, 3]}),
+        ColumnDeclarations(types={"a": SqlType.INTEGER, "b": SqlType.TEXT}),
     )
     assert rows(engine) == [(1, "1"), (None, "2"), (None, "3")]
 
@@ -210,11 +213,11 @@ def test_a_type_for_no_column_is_refused(engine, tmp_path):
     (tmp_path / "a.csv").write_text("n\n1\n")
     for source in (pl.DataFrame({"n": [1]}), tmp_path / "a.csv"):
         with pytest.raises(BadName, match="no column size"):
-            engine.add("t", source, types={"size": SqlType.INTEGER})
+            engine.add("t", source, ColumnDeclarations(types={"size": SqlType.INTEGER}))
         assert dict(engine.schema()) == {}
 
 
-def test_pandas_types_are_read_off_the_frame(engine):
+def test_of_pandas_nullable_types_count_and_plain_numbers_are_doubles(engine):
     engine.add(
         "t",
         pd.DataFrame(
@@ -229,9 +232,10 @@ def test_pandas_types_are_read_off_the_frame(engine):
                 "d": pd.to_datetime(["2020-01-01", None]),
             }
         ).rename(columns={"I": "j", "B": "e"}),
+        ColumnDeclarations(types={"b": SqlType.BOOLEAN}),
     )
     assert types(engine) == {
-        "i": "BIGINT",
+        "i": "DOUBLE",
         "j": "BIGINT",
         "f": "DOUBLE",
         "b": "BOOLEAN",
@@ -249,31 +253,85 @@ def test_pandas_types_are_read_off_the_frame(engine):
 def test_python_objects_need_a_declared_type(engine):
     """Otherwise DuckDB looks at a sample of the values, and a name without letters makes the column a number."""
     frame = pd.DataFrame({"x": pd.Series([1, None, "z"], dtype=object), "n": [1, 2, 3]})
-    with pytest.raises(NoSource, match="column x"):
+    with pytest.raises(NoSource, match="x is not declared"):
         engine.add("t", frame)
-    engine.add("t", frame, types={"x": SqlType.TEXT})
-    assert types(engine) == {"x": "VARCHAR", "n": "BIGINT"}
+    engine.add("t", frame, ColumnDeclarations(types={"x": SqlType.TEXT}))
+    assert types(engine) == {"x": "VARCHAR", "n": "DOUBLE"}
     assert rows(engine, "SELECT x FROM t ORDER BY n") == [("1",), (None,), ("z",)]
     engine.add(
-        "u", pd.DataFrame({"x": pd.Series([date(2020, 1, 1), None, 3], dtype=object)}), types={"x": SqlType.DATE}
+        "u",
+        pd.DataFrame({"x": pd.Series([date(2020, 1, 1), None, 3], dtype=object)}),
+        ColumnDeclarations(types={"x": SqlType.DATE}),
     )
     assert rows(engine, "FROM u") == [(date(2020, 1, 1),), (None,), (None,)]
 
 
 def test_the_type_of_objects_does_not_depend_on_the_objects(engine):
     for name, values in {"a": ["7", "8"], "b": [7, 8], "c": [None, None], "d": [1.5, "x"]}.items():
-        engine.add(name, pd.DataFrame({"x": pd.Series(values, dtype=object)}), types={"x": SqlType.TEXT})
+        engine.add(
+            name, pd.DataFrame({"x": pd.Series(values, dtype=object)}), ColumnDeclarations(types={"x": SqlType.TEXT})
+        )
         assert types(engine, name) == {"x": "VARCHAR"}
 
 
-def test_categories_and_columns_without_values_are_text(engine):
+def test_categories_are_text(engine):
     """A category's own type would list the values that occur."""
-    engine.add("a", pl.DataFrame({"c": pl.Series(["u", "v"], dtype=pl.Categorical), "n": [None, None]}))
-    engine.add("b", pa.table({"c": pa.array(["u", "v"]).dictionary_encode(), "n": pa.nulls(2)}))
+    engine.add("a", pl.DataFrame({"c": pl.Series(["u", "v"], dtype=pl.Categorical)}))
+    engine.add("b", pa.table({"c": pa.array(["u", "v"]).dictionary_encode()}))
     engine.add("c", pd.DataFrame({"c": pd.Series(["u", "v"], dtype="category")}))
     for name in "abc":
         assert set(types(engine, name).values()) == {"VARCHAR"}
         assert rows(engine, f"SELECT c FROM {name} ORDER BY c") == [("u",), ("v",)]
+
+
+@pytest.mark.parametrize("source", [pl.DataFrame({"n": [None, None]}), pa.table({"n": pa.nulls(2)})])
+def test_a_column_without_values_has_no_type(engine, source):
+    with pytest.raises(NoSource, match="n is not declared"):
+        engine.add("t", source)
+    engine.add("t", source, ColumnDeclarations(implied={"n": SqlType.INTEGER}))
+    assert types(engine) == {"n": "BIGINT"}
+
+
+def test_one_value_is_one_value_whatever_stands_beside_it(engine):
+    """pandas makes 8001 a float, an object or an integer, by what else is in the column."""
+    beside = {"a": [8002], "b": [None], "c": ["x"], "d": [2.5], "e": [10**30], "f": [True]}
+    for kind, expected in {
+        SqlType.TEXT: "8001",
+        SqlType.INTEGER: 8001,
+        SqlType.DOUBLE: 8001.0,
+        SqlType.BOOLEAN: None,
+        SqlType.DATE: None,
+    }.items():
+        for name, others in beside.items():
+            engine.add(name, pd.DataFrame({"x": [8001, *others]}), ColumnDeclarations(types={"x": kind}))
+            assert rows(engine, f"FROM {name} LIMIT 1") == [(expected,)], (kind, name)
+            engine.remove(name)
+
+
+def test_nobody_is_rounded_to_somebody_else(engine):
+    """Neither by a fraction nor where a double holds two whole numbers as one."""
+    declared = ColumnDeclarations(types={"id": SqlType.INTEGER}, persons=frozenset({"id"}))
+    ids = [1, 2.5, 2**53 - 1, 2**53, 2**53 + 1]
+    engine.add("a", pd.DataFrame({"id": ids}), declared)
+    engine.add("b", pd.DataFrame({"id": [1, 2**53 - 1, 2**53, 2**53 + 1]}), declared)
+    engine.add("c", pa.table({"id": ["1", "2.5", str(2**53 + 1)]}), declared)
+    assert (
+        rows(engine, "FROM a WHERE id IS NOT NULL")
+        == rows(engine, "FROM b WHERE id IS NOT NULL")
+        == [(1,), (2**53 - 1,)]
+    )
+    assert rows(engine, "FROM c") == [(1,), (None,), (2**53 + 1,)]
+
+
+def test_json_lines_are_text_unless_declared(engine, tmp_path):
+    """Neither a value nor a key of a row decides about columns: those are named by the declaration."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"Id": 1, "x": 1.0, "more": 3}\n{"Id": "2", "x": null}\n{"Id": 3, "x": {"y": 1}}\n')
+    with pytest.raises(NoSource, match="no list of columns"):
+        engine.add("t", path)
+    engine.add("t", path, ColumnDeclarations(named=("Id", "x"), types={"x": SqlType.INTEGER}))
+    assert types(engine) == {"Id": "VARCHAR", "x": "BIGINT"}
+    assert rows(engine, "FROM t ORDER BY 1") == [("1", 1), ("2", None), ("3", None)]
 
 
 @pytest.mark.parametrize(
@@ -378,7 +436,7 @@ engine.close()
     pyarrow.parquet.write_table(pa.table({"n": [4]}), tmp_path / "d.parquet")
     (tmp_path / "e.csv").write_text("n\n5\n")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[[(1,)], [(2,)], [(3,)], [(4,)], [('5',)]]"
+    assert done.stdout.strip() == "[[(1.0,)], [(2,)], [(3,)], [(4,)], [('5',)]]"
     assert done.stderr == ""
 
 
@@ -389,7 +447,8 @@ def test_a_missing_category_changes_no_type(categories):
     found = []
     for values in ([categories[0], categories[1]], [categories[0], None]):
         engine = DuckdbEngine.in_memory()
-        engine.add("t", pd.DataFrame({"v": pd.Series(values, dtype=kind)}))
+        declared = ColumnDeclarations(types={"v": SqlType.BOOLEAN} if True in categories[:1] else {})
+        engine.add("t", pd.DataFrame({"v": pd.Series(values, dtype=kind)}), declared)
         (column,) = engine.schema()["t"].columns
         found.append((column.type, column.engine_type))
     assert found[0] == found[1]

@@ -67,7 +67,7 @@ def test_a_missing_driver_comes_with_the_command(monkeypatch):
     monkeypatch.setattr(registry, "ENGINES", {"far": entry})
     with pytest.raises(MissingExtra) as missing:
         open_source("far://host")
-    assert missing.value.fix == "pip install 'dpsql[far]'"
+    assert missing.value.fix == "pip install far"
     assert missing.value.__context__ is None
 
 

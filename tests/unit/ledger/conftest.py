@@ -89,7 +89,7 @@ def raw():
     return run_raw
 
 
-TABLES = ("about", "entries", "head", "accounts", "payments", "steps", "latest")
+TABLES = ("about", "entries", "head")
 
 
 class Store:

@@ -66,7 +66,7 @@ def test_nothing_is_overwritten_by_a_copy(ledger, tmp_path):
 
 def test_a_ledger_that_does_not_verify_is_not_copied(ledger, tmp_path):
     with closing(sqlite3.connect(ledger)) as database:
-        database.execute("UPDATE accounts SET spent_epsilon = '1/7' WHERE holder = 'ana'")
+        database.execute("UPDATE head SET snapshot = CAST(snapshot || ' ' AS BLOB)")
         database.commit()
     with pytest.raises(LedgerBroken):
         back_up(ledger, tmp_path / "copy.db", with_key=False)

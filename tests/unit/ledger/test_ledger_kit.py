@@ -10,13 +10,14 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import DpsqlError
-from dpsql.ledger import batches, book, encoding, grants, laws, memory_page, owners, promises, sayings, words
+from dpsql.ledger import batches, book, encoding, grants, laws, memory_page, owners, promises, sayings, snapshot, words
 from dpsql.ledger.book import BookLedger
 from dpsql.ledger.facts import Granted, Revoked, Stored
-from dpsql.ledger.ledger import NO_CONDITIONS, Ownership
+from dpsql.ledger.ledger import NO_CONDITIONS, Charge, Ownership
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
-from dpsql.ledger.page import SOURCE, Payment
+from dpsql.ledger.page import SOURCE
+from dpsql.ledger.snapshot import Payment
 from dpsql.testing.ledger_kit import LedgerKit
 
 SAME_CHARGE = ("analyst", "question", "event", "cost", "steps", "record", "payer", "upon")
@@ -42,9 +43,12 @@ def unlocked(monkeypatch):
     monkeypatch.setattr(MemoryPage, "append", slow_append)
 
 
-def slow_append(self, fact):
+right_append = MemoryPage.append
+
+
+def slow_append(self, fact, *, same=None):
     time.sleep(0.0001)  # lets another thread in between looking and spending
-    return self.keep_fact(fact)
+    return right_append(self, fact, same=same)
 
 
 def keeps_only(holder):
@@ -74,11 +78,11 @@ def floats(monkeypatch):
 
 
 def four_attempts(monkeypatch):
-    monkeypatch.setattr(laws, "ATTEMPTS", 4)
+    monkeypatch.setattr(snapshot, "ATTEMPTS", 4)
 
 
 def two_attempts(monkeypatch):
-    monkeypatch.setattr(laws, "ATTEMPTS", 2)
+    monkeypatch.setattr(snapshot, "ATTEMPTS", 2)
 
 
 def same_without(part):
@@ -96,6 +100,10 @@ def question_without(part):
         monkeypatch.setattr(laws, "question_digest", lambda question: digest(replace(question, **{part: ""})))
 
     return plant
+
+
+def forks_with_its_budget(monkeypatch):
+    monkeypatch.setattr(BookLedger, "_require_own_process", lambda self: None)
 
 
 def forgets_spending(monkeypatch):
@@ -117,12 +125,12 @@ def owned_by_whoever_comes_last(monkeypatch):
 
 
 def forgets_owners(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: ())
+    monkeypatch.setattr(owners, "_owners_said", lambda page: [])
 
 
 def keeps_the_first_owners_only(monkeypatch):
-    found = MemoryPage.facts_of
-    monkeypatch.setattr(MemoryPage, "facts_of", lambda self, kind: found(self, kind)[:1])
+    found = owners._owners_said
+    monkeypatch.setattr(owners, "_owners_said", lambda page: found(page)[:1])
 
 
 def forgets_what_is_latest(monkeypatch):
@@ -130,7 +138,10 @@ def forgets_what_is_latest(monkeypatch):
 
 
 def keeps_what_was_first(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "keep_latest", lambda self, what, entry: self._latest.setdefault(what, entry))
+    keep = MemoryPage.keep_latest
+    monkeypatch.setattr(
+        MemoryPage, "keep_latest", lambda self, what, entry: None if self.latest(what) else keep(self, what, entry)
+    )
 
 
 def corrects_what_was_public(monkeypatch):
@@ -177,6 +188,7 @@ def stores_again(monkeypatch):
     def store(page, *, receipt, step, released):
         payment = page.payment(receipt)
         entry = page.append(Stored(receipt=receipt, step=step, released=released))
+        page._found["receipt", receipt] = [*payment.stored[:step], entry]
         page.keep_payment(replace(payment, stored=(*payment.stored[:step], entry)))
         return released
 
@@ -209,7 +221,7 @@ def new_salt_each_time(monkeypatch):
 
 def payments_of_everybody(monkeypatch):
     def everybody(self, analyst, *, last=None):
-        return tuple(self._payments.values())
+        return self._payments([number for number, _ in self.facts_of(Charge)])
 
     monkeypatch.setattr(MemoryPage, "payments_by", everybody)
 
@@ -240,7 +252,7 @@ def anybody(monkeypatch):
 
 
 def free_of_charge(monkeypatch):
-    monkeypatch.setattr(laws, "triple", lambda event: object())
+    monkeypatch.setattr(laws, "price_of", lambda event: object())
 
 
 def any_name(monkeypatch):
@@ -408,6 +420,7 @@ def upon_anything(monkeypatch):
     ("plant", "law"),
     [
         (unlocked, "threads_spend_exactly_to_the_limit"),
+        (forks_with_its_budget, "a_forked_process_cannot_spend_the_budget_again"),
         (keeps_only("ana"), "the_grant_and_the_promise_must_both_admit"),
         (keeps_only(SOURCE), "ten_tenths_are_one"),
         (floats, "ten_tenths_are_one"),

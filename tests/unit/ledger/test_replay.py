@@ -28,8 +28,9 @@ from dpsql.ledger.facts import (
     Withdrawn,
 )
 from dpsql.ledger.ledger import Conditions, Ownership, Role, User
+from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import SOURCE
-from dpsql.ledger.replay import replayed
+from dpsql.ledger.replay import replay
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
 from dpsql.privacy.window import Window
 from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
@@ -39,6 +40,7 @@ OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
 BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsilon=Fraction(1)), OWNED]
 
 
+MONTHLY = [BEGUN[0], replace(BEGUN[1], per=Window.MONTH), *BEGUN[2:]]
 USER = User(name="ana", role=Role.ANALYST)
 MEMBERS = [replace(asking(name), batch=5) for name in "ab"]
 BATCH = Batched(
@@ -58,6 +60,14 @@ def batch_of(*members, cost=TENTH):
 UPON = batch_of(*[replace(asking(name), batch=7, upon=5) for name in "cd"])
 
 
+def replayed(facts, time=1_800_000_000):
+    """The snapshot that follows from entries of which each has its hash, whatever it says."""
+    page = MemoryPage(key=b"", clock=lambda: time)
+    for fact in facts:
+        page.append(fact)
+    return replay(page)
+
+
 def broken_entry(facts):
     with pytest.raises(LedgerBroken) as caught:
         replayed(facts)
@@ -69,9 +79,9 @@ def test_totals_are_added_up_from_the_events():
     selection = KeySelection(epsilon=Fraction(1, 5), delta=Fraction(1, 10**8), keys=3)
     totals = replayed([*BEGUN, asking("a"), asking("b", event=selection)])
     expected = Triple(epsilon=Fraction(3, 10), delta=Fraction(1, 10**8), rho=Fraction(1, 200) + Fraction(1, 25) / 6)
-    assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent == expected
+    assert totals.account(SOURCE).spent == totals.account("ana").spent == expected
     noise = asking("c", event=DiscreteGaussian(sigma_squared=1000, l2_squared=2))
-    assert replayed([*BEGUN, noise]).accounts[SOURCE].spent == Triple(
+    assert replayed([*BEGUN, noise]).account(SOURCE).spent == Triple(
         epsilon=None, delta=Fraction(0), rho=Fraction(1, 1000)
     )
 
@@ -79,32 +89,46 @@ def test_totals_are_added_up_from_the_events():
 def test_a_batch_is_added_up_once():
     assert batch_of(*MEMBERS) == [BATCH, *MEMBERS]
     totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=7)])
-    assert totals.accounts[SOURCE].spent == totals.accounts["ana"].spent
-    assert totals.accounts[SOURCE].spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
-    assert [totals.payments[number].attempts for number in (6, 7)] == [1, 2]
+    assert totals.account(SOURCE).spent == totals.account("ana").spent
+    assert totals.account(SOURCE).spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
+    assert [totals.open[number].attempts for number in (6, 7)] == [1, 2]
 
 
 def test_a_period_and_a_promise_begin_from_nothing():
-    """Also under a promise from before windows were kept: the policy let it be renewed then."""
-    renewed = replayed([*BEGUN, asking("a"), Renewed(period=2), asking("b")])
-    assert renewed.accounts["ana"].spent.epsilon == TENTH
     monthly = replayed([BEGUN[0], replace(BEGUN[1], per=Window.MONTH), *BEGUN[2:], asking("a"), Renewed(period=2)])
-    assert monthly.accounts["ana"].spent.epsilon == 0
+    assert monthly.account("ana").spent.epsilon == 0
     closed = replayed([*BEGUN, asking("a"), Closed(reason="a"), BEGUN[1], BEGUN[2]])
-    assert closed.accounts[SOURCE].spent.epsilon == 0
+    assert closed.account(SOURCE).spent.epsilon == 0
 
 
-def test_a_data_version_that_came_back_before_that_was_refused_still_verifies():
-    moved = [Versioned(label="2"), Versioned(label="1")]
-    assert replayed([*BEGUN, *moved]).accounts == replayed(BEGUN).accounts
+def test_the_snapshot_does_not_grow_with_answered_questions():
+    """2 000 charges and answers: the same subjects and payments, and accounts whose numbers are a little longer."""
+    free = Granted(analyst="ana", epsilon=Fraction(1)), Pure(epsilon=Fraction(1, 10**6))
+    facts = [*BEGUN]
+    for name in range(2000):
+        facts += [asking(str(name), event=free[1]), Stored(receipt=len(facts) + 1, step=0, released=FIRST)]
+    grown, begun = replayed(facts), replayed(facts[:6])
+    assert (grown.latest, grown.open) == (begun.latest, {})
+    assert len(grown.to_bytes()) <= len(begun.to_bytes()) + 100
+
+
+def test_the_oldest_of_too_many_open_payments_is_closed(monkeypatch):
+    """It is neither continued nor stored: whoever asks again pays again, which is never too little."""
+    monkeypatch.setattr("dpsql.ledger.snapshot.MOST_OPEN", 2)
+    three = [*BEGUN, *(asking(name, event=Pure(epsilon=TENTH)) for name in "abc")]
+    assert list(replayed(three).open) == [6, 7]
+    assert replayed([*three, asking("a")]).account(SOURCE).spent.epsilon == 4 * TENTH
+    assert broken_entry([*three, Retried(receipt=5)]) == 8
+    assert broken_entry([*three, Stored(receipt=5, step=0, released=FIRST)]) == 8
+    assert replayed([*three, Retried(receipt=6)]).open[6].attempts == 2
 
 
 def test_payments_follow_from_the_entries():
     asked = asking(steps=2)
     totals = replayed([*BEGUN, asked, Retried(receipt=5), Stored(receipt=5, step=0, released=FIRST)])
-    payment = totals.payments[5]
+    payment = totals.open[5]
     assert (payment.steps, payment.attempts, payment.stored, payment.complete) == (2, 2, (7,), False)
-    assert totals.accounts[SOURCE].spent.epsilon == TENTH
+    assert totals.account(SOURCE).spent.epsilon == TENTH
 
 
 @pytest.mark.parametrize(
@@ -135,7 +159,7 @@ def test_payments_follow_from_the_entries():
             [*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
             6,
         ),
-        ([*BEGUN, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
+        ([*MONTHLY, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
         ([*BEGUN, replace(OWNED, relation="change_one", tables=())], 5),
         ([*BEGUN, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new
         ([*BEGUN, Retried(receipt=5)], 5),
@@ -193,13 +217,12 @@ def test_what_is_refused_at_the_door_today_is_read_in_older_ledgers():
     group = Granted(analyst="lab ", epsilon=TENTH, conditions=Conditions(members=("ana",)))
     ended = Granted(analyst="bob", epsilon=TENTH, conditions=Conditions(expires=date(2020, 1, 1)))
     facts = [*BEGUN, group, ended, Issued(user=User(name=" eve", role=Role.ANALYST), digest=bytes(32))]
-    totals = replayed(facts, [1_800_000_000] * len(facts))
-    assert {"ana", "lab ", "bob"} < totals.accounts.keys()
+    assert {"ana", "lab ", "bob"} < replayed(facts).accounts().keys()
 
 
 def test_a_promise_is_replayed_as_it_was_made():
     """An account opened with a smaller ρ* than today's stays as it is: it was what people were told."""
     modest = replace(ACCOUNT, rho=ACCOUNT.rho / 2)
     totals = replayed([BEGUN[0], Promised(account=modest), BEGUN[2]])
-    assert totals.accounts[SOURCE].rho == ACCOUNT.rho / 2
-    assert totals.accounts["ana"].rho == ACCOUNT.rho / 2
+    assert totals.account(SOURCE).rho == ACCOUNT.rho / 2
+    assert totals.account("ana").rho == ACCOUNT.rho / 2

@@ -317,13 +317,13 @@ def test_each_transaction_moves_the_anchor(filled, state):
 
 def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
     with closing(filled.open()) as one, closing(filled.open()) as other:
-        filled.unlocked("UPDATE payments SET attempts = 1 WHERE number = 8")
-        with pytest.raises(LedgerBroken, match="sealed"):
+        filled.unlocked("UPDATE entries SET analyst = 'bob' WHERE number = 8")
+        with pytest.raises(LedgerBroken, match="entry 8 "):
             one.charge(asking("two", steps=2))
         for use in (other.account, lambda: other.charge(asking("new"))):
             with pytest.raises(LedgerBroken, match="was found broken"):
                 use()
-        filled.unlocked("UPDATE payments SET attempts = 2 WHERE number = 8")  # put right again
+        filled.unlocked("UPDATE entries SET analyst = 'ana' WHERE number = 8")  # put right again
         with closing(filled.open()) as third:
             with pytest.raises(LedgerBroken, match="was found broken"):
                 third.account()
@@ -336,9 +336,11 @@ def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
 
 def test_a_damaged_ledger_is_marked_when_it_is_opened(filled):
     with closing(filled.open()) as before:
-        filled.unlocked("DELETE FROM steps WHERE payment = 6")
+        ((snapshot,),) = filled.raw("SELECT snapshot FROM head")
+        filled.unlocked("UPDATE head SET snapshot = seal")
         with pytest.raises(LedgerBroken, match="sealed"):
             filled.open()
+        filled.unlocked(("UPDATE head SET snapshot = ?", (snapshot,)))
         with pytest.raises(LedgerBroken, match="was found broken"):
             before.account()
 
@@ -354,7 +356,7 @@ def test_a_damaged_anchor_is_refused(filled, state):
 
 
 def test_an_anchor_that_cannot_be_written_stops_the_answer(filled, monkeypatch):
-    def refuse(self, to):
+    def refuse(self, to, *, holds):
         raise OSError(28, "No space left on device")
 
     with closing(filled.open()) as ledger:
@@ -373,7 +375,7 @@ from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.testing.ledger_cases import asking, promised
 ledger = SqliteLedger(sys.argv[1])
-Anchor.advance = lambda self, to: os.kill(os.getpid(), signal.SIGKILL)
+Anchor.advance = lambda self, to, *, holds: os.kill(os.getpid(), signal.SIGKILL)
 ledger.charge(asking("four"))
 """
 

@@ -10,7 +10,8 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger.facts import Opened, Versioned
 from dpsql.ledger.ledger import Conditions
 from dpsql.ledger.memory import MemoryLedger
-from dpsql.ledger.replay import replayed
+from dpsql.ledger.memory_page import MemoryPage
+from dpsql.ledger.replay import replay
 from dpsql.testing.ledger_cases import SMALL, asking, promised
 
 NOON = 1_800_000_000
@@ -39,7 +40,7 @@ def timed(request, store):
 
 def times(ledger):
     with ledger.reading() as page:
-        return list(page.times())
+        return [link.time for link in page.chained()]
 
 
 def test_an_entry_has_the_time_of_the_clock(timed):
@@ -107,7 +108,13 @@ def test_a_clock_that_was_not_set_when_the_ledger_was_made_may_be_set(store):
 
 
 def test_a_time_after_all_calendars_does_not_verify():
-    facts = [Opened(id="a" * 32), Versioned(label="2")]
-    replayed(facts, [NOON, 253_402_300_799])
-    with pytest.raises(LedgerBroken, match="entry 2"):
-        replayed(facts, [NOON, 253_402_300_800])
+    page = MemoryPage(key=b"", clock=lambda: NOON)
+    page.append(Opened(id="a" * 32))
+    number = page.append(Versioned(label="2"))
+    for time, end in ((253_402_300_799, number), (253_402_300_800, None)):
+        page._links[-1] = page._links[-1]._replace(time=time)
+        if end is None:
+            with pytest.raises(LedgerBroken, match="entry 2"):
+                replay(page)
+        else:
+            assert replay(page).latest["version"][0] == end

@@ -167,7 +167,7 @@ def test_beyond_what_a_transform_can_see_it_is_only_wide_enough():
 def test_tails_are_those_of_the_law(law):
     points = np.array([0, 1, 2, 5, 17, 60, 400, 3000, 60000], dtype=float)
     wanted = [law.tail(int(z)) / 2 for z in points]
-    assert noise_sum._tails(law, points) == pytest.approx(wanted, rel=1e-9, abs=2e-11)
+    assert noise_sum.upper_tails(law, points) == pytest.approx(wanted, rel=1e-9, abs=2e-11)
 
 
 def test_different_sizes_of_steps_are_no_trouble():

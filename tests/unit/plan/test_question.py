@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from explain_plans import HOSPITAL, planned
 
+from counted_calls import growth
 from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import EngineColumn, EngineTable, Mode
@@ -345,3 +346,15 @@ def test_conditions_of_equal_digest_hold_for_the_same_rows():
     for texts in alike:
         kept = {tuple(connection.execute(f"SELECT p FROM t WHERE {text} ORDER BY p").fetchall()) for text in texts}
         assert len(kept) == 1, texts
+
+
+def test_the_work_grows_in_proportion_to_the_aggregates():
+    def asking(number):
+        sums = ", ".join(f"SUM(CASE WHEN charge > {low} THEN charge ELSE 0 END) AS s{low}" for low in range(number))
+        return planned(f"SELECT {sums} FROM visits")
+
+    assert growth(asking, 10) < 2.2
+
+
+def test_the_work_grows_in_proportion_to_a_list():
+    assert growth(lambda number: planned(where(f"charge IN ({', '.join(map(str, range(number)))})")), 100) < 2.2

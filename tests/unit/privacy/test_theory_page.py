@@ -25,8 +25,8 @@ TOPICS = [
     "Group privacy", "Composition", "Divergences", "Probability tools", "Keys of GROUP BY", "Errata",
 ]  # fmt: skip
 FUNCTIONS = {
-    "abs": abs, "exp": math.exp, "log": math.log, "max": max, "range": range, "sorted": sorted, "sqrt": math.sqrt,
-    "sum": sum, "Phi": stats.norm.cdf,
+    "abs": abs, "ceil": math.ceil, "exp": math.exp, "log": math.log, "max": max, "min": min, "range": range,
+    "sorted": sorted, "sqrt": math.sqrt, "sum": sum, "Phi": stats.norm.cdf,
 }  # fmt: skip
 
 
@@ -66,12 +66,16 @@ for size in range(5):
 
 
 @pytest.mark.parametrize("add_remove", [True, False])
+@pytest.mark.parametrize("all_contribute", [True, False])
 @pytest.mark.parametrize(("a", "b"), [(1, 3), (0, 3), (-2, 1), (-2, -1)])
-def test_sum_sensitivity(add_remove, a, b):
-    """C127, erratum 10: brute force over all small databases with values in [a, b]."""
+def test_sum_sensitivity(add_remove, all_contribute, a, b):
+    """C127, erratum 10: brute force over all small databases with values in [a, b]; a filtered row adds 0."""
     pairs = [p for p in NEIGHBOUR_PAIRS[add_remove] if all(a <= v <= b for v in (*p[0], *p[1]))]
     brute = max(abs(sum(x) - sum(y)) for x, y in pairs)
-    assert evaluate("sum_sensitivity", a=a, b=b, add_remove=add_remove) == brute
+    if not all_contribute and not add_remove:
+        values = {0, *range(a, b + 1)}
+        brute = max(abs(x - y) for x in values for y in values)
+    assert evaluate("sum_sensitivity", a=a, b=b, add_remove=add_remove, all_contribute=all_contribute) == brute
 
 
 def local_sensitivity(data: tuple[int, ...], top: int) -> int:
@@ -147,16 +151,16 @@ def test_smooth_beta_of_many_bins(d, epsilon, delta):
 
 def test_elastic_smoothing():
     """C127, erratum 8: the result is a smooth bound for S(k) = mf + k, where neighbours move mf by one."""
-    beta, n = 0.05, 400
+    beta = 0.05
 
     def smooth(mf):
-        return evaluate("elastic_smoothing", S=lambda k: mf + k, beta=beta, n=n)
+        return evaluate("elastic_smoothing", S=lambda k: mf + k, beta=beta, degree=1)
 
     for mf in range(1, 60):
-        assert smooth(mf) >= mf
+        assert smooth(mf) == max(math.exp(-beta * k) * (mf + k) for k in range(1000))  # over all k
         assert smooth(mf + 1) <= math.exp(beta) * smooth(mf) * (1 + 1e-12)
     # Two peaks: a scan that stops at the first decrease would answer 1000.
-    two_peaks = evaluate("elastic_smoothing", S=lambda k: max(1000 + k, (1 + k) ** 3), beta=beta, n=n)
+    two_peaks = evaluate("elastic_smoothing", S=lambda k: max(1000 + k, (1 + k) ** 3), beta=beta, degree=3)
     assert two_peaks == pytest.approx(11305, rel=1e-3)
 
 

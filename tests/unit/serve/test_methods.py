@@ -8,7 +8,6 @@ import pytest
 from dpsql.errors import DpsqlError, NotPermitted, NotUnderstood, RowLevel
 from dpsql.ledger.book import BookLedger
 from dpsql.serve.methods import METHODS, Visit, answered
-from dpsql.serve.refusals import Refusals
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "serve.md"
 
@@ -33,8 +32,8 @@ def test_the_guide_says_every_word():
     assert told == {name: {*method.needs, *method.takes} for name, method in METHODS.items()}
 
 
-def visit(owner, role, refusals=300):
-    return Visit(owner=owner, name="ana", role=role, refusals=Refusals(refusals))
+def visit(owner, role):
+    return Visit(owner=owner, name="ana", role=role)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -123,16 +122,3 @@ def test_prices_and_explanations_that_are_refused_are_not_written(clinic):
         with pytest.raises(NotPermitted):
             answered(visit(clinic, "analyst"), {"do": word, "sql": COUNT})
     assert written(clinic) == []
-
-
-def test_nobody_fills_the_ledger_with_refusals(clinic):
-    clinic.grant("ana", budget=5)
-    ana = visit(clinic, "analyst", refusals=3)
-    for _ in range(5):
-        with pytest.raises(DpsqlError):
-            answered(ana, {"do": "sql", "sql": "SELECT * FROM people"})
-    assert len(written(clinic)) == 3
-    with pytest.raises(NotPermitted, match="3 of your questions were refused within an hour"):
-        answered(ana, {"do": "sql", "sql": COUNT})
-    assert answered(ana, {"do": "budget"})["spent"] == "0"  # what asks nothing goes on
-    assert len(written(clinic)) == 3

@@ -19,9 +19,10 @@ def clock():
 
 
 def ask(refusals, name, error=None):
-    with refusals.counted(name):
-        if error is not None:
-            raise error("no", why="because", fix="otherwise")
+    refusals.require_few(name)
+    refusals.count(name, None if error is None else error.code)
+    if error is not None:
+        raise error("no", why="because", fix="otherwise")
 
 
 def test_the_oldest_of_too_many_must_be_an_hour_old(clock):

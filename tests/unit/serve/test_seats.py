@@ -1,4 +1,4 @@
-"""Nobody has all of the connections: before a token is known a user of the system, afterwards its holder."""
+"""No holder of a token has all of the connections, and no silent client keeps a token out."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from dpsql.serve import seats
-from dpsql.serve.seats import Seats, user_of
+from dpsql.serve.seats import Lobby, Seats, is_silent, user_of
 
 
 @pytest.fixture
@@ -26,17 +26,12 @@ def pairs():
 def taken(seats, pairs, name):
     """The connections that this holder gets before one is refused."""
     found = []
-    while True:
-        connection = pairs()
-        if not seats.take(connection):
-            return found
-        if not seats.belongs(connection, name):
-            seats.leave(connection)
-            return found
+    while seats.take(connection := pairs(), name):
         found.append(connection)
+    return found
 
 
-def test_each_holder_gets_half_of_what_is_left_and_everybody_one(pairs):
+def test_each_holder_gets_half_of_what_is_left_and_every_holder_one(pairs):
     seats = Seats(16)
     assert [len(taken(seats, pairs, name)) for name in "abcdef"] == [8, 4, 2, 1, 1, 0]
 
@@ -54,10 +49,23 @@ def test_one_is_enough_for_one(pairs):
     assert len(taken(seats, pairs, "a")) == 1
 
 
-def test_who_says_nothing_has_a_share_by_the_user_of_their_process(pairs, monkeypatch):
-    seats_, users = Seats(8), iter([1000] * 5 + [1001])
+def test_a_full_lobby_ends_the_connection_of_the_largest_user_that_was_silent_for_longest(pairs, monkeypatch):
+    lobby, users = Lobby(4), iter([7, 1000, 1000, 1000, 1000, 8])
     monkeypatch.setattr(seats, "user_of", lambda connection: next(users))
-    assert [seats_.take(pairs()) for _ in range(6)] == [True, True, True, True, False, True]
+    first, spoken, silent, *_ = made = [pairs() for _ in range(4)]
+    assert [lobby.enter(each) for each in made] == [None] * 4
+    monkeypatch.setattr(seats, "is_silent", lambda connection: connection is not spoken)
+    assert lobby.enter(pairs()) is silent
+    lobby.leave(first)
+    assert lobby.enter(pairs()) is None
+
+
+def test_a_connection_is_silent_until_bytes_wait_to_be_read():
+    one, other = socket.socketpair()
+    with one, other:
+        assert is_silent(one)
+        other.sendall(b"{")
+        assert not is_silent(one)
 
 
 def test_the_system_says_whose_process_it_is(pairs):

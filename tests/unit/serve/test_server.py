@@ -1,6 +1,5 @@
 """Every wait is bounded, one connection cannot hurt another, and a server ends when it is told to."""
 
-import json
 import threading
 from contextlib import ExitStack
 from fractions import Fraction
@@ -8,8 +7,10 @@ from fractions import Fraction
 import pytest
 
 import dpsql
-from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted
+from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted, OutOfTime, RowLevel
+from dpsql.serve import methods
 from dpsql.serve import server as servers
+from dpsql.serve.seats import LOBBY
 from in_this_process import raw, serving
 
 
@@ -49,15 +50,53 @@ def test_one_holder_cannot_have_all_connections(clinic, token, tmp_path):
             client.close()
 
 
-def test_who_says_nothing_cannot_have_all_connections(clinic, token, tmp_path):
+def test_silent_clients_of_the_same_user_cannot_shut_a_token_out(clinic, token, tmp_path):
+    with serving(clinic, tmp_path / "door", connections=4), ExitStack() as silent:
+        lines = [silent.enter_context(raw(tmp_path / "door"))[1] for _ in range(LOBBY + 10)]
+        with dpsql.connect(socket=tmp_path / "door", token=token, timeout=10) as client:
+            assert client.verify() > 0
+        assert lines[0].readline() == b""  # silent for longest
+
+
+def test_nobody_fills_the_ledger_with_refusals(clinic, tmp_path):
+    clinic.grant("ana", budget=5)
+    token = clinic.keeper.admit("ana", role="analyst")
     with (
-        serving(clinic, tmp_path / "door", connections=4),
-        dpsql.connect(socket=tmp_path / "door", token=token) as client,
-        ExitStack() as silent,
+        serving(clinic, tmp_path / "door", refusals=3),
+        dpsql.connect(socket=tmp_path / "door", token=token) as ana,
     ):
-        lines = [silent.enter_context(raw(tmp_path / "door"))[1] for _ in range(3)]
-        assert json.loads(lines[-1].readline())["error"]["code"] == "DP402"  # two of three, and one stays free
-        assert client.verify() > 0
+        for _ in range(3):
+            with pytest.raises(RowLevel):
+                ana.sql("SELECT * FROM people")
+        for sql in ("SELECT * FROM people", "SELECT COUNT(*) FROM people"):
+            with pytest.raises(NotPermitted, match="3 of your questions were refused within an hour"):
+                ana.sql(sql)
+        assert ana.budget.spent == 0  # what is no question goes on
+    assert [row.kind for row in clinic.keeper.rows()].count("refuse") == 3
+
+
+def flood(client):
+    for number in range(1000):
+        client.cost(f"SELECT COUNT(*) FROM people WHERE id < {number}")
+
+
+def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, tmp_path):
+    tokens = {}
+    for name in ("ana", "bob"):
+        clinic.grant(name, budget=5)
+        tokens[name] = clinic.keeper.admit(name, role="analyst")
+    with (
+        serving(clinic, tmp_path / "door", planning=0.05),
+        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as ana,
+        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as again,
+        dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
+    ):
+        with pytest.raises(OutOfTime, match="processor time"):
+            flood(ana)
+        with pytest.raises(OutOfTime):
+            again.explain("SELECT COUNT(*) FROM people")  # the same token
+        assert bob.cost("SELECT COUNT(*) FROM people") == 1
+    assert [row.kind for row in clinic.keeper.rows()].count("refuse") == 0
 
 
 def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
@@ -97,7 +136,7 @@ def test_an_error_nobody_expected_tells_nothing_and_ends_nothing(clinic, token, 
         dpsql.connect(socket=tmp_path / "door", token=token) as client,
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(servers, "answered", fail)
+            patched.setattr(methods, "answered", fail)
             with pytest.raises(InternalError) as failed:
                 client.verify()
         assert "17" not in str(failed.value)
@@ -112,7 +151,7 @@ def test_a_request_that_is_being_answered_is_finished(clinic, token, tmp_path, m
         go_on.wait()
         return {"entries": 7}
 
-    monkeypatch.setattr(servers, "answered", slow)
+    monkeypatch.setattr(methods, "answered", slow)
     told = []
     with serving(clinic, tmp_path / "door") as server:
         client = dpsql.connect(socket=tmp_path / "door", token=token)
@@ -171,6 +210,8 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
         {"connections": 1.5},
         {"refusals": 0},
         {"patience": 0},
+        {"planning": 0},
+        {"timeout": float("inf")},
         {"idle": float("nan")},
         {"idle": 1e12},
         {"mode": 0o1777},

@@ -280,7 +280,7 @@ def test_a_batch_whose_accountant_is_not_installed_is_neither_right_nor_wrong(pa
     batch = found[0]
     assert (batch.agrees, batch.problem, batch.derived) == (False, "", None)
     assert "not checked here" in batch.verdict
-    assert "pip install 'dpsql[pld]'" in batch.verdict
+    assert "pip install dp-accounting" in batch.verdict
     assert found.unchecked == (batch,)
     assert not found.holds
     assert ", 1 not checked here" in str(found)

@@ -111,7 +111,7 @@ def test_without_pyarrow_the_pip_command_is_named(monkeypatch):
     monkeypatch.setattr(tables, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     with pytest.raises(MissingExtra, match="pyarrow") as refused:
         formatted(answer(), "parquet")
-    assert "pip install 'dpsql[arrow]'" in refused.value.fix
+    assert "pip install pyarrow" in refused.value.fix
 
 
 def test_what_is_no_format_and_what_a_format_cannot():

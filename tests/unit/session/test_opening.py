@@ -324,3 +324,19 @@ def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
     rewritten(clinic, "[person]", f"{words}\n[person]")
     with pytest.raises(BadPolicy, match="belong together"):
         dpsql.open(clinic)
+
+
+def test_the_limits_of_a_policy_hold_for_its_engine(tmp_path):
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as database:
+        database.execute("CREATE TABLE t AS SELECT 1 AS id")
+    path = tmp_path / "dpsql.toml"
+    path.write_text(
+        'version = 1\n[source]\nurl = "duckdb://d.duckdb"\nmemory_limit = "100MiB"\nthreads = 1\n'
+        '[table.t]\nperson = "id"\nunique = true\ncolumns = { id = { hidden = true } }\n'
+    )
+    settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
+    with dpsql.open(path) as owner:
+        assert owner._engine.run_public(settings) == [("100.0 MiB", 1)]
+    with dpsql.open(path, memory_limit="200MiB", threads=2) as owner:
+        assert owner._engine.run_public(settings) == [("200.0 MiB", 2)]
+    assert dpsql.policy_limits(path).memory_limit == "100MiB"

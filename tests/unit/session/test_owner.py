@@ -169,14 +169,13 @@ class TestRegister:
             owner.register("people", PEOPLE.astype(str), person="id", types={"age": "int"}, bounds={"age": (0, 110)})
             assert owner.catalog.policy.tables["people"].columns["age"].type.value == "integer"
 
-    def test_a_csv_file_is_text_but_for_its_types(self, tmp_path):
+    def test_a_csv_file_is_text_but_for_what_is_declared(self, tmp_path):
         file = tmp_path / "stays.csv"
         file.write_text("id,nights,ward\n1,3,a\n2,?,b\n3,,a\n")
         with dpsql.open(":memory:") as owner:
-            with pytest.raises(BadPolicy) as caught:
-                owner.register("stays", file, person="id", bounds={"nights": (0, 60)})
-            assert 'types={"age": "integer"}' in caught.value.fix
-            owner.register("stays", file, person="id", types={"nights": "integer"}, bounds={"nights": (0, 60)})
+            with pytest.raises(BadPolicy, match="bounds"):
+                owner.register("stays", file, person="id", types={"nights": "text"}, bounds={"nights": (0, 60)})
+            owner.register("stays", file, person="id", bounds={"nights": (0, 60)})
             columns = owner.catalog.policy.tables["stays"].columns
             assert {name: column.type.value for name, column in columns.items()} == {"id": "text", "nights": "integer"}
             owner.promise(epsilon=9, delta=0)
@@ -355,18 +354,18 @@ class TestColumnsOfPythonObjects:
     @pytest.mark.parametrize("words", [{"keys": {"city": "private"}}, {"columns": ["CITY"]}, {"hidden": ["city"]}])
     def test_what_a_declared_one_is_must_be_said(self, words):
         with dpsql.open(":memory:") as owner:
-            with pytest.raises(NoSource, match="column city") as caught:
+            with pytest.raises(NoSource, match="city") as caught:
                 owner.register("people", self.frame(), person="id", unique=True, **words)
             assert 'types={"city": "text"}' in caught.value.fix
             owner.register("people", self.frame(), person="id", unique=True, types={"city": "text"}, **words)
 
     @pytest.mark.parametrize("words", [{"person": "city"}, {"person_via": "city -> homes.city -> id"}])
     def test_so_must_what_the_person_is(self, words):
-        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="column city"):
+        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="city"):
             owner.register("people", self.frame(), **words)
 
     def test_all_columns_are_declared_by_all(self):
-        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="column note"):
+        with dpsql.open(":memory:") as owner, pytest.raises(NoSource, match="note"):
             owner.register("people", self.frame(), person="id", keys={"city": ["Basel"]}, columns="all")
 
     def test_the_fix_names_words_that_work(self):

@@ -17,6 +17,7 @@ CITIES = ["Basel", "Bern"]
 def owner():
     owner = dpsql.open(":memory:")
     rows = pd.DataFrame({"who": range(400), "city": CITIES * 200, "age": [20, 30, 40, 50] * 100, "spare": 1})
+    rows = rows.convert_dtypes()  # columns of nullable dtypes are copied also where nothing is declared of them
     owner.register(
         "people",
         rows,

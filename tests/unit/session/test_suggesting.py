@@ -37,7 +37,8 @@ def hospital(charges, **words):
     people = list(range(len(charges)))
     rows = {"who": people * 2, "charge": [*charges, *[0] * len(charges)], "cost": 1, "drug": ["a", "b"] * len(charges)}
     known = {"columns": ["charge", "cost"], "keys": {"drug": "private"}, "hidden": ["who"]}
-    owner.register("visits", pd.DataFrame(rows), person="who", **known, **words)
+    whole = {"types": {"charge": "integer", "cost": "integer"}}
+    owner.register("visits", pd.DataFrame(rows), person="who", **known, **whole | words)
     owner.promise(epsilon=10, delta=1e-6, accounting="basic")
     owner.defaults(max_keys=100)
     return owner
@@ -75,7 +76,7 @@ def test_the_bounds_hold_all_values_of_the_share_and_reach_no_further_than_the_g
     ],
 )
 def test_negative_values_fractions_zeros_and_giants(charges, bounds):
-    with hospital([float(charge) for charge in charges]) as owner:
+    with hospital([float(charge) for charge in charges], types={"charge": "double"}) as owner:
         found = owner.suggest_bounds("visits.charge", spend=4)
     assert found.value == bounds, NOISE
     assert found.beyond == (bounds[1] == 10**9)
@@ -264,7 +265,8 @@ def test_what_is_refused_opens_no_account():
 
 def test_a_suggestion_needs_max_keys():
     with dpsql.open(":memory:", threads=1) as owner:
-        owner.register("people", pd.DataFrame({"id": range(99), "x": 1}), person="id", unique=True, columns=["x"])
+        people = pd.DataFrame({"id": range(99), "x": 1})
+        owner.register("people", people, person="id", unique=True, types={"x": "integer"})
         owner.promise(epsilon=2, delta=1e-6)
         with pytest.raises(Unbounded, match=r"\[defaults\] has no max_keys"):
             owner.suggest_bounds("people.x", spend=1)
@@ -287,7 +289,8 @@ def test_a_suggestion_needs_max_keys():
 def test_after_gaussian_noise_the_account_counts_otherwise_and_the_refusal_says_so():
     """ρ* of ε = 2 at δ' = 5e-7 is about 0.06, and Laplace noise of ε = 0.6 weighs 0.18."""
     with dpsql.open(":memory:", threads=1) as owner:
-        owner.register("people", pd.DataFrame({"id": range(99), "x": 1}), person="id", unique=True, columns=["x"])
+        people = pd.DataFrame({"id": range(99), "x": 1})
+        owner.register("people", people, person="id", unique=True, types={"x": "integer"})
         owner.promise(epsilon=2, delta=1e-6)
         ana = owner.grant("ana", budget=2)
         ana.sql("SELECT COUNT(*) FROM people", epsilon=0.3, noise="gaussian")

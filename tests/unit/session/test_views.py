@@ -135,7 +135,7 @@ def test_they_are_asked_like_public_tables(analyst):
     found = rows(
         analyst, "SELECT keys IS NULL AS open, COUNT(*) AS n FROM dp.columns c WHERE c.type = 'integer' GROUP BY 1"
     )
-    assert found == [(True, 3)]
+    assert found == [(True, 2)]  # numbers of pandas without whole bounds or keys are doubles
     assert rows(analyst, "SELECT name FROM dp.policy ORDER BY name DESC LIMIT 1") == [("relation",)]
     assert "exact and free" in analyst.explain("SELECT * FROM dp.budget").text()
 

@@ -108,7 +108,7 @@ def test_an_unknown_name_is_guessed_from_what_may_be_used():
     scope = Scope(tables=(table("t", "city", "pin", first=1, hidden="pin"),))
     with pytest.raises(BadName, match="Did you mean city") as caught:
         scope.column(named("citi"))
-    assert caught.value.fix == "use one of: city"
+    assert caught.value.fix.startswith("use one of: city.")
     with pytest.raises(BadName) as caught:
         scope.column(named("pim"))
     assert "pin" not in str(caught.value)

@@ -183,4 +183,4 @@ def test_other_files_and_a_missing_library_are_named(policy, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingExtra, match="not installed") as caught:
         policy("x.yaml", YAML)
-    assert "pip install 'dpsql[yaml]'" in caught.value.fix
+    assert "pip install pyyaml" in caught.value.fix

@@ -57,6 +57,8 @@ def test_what_nobody_could_know_is_left_to_the_owner(clinics):
         assert reasons[said].startswith("needs "), said
     assert "in francs" in reasons["charge = {}"]
     assert reasons["[table.log]"].startswith("needs a person")
+    assert 'unit = "row"' in reasons["[table.log]"]
+    assert reasons["[table.log]"].endswith("public = true protects no row, and says: nobody is in this table")
 
 
 def test_every_line_that_decides_something_is_marked(clinics):

@@ -155,9 +155,9 @@ def of_project(relation: Project, state: State) -> State:
 
 def _require_one_meaning(new: Mapping[int, Scalar], present: Ids) -> None:
     """A number that is given away again is read by its own expression only: printed names would be ambiguous."""
-    for number in new.keys() & present:
-        readers = {other for other, scalar in new.items() if number in columns_of(scalar)}
-        if new[number] != ColumnRef(number, new[number].type) and not readers <= {number}:
+    given_away = {n for n in new.keys() & present if new[n] != ColumnRef(n, new[n].type)}
+    for other, scalar in new.items() if given_away else ():
+        if columns_of(scalar) & given_away - {other}:
             raise refused("a number that means two columns")
 
 

@@ -259,6 +259,7 @@ def _expectation(column: Expectation) -> Json:
         "over_count_at_most": _fraction(column.over_count_at_most),
         "examples": [{"count": count, "margin": str(margin)} for count, margin in column.examples],
         "cause": column.cause,
+        "groups_at_once": column.groups,
     }
 
 

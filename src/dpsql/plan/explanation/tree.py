@@ -185,15 +185,14 @@ def _processed(plan: Plan) -> bool:
     """Something is computed from released numbers, or chosen by them."""
     finish = plan.bounded.finish
     plain = all(isinstance(output.expression, ColumnRef) for output in finish.outputs)
-    return (
-        not plain or finish.having is not None or bool(finish.order_by) or finish.limit is not None or finish.distinct
-    )
+    chosen = finish.having is not None or finish.qualify is not None or finish.limit is not None or finish.distinct
+    return not plain or chosen or bool(finish.order_by)
 
 
 def _slot(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
     bounded, slot = plan.bounded, noise.placed.slot
     outputs = [out.name for out in bounded.finish.outputs if noise.placed.column.id in columns_of(out.expression)]
-    used = f", for {', '.join(outputs)}" if outputs else ", for HAVING or ORDER BY"
+    used = f", for {', '.join(outputs)}" if outputs else ", for HAVING, QUALIFY or ORDER BY"
     return Node(
         text=f"{title(slot, bounded)}{used}",
         children=(

@@ -80,11 +80,14 @@ def apply(
 
 def unknown(function: str, *, at: tuple[int, int] | None) -> BadName:
     """The error for a name that is not on the list, with the nearest one that is."""
-    usages = {name: known.usage for name, known in FUNCTIONS.items()} | {
-        name: f"{name.upper()}(x)" for name in AGGREGATES
-    }
+    named = {name: known.usage for name, known in FUNCTIONS.items() if known.usage.startswith(f"{name.upper()}(")}
+    usages = (
+        named
+        | {name: known.usage for name, known in FUNCTIONS.items() if len(name) > 3}
+        | {name: f"{name.upper()}(x)" for name in AGGREGATES}
+    )
     written = _SYNONYMS.get(function.lower(), function.lower())
-    near = get_close_matches(written, usages, n=1)
+    near = get_close_matches(written, usages, n=1, cutoff=0.7)
     hint = f"did you mean {usages[near[0]]}? " if near else ""
     error = BadName(
         f"there is no function {function[:40]!r} here",

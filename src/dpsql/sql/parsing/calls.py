@@ -107,7 +107,14 @@ def _within_group(reader: Reader, node: exp.Expr) -> Expression:
     reader.require_only(order, ("expressions",))
     keys = sort_keys(reader, order)
     if not isinstance(call, Call) or call.function not in _ORDERED_SETS or len(keys) != 1 or keys[0].descending:
-        raise unsupported(Lesson("WITHIN GROUP here", NO_RULE, "write QUANTILE_CONT(x, 0.5)"), at=reader.place(node))
+        raise unsupported(
+            Lesson(
+                "WITHIN GROUP here",
+                "it would list or choose values of people one by one",
+                "count each value: SELECT x, COUNT(*) … GROUP BY x; of numbers ask for AVG(x) and STDDEV(x)",
+            ),
+            at=reader.place(node),
+        )
     arguments = (keys[0].expression, *call.arguments)
     at = reader.tokens.balanced(hull(call.at, keys[0].expression.at))
     return Call(function=_ORDERED_SETS[call.function], arguments=arguments, at=at)

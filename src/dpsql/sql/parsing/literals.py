@@ -21,7 +21,7 @@ MAX_DIGITS: Final = 400
 _NUMBER: Final = re.compile(r"(\d+)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?")
-_PLAIN_NAME: Final = re.compile("[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*")
+_PLAIN_NAME: Final = re.compile("[^\x00-@\\[-^`{-\x7f][^\x00-#%-/:-@\\[-^`{-\x7f]*")
 _FOLD: Final[Mapping[int, int]] = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 

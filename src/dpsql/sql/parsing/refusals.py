@@ -112,9 +112,7 @@ _BITS = Lesson(
 _PATTERN = Lesson(
     "A regular expression", "some take very long on some rows, and time tells", "use LIKE, or CONTAINS(x, part)"
 )
-_TABLE_FUNCTION = Lesson(
-    "A function in FROM", _OUTSIDE, f"name a declared table; {_NAMES} lists them, for free", try_sql=_NAMES
-)
+_TABLE_FUNCTION = Lesson("A function in FROM", _OUTSIDE, f"name a declared table; {_NAMES} lists them, for free")
 _GROUPING = Lesson(
     "GROUPING SETS, ROLLUP or CUBE",
     "each of its sets of groups is an answer of its own, with its own noise and price",
@@ -303,12 +301,17 @@ STATEMENTS: Final[Mapping[str, Lesson]] = {
     **{
         word: Lesson(
             word,
-            "it would show exact statistics of private rows",
+            "the engine's own catalogue is not passed on",
             f"{_NAMES} lists tables and columns, for free",
             try_sql=_NAMES,
         )
-        for word in ["DESCRIBE", "DESC", "SUMMARIZE"]
+        for word in ["DESCRIBE", "DESC"]
     },
+    "SUMMARIZE": Lesson(
+        "SUMMARIZE",
+        "it would show exact statistics of private rows",
+        f"ask for COUNT, AVG and STDDEV of the columns you need; {_NAMES} lists them with their bounds, for free",
+    ),
     "SHOW": Lesson(
         "SHOW",
         _NOT_A_QUESTION,

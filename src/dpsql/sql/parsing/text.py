@@ -110,8 +110,9 @@ def statements(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def compared(text: str) -> tuple[str, str] | None:
-    """The two questions of EXPLAIN PRIVACY DIFF q1; q2; None for every other text. A mistake in one is refused."""
+def compared(text: str) -> tuple[tuple[int, str], tuple[int, str]] | None:
+    """The two questions of EXPLAIN PRIVACY DIFF q1; q2, each with its offset; None for every other text. A mistake
+    in one is refused."""
     if len(text) > MAX_CHARACTERS or "diff" not in text.lower():  # at once: most texts are no comparison
         return None
     try:
@@ -120,7 +121,7 @@ def compared(text: str) -> tuple[str, str] | None:
         return None  # `parse` says what is wrong with it
     if found is None:
         return None
-    questions = [sql for _, sql in statements(text[found.end() :])]
+    questions = [(found.end() + offset, sql) for offset, sql in statements(text[found.end() :])]
     if len(questions) != 2:
         raise NotUnderstood(
             f"EXPLAIN PRIVACY DIFF compares two questions; {len(questions)} came",

@@ -322,7 +322,7 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
         if kind in _SET_OPERATIONS and before not in (TokenType.DOT, TokenType.STAR):  # * EXCEPT (…) is another thing
             after = found.tokens[number + 1].token_type if number + 1 < len(found.tokens) else None
             if (kind, after) != (TokenType.UNION, TokenType.ALL):
-                raise unsupported(SET_OPERATION, at=at).instead_of("UNION ALL" if kind is TokenType.UNION else None)
+                raise unsupported(SET_OPERATION, at=at)
         if before is TokenType.ALIAS and token.text in SIGNS_READ - {"("}:
             raise misread(found.text, at, what="AS needs a name")
         if kind in (TokenType.SELECT, TokenType.WITH):

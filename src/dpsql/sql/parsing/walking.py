@@ -14,7 +14,7 @@ from dpsql.sql.parsing.words import RESERVED
 STRING, NUMBER, QUOTED, END = "'", "0", '"', ""
 """What stands for a text, a number, a name in quotes, and the end."""
 
-WORD: Final = re.compile("[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*")
+WORD: Final = re.compile("[^\x00-@\\[-^`{-\x7f][^\x00-#%-/:-@\\[-^`{-\x7f]*")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -51,7 +51,7 @@ def test_blanks_take_the_place_of_what_is_not_read() -> None:
 
 
 def test_a_comparison_has_two_questions() -> None:
-    assert compared("EXPLAIN PRIVACY DIFF SELECT ';'; -- and\n SELECT 2;") == ("SELECT ';'", "SELECT 2")
+    assert compared("EXPLAIN PRIVACY DIFF SELECT ';'; -- and\n SELECT 2;") == ((21, "SELECT ';'"), (41, "SELECT 2"))
     assert compared("SELECT 'EXPLAIN PRIVACY DIFF a; b'") is None
     assert compared("EXPLAIN PRIVACY DIFFERENT") is None
     assert compared("EXPLAIN PRIVACY DIFF a; 'never ends") is None  # `parse` says what is wrong with it

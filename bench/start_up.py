@@ -1,0 +1,125 @@
+"""What people wait for before an answer: starting a command, opening a policy, planning a question.
+
+Every figure is CPU time, the least of several runs, beside a floor measured in the same run. Targets: --version and
+--help at most 1.5 × bare Python + 0.1 s; a question to the demo at most importing numpy and duckdb + 0.9 s; a policy of
+1 000 tables at most 1 s and 12 × one of 100; planning at most 6 × sqlglot's parse + qualify for 10 sums, 10 × for 50.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import sqlglot
+from sqlglot.optimizer.qualify import qualify
+
+import dpsql
+from dpsql.demonstration import hospital
+
+_COMMAND = "import sys; sys.argv = ['dpsql', *sys.argv[1:]]; from dpsql.cli.entry import main; main()"
+_POLICY = """version = 1
+[source]
+url = "duckdb://{file}"
+[promise]
+epsilon = 5
+delta = 1e-6
+[defaults]
+cost_per_query = 0.5
+"""
+_TABLE = """[table.t{number}]
+person = "id"
+[table.t{number}.columns]
+age = {{ bounds = [0, 110] }}
+city = {{ keys = ["a", "b"] }}
+"""
+
+
+def process_seconds(code: str, *words: str, runs: int = 5) -> float:
+    """CPU time of a fresh interpreter that runs `code`."""
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return min(once() for _ in range(runs))
+
+
+def seconds(work: Callable[[], object], runs: int = 3) -> float:
+    """CPU time of this process."""
+
+    def once() -> float:
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+
+    return min(once() for _ in range(runs))
+
+
+def row(name: str, ours: float, floor: float, most: float) -> bool:
+    """Print a line of the table; whether the target is met."""
+    kept = ours <= most
+    print(
+        f"{name:<42} {ours:8.3f} s  floor {floor:7.3f} s  ratio {ours / floor:6.1f}  "
+        f"wanted: at most {most:.3f} s  {'ok' if kept else 'SHORT'}",
+        flush=True,
+    )
+    return kept
+
+
+def commands() -> list[bool]:
+    bare = process_seconds("pass")
+    libraries = process_seconds("import numpy, duckdb")
+    question = ("demo", "-c", "SELECT COUNT(*) AS n FROM patients")
+    return [
+        row("import dpsql", process_seconds("import dpsql"), bare, 1.5 * bare + 0.1),
+        row("dpsql --version", process_seconds(_COMMAND, "--version"), bare, 1.5 * bare + 0.1),
+        row("dpsql --help", process_seconds(_COMMAND, "--help"), bare, 1.5 * bare + 0.1),
+        row("dpsql demo -c (floor: numpy, duckdb)", process_seconds(_COMMAND, *question), libraries, libraries + 0.9),
+    ]
+
+
+def opening(folder: Path, tables: int) -> float:
+    """CPU time of opening a policy of so many tables."""
+    file, policy = folder / f"{tables}.duckdb", folder / f"{tables}.toml"
+    with duckdb.connect(str(file)) as database:
+        for number in range(tables):
+            database.execute(f"CREATE TABLE t{number} (id BIGINT PRIMARY KEY, age INTEGER, city VARCHAR)")
+    policy.write_text(_POLICY.format(file=file) + "".join(_TABLE.format(number=number) for number in range(tables)))
+
+    def once() -> None:
+        dpsql.open(policy).close()
+
+    once()  # makes the ledger
+    return seconds(once)
+
+
+def planning(number: int) -> bool:
+    schema: dict[str, object] = {"visits": {"patient_id": "bigint", "charge": "int", "ward_id": "int", "day": "date"}}
+    sums = ", ".join(f"SUM(CASE WHEN charge > {low} THEN charge ELSE 0 END) AS s{low}" for low in range(number))
+    sql = f"SELECT {sums} FROM visits"
+    floor = seconds(lambda: qualify(sqlglot.parse_one(sql, dialect="duckdb"), schema=schema, dialect="duckdb"))
+    with hospital.demo() as ana:
+        ours = seconds(lambda: ana.cost(sql))
+    return row(f"plan {number} sums (floor: sqlglot)", ours, floor, {10: 6, 50: 10}[number] * floor)
+
+
+def main() -> int:
+    kept = commands()
+    with tempfile.TemporaryDirectory() as folder:
+        few, many = (opening(Path(folder), tables) for tables in (100, 1000))
+    kept.append(row("open 1000 tables (floor: 100 tables)", many, few, min(1.0, 12 * few)))
+    kept += [planning(10), planning(50)]
+    print()
+    return int(not all(kept))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,107 @@
+"""What the views of a DuckDB read, from the plan that DuckDB binds for each of them. No row is read.
+
+The bound plan has macros, other views, common table expressions, `query('…')` and `query_table('…')` expanded by DuckDB
+itself, and is taken before the optimizer, which looks at statistics of rows and leaves out scans it can do without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import duckdb
+
+from dpsql.catalog.spelling import literal, quoted
+from dpsql.catalog.views import ViewReads
+from dpsql.engines.duckdb_schema import Ask, dotted_name
+
+_VIEWS: Final = """
+SELECT schema_name, view_name, current_database() FROM system.main.duckdb_views()
+WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
+
+_SCAN: Final = "seq_scan"
+_ROWS_OF_ARGUMENTS: Final = frozenset({"range", "generate_series", "unnest", "repeat"})
+"""Table functions whose rows come from their arguments alone."""
+_OPERATORS: Final = frozenset(
+    {
+        "LOGICAL_AGGREGATE_AND_GROUP_BY",
+        "LOGICAL_ANY_JOIN",
+        "LOGICAL_ASOF_JOIN",
+        "LOGICAL_COMPARISON_JOIN",
+        "LOGICAL_CROSS_PRODUCT",
+        "LOGICAL_CTE_REF",
+        "LOGICAL_DELIM_GET",
+        "LOGICAL_DELIM_JOIN",
+        "LOGICAL_DEPENDENT_JOIN",
+        "LOGICAL_DISTINCT",
+        "LOGICAL_DUMMY_SCAN",
+        "LOGICAL_EMPTY_RESULT",
+        "LOGICAL_EXCEPT",
+        "LOGICAL_EXPRESSION_GET",
+        "LOGICAL_FILTER",
+        "LOGICAL_GET",
+        "LOGICAL_INTERSECT",
+        "LOGICAL_JOIN",
+        "LOGICAL_LIMIT",
+        "LOGICAL_MATERIALIZED_CTE",
+        "LOGICAL_ORDER_BY",
+        "LOGICAL_PIVOT",
+        "LOGICAL_POSITIONAL_JOIN",
+        "LOGICAL_PROJECTION",
+        "LOGICAL_RECURSIVE_CTE",
+        "LOGICAL_SAMPLE",
+        "LOGICAL_TOP_N",
+        "LOGICAL_UNION",
+        "LOGICAL_UNNEST",
+        "LOGICAL_WINDOW",
+    }
+)
+"""Operators that read their inputs alone; GET is the one that reads a table or calls a table function."""
+
+
+def read_views(ask: Ask) -> dict[str, ViewReads]:
+    """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads."""
+    return {dotted_name(schema, name): _reads(ask, schema, name, database) for schema, name, database in ask(_VIEWS)}
+
+
+def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
+    place = ".".join(map(quoted, (database, schema, name)))
+    try:
+        ((text,),) = ask(f"SELECT system.main.json_serialize_plan({literal(f'SELECT * FROM {place}')})")
+        plan = json.loads(text)
+    except duckdb.InterruptException:
+        raise
+    except (duckdb.Error, ValueError):
+        plan = {}
+    tables, unknown = set[str](), set[str]()
+    operators = list(_operators(plan))
+    if plan.get("error", True) or not operators:
+        unknown.add("something DuckDB cannot plan")
+    for operator in operators:
+        kind = operator["type"]
+        if kind not in _OPERATORS:
+            unknown.add(kind.removeprefix("LOGICAL_").lower())
+        elif kind == "LOGICAL_GET":
+            function = operator["qname"]["path"][-1]
+            if function == _SCAN:
+                found, *path = operator["function_data"]["qualified_name"]["path"]
+                if found == database and len(path) == 2:
+                    tables.add(dotted_name(*path))
+                else:
+                    unknown.add(f"the database {found}")
+            elif function not in _ROWS_OF_ARGUMENTS:
+                unknown.add(f"{function}()")
+    return ViewReads(tables=frozenset(tables), unknown=frozenset(unknown))
+
+
+def _operators(node: Any) -> Iterator[dict[str, Any]]:
+    """Every operator of a plan, wherever it stands in it."""
+    if isinstance(node, dict):
+        if str(node.get("type")).startswith("LOGICAL_"):
+            yield node
+        for part in node.values():
+            yield from _operators(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from _operators(part)

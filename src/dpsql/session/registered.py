@@ -1,0 +1,48 @@
+"""The schema that `register` declares: each column with its type, and what decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpsql.catalog.column_types import Decided, types_line
+from dpsql.catalog.model import Catalog
+from dpsql.catalog.names import folded
+from dpsql.catalog.types import SqlType
+from dpsql.session.render import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Registered:
+    """The declared columns of a table. Its text is a table; `line` is the word of `register` that declares the same."""
+
+    table: str
+    types: Mapping[str, SqlType]
+    """By column."""
+    decided_by: Mapping[str, str]
+    """What decided the type, by column."""
+
+    @classmethod
+    def of(cls, catalog: Catalog, table: str, decided: Mapping[str, Decided]) -> Registered:
+        """The schema of a table in a catalogue, whose columns were decided so."""
+        by = {folded(name): each.by for name, each in decided.items()}
+        columns = catalog.policy.tables[table].columns
+        return cls(
+            table=table,
+            types={name: column.type for name, column in columns.items() if column.type is not None},
+            decided_by={name: by[name] for name in columns},
+        )
+
+    @property
+    def line(self) -> str:
+        """These types in words: pass them to `register` to have them whatever the data are."""
+        return types_line(self.types)
+
+    def __repr__(self) -> str:
+        shown = {printable(name): kind.value for name, kind in self.types.items()}
+        name_width, type_width = (max(map(len, words), default=0) for words in (shown, shown.values()))
+        lines = [
+            f"  {shown_name:<{name_width}}  {kind:<{type_width}}  {self.decided_by[name]}"
+            for name, (shown_name, kind) in zip(self.types, shown.items(), strict=True)
+        ]
+        return "\n".join([printable(self.table), *lines])

@@ -1,0 +1,348 @@
+"""SQL of other tools that is written otherwise here: the place, the words and a rewrite for what strangers bring along.
+
+Everything here reads the text alone, after it was refused, so no parser has to know another dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from dpsql.errors import BadName, DpsqlError, NotUnderstood
+from dpsql.sql.clauses import clauses_of
+from dpsql.sql.parsing.text import blanked
+from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
+
+_STRAIGHT: Final = str.maketrans("‘’‚‛´“”„‟", "'''''\"\"\"\"")
+_SELECT_TOP: Final = re.compile(
+    r"\b(?P<select>SELECT)\s+(?:DISTINCT\s+)?(?P<top>TOP\b\s*\(?\s*(?P<number>\d+)\s*\)?)(?P<more>\s+PERCENT|\s+WITH\s+TIES)?",
+    re.IGNORECASE,
+)
+_SET_JOIN: Final = re.compile(
+    r"(?P<left>.+?)\s+(?:LEFT\s+)?(?P<kind>SEMI|ANTI)\s+JOIN\s+(?P<right>\w+(?:\s+(?:AS\s+)?(?!ON\b|USING\b)\w+)?)\s+"
+    r"(?:ON\s+(?P<on>.+)|USING\s*\(\s*(?P<using>\w+)\s*\))",
+    re.IGNORECASE | re.DOTALL,
+)
+_AGGREGATE: Final = re.compile(rf"\b(?:{'|'.join(sorted(AGGREGATES | RAW_AGGREGATES))})\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """A way to write that other tools know. Without `what`, the refusal keeps its words and marks this place."""
+
+    written: re.Pattern[str]
+    what: str = ""
+    fix: str = ""
+    why: str = "each question has one way of being written that is checked"
+    rewrite: Callable[[str, str], str | None] = lambda _text, _words: None
+    """Of the text, and of the text without comments and quotations."""
+
+
+def in_other_words(error: DpsqlError, text: str) -> None:
+    """Give a refusal the words, the place and the rewrite of the habit that it comes from, if one is at its place."""
+    try:
+        words = blanked(text)[1]
+    except NotUnderstood:  # a quotation that never ends
+        return
+    for habit in HABITS:
+        for found in habit.written.finditer(words):
+            if isinstance(error, NotUnderstood) or _meet(error.at, found.span()):
+                _explain(error, habit, found.span(), text, words)
+                return
+    for name, span in _calls(words):
+        if name in CALLS and _meet(error.at, span) and not isinstance(error, NotUnderstood):
+            ours = with_our_calls(text[slice(*span)])
+            if ours != text[slice(*span)]:
+                error.fix = f"write {ours}"
+                _propose(error, span, with_our_calls(text))
+                return
+
+
+def _explain(error: DpsqlError, habit: Habit, at: tuple[int, int], text: str, words: str) -> None:
+    if habit.what:
+        error.what, error.why, error.fix = habit.what.format(text[slice(*at)]), habit.why, habit.fix
+        error.args = (error.what,)
+    _propose(error, at, habit.rewrite(text, words))
+
+
+def _propose(error: DpsqlError, at: tuple[int, int], rewrite: str | None) -> None:
+    """A rewrite, and none of those that were meant for another place."""
+    error.at, error.instead = at, None
+    error.proposing(rewrite)
+    if isinstance(error, BadName):
+        error.meant = None
+
+
+def _meet(one: tuple[int, int] | None, other: tuple[int, int]) -> bool:
+    return one is not None and one[0] < other[1] and other[0] < one[1]
+
+
+def _outside(text: str, words: str, change: Callable[[str], str]) -> str:
+    """The text changed where it is neither a comment nor between quotes."""
+    return "".join(change(a) if a == b else a for a, b in zip(text, words, strict=True))
+
+
+def _straight(text: str, words: str) -> str:
+    return _outside(text, words, lambda character: character.translate(_STRAIGHT))
+
+
+def _plain_signs(text: str, words: str) -> str:
+    signs = {"≥": ">=", "≤": "<=", "≠": "<>", "–": "-", "—": "-", "−": "-"}
+    return _outside(text, words, lambda character: signs.get(character, character))
+
+
+def _limited(text: str, words: str) -> str | None:
+    found = _SELECT_TOP.search(words)
+    written = found and clauses_of(text, (found.start("select"), len(text)))
+    if not found or found["more"] or not written:
+        return None
+    top = re.compile(r"\bTOP\b\s*\(?\s*\d+\s*\)?\s*", re.IGNORECASE)
+    order = f"{written.order} LIMIT {found['number']}".strip()
+    return replace(written, items=top.sub("", written.items, count=1), order=order).text
+
+
+def _double_quoted(text: str, words: str) -> str:
+    def name(found: re.Match[str]) -> str:
+        parts = found[1].split(".") if found[0].startswith("`") else [found[1]]
+        return ".".join(part if re.fullmatch(r"[A-Za-z_]\w*", part) else f'"{part}"' for part in parts)
+
+    return re.sub(r"`([^`]+)`", name, text) if "`" in words else re.sub(r"\[([^\[\]]+)\]", name, text)
+
+
+def _exists(text: str, words: str) -> str | None:
+    """A semi join keeps the rows that have a partner, an anti join the others."""
+    select = re.search(r"\bSELECT\b", words, re.IGNORECASE)
+    written = select and clauses_of(text, (select.start(), len(text)))
+    found = written and _SET_JOIN.fullmatch(written.source)
+    if not written or not found or re.search(r"\bJOIN\b", found["on"] or "", re.IGNORECASE):
+        return None
+    left, right = (re.split(r"\s+", found[side])[-1] for side in ("left", "right"))
+    on = found["on"] or f"{left}.{found['using']} = {right}.{found['using']}"
+    exists = f"{'NOT ' * (found['kind'].upper() == 'ANTI')}EXISTS (SELECT 1 FROM {found['right']} WHERE {on})"
+    return replace(written, source=found["left"]).also_where(exists).text
+
+
+def _numbered_groups(text: str, words: str) -> str | None:
+    select = re.search(r"\bSELECT\b", words, re.IGNORECASE)
+    written = select and clauses_of(text, (select.start(), len(text)))
+    if not written:
+        return None
+    keys = [str(n) for n, item in enumerate(split_arguments(written.items), 1) if not _AGGREGATE.search(item)]
+    return replace(written, group_by=", ".join(keys)).text
+
+
+def _described(text: str, words: str) -> str | None:
+    found = re.search(r"(\w+)[\s;]*\Z", words)
+    return found and f"SELECT * FROM dp.columns WHERE table_name = '{found[1].lower()}'"
+
+
+_DECLARED: Final = (
+    "what the owner has declared is listed by dp.columns, for free; the engine's own catalogue is not passed on"
+)
+HABITS: Final[tuple[Habit, ...]] = (
+    Habit(
+        written=re.compile("[‘‚‛´][^‘’‚‛´\n]*[’´]?|[“„‟][^“”„‟\n]*”?|[’”]"),
+        what="{} stands in typographic quotes, as word processors and chats write them",
+        why="they are letters of a name here",
+        fix="text goes in straight single quotes: 'Bern'; names in straight double quotes",
+        rewrite=_straight,
+    ),
+    Habit(
+        written=re.compile("[≥≤≠–—−]"),
+        what="{} is no sign of SQL",
+        fix="write >=, <=, <> or -",
+        rewrite=_plain_signs,
+    ),
+    Habit(
+        written=re.compile(r"\bWITHIN\s+[\d.]+\s*(?:%|PERCENT\b)", re.IGNORECASE),
+        what="{}: a margin is a number, not a share of the answer",
+        why="how much a share of the answer is follows from the answer, and the price is set before it is known",
+        fix="write the margin in the unit of the answer, as in WITHIN 50; EXPLAIN PRIVACY shows the margin of a price",
+    ),
+    Habit(
+        written=_SELECT_TOP,
+        what="TOP is written as LIMIT here",
+        fix="write LIMIT and the number of rows at the end, after ORDER BY",
+        rewrite=_limited,
+    ),
+    Habit(
+        written=re.compile(r"`[^`]*`?"),
+        what="{} stands in backticks",
+        fix='write names in double quotes, or without quotes: "two words", city',
+        rewrite=_double_quoted,
+    ),
+    Habit(
+        written=re.compile(r"(?<![\w)\]\"'])\[\s*[A-Za-z_][^\[\],]*\]"),
+        what="{} stands in brackets",
+        fix='write names in double quotes, or without quotes: "two words", city',
+        rewrite=_double_quoted,
+    ),
+    Habit(
+        written=re.compile(r"\b(?:LEFT\s+)?(?:SEMI|ANTI)\s+JOIN\s+\w+", re.IGNORECASE),
+        what="A semi or anti join is written as a condition here",
+        fix="write WHERE EXISTS (SELECT … WHERE a.id = b.id), or WHERE NOT EXISTS (…) for rows without a partner",
+        rewrite=_exists,
+    ),
+    Habit(
+        written=re.compile(r"\bGROUP\s+BY\s+ALL\b", re.IGNORECASE),
+        what="GROUP BY ALL is not available",
+        why="which columns it stands for is not seen in the question",
+        fix="name the columns, or give their numbers: GROUP BY 1, 2",
+        rewrite=_numbered_groups,
+    ),
+    Habit(
+        written=re.compile(
+            r"\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)|\w+\s+WITH\s*\(\s*NOLOCK\s*\)", re.IGNORECASE
+        ),
+        what="{}: there are no hints",
+        why="hints never reach the engine",
+        fix="leave it out",
+        rewrite=lambda text, _: re.sub(r"\s+WITH\s*\(\s*NOLOCK\s*\)", "", text, flags=re.IGNORECASE),
+    ),
+    Habit(
+        written=re.compile(r"\bLIMIT\s+\d+\s*,\s*\d+", re.IGNORECASE),
+        what="{} is written with OFFSET here",
+        fix="write LIMIT 10 OFFSET 5",
+        rewrite=lambda text, _: re.sub(
+            r"\bLIMIT\s+(\d+)\s*,\s*(\d+)", r"LIMIT \2 OFFSET \1", text, flags=re.IGNORECASE
+        ),
+    ),
+    Habit(
+        written=re.compile(r"\{\{.*?\}\}", re.DOTALL),
+        what="{} is a template that was not filled in",
+        why="the text alone is priced, stored and audited",
+        fix="render the template first, or write the name of the table itself",
+    ),
+    Habit(
+        written=re.compile(r"%\(\w+\)s"),
+        what="{} is a parameter that was not filled in",
+        why="the text alone is priced, stored and audited, and a value beside it would be missing there",
+        fix="write the value itself; text goes in single quotes",
+    ),
+    Habit(
+        written=re.compile(r"\A\s*\\\w+[^;]*"),
+        what="{} is a command of the shell, not a statement",
+        fix="type it in the shell, which dpsql starts without -c; tables and columns: SELECT * FROM dp.columns",
+    ),
+    Habit(
+        written=re.compile(
+            r"\b(?:information_schema|pg_catalog)\s*\.\s*\w+|\bsqlite_(?:master|schema)\b", re.IGNORECASE
+        ),
+        what="{} is not available",
+        why=_DECLARED,
+        fix="SELECT * FROM dp.columns lists tables and columns",
+    ),
+    Habit(
+        written=re.compile(
+            r"\A\s*(?:DESCRIBE|DESC|SHOW\s+COLUMNS\s+(?:FROM|IN))\s+(?:TABLE\s+)?\w+[\s;]*\Z", re.IGNORECASE
+        ),
+        what="A table is described by dp.columns here",
+        why=_DECLARED,
+        fix="SELECT * FROM dp.columns lists types, bounds and groups of all columns",
+        rewrite=_described,
+    ),
+    *(
+        Habit(written=re.compile(pattern, re.IGNORECASE))
+        for pattern in (
+            r"\b(?:GROUPING\s+SETS|ROLLUP|CUBE)\s*\([^;]*\)",
+            r"\bTABLESAMPLE\s*(?:\w+\s*)?\([^()]*\)",
+            r"\*\s*(?:EXCEPT|EXCLUDE|REPLACE|RENAME)\s*\([^()]*\)",
+            r"\bDISTINCT\s+ON\s*\([^()]*\)",
+        )
+    ),
+)
+
+
+def split_arguments(text: str) -> list[str]:
+    """What stands between the commas of a list, those inside of calls and quotes left alone."""
+    words = blanked(text)[1]
+    found, depth, start = [], 0, 0
+    for place, character in enumerate(words):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            found.append(text[start:place].strip())
+            start = place + 1
+    return [*found, text[start:].strip()]
+
+
+def _calls(words: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The calls of a text, the outer ones first."""
+    for found in re.finditer(r"\b([A-Za-z_]\w*)\s*\(", words):
+        depth = 0
+        for place in range(found.end() - 1, len(words)):
+            depth += (words[place] == "(") - (words[place] == ")")
+            if depth == 0:
+                yield found[1].lower(), (found.start(), place + 1)
+                break
+
+
+def with_our_calls(text: str) -> str:
+    """The text with functions of other tools as they are written here; what has no equal stays."""
+    for name, (start, _) in reversed(list(_calls(blanked(text)[1]))):  # the inner ones first
+        inside = text[text.index("(", start) + 1 : _end_of(text, start)]
+        ours = CALLS[name](split_arguments(inside)) if name in CALLS else None
+        if ours is not None:
+            text = f"{text[:start]}{ours}{text[_end_of(text, start) + 1 :]}"
+    return text
+
+
+def _end_of(text: str, start: int) -> int:
+    """The closing parenthesis of the call that begins there: a rewrite inside of it may have moved it."""
+    return next(span[1] - 1 for _, span in _calls(blanked(text)[1]) if span[0] == start)
+
+
+_UNITS: Final = frozenset({"year", "quarter", "month", "day", "hour", "minute", "second"})
+"""Without weeks: tools do not agree on the day that they begin with."""
+
+
+def _unit(text: str) -> str | None:
+    name = text.strip("'\"").lower()
+    return name if name in _UNITS else None
+
+
+def _unit_first(name: str, number: int) -> Callable[[list[str]], str | None]:
+    """NAME(unit, …), where the unit is a word and no text; or with the unit as its last argument."""
+
+    def ours(given: list[str]) -> str | None:
+        first, last = _unit(given[0]), _unit(given[-1])
+        if len(given) != number or (first is None) is (last is None):  # a column may be called day
+            return None
+        rest = given[1:] if first else reversed(given[:-1])
+        return f"{name}('{first or last}', {', '.join(rest)})"
+
+    return ours
+
+
+def _moved(sign: str) -> Callable[[list[str]], str | None]:
+    """A moment moved by an interval: NAME(unit, n, x), or NAME(x, INTERVAL n unit)."""
+
+    def ours(given: list[str]) -> str | None:
+        if len(given) == 2 and given[1].upper().startswith("INTERVAL"):
+            return f"{given[0]} {sign} {given[1]}"
+        unit = _unit(given[0])
+        if len(given) != 3 or unit is None or not re.fullmatch(r"[+-]?\s*\d+", given[1]):
+            return None
+        back = given[1].startswith("-") != (sign == "-")
+        return f"{given[2]} {'-' if back else '+'} INTERVAL {given[1].lstrip('+- ')} {unit.upper()}"
+
+    return ours
+
+
+CALLS: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
+    **dict.fromkeys(("date_trunc", "datetime_trunc", "timestamp_trunc"), _unit_first("DATE_TRUNC", 2)),
+    **dict.fromkeys(("datepart", "date_part"), _unit_first("DATE_PART", 2)),
+    **dict.fromkeys(("datediff", "date_diff", "datetime_diff"), _unit_first("DATE_DIFF", 3)),
+    **dict.fromkeys(("dateadd", "date_add", "timestampadd", "datetime_add", "timestamp_add"), _moved("+")),
+    **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _moved("-")),
+    **dict.fromkeys(("getdate", "sysdatetime", "current_date"), lambda given: None if given[0] else "CURRENT_DATE"),
+    "date": lambda given: f"CAST({given[0]} AS DATE)" if len(given) == 1 else None,
+    "convert": lambda given: f"CAST({given[1]} AS {given[0]})" if len(given) == 2 else None,
+    "safe_divide": lambda given: f"({given[0]}) / ({given[1]})" if len(given) == 2 else None,
+    "iff": lambda given: f"IF({', '.join(given)})" if len(given) == 3 else None,
+    **dict.fromkeys(("isnull", "ifnull"), lambda given: f"COALESCE({', '.join(given)})" if len(given) == 2 else None),
+    "zeroifnull": lambda given: f"COALESCE({given[0]}, 0)" if len(given) == 1 else None,
+    "nvl2": lambda given: f"IF({given[0]} IS NOT NULL, {given[1]}, {given[2]})" if len(given) == 3 else None,
+}
+"""Functions of other tools, and how they are written here; None where the arguments say something else."""

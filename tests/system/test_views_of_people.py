@@ -1,0 +1,151 @@
+"""A view that shows private rows by any way through DuckDB cannot be declared public, nor protected row by row."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+import dpsql
+from dpsql.errors import BadPolicy
+from dpsql.suggest.reviewing import review_policy
+
+POLICY = """version = 1
+[source]
+url = "duckdb://clinic.duckdb"
+[promise]
+epsilon = 1
+delta = 0
+[table.patients]
+person = "id"
+rows_per_person = 1
+{more}
+"""
+TABLES = """
+CREATE TABLE patients (id INTEGER PRIMARY KEY, ward INTEGER, age INTEGER);
+INSERT INTO patients VALUES (1, 1, 30), (2, 1, 40);
+CREATE TABLE wards (ward INTEGER, doubled INTEGER GENERATED ALWAYS AS (ward * 2));
+CREATE SCHEMA other;
+CREATE TABLE other.patients (bed INTEGER);
+CREATE MACRO how_many() AS (SELECT COUNT(*) FROM patients);
+CREATE MACRO nested(x, y := 1) AS x + y + how_many();
+CREATE MACRO other."all of them"() AS TABLE SELECT * FROM main.patients;
+CREATE MACRO itself(x) AS x;
+CREATE MACRO named(t) AS TABLE SELECT * FROM query_table(t);
+CREATE VIEW by_macro AS SELECT how_many() AS n;
+"""
+PRIVATE = {
+    "directly": "SELECT * FROM patients",
+    "a scalar macro": "SELECT how_many() AS n",
+    "a macro in a macro, with a default": "SELECT nested(1) AS n FROM wards",
+    "a table macro of another schema, quoted": 'SELECT age FROM other."ALL of them"()',
+    "an argument of a macro": "SELECT itself((SELECT MAX(age) FROM patients)) AS n",
+    "a name given to a macro": "SELECT * FROM named('pat' || 'ients')",
+    "another view": "SELECT n + 1 AS n FROM by_macro",
+    "query": "SELECT * FROM query('SELECT age FROM pat' || 'ients')",
+    "query of a view": "SELECT * FROM query('FROM by' || '_macro')",
+    "query_table": "SELECT * FROM query_table('PAT' || 'ients')",
+    "query_table of a list": "SELECT * FROM query_table(['wards', 'patients'], true)",
+    "a CTE called like a public table": "WITH wards AS (SELECT * FROM patients) SELECT * FROM wards",
+    "a materialized CTE": "WITH w AS MATERIALIZED (SELECT how_many() AS n) SELECT * FROM wards, w",
+    "recursion": "WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < how_many()) FROM r",
+    "a branch that is never taken": "SELECT CASE WHEN false THEN how_many() END AS n FROM wards",
+    "a lateral join": "SELECT * FROM wards w, LATERAL (SELECT COUNT(*) FROM patients p WHERE p.ward = w.ward) c(n)",
+    "EXISTS": "SELECT * FROM wards w WHERE EXISTS (SELECT 1 FROM patients p WHERE p.ward = w.ward)",
+    "LIMIT": "SELECT * FROM wards LIMIT (SELECT how_many())",
+    "ORDER BY": "SELECT ward FROM wards ORDER BY ward * how_many()",
+    "FILTER": "SELECT COUNT(*) FILTER (how_many() > 1) AS n FROM wards",
+    "QUALIFY": "SELECT ward FROM wards QUALIFY ROW_NUMBER() OVER () < how_many()",
+    "a join condition": "SELECT a.ward FROM wards a JOIN wards b ON a.ward < how_many()",
+    "SUMMARIZE": "SELECT * FROM (SUMMARIZE patients)",
+    "a set operation": "SELECT ward FROM wards EXCEPT SELECT ward FROM patients",
+    "a pivot": "SELECT * FROM (PIVOT patients ON ward IN (1, 2) USING COUNT(*))",
+}
+UNKNOWN = {
+    "row counts of the catalogue": "SELECT table_name, estimated_size FROM duckdb_tables()",
+    "row counts through an internal view": "SELECT relname, reltuples FROM pg_catalog.pg_class",
+    "statistics of storage": "SELECT stats FROM pragma_storage_info('patients')",
+    "a statement as JSON": "FROM json_execute_serialized_sql(json_serialize_sql('SELECT age FROM pat' || 'ients'))",
+    "a function that is not listed": "SELECT * FROM summary((SELECT ward FROM wards))",
+}
+PUBLIC = {
+    "a public table": "SELECT * FROM wards",
+    "a column called like the private table": "SELECT ward AS patients FROM wards",
+    "a text that names it": "SELECT ward, 'of patients' AS remark FROM wards",
+    "a CTE called like the private table": "WITH patients AS (SELECT * FROM wards) SELECT * FROM patients",
+    "a table of another schema": "SELECT * FROM other.patients",
+    "no table": "SELECT * FROM range(3) r(x), unnest([1, 2]) u(y), generate_series(1, 2), (VALUES (1)) v(z)",
+    "everything public": """WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 4)
+        SELECT w.ward, SUM(x) OVER (ORDER BY w.ward) AS n FROM wards w JOIN r ON r.x = w.ward
+        WHERE w.ward IN (SELECT ward FROM wards v WHERE v.ward = w.ward) ORDER BY 1 LIMIT 3""",
+}
+
+
+@pytest.fixture
+def declared(tmp_path):
+    """Writes a policy with a table or view `shown`, declared as `way` says; the path of the policy."""
+
+    def declare(definition, way, more=POLICY):
+        with duckdb.connect(tmp_path / "clinic.duckdb") as data:
+            data.execute(TABLES)
+            data.execute(f"CREATE VIEW shown AS {definition}")
+        path = tmp_path / "dpsql.toml"
+        path.write_text(more.format(more=f"[table.shown]\n{way}"), encoding="utf-8")
+        return path
+
+    return declare
+
+
+def is_refused(path):
+    review = review_policy(path)
+    with pytest.raises(BadPolicy) as caught:
+        dpsql.open(path)
+    assert review.complete is None
+    assert [task.place for task in review.tasks] == ["shown"]
+    return caught.value.what
+
+
+@pytest.mark.parametrize("way", ["public = true", 'unit = "row"'])
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_view_of_private_rows_is_refused(declared, name, way):
+    assert "reads rows of patients" in is_refused(declared(PRIVATE[name], way))
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_view_that_cannot_be_decided_is_refused(declared, name):
+    assert "may show rows of private tables" in is_refused(declared(UNKNOWN[name], "public = true"))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_view_of_public_rows_may_be_public(declared, name):
+    path = declared(PUBLIC[name], "public = true")
+    assert review_policy(path).complete is not None
+    with dpsql.open(path) as owner:
+        owner.grant("ana", budget=1)
+        assert owner.analyst("ana").sql("SELECT COUNT(*) FROM shown COST 1").cost.epsilon == 0
+
+
+def test_a_view_of_private_rows_has_its_person(declared):
+    assert review_policy(declared(PRIVATE["directly"], 'person = "id"')).complete is not None
+
+
+VIEW_ALONE = POLICY.replace("[table.patients]", '[table.people]\nsource = "shown"')
+
+
+@pytest.mark.parametrize("way", ["public = true", 'unit = "row"'])
+def test_rows_of_a_private_view_are_private_where_their_table_is_not_declared(declared, way):
+    policy = VIEW_ALONE.replace("{more}", f"[table.by_macro]\n{way}")
+    review = review_policy(declared("SELECT id, age FROM patients", "", policy))
+    assert [(task.place, task.what.partition(",")[0]) for task in review.tasks] == [
+        ("by_macro", "it reads rows of people")
+    ]
+
+
+def test_people_of_a_private_view_are_in_no_public_table(declared):
+    policy = VIEW_ALONE.replace("{more}", "[table.patients]\npublic = true")
+    review = review_policy(declared("SELECT id, age FROM patients", "", policy))
+    assert [task.place for task in review.tasks] == ["people"]
+
+
+def test_a_private_view_may_also_read_public_tables(declared):
+    policy = VIEW_ALONE.replace("{more}", "[table.wards]\npublic = true")
+    assert review_policy(declared("SELECT id, age FROM patients JOIN wards USING (ward)", "", policy)).complete

@@ -1,0 +1,85 @@
+"""Two copies of one ledger on one machine, and a file that is not the one that was opened: no charge is forgotten."""
+
+import os
+import shutil
+from contextlib import closing
+
+import pytest
+
+from dpsql.errors import LedgerBroken
+from dpsql.ledger import laws
+from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.testing.ledger_cases import TENTH, asking
+
+
+@pytest.fixture
+def two(full, tmp_path):
+    """A ledger, and a copy of its files in another folder."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for ending in ("", ".key"):
+        shutil.copy(f"{full}{ending}", folder / f"{full.name}{ending}")
+    with closing(SqliteLedger(full)) as one, closing(SqliteLedger(folder / full.name)) as other:
+        yield one, other
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_a_charge_of_one_copy_while_the_other_writes_is_not_forgotten(two, entries):
+    """The second copy ends at the same number, or at a higher one: its hash tells that it is another ledger."""
+    one, other = two
+
+    def write_in_both():
+        with other.writing() as page:
+            assert one.charge(asking("in the first")).paid
+            for name in range(entries):
+                laws.charge(page, asking(f"in the second {name}"))
+
+    with pytest.raises(LedgerBroken, match="charges are missing"):
+        write_in_both()
+    assert one.account().spent.epsilon == 4 * TENTH  # the anchor still knows the charge that was answered
+    with pytest.raises(LedgerBroken, match="charges are missing"):
+        other.charge(asking("more"))
+
+
+def test_one_ledger_opened_twice_goes_on_in_turn(full):
+    """The anchor moves between the look and the commit, and the ledger holds what it says."""
+    with closing(SqliteLedger(full)) as one, closing(SqliteLedger(full)) as other:
+        known = other._known
+        moved = []
+
+        def slow():
+            before = known()
+            if not moved:
+                moved.append(one.charge(asking("in between")))
+            return before
+
+        other._known = slow
+        assert other.charge(asking("after")).paid
+        assert other.charge(asking("later")).paid
+        assert one.account().spent.epsilon == 6 * TENTH
+
+
+@pytest.mark.parametrize("put", [None, "another"])
+def test_a_file_that_was_removed_or_replaced_is_noticed_at_the_next_charge(full, tmp_path, put):
+    shutil.copy(full, tmp_path / "another")
+    with closing(SqliteLedger(full)) as ledger:
+        if put is None:
+            full.unlink()
+        else:
+            os.replace(tmp_path / put, full)
+        with pytest.raises(LedgerBroken, match="was removed or replaced"):
+            ledger.charge(asking("more"))
+
+
+def test_a_hard_link_is_refused(full, tmp_path):
+    """SQLite keeps its log by the name of the file: two names of one file have two logs."""
+    with closing(SqliteLedger(full)) as ledger:
+        os.link(full, tmp_path / "second name")
+        with pytest.raises(LedgerBroken, match="hard link"):
+            ledger.charge(asking("more"))
+    for name in (full, tmp_path / "second name"):
+        with pytest.raises(LedgerBroken, match="hard link"):
+            SqliteLedger(name)
+    (tmp_path / "second name").unlink()
+    with closing(SqliteLedger(full)) as ledger:
+        assert ledger.charge(asking("more")).paid
