@@ -6,7 +6,7 @@ Everything here reads the text alone, after it was refused, so no parser has to 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +28,13 @@ _SET_JOIN: Final = re.compile(
 _AGGREGATE: Final = re.compile(rf"\b(?:{'|'.join(sorted(AGGREGATES | RAW_AGGREGATES))})\s*\(", re.IGNORECASE)
 
 
+_CALL_EDGE: Final = re.compile(r"\b(?P<name>[A-Za-z_]\w*+)\s*+\(|\(|\)")
+_LONGEST: Final = 20_000
+"""Characters. A pattern may look at the rest of a text from many places of it, so longer texts get no advice."""
+_DEEPEST: Final = 30
+"""Calls within calls, as many as a statement may have."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habit:
     """A way to write that other tools know. Without `what`, the refusal keeps its words and marks this place."""
@@ -42,6 +49,8 @@ class Habit:
 
 def in_other_words(error: DpsqlError, text: str) -> None:
     """Give a refusal the words, the place and the rewrite of the habit that it comes from, if one is at its place."""
+    if len(text) > _LONGEST:
+        return
     try:
         words = blanked(text)[1]
     except NotUnderstood:  # a quotation that never ends
@@ -193,9 +202,7 @@ HABITS: Final[tuple[Habit, ...]] = (
         rewrite=_numbered_groups,
     ),
     Habit(
-        written=re.compile(
-            r"\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)|\w+\s+WITH\s*\(\s*NOLOCK\s*\)", re.IGNORECASE
-        ),
+        written=re.compile(r"(?:\b\w++\s++)?\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)", re.IGNORECASE),
         what="{}: there are no hints",
         why="hints never reach the engine",
         fix="leave it out",
@@ -210,7 +217,7 @@ HABITS: Final[tuple[Habit, ...]] = (
         ),
     ),
     Habit(
-        written=re.compile(r"\{\{.*?\}\}", re.DOTALL),
+        written=re.compile(r"\{\{[^{}]*\}\}"),
         what="{} is a template that was not filled in",
         why="the text alone is priced, stored and audited",
         fix="render the template first, or write the name of the table itself",
@@ -267,30 +274,33 @@ def split_arguments(text: str) -> list[str]:
     return [*found, text[start:].strip()]
 
 
-def _calls(words: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The calls of a text, the outer ones first."""
-    for found in re.finditer(r"\b([A-Za-z_]\w*)\s*\(", words):
-        depth = 0
-        for place in range(found.end() - 1, len(words)):
-            depth += (words[place] == "(") - (words[place] == ")")
-            if depth == 0:
-                yield found[1].lower(), (found.start(), place + 1)
-                break
+def _calls(words: str) -> list[tuple[str, tuple[int, int]]]:
+    """The calls of a text with their places, the outer ones first; none where they are nested too deep."""
+    found: list[tuple[str, tuple[int, int]]] = []
+    still_open: list[re.Match[str]] = []
+    for sign in _CALL_EDGE.finditer(words):
+        if sign[0] != ")":
+            still_open.append(sign)
+            if len(still_open) > _DEEPEST:
+                return []
+        elif still_open:
+            opening = still_open.pop()
+            if opening["name"]:
+                found.append((opening["name"].lower(), (opening.start(), sign.end())))
+    return sorted(found, key=lambda call: call[1])
 
 
 def with_our_calls(text: str) -> str:
     """The text with functions of other tools as they are written here; what has no equal stays."""
-    for name, (start, _) in reversed(list(_calls(blanked(text)[1]))):  # the inner ones first
-        inside = text[text.index("(", start) + 1 : _end_of(text, start)]
-        ours = CALLS[name](split_arguments(inside)) if name in CALLS else None
-        if ours is not None:
-            text = f"{text[:start]}{ours}{text[_end_of(text, start) + 1 :]}"
-    return text
-
-
-def _end_of(text: str, start: int) -> int:
-    """The closing parenthesis of the call that begins there: a rewrite inside of it may have moved it."""
-    return next(span[1] - 1 for _, span in _calls(blanked(text)[1]) if span[0] == start)
+    parts, done = [], 0
+    for name, (start, end) in _calls(blanked(text)[1]):
+        if start < done or name not in CALLS:
+            continue
+        inside = text.index("(", start) + 1
+        ours = CALLS[name]([with_our_calls(each) for each in split_arguments(text[inside : end - 1])])
+        parts += [text[done:start], ours or f"{text[start:inside]}{with_our_calls(text[inside : end - 1])})"]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 _UNITS: Final = frozenset({"year", "quarter", "month", "day", "hour", "minute", "second"})

@@ -111,3 +111,9 @@ def test_a_mistake_elsewhere_keeps_its_own_words(ana):
 )
 def test_what_is_not_alike_is_not_guessed(ana, call):
     assert "did you mean" not in refusal(ana, f"SELECT {call} FROM visits JOIN patients USING (patient_id)").fix
+
+
+@pytest.mark.parametrize("depth", [40, 2_000])
+def test_calls_nested_too_deep_keep_their_refusal(ana, depth):
+    error = refusal(ana, f"SELECT SUM({'IFF(flu, 1, ' * depth}0{')' * depth}) FROM patients")
+    assert "write IF(" not in error.fix
