@@ -12,6 +12,7 @@ from typing import Any
 from dpsql.accounting.triple import FREE
 from dpsql.ledger import laws
 from dpsql.ledger.book import BookLedger
+from dpsql.ledger.facts import Refused
 from dpsql.ledger.ledger import Charge, Receipt, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
 from dpsql.points import Point, reached
@@ -74,6 +75,7 @@ def refund_on_error() -> None:
             return perform(*given, ledger=ledger, **named)
         except BaseException:
             with ledger.writing() as page:
+                page.append(Refused(analyst="ana", code="DP601", sql=""))  # an entry: without one nothing is sealed
                 for holder in ("ana", SOURCE):
                     account = page.account(holder)
                     page.keep_account(holder, replace(account, spent=FREE))

@@ -113,7 +113,7 @@ def test_entries_never_go_back_in_time(at):
         ledger.data_version(str(number + 1))
     ledger.verify()
     with ledger.reading() as page:
-        times = list(page.times())[1:]
+        times = [link.time for link in page.chained()][1:]
     years = [datetime.fromtimestamp(time, UTC).year for time in times]
     assert years[2:] == [2031] * 3
     assert times == sorted(times)

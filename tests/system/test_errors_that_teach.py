@@ -124,8 +124,8 @@ CASES = {
         "SELECT COUNT(DISTINCT patient_id) FROM visits WHERE charge > 3",
     ),
     "7 groups that nobody declared": (
-        "SELECT bed_id, COUNT(*) AS n FROM beds GROUP BY bed_id ORDER BY n DESC LIMIT 3", "DP305",
-        "SELECT bed_id, COUNT(*) AS n FROM beds WHERE bed_id BETWEEN 0 AND 99 GROUP BY bed_id ORDER BY n DESC LIMIT 3",
+        "SELECT moment, COUNT(*) AS n FROM visits GROUP BY moment ORDER BY n DESC LIMIT 3", "DP305",
+        "SELECT CAST(moment AS DATE), COUNT(*) AS n FROM visits GROUP BY CAST(moment AS DATE) ORDER BY n DESC LIMIT 3",
     ),
     "9 inner groups": (
         "SELECT COUNT(*) FROM (SELECT city, COUNT(*) AS c FROM patients GROUP BY city) t WHERE c > 3", "DP304",
