@@ -4,8 +4,12 @@ The exact rows of 275 groups come from the engine once. Each run draws the noise
 of it with the real release; an answer holds when every interval that it shows holds.
 
 False alarms: seeds are fixed, so that a build which passed passes again. With fresh seeds a limit three standard errors
-below 95 % would be missed once in 740 times at most; there are some 30 of them. DPSQL_SELECTED_RUNS sets the number of
-runs per case; `make audit` makes 1 000 with all shapes, `make test` 12 with two of them.
+below 95 % would be missed, by intervals that hold in 95 % and no more, once in 60 times with the 20 runs of
+`make test`, and once in 420 times with the 1 000 runs of `make audit`; there are 25 such limits, and 49. Margins of
+single rows, which hold in hardly any answer, are a planted bug.
+
+DPSQL_SELECTED_RUNS sets the number of runs: from 100 on all shapes of data are tried, else two. DPSQL_SELECTED_TABLE
+names a file that gets a line of figures for each case.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -30,10 +35,11 @@ from dpsql.privacy.exact import Exact
 from dpsql.session.answer_value import Answer
 from dpsql.session.steps import drawn
 from dpsql.session.telling import told
+from dpsql.sql.finish import Finish
 from dpsql.testing.noiseless import ExactStep, exact_steps
 from dpsql.testing.seeded import SeededSource
 
-RUNS = int(os.environ.get("DPSQL_SELECTED_RUNS", "12"))
+RUNS = int(os.environ.get("DPSQL_SELECTED_RUNS", "20"))
 GROUPS = 275
 CONFIDENCE = 0.95
 
@@ -79,22 +85,23 @@ def analyst() -> dpsql.Analyst:
 
 Truths = Mapping[int, list[float]]
 """The exact slots of each group."""
+Truth = Callable[[Truths, int | None], float]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A question about a table, and the true value of its last column by the keys of its rows."""
+    """A question about a table, and the true values of its last columns by the key of the row."""
 
     sql: str
-    truth: Callable[[Truths, int | None], float]
+    truths: tuple[Truth, ...]
     noise: str = "gaussian"
 
     def sealed(self, shape: str) -> Sealed:
         return analyst().query(self.sql.format(t=shape, cut=CUT[shape]), noise=self.noise).sealed
 
 
-def count(rows: Truths, key: int | None) -> float:
-    return rows[key or 0][0]
+def slot(place: int) -> Truth:
+    return lambda rows, key: rows[key or 0][place]
 
 
 def largest(rows: Truths, key: int | None) -> float:
@@ -107,19 +114,34 @@ def mean(rows: Truths, key: int | None) -> float:
     return 50 + distance / number
 
 
+def rank(rows: Truths, key: int | None) -> float:
+    return 1 + sum(values[0] > rows[key or 0][0] for values in rows.values())
+
+
+COUNT = (slot(0),)
+TOP = "SELECT g, COUNT(*) AS n FROM {t} GROUP BY g ORDER BY n DESC LIMIT 10"
 SELECTED: Mapping[str, Case] = {
-    "top 10": Case("SELECT g, COUNT(*) AS n FROM {t} GROUP BY g ORDER BY n DESC LIMIT 10", count),
-    "top 10, Laplace": Case("SELECT g, COUNT(*) AS n FROM {t} GROUP BY g ORDER BY n DESC LIMIT 10", count, "laplace"),
-    "HAVING": Case("SELECT g, COUNT(*) AS n FROM {t} GROUP BY g HAVING COUNT(*) > {cut}", count),
+    "top 10": Case(TOP, COUNT),
+    "top 10, Laplace": Case(TOP, COUNT, "laplace"),
+    "HAVING": Case("SELECT g, COUNT(*) AS n FROM {t} GROUP BY g HAVING COUNT(*) > {cut}", COUNT),
     "QUALIFY": Case(
-        "SELECT g, COUNT(*) AS n FROM {t} GROUP BY g QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 5", count
+        "SELECT g, COUNT(*) AS n FROM {t} GROUP BY g QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 5", COUNT
     ),
-    "MAX": Case("SELECT MAX(COUNT(*)) OVER () AS n FROM {t} GROUP BY g LIMIT 1", largest),
-    "thresholded": Case("SELECT h, COUNT(DISTINCT person) AS n FROM {t} GROUP BY h", count),
+    "MAX": Case("SELECT MAX(COUNT(*)) OVER () AS n FROM {t} GROUP BY g LIMIT 1", (largest,)),
+    "thresholded": Case("SELECT h, COUNT(DISTINCT person) AS n FROM {t} GROUP BY h", COUNT),
     "top 5 of the thresholded": Case(
-        "SELECT h, COUNT(DISTINCT person) AS n FROM {t} GROUP BY h ORDER BY n DESC LIMIT 5", count
+        "SELECT h, COUNT(DISTINCT person) AS n FROM {t} GROUP BY h ORDER BY n DESC LIMIT 5", COUNT
     ),
-    "top 10 of averages": Case("SELECT g, AVG(v) AS mean FROM {t} GROUP BY g ORDER BY mean DESC LIMIT 10", mean),
+    "top 10 of averages": Case("SELECT g, AVG(v) AS mean FROM {t} GROUP BY g ORDER BY mean DESC LIMIT 10", (mean,)),
+    "averages and counts": Case(
+        "SELECT g, AVG(v) AS mean, COUNT(v) AS n FROM {t} GROUP BY g ORDER BY n DESC LIMIT 10", (mean, slot(0))
+    ),
+    "two columns": Case(
+        "SELECT g, COUNT(*) AS n, SUM(v) AS s FROM {t} GROUP BY g HAVING COUNT(*) > {cut} OR SUM(v) > 50 * {cut}",
+        (slot(0), slot(1)),
+    ),
+    "all in order": Case("SELECT g, COUNT(*) AS n FROM {t} GROUP BY g ORDER BY n DESC", COUNT),
+    "ranks": Case("SELECT g, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM {t} GROUP BY g", (rank,)),
 }
 
 
@@ -144,9 +166,12 @@ def held(case: Case, shape: str, answer: Answer) -> list[bool]:
     sealed, step = exact(case, shape)
     grains = [noise.carried.grain for noise in sealed.plan.noises]
     rows = {row[0]: [float(grain * value) for grain, value in zip(grains, row[1:], strict=True)] for row in step.rows}
-    keys = [row[0] if len(row) > 1 else None for row in answer.rows]
-    truths = [case.truth(rows, key) for key in keys]
-    return [row[-1].low <= truth <= row[-1].high for row, truth in zip(answer.rows, truths, strict=True)]
+    shown = len(case.truths)
+    return [
+        cell.low <= truth(rows, row[0] if len(row) > shown else None) <= cell.high
+        for row in answer.rows
+        for cell, truth in zip(row[-shown:], case.truths, strict=True)
+    ]
 
 
 def limit(runs: int) -> float:
@@ -154,12 +179,33 @@ def limit(runs: int) -> float:
     return CONFIDENCE - 3 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / runs)
 
 
+def share(case: Case, shape: str) -> float:
+    """Of all answers, in how many each interval holds."""
+    return sum(all(held(case, shape, answer)) for answer in answers(case, shape)) / RUNS
+
+
+def noted(name: str, shape: str, **figures: float) -> None:
+    """A line of the table of figures, where one is wanted."""
+    table = os.environ.get("DPSQL_SELECTED_TABLE")
+    if table:
+        with Path(table).open("a", encoding="utf-8") as lines:
+            told = " ".join(f"{what} {figure:.4f}" for what, figure in figures.items())
+            lines.write(f"{name} | {shape} | {told}\n")
+
+
 @pytest.mark.parametrize("shape", TRIED)
 @pytest.mark.parametrize("name", SELECTED)
 def test_all_intervals_of_an_answer_hold_at_once(name, shape):
-    case = SELECTED[name]
-    whole = [all(held(case, shape, answer)) for answer in answers(case, shape)]
-    assert sum(whole) / len(whole) >= limit(RUNS)
+    found = share(SELECTED[name], shape)
+    noted(name, shape, held=found, limit=limit(RUNS))
+    assert found >= limit(RUNS)
+
+
+@pytest.mark.parametrize("name", ["top 10", "top 10, Laplace", "HAVING", "QUALIFY", "all in order", "two columns"])
+def test_plain_margins_would_be_noticed(name, monkeypatch):
+    """The planted bug: nothing is seen to decide."""
+    monkeypatch.setattr(Finish, "deciding", lambda *_, **__: frozenset())
+    assert share(SELECTED[name], "equal") < limit(RUNS)
 
 
 def exact_margin(law, groups: int) -> int:
@@ -171,22 +217,24 @@ def exact_margin(law, groups: int) -> int:
     return margin
 
 
-@pytest.mark.parametrize("name", ["top 10", "top 10, Laplace", "HAVING", "QUALIFY"])
-def test_the_margin_is_the_exact_one_for_all_groups(name):
+@pytest.mark.parametrize("shape", TRIED)
+@pytest.mark.parametrize("name", ["top 10", "top 10, Laplace", "HAVING", "QUALIFY", "MAX", "two columns"])
+def test_the_margin_is_the_exact_one_for_all_groups(name, shape):
     """At most 5 % wider; rounding a count that was scaled adds half a person."""
-    sealed, _ = exact(SELECTED[name], "zipf")
-    (carried,) = (noise.carried for noise in sealed.plan.noises)
-    least = float(exact_margin(carried.law, GROUPS) * carried.grain)
-    (answer,) = answers(SELECTED[name], "zipf", runs=1)
-    widths = {(row[-1].high - row[-1].low) / 2 for row in answer.rows}
-    assert all(least <= width <= 1.05 * (least + carried.rounded / 2) for width in widths)
-    assert {row[-1].groups for row in answer.rows} == {GROUPS}
+    case = SELECTED[name]
+    sealed, _ = exact(case, shape)
+    noises = [noise.carried for noise in sealed.plan.noises]
+    answer = next(answer for answer in answers(case, shape, runs=100) if answer.rows)
+    for place, carried in enumerate(noises, start=-len(noises)):
+        least = float(exact_margin(carried.law, GROUPS * len(noises)) * carried.grain)
+        widths = {(row[place].high - row[place].low) / 2 for row in answer.rows}
+        noted(name, shape, width=max(widths) / least)
+        assert all(least <= width <= 1.05 * (least + carried.rounded / 2) for width in widths)
+        assert {row[place].groups for row in answer.rows} == {GROUPS}
     assert "holds for all 275 groups at once" in " ".join(answer.notes)
 
 
-INDEPENDENT = Case(
-    "SELECT g, SUM(v) AS s FROM {t} GROUP BY g HAVING COUNT(*) > {cut}", lambda rows, key: rows[key or 0][0]
-)
+INDEPENDENT = Case("SELECT g, SUM(v) AS s FROM {t} GROUP BY g HAVING COUNT(*) > {cut}", COUNT)
 
 
 def test_a_value_on_other_noise_keeps_its_own_margin():
@@ -199,6 +247,7 @@ def test_a_value_on_other_noise_keeps_its_own_margin():
     assert next(iter(single)) <= exact_margin(first.law, 1) * first.grain + first.rounded / 2
     found = [each for each, _ in shown for each in each]
     assert len(found) > 100
+    noted("independent", "equal", held=sum(found) / len(found), limit=limit(len(found)))
     assert sum(found) / len(found) >= limit(len(found))
 
 

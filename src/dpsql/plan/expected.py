@@ -186,14 +186,13 @@ def _of_column(name: str, scalar: Scalar, noises: _Noises, scope: SelectionScope
     if shape is None:
         return Expectation(name=name, certainty=Certainty.SIMULATED)
     if shape.count is not None:
-        return _average(name, shape.top, shape.count, noises, scope, plan)
-    groups, weights = scope.groups_of(scalar), shape.top.weights
-    usual = _margin(weights, noises, plan, groups)
+        return _average(name, scalar, shape.top, shape.count, noises, scope, plan)
+    weights, (confidence, groups) = shape.top.weights, scope.each(scalar, plan.terms.confidence)
+    usual = _margin(weights, noises, confidence, groups)
     if scope.thresholded.isdisjoint(weights):
         most, far = usual, None
     else:
         ((number, weight),) = weights.items()  # the thresholded count is the only slot of its plan
-        confidence = plan.terms.confidence
         most, far = abs(weight) * largest_margin(noises[number].carried, confidence=confidence, groups=groups), usual
     return Expectation(
         name=name,
@@ -204,22 +203,24 @@ def _of_column(name: str, scalar: Scalar, noises: _Noises, scope: SelectionScope
     )
 
 
-def _margin(weights: Mapping[int, Fraction], noises: _Noises, plan: Plan, groups: int) -> Fraction:
+def _margin(weights: Mapping[int, Fraction], noises: _Noises, confidence: Fraction, groups: int) -> Fraction:
     terms = [(weight, noises[number].carried) for number, weight in weights.items()]
-    return linear_margin(terms, confidence=plan.terms.confidence, groups=groups)
+    return linear_margin(terms, confidence=confidence, groups=groups)
 
 
-def _average(name: str, top: LinearForm, count: int, noises: _Noises, scope: SelectionScope, plan: Plan) -> Expectation:
+def _average(
+    name: str, scalar: Scalar, top: LinearForm, count: int, noises: _Noises, scope: SelectionScope, plan: Plan
+) -> Expectation:
     """Where its noise decides which rows are shown, sum and count have intervals of their own, all of them at once."""
     ((number, weight),) = top.weights.items()
     centred = noises[number].placed.slot
     half = centred.size * centred.reach / centred.cap
-    if scope.deciding.isdisjoint((number, count)):
-        size = _margin(top.weights, noises, plan, 1)
-        most = _margin({number: weight, count: weight * half}, noises, plan, 1)
+    confidence, groups = scope.each(scalar, plan.terms.confidence)
+    size = _margin(top.weights, noises, confidence, groups)
+    if scope.shares(scalar):
+        most = size + _margin({count: weight * half}, noises, confidence, groups)
     else:
-        size = _margin(top.weights, noises, plan, 2 * scope.groups)
-        most = size + _margin({count: weight * half}, noises, plan, 2 * scope.groups)
+        most = _margin({number: weight, count: weight * half}, noises, confidence, groups)
     return Expectation(
         name=name,
         certainty=Certainty.PER_COUNT,

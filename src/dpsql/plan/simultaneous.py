@@ -7,16 +7,22 @@ chosen. Theorem: docs/theorems/margins_after_selection.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, TypeAlias
 
+from dpsql.catalog.types import NUMERIC
 from dpsql.mechanisms.margins import NoisySlotLaw, SlotLaw
 from dpsql.sql.finish import Finish
+from dpsql.sql.linear import linear_form
 from dpsql.sql.scalars import Scalar, Windowed, columns_of, walk
 
 _EXTREMES: Final = frozenset({"min", "max"})
 """Window functions whose value is that of a row which noise has helped to choose."""
+
+_Part: TypeAlias = frozenset[tuple[int, Fraction]]
+"""The noise of one number: a slot, or several with their weights, the first of which is 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,17 +34,43 @@ class SelectionScope:
     thresholded: frozenset[int]
     """Slots that are released only above a threshold; they decide too."""
     groups: int
+    parts: frozenset[_Part] = frozenset()
+    """The noises of one row behind all values that share noise with what decides: their intervals hold together."""
 
     def shares(self, scalar: Scalar) -> bool:
-        """Whether a value carries noise that decides which rows are shown, so that its margin holds for all groups."""
+        """Whether a value carries noise that decides which rows are shown, or which row it is of, so that its margin
+        holds for all groups."""
         return not self.deciding.isdisjoint(columns_of(scalar)) or any(
-            isinstance(node, Windowed) and node.function in _EXTREMES and not self.noisy.isdisjoint(columns_of(node))
-            for node in walk(scalar)
+            isinstance(node, Windowed) and self.is_placed_by_noise(node) for node in walk(scalar)
         )
+
+    def is_placed_by_noise(self, window: Windowed) -> bool:
+        """Whether noise decides which rows a window looks at, and in which order."""
+        read = (*placing(window), *(window.arguments if window.function in _EXTREMES else ()))
+        return any(not self.noisy.isdisjoint(columns_of(each)) for each in read)
 
     def groups_of(self, scalar: Scalar) -> int:
         """For how many groups at once the margin of a value holds."""
         return self.groups if self.shares(scalar) else 1
+
+    def each(self, scalar: Scalar, confidence: Fraction) -> tuple[Fraction, int]:
+        """The confidence at which so many intervals of one noise hold together, for the answer to hold at this one.
+
+        Theorem   docs/theorems/margins_after_selection.md: different slots are independent; numbers that share slots
+                  are not, and each then gets an equal part of what may fail.
+        Requires  0 < confidence < 1.
+        Rounds    nothing.
+        """
+        if not self.shares(scalar):
+            return confidence, 1
+        if all(len(part) == 1 for part in self.parts):
+            return confidence, self.groups * max(1, len(self.parts))
+        return 1 - (1 - confidence) / len(self.parts), self.groups
+
+
+def placing(window: Windowed) -> tuple[Scalar, ...]:
+    """What decides which rows a window looks at, and in which order."""
+    return (*window.partition_by, *(key.by for key in window.order_by))
 
 
 def selection_scope(
@@ -53,9 +85,23 @@ def selection_scope(
     """
     thresholded = {number for number, law in laws.items() if isinstance(law, NoisySlotLaw) and law.above is not None}
     deciding = laws.keys() if read_further else finish.deciding(keys, groups=groups) & laws.keys()
-    return SelectionScope(
+    scope = SelectionScope(
         deciding=frozenset(deciding) | thresholded,
         noisy=frozenset(laws),
         thresholded=frozenset(thresholded),
         groups=max(groups, 1),
     )
+    return replace(scope, parts=frozenset(_parts(finish, scope)))
+
+
+def _parts(finish: Finish, scope: SelectionScope) -> Iterator[_Part]:
+    for output in finish.outputs:
+        scalar, read = output.expression, columns_of(output.expression) & scope.noisy
+        if not read or scalar.type not in NUMERIC or not scope.shares(scalar):
+            continue
+        form = linear_form(scalar, scope.noisy)
+        if form is None:
+            yield from (frozenset({(slot, Fraction(1))}) for slot in read)
+        elif form.weights:
+            first = form.weights[min(form.weights)]
+            yield frozenset((slot, weight / first) for slot, weight in form.weights.items())

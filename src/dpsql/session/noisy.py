@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 from warnings import warn
 
 from dpsql.errors import BadParameter, BadType
-from dpsql.mechanisms.margins import DRAWS, Spread, band, confidence_of_each, linear_margin, spread_of
+from dpsql.mechanisms.margins import DRAWS, SlotLaw, Spread, band, confidence_of_each, linear_margin, spread_of
 from dpsql.privacy.rounding import round_down, round_up
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.plausible import Fixed, Origin, Plausible, Weights, plausible_sums
@@ -21,6 +21,7 @@ from dpsql.session.plausible import Fixed, Origin, Plausible, Weights, plausible
 Number: TypeAlias = int | float
 
 _FEWEST: Final = 20  # draws that a band can be made of
+_MOST_CHOICES: Final = 10**100  # what fails more rarely than once in so many is 0 in floating point
 
 
 class UncertainComparison(UserWarning):
@@ -49,7 +50,7 @@ class Noisy:
     """Hardly anybody may be behind it: most plausible values belong to no possible rows."""
     groups: int = 1
     """For how many groups at once the margin holds at the confidence: more than one where noise has decided which rows
-    are shown. What is computed from several numbers keeps the largest."""
+    are shown. Sums and differences keep the largest; other results of two such numbers hold for all pairs of groups."""
 
     def __add__(self, other: object) -> Noisy:
         return _combined("+", self, other)
@@ -269,17 +270,25 @@ def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_float
     exact = operation(_value(a), _value(b))
     value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
     confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
-    groups = max(part.groups for part in (a, b) if isinstance(part, Noisy))
-    level = confidence_of_each(confidence, groups)
-    weights = _combined_weights(sign, a, b)
+    chosen = [part.groups for part in (a, b) if isinstance(part, Noisy)]
+    weights, groups = _combined_weights(sign, a, b), max(chosen)
     if weights is not None:
-        return linear_cell(value, weights, margin=_margin(weights, level), confidence=confidence, groups=groups)
+        margin = _margin(weights, confidence=confidence, groups=groups)
+        return linear_cell(value, weights, margin=margin, confidence=confidence, groups=groups)
+    groups = min(math.prod(chosen), _MOST_CHOICES)  # each may be of another row
+    level = confidence_of_each(confidence, groups)
     sides = zip(_plausible(a, level), _plausible(b, level), strict=False)
     return _from_draws(value, [_or_none(operation, x, y) for x, y in sides], confidence=confidence, groups=groups)
 
 
-def _margin(weights: Weights, level: Fraction) -> Fraction:
-    return linear_margin([(weight, cell.law) for cell, weight in weights.items()], confidence=level)
+def _margin(weights: Weights, *, confidence: Fraction, groups: int) -> Fraction:
+    """Of rows that noise has chosen, the parts of each row hold for all groups at once, so that their sum does; the law
+    of the sum would hold for rows that were named before."""
+    rows: dict[int, list[tuple[Fraction, SlotLaw]]] = {}
+    for cell, weight in weights.items():
+        rows.setdefault(cell.row if groups > 1 else 0, []).append((weight, cell.law))
+    level = confidence_of_each(confidence, groups)
+    return sum((linear_margin(terms, confidence=level) for terms in rows.values()), Fraction(0))
 
 
 def _value(number: Noisy | Fraction) -> Fraction:
@@ -351,7 +360,7 @@ def _told_apart(left: Noisy, right: Noisy | Fraction) -> bool:
             return True  # the same noise in both
         numbers = [part for part in (left, right) if isinstance(part, Noisy)]
         confidence, groups = min(part.confidence for part in numbers), max(part.groups for part in numbers)
-        return abs(_value(left) - _value(right)) > _margin(weights, confidence_of_each(confidence, groups))
+        return abs(_value(left) - _value(right)) > _margin(weights, confidence=confidence, groups=groups)
     low, high = (right.low, right.high) if isinstance(right, Noisy) else (right, right)
     if left.low is None or left.high is None or low is None or high is None:
         return False

@@ -22,9 +22,8 @@ from dpsql.session.invented import COLUMN, INVENTED
 from dpsql.session.noisy import Noisy
 from dpsql.session.render import MEANING, is_doubtful, plain_cell
 from dpsql.session.tabulated import unique_names
+from dpsql.sql.finish import SEEN_AT_ONCE
 
-_MOST: Final = 24
-"""Rows of bars that are still looked at one by one."""
 _MOST_POINTS: Final = 400
 _TICKS: Final = 6
 _MIDNIGHT: Final = " 00:00:00"
@@ -70,7 +69,7 @@ def plot(
         raise BadParameter(
             f"kind={kind!r} is no kind of picture", why="three are known", fix=f"use one of {', '.join(_KINDS)}"
         )
-    limit = (_MOST_POINTS if chosen == "line" else _MOST) if most is None else most
+    limit = (_MOST_POINTS if chosen == "line" else SEEN_AT_ONCE) if most is None else most
     require_count(most=limit)
     picture = Picture(chart=_KINDS[chosen](_first(drawn, limit), title))
     if file is not None:

@@ -75,7 +75,7 @@ def released(
         values = [_plain(cells[place + 1], scalar.type) for cells in answered]
         form = forms.get(scalar)
         if form is not None:
-            columns.append(_linear(values, rows, form, simulation, groups=scope.groups_of(scalar)))
+            columns.append(_linear(values, rows, form, simulation, scope, scalar))
         elif scalar in others and scope.shares(scalar):
             columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes))
         elif scalar in others:
@@ -194,16 +194,22 @@ def _is_noisy(scalar: Scalar, table: ReleasedTable) -> bool:
 
 
 def _linear(
-    values: Sequence[Any], rows: Sequence[int], form: LinearForm, about: Simulation, *, groups: int
+    values: Sequence[Any],
+    rows: Sequence[int],
+    form: LinearForm,
+    about: Simulation,
+    scope: SelectionScope,
+    scalar: Scalar,
 ) -> list[Cell]:
-    """Every row has the same margin, computed once, and noise of its own. It holds for so many `groups` at once."""
-    table, confidence = about.table, about.confidence
+    """Every row has the same margin, computed once, and noise of its own."""
+    table, confidence, groups = about.table, about.confidence, scope.groups_of(scalar)
+    level, outputs = scope.each(scalar, confidence)
     slots = [
         (slot, slot.law, form.weights[slot.column.id])
         for slot in table.slots
         if slot.law is not None and slot.column.id in form.weights
     ]
-    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=confidence, groups=groups)
+    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=level, groups=outputs)
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
         weights = {cell: weight * share for slot, law, weight in slots for cell, share in _cells(slot, law, row, about)}

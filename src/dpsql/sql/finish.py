@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, columns_of
+
+SEEN_AT_ONCE: Final = 24
+"""So many rows are seen in every picture and on every screen; longer answers are cut there."""
 
 
 class Part(Enum):
@@ -44,10 +48,10 @@ class Finish:
 
     def deciding(self, keys: Collection[int], *, groups: int) -> frozenset[int]:
         """The columns of the released table that decide which of its rows are shown. LIMIT leaves none of at most so
-        many `groups` out, and DISTINCT none of rows that show all `keys`."""
+        many `groups` out, and DISTINCT none of rows that show all `keys`. Of a long answer the first rows are seen."""
         conditions = [condition for condition in (self.having, self.qualify) if condition is not None]
-        cuts = self.offset or (self.limit is not None and self.limit < groups)
-        cut = [key.by for key in self.order_by] if cuts else []
+        seen = SEEN_AT_ONCE if self.limit is None else min(self.limit, SEEN_AT_ONCE)
+        cut = [key.by for key in self.order_by] if self.offset or seen < groups else []
         shown = {output.expression.id for output in self.outputs if isinstance(output.expression, ColumnRef)}
         merged = [output.expression for output in self.outputs] if self.distinct and not shown.issuperset(keys) else []
         return frozenset().union(*map(columns_of, (*conditions, *cut, *merged)))
