@@ -30,7 +30,7 @@ class Broken:
         self.asked += 1
         raise self.failure()
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters):
         self.asked += 1
         raise self.failure()
 

@@ -29,8 +29,8 @@ def fetched(monkeypatch):
     """How many rows each statement over public tables brought into this process."""
     counts, run = [], DuckdbEngine.run_public
 
-    def counted(self, sql):
-        rows = run(self, sql)
+    def counted(self, sql, *, parameters):
+        rows = run(self, sql, parameters=parameters)
         counts.append(len(rows))
         return rows
 

@@ -273,7 +273,7 @@ class Untouchable:
     def run(self, sql, /, *, parameters):
         raise AssertionError("a simulation must not ask the engine")
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters):
         raise AssertionError("a simulation must not ask the engine")
 
 

@@ -105,7 +105,7 @@ def test_exact_numbers_in_the_place_of_released_ones_are_seen(monkeypatch):
     def planted(draft, known):
         everybody = [analyst(person) for person in (None, *PEOPLE)]
         (here,) = (ana for ana in everybody if ana.place.catalog is draft.bounded.query.catalog)
-        ((exact,),) = here.place.engine.run("SELECT count(*) FROM visits", parameters=()).open()
+        ((exact,),) = here.place.engine.run("SELECT count(*) FROM visits", parameters={}).open()
         return honest(draft, dict.fromkeys(known, ((Fraction(exact),),)))
 
     monkeypatch.setattr(answer, "with_released", planted)

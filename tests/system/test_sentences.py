@@ -49,7 +49,7 @@ class Untouchable:
     def run(self, sql, /, *, parameters):
         raise AssertionError("a verdict must not ask the engine")
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters):
         raise AssertionError("a verdict must not ask the engine")
 
 

@@ -1,4 +1,4 @@
-"""Every accepted question: its record alone gives back its plan, and the price that was charged."""
+"""Every accepted question: its record and the declared lists of keys give back its plan, and the price charged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.accounting.triple import triple
 from dpsql.plan.audit import audited
-from dpsql.plan.record import plan_record, read_plan
+from dpsql.plan.record import lists_of, plan_record, read_plan
 from dpsql.sql.emit import engine_text
 from dpsql.testing.noiseless import filled_plans
 
@@ -31,11 +31,11 @@ def test_a_record_gives_back_the_plan_and_its_price(fixture: Fixture, mode, rela
 
 def require_read_again(plan):
     record = plan_record(plan, dialect="duckdb")
-    steps, tables, neighbours = read_plan(record)
+    steps, tables, neighbours = read_plan(record, lists=lists_of(plan))
     assert steps == plan.steps
     assert neighbours is plan.bounded.neighbours
     assert {table.name for table in tables} == set(plan.bounded.query.tables)
     for ours, theirs in zip(steps, plan.steps, strict=True):  # what is read twice is still read once
         assert engine_text(ours.statement, dialect="duckdb") == engine_text(theirs.statement, dialect="duckdb")
     if plan.event is not None:
-        assert audited(record).price == triple(plan.event)
+        assert audited(record, lists=lists_of(plan)).price == triple(plan.event)

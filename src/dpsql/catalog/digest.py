@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Set
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from enum import Enum
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, KeyKind, Keys, Value
+from dpsql.catalog.key_lists import declared_list, key_texts, list_digest, value_of_text, value_text
+from dpsql.catalog.model import Bounds, Catalog, ColumnPolicy, PublicKeys
 from dpsql.catalog.names import folded
+from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 
 Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
@@ -29,7 +29,7 @@ def digest(catalog: Catalog, tables: Iterable[str], *, columns: Set[tuple[str, s
     In it: the tables and those their paths lead through, the relation, and the defaults that change plans. Not in it:
     grants, prices, confidence, words for people, sizes that only previews use. Numbers are compared by value.
     """
-    return text_digest(_text(_deciding(catalog, tables, columns)))
+    return text_digest(_text(_deciding(catalog, tables, columns, keys=_named)))
 
 
 def text_digest(text: str) -> str:
@@ -41,7 +41,7 @@ def declarations(catalog: Catalog, *, others: Mapping[str, Any] = MappingProxyTy
     """Everything declared that a question can meet, with the types of the engine, as one JSON text; grants and the
     promise have entries of their own in a ledger. `others` are declared tables that are not in the catalogue."""
     defaults, person = catalog.policy.defaults, catalog.policy.person
-    deciding = _deciding(catalog, catalog.policy.tables, None)
+    deciding = _deciding(catalog, catalog.policy.tables, None, keys=_listed)
     return _text(
         deciding
         | {
@@ -53,12 +53,26 @@ def declarations(catalog: Catalog, *, others: Mapping[str, Any] = MappingProxyTy
     )
 
 
+def declared_keys(text: str) -> Iterator[PublicKeys]:
+    """The lists of keys in a text of `declarations`."""
+    for table in declared_tables(text).values():
+        for column in table["columns"].values():
+            if isinstance(column["keys"], list):
+                yield PublicKeys(values=tuple(map(value_of_text, column["keys"])))
+
+
 def declared_tables(text: str | None) -> dict[str, Any]:
     """The tables in a text of `declarations`, by name; none where there is no text."""
     return {} if text is None else dict(json.loads(text)["tables"])
 
 
-def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, str]] | None) -> dict[str, Any]:
+_Told: TypeAlias = Callable[[PublicKeys], Json]
+"""How a list of keys is told: whole, or by its digest."""
+
+
+def _deciding(
+    catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, str]] | None, *, keys: _Told
+) -> dict[str, Any]:
     """What decides a plan over these tables."""
     defaults = catalog.policy.defaults
     return {
@@ -69,7 +83,7 @@ def _deciding(catalog: Catalog, tables: Iterable[str], columns: Set[tuple[str, s
         "max_keys": defaults.max_keys,
         "mode": _word(defaults.mode),
         "noise": _word(defaults.noise),
-        "tables": {name: _table(catalog, name, columns) for name in sorted(_concerned(catalog, tables))},
+        "tables": {name: _table(catalog, name, columns, keys) for name in sorted(_concerned(catalog, tables))},
     }
 
 
@@ -90,7 +104,7 @@ def _concerned(catalog: Catalog, tables: Iterable[str]) -> set[str]:
     return named | {step.table for name in named for step in catalog.policy.tables[name].path}
 
 
-def _table(catalog: Catalog, name: str, columns: Set[tuple[str, str]] | None) -> Json:
+def _table(catalog: Catalog, name: str, columns: Set[tuple[str, str]] | None, keys: _Told) -> Json:
     table = catalog.policy.tables[name]
     engine = {folded(column.name): column.engine_type for column in catalog.schema[name].columns}
     return {
@@ -106,19 +120,19 @@ def _table(catalog: Catalog, name: str, columns: Set[tuple[str, str]] | None) ->
         "rows_per_group": table.rows_per_group,
         "groups_per_person": table.groups_per_person,
         "columns": {
-            column: _column(policy, engine[column])
+            column: _column(policy, engine[column], keys)
             for column, policy in table.columns.items()
             if columns is None or (name, column) in columns
         },
     }
 
 
-def _column(column: ColumnPolicy, engine_type: str) -> Json:
+def _column(column: ColumnPolicy, engine_type: str, keys: _Told) -> Json:
     return {
         "type": _word(column.type),
         "engine_type": engine_type,  # its width proves ranges
         "bounds": _bounds(column.bounds),
-        "keys": _keys(column.keys),
+        "keys": keys(column.keys) if isinstance(column.keys, PublicKeys) else _word(column.keys),
         "hidden": column.hidden,
         "not_null": column.not_null,
         "unique": column.unique,
@@ -129,26 +143,14 @@ def _bounds(bounds: Bounds | None) -> Json:
     return None if bounds is None else [value_text(bounds.low), value_text(bounds.high)]
 
 
-def _keys(keys: Keys | None) -> Json:
-    """Released keys are sorted, so the order of a list means nothing."""
-    if keys is None or isinstance(keys, KeyKind):
-        return _word(keys)
-    return sorted((value_text(value) for value in keys.values), key=str)
+def _listed(keys: PublicKeys) -> Json:
+    return [*key_texts(keys.values)]
+
+
+def _named(keys: PublicKeys) -> Json:
+    """By the digest of the list that plans read: it is computed once."""
+    return list_digest(declared_list(keys, SqlType.DATE))
 
 
 def _word(member: Enum | None) -> str | None:
     return None if member is None else str(member.value)
-
-
-def value_text(value: Value) -> str | None:
-    """A value with its kind, so that 1, "1" and true stay apart; 2000 and 2000.0 do not."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return f"boolean {value}"
-    if isinstance(value, (int, Fraction)):
-        exact = Fraction(value)
-        return f"number {exact.numerator}/{exact.denominator}"
-    if isinstance(value, datetime):
-        return f"timestamp {value.isoformat()}"
-    return f"date {value.isoformat()}" if isinstance(value, date) else f"text {value}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
+from math import ceil, floor
 from typing import TypeAlias
 
 from dpsql.catalog.types import SqlType
@@ -15,6 +16,11 @@ from dpsql.privacy.window import Window
 
 Value: TypeAlias = bool | int | Fraction | str | date | datetime | None
 """A key or a bound as the owner wrote it. Decimal numbers are exact."""
+
+Cells: TypeAlias = Sequence[bool | int | float | str | date | datetime | None]
+"""The values of one column, as an engine binds them."""
+Parameter: TypeAlias = int | Cells
+"""What is bound to a name in a statement."""
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """A place in a policy: ("table", "visits", "columns", "charge"), ("grant", 0, "budget")."""
@@ -29,10 +35,73 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicKeys:
-    """A list everybody may know: each key appears in every answer, also with nobody behind it. None is NULL."""
+class KeyList:
+    """Public keys, each once, in order of delivery: one value that plans, statements and records share."""
 
     values: tuple[Value, ...]
+    known_digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Filled by `digest.list_digest`, so that it is computed once."""
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRange:
+    """Public keys from a first one on: whole numbers or days one after another, or moments that lie so many months, or
+    so many microseconds, apart. None of them is NULL."""
+
+    first: int | date | datetime
+    count: int
+    months: int = 0
+    microseconds: int = 0
+
+    def value(self, place: int) -> int | date | datetime:
+        """The key at this place, from 0."""
+        first = self.first
+        if isinstance(first, int):
+            return first + place
+        if not isinstance(first, datetime):
+            return first + timedelta(days=place)
+        if self.microseconds:
+            return first + timedelta(microseconds=place * self.microseconds)
+        year, month = divmod(first.year * 12 + first.month - 1 + place * self.months, 12)
+        return datetime(year, month + 1, 1)
+
+    def between(self, low: Fraction | None, high: Fraction | None) -> KeyRange:
+        """The whole numbers among them that are neither below `low` nor above `high`."""
+        if not isinstance(self.first, int):
+            raise TypeError("only a range of whole numbers is cut between two numbers")
+        last = self.first + self.count - 1
+        first = self.first if low is None else max(self.first, ceil(low))
+        last = last if high is None else min(last, floor(high))
+        return KeyRange(first=first, count=max(0, last - first + 1))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All of them, in order of delivery."""
+        return tuple(map(self.value, range(self.count)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicKeys:
+    """A list everybody may know: each key appears in every answer, also with nobody behind it. None is NULL.
+
+    Released keys are sorted, so the order of a list means nothing: two of the same keys are equal.
+    """
+
+    values: tuple[Value, ...]
+    known_lists: dict[bool, KeyList] = field(default_factory=dict, init=False, repr=False)
+    """Filled by `key_lists.declared_list`: sorted once, and the same value ever after."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PublicKeys):
+            return NotImplemented
+        return self.values == other.values or set(self.values) == set(other.values)
+
+    def __hash__(self) -> int:
+        return hash(PublicKeys)  # few lists are compared, and long ones: reading all of one takes longer
 
 
 class KeyKind(Enum):

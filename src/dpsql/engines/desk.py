@@ -15,9 +15,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import duckdb
 
+from dpsql.catalog.model import Parameter
 from dpsql.catalog.spelling import ENGINE_TYPES, quoted
 from dpsql.catalog.types import SqlType
-from dpsql.engines.engine import Limits
+from dpsql.engines.engine import NO_PARAMETERS, Limits
 from dpsql.engines.hardening import hardened
 from dpsql.errors import EngineFailed, InternalError
 
@@ -48,7 +49,9 @@ class DeskTable:
 class Desk:
     """Asks questions of released rows. Making one costs nothing: all desks of a process share one empty database."""
 
-    def query(self, sql: str, /, tables: Mapping[str, DeskTable]) -> list[tuple[Any, ...]]:
+    def query(
+        self, sql: str, /, tables: Mapping[str, DeskTable], *, parameters: Mapping[str, Parameter] = NO_PARAMETERS
+    ) -> list[tuple[Any, ...]]:
         """The rows of one SELECT over `tables`, which exist during this call only and are seen by it alone.
 
         Their order means something only if the statement has an ORDER BY.
@@ -59,7 +62,7 @@ class Desk:
             with closing(_cursor()) as cursor:
                 for name, table in tables.items():
                     lay_out(cursor, quoted(name), table, kind="TEMP TABLE")
-                return _answered(cursor, sql)
+                return _answered(cursor, sql, parameters)
         except (duckdb.Error, RuntimeError, ValueError) as error:
             trouble = error
         if _ctrl_c(trouble):
@@ -98,11 +101,13 @@ def _with_floats(row: tuple[object, ...], fractions: Sequence[int]) -> tuple[obj
     return tuple(values)
 
 
-def _answered(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+def _answered(
+    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Parameter]
+) -> list[tuple[Any, ...]]:
     statements = cursor.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise _misfit("the desk was given something else than one SELECT")
-    return cursor.execute(statements[0]).fetchall()
+    return cursor.execute(statements[0], dict(parameters)).fetchall()
 
 
 def _engine_type(type_: DeskType) -> str:

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import duckdb
 from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.column_types import NOTHING_DECLARED, ColumnDeclarations, Decided
 from dpsql.catalog.constraints import Constraints
-from dpsql.catalog.model import EngineTable
+from dpsql.catalog.model import EngineTable, Parameter
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.views import Views
 from dpsql.engines.desk import DeskTable, lay_out
@@ -26,7 +26,16 @@ from dpsql.engines.duckdb_constraints import read_constraints
 from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
 from dpsql.engines.duckdb_sources import copy_table, opened_source, primary_key, unreadable
 from dpsql.engines.duckdb_views import read_views
-from dpsql.engines.engine import MOST_EXACT_BYTES, NO_LIMITS, Limits, OnFailure, Rows, engine_failed, too_large
+from dpsql.engines.engine import (
+    MOST_EXACT_BYTES,
+    NO_LIMITS,
+    NO_PARAMETERS,
+    Limits,
+    OnFailure,
+    Rows,
+    engine_failed,
+    too_large,
+)
 from dpsql.engines.hardening import hardened
 from dpsql.errors import DpsqlError, InternalError
 from dpsql.privacy.exact import Exact
@@ -148,13 +157,13 @@ class DuckdbEngine:
         with self._reading:
             return self._guarded(lambda cursor: read_constraints(_ask(cursor)))
 
-    def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
+    def run(self, sql: str, /, *, parameters: Mapping[str, Parameter]) -> Exact[Rows]:
         """The rows of one SELECT on private tables, wrapped: keys and integers only."""
         return Exact(self._guarded(lambda cursor: _fetched(cursor, sql, parameters, KEYS_AND_INTEGERS), limited=True))
 
-    def run_public(self, sql: str, /) -> Rows:
+    def run_public(self, sql: str, /, *, parameters: Mapping[str, Parameter] = NO_PARAMETERS) -> Rows:
         """The rows of one SELECT that reads public tables only; here a value may also be a float."""
-        return self._guarded(lambda cursor: _fetched_public(cursor, sql), limited=True)
+        return self._guarded(lambda cursor: _fetched_public(cursor, sql, parameters), limited=True)
 
     def interrupt(self) -> None:
         """Stops every statement that is running; each ends as EngineFailed."""
@@ -308,7 +317,9 @@ def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:
     return lambda sql: cursor.execute(sql).fetchall()
 
 
-def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int], allowed: frozenset[str]) -> Rows:
+def _fetched(
+    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Parameter], allowed: frozenset[str]
+) -> Rows:
     """The rows of one SELECT whose columns have the `allowed` types."""
     _execute(cursor, sql, parameters)
     if not allowed.issuperset(str(column[1]) for column in cursor.description):
@@ -316,9 +327,9 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[i
     return cast(Rows, cursor.fetchall())
 
 
-def _fetched_public(cursor: duckdb.DuckDBPyConnection, sql: str) -> Rows:
+def _fetched_public(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Parameter]) -> Rows:
     """The rows of one SELECT, read in pieces: DuckDB computes ahead of them by a small buffer only."""
-    _execute(cursor, sql, ())
+    _execute(cursor, sql, parameters)
     rows: Rows = []
     size = 0
     while piece := cursor.fetchmany(_PIECE):
@@ -329,13 +340,13 @@ def _fetched_public(cursor: duckdb.DuckDBPyConnection, sql: str) -> Rows:
     return rows
 
 
-def _execute(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[int]) -> None:
+def _execute(cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Parameter]) -> None:
     """Starts one SELECT, inside a transaction that cannot write."""
     statements = cursor.extract_statements(sql)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise _NotOneSelect
     cursor.execute("BEGIN TRANSACTION READ ONLY")
-    cursor.execute(statements[0], list(parameters))
+    cursor.execute(statements[0], dict(parameters))
 
 
 def _work(

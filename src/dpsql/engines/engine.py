@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.constraints import Constraints
-from dpsql.catalog.model import EngineTable, Value
+from dpsql.catalog.model import EngineTable, Parameter, Value
 from dpsql.catalog.views import Views
 from dpsql.errors import EngineFailed, TooLarge
 from dpsql.privacy.exact import Exact
@@ -30,6 +31,7 @@ class Limits:
 
 
 NO_LIMITS: Final = Limits()
+NO_PARAMETERS: Final[Mapping[str, Parameter]] = MappingProxyType({})
 MOST_EXACT_ROWS: Final = 100_000
 """Rows of an exact answer."""
 MOST_EXACT_BYTES: Final = 32_000_000
@@ -58,14 +60,14 @@ class Engine(Protocol):
         """Every table and view by its name in the engine: keys, references, checks, listed values, comments."""
         ...
 
-    def run(self, sql: str, /, *, parameters: Sequence[int]) -> Exact[Rows]:
-        """The rows of a statement on private tables, wrapped. `parameters` are bound to ?, in order.
+    def run(self, sql: str, /, *, parameters: Mapping[str, Parameter]) -> Exact[Rows]:
+        """The rows of a statement on private tables, wrapped. `parameters` are bound to $name; lists as arrays.
 
         Any failure is EngineFailed with one constant message and a trace id.
         """
         ...
 
-    def run_public(self, sql: str, /) -> Rows:
+    def run_public(self, sql: str, /, *, parameters: Mapping[str, Parameter] = NO_PARAMETERS) -> Rows:
         """The rows of a statement that reads public tables only; TooLarge beyond MOST_EXACT_BYTES."""
         ...
 

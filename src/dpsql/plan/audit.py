@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dpsql.accounting.triple import Triple
-from dpsql.catalog.model import Catalog, Defaults, Person, Policy, TablePolicy
+from dpsql.catalog.model import Catalog, Defaults, KeyList, Person, Policy, TablePolicy
 from dpsql.catalog.ownership import declared_ways
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
@@ -25,15 +27,15 @@ class Audited:
     """Whom it protects: (table, way to its person) in the words of a ledger, and under the empty name the relation."""
 
 
-def audited(record: str, *, in_batch: bool = False) -> Audited:
+def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({}), in_batch: bool = False) -> Audited:
     """The steps of a record, if what they release costs no more than their events say; LedgerBroken otherwise.
 
     Of a question in a batch more is read than its price: Gaussian noise on one number must be just that.
 
-    Nothing but the record is read: no policy, no engine, no data. Whoever keeps the ledger compares the price with
-    the one that was charged.
+    Nothing but the record is read, and of the declarations in the ledger the `lists` of keys that it names: no engine,
+    no data. Whoever keeps the ledger compares the price with the one that was charged.
     """
-    steps, tables, neighbours = read_plan(record)
+    steps, tables, neighbours = read_plan(record, lists=lists)
     if tuple(law for _, law in kept(record).noises) != noises_of(steps):
         raise _disagreement(
             "its margins are not those of its noise", why="answers that are told again would carry a wrong ±"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final
 
+from dpsql.catalog.model import KeyList
 from dpsql.errors import LedgerBroken
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
@@ -23,6 +25,7 @@ def audited_upon(
     *,
     upon: int | None,
     records: Mapping[int, str],
+    lists: Mapping[str, KeyList] = MappingProxyType({}),
     additive: bool = True,
     batched: Container[int] = (),
 ) -> None:
@@ -40,7 +43,7 @@ def audited_upon(
     if not additive and (told.levels or revealing):
         raise _wrong("it has finer levels where ε alone is not what is added up")
     chain = _chain(told, records)
-    steps, _, _ = read_plan(record)
+    steps, _, _ = read_plan(record, lists=lists)
     first = chain[-1][0] if chain else None
     if first != upon:
         raise _wrong("it is charged upon another release than its record says")

@@ -17,7 +17,7 @@ from dpsql.plan.derivation.joins import of_join
 from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
 from dpsql.plan.derivation.sets import of_exists, of_union
 from dpsql.plan.derivation.states import State, Totals, Value, refused
-from dpsql.plan.derivation.tables import of_awaited, of_listed, of_scan
+from dpsql.plan.derivation.tables import of_awaited, of_listed, of_listed_keys, of_scan
 from dpsql.plan.derivation.windows import of_window
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.relations import (
@@ -27,6 +27,7 @@ from dpsql.sql.relations import (
     Group,
     Join,
     Listed,
+    ListedKeys,
     Project,
     Rank,
     Relation,
@@ -98,6 +99,8 @@ def _state(relation: Relation, catalog: Catalog) -> State:
     match relation:
         case Scan():
             return of_scan(relation, catalog)
+        case ListedKeys():
+            return of_listed_keys(relation)
         case Listed():
             return of_listed(relation)
         case AwaitedRows():

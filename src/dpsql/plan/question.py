@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
-from dpsql.catalog.digest import digest, value_text
+from dpsql.catalog.digest import digest
+from dpsql.catalog.key_lists import list_digest, value_text
+from dpsql.catalog.model import KeyRange
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.bound import Bounded, PlacedSlot
@@ -26,6 +28,7 @@ from dpsql.sql.relations import (
     Group,
     Join,
     Listed,
+    ListedKeys,
     Project,
     Rank,
     Relation,
@@ -161,6 +164,8 @@ class _Reader:
         match relation:
             case Scan():
                 return _Rows(base=_digest("table", relation.table, relation.source))
+            case ListedKeys():
+                return _Rows(base=_listed_keys(relation))
             case Listed():
                 return _Rows(base=self._list(relation))
             case AwaitedRows():
@@ -182,6 +187,8 @@ class _Reader:
         match relation:
             case Scan():
                 return self._scanned(relation, number)
+            case ListedKeys():
+                return _digest("key", _listed_keys(relation))
             case Listed():
                 return _digest("listed", self._list(relation), str(_place(relation, number)))
             case AwaitedRows():
@@ -329,6 +336,14 @@ def _is_in(relation: Relation, number: int) -> bool:
 
 def _place(relation: Relation, number: int) -> int:
     return next(place for place, column in enumerate(relation.columns) if column.id == number)
+
+
+def _listed_keys(listed: ListedKeys) -> str:
+    (column,), keys = listed.columns, listed.keys
+    if isinstance(keys, KeyRange):
+        steps = [str(keys.count), str(keys.months), str(keys.microseconds)]
+        return _digest("range", column.type.value, json.dumps(value_text(keys.first)), steps)
+    return _digest("keys", column.type.value, list_digest(keys))
 
 
 def _listed(listed: Listed) -> str:

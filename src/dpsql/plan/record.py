@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Final
 
+from dpsql.catalog.key_lists import named_lists
+from dpsql.catalog.model import KeyList, PublicKeys
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
@@ -38,7 +41,7 @@ def plan_record(plan: Plan, *, dialect: str) -> str:
                 for question, noise in zip(plan.recalled.identity.slots, plan.noises, strict=True)
             ],
             "people": plan.people,
-            "plan": written((plan.steps, _tables(plan), bounded.neighbours)),
+            "plan": written((plan.steps, _tables(plan), bounded.neighbours), named=lists_of(plan)),
             **({} if plan.recalled.fresh is None else {"fresh": plan.recalled.fresh}),
             **({} if plan.rho is None else {"rho": str(plan.rho)}),
             **({} if plan.finer is None else {"upon": _upon(plan.finer)}),
@@ -61,6 +64,13 @@ def _upon(finer: Finer) -> dict[str, object]:
     }
 
 
+def lists_of(plan: Plan) -> dict[str, KeyList]:
+    """The lists of keys that the policy declares for the tables of a plan, by their digests."""
+    tables = plan.bounded.query.catalog.policy.tables
+    columns = (column for name in set(plan.bounded.query.tables) for column in tables[name].columns.values())
+    return named_lists(column.keys for column in columns if isinstance(column.keys, PublicKeys))
+
+
 def _tables(plan: Plan) -> tuple[ReadTable, ...]:
     catalog = plan.bounded.query.catalog
     tables = (catalog.policy.tables[name] for name in sorted(set(plan.bounded.query.tables)))
@@ -78,10 +88,13 @@ def _tables(plan: Plan) -> tuple[ReadTable, ...]:
     )
 
 
-def read_plan(record: str) -> tuple[tuple[Step, ...], tuple[ReadTable, ...], Neighbours]:
-    """The steps of a record, and the declarations their price is derived from."""
+def read_plan(
+    record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({})
+) -> tuple[tuple[Step, ...], tuple[ReadTable, ...], Neighbours]:
+    """The steps of a record, and the declarations their price is derived from. `lists`: the declared lists of keys, by
+    the digests that records name them by."""
     try:
-        steps, tables, neighbours = read(_read(record)["plan"])
+        steps, tables, neighbours = read(_read(record)["plan"], lists=lists)
     except (KeyError, TypeError, ValueError):
         raise unreadable() from None
     if (

@@ -1,19 +1,22 @@
 """Plans as JSON that can be read again: what is decoded equals what was written, part by part.
 
 A transcript is a list of parts, each a class and its fields; a part names the parts inside it by their number, which is
-smaller than its own. So what a statement reads twice is written once, and reading needs no recursion.
+smaller than its own. So what a statement reads twice is written once, and reading needs no recursion. A declared list
+of keys is named by its digest: the ledger holds its declaration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from dpsql.catalog.model import EngineColumn, EngineTable, KeyKind, PathStep, PublicKeys
+from dpsql.catalog.key_lists import declared_list, list_digest
+from dpsql.catalog.model import EngineColumn, EngineTable, KeyKind, KeyList, KeyRange, PathStep, PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
@@ -27,7 +30,21 @@ from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.intervals import Interval
-from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Listed, Project, Rank, Scan, Total, Union, Window
+from dpsql.sql.relations import (
+    Column,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    ListedKeys,
+    Project,
+    Rank,
+    Scan,
+    Total,
+    Union,
+    Window,
+)
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
 from dpsql.sql.slots import Slot, SlotKind
@@ -52,6 +69,7 @@ PARTS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
     for family in (
         (Scan, Listed, Filter, Project, Join, Total, Group, Rank, Column, Interval, PublicKeys, Statement),
+        (ListedKeys, KeyList, KeyRange),
         (ColumnRef, Constant, Apply, Slot, Grain, PlacedSlot, SlotNoise, SelectionStep, MeasurementStep),
         (NoisySlotLaw, DiscreteLaplaceLaw, DiscreteGaussianLaw, PartitionSelection, GaussianThresholdSelection),
         (Pure, DiscreteGaussian, KeySelection, GaussianThreshold, Composed),
@@ -77,15 +95,19 @@ _READ: Final[Mapping[str, Callable[[str], object]]] = {
 }
 
 
-def written(value: object) -> list[Json]:
-    """The parts of a value, the value itself last. InternalError for what has no word here."""
-    writer = _Writer()
+def written(value: object, *, named: Container[str] = ()) -> list[Json]:
+    """The parts of a value, the value itself last. InternalError for what has no word here.
+
+    A list of keys whose digest is among the `named` ones is written as its digest.
+    """
+    writer = _Writer(named=named)
     last = writer.json(value)
     return [*writer.parts, last]
 
 
 @dataclass(slots=True)
 class _Writer:
+    named: Container[str]
     parts: list[Json] = field(default_factory=list)
     _known: dict[int, tuple[int, object]] = field(default_factory=dict)
     """By identity, with the part itself, so that no other can take its place in memory."""
@@ -101,6 +123,10 @@ class _Writer:
             return {word: text(value)}
         if isinstance(value, Enum) and WORDS.get(kind.__name__) is kind:
             return {"word": [kind.__name__, value.value]}
+        if isinstance(value, KeyList | PublicKeys):
+            digest = list_digest(value if isinstance(value, KeyList) else declared_list(value, SqlType.DATE))
+            if digest in self.named:
+                return {kind.__name__: digest}
         if PARTS.get(kind.__name__) is not kind:
             raise InternalError(
                 f"a stored plan has no word for {kind.__name__}",
@@ -114,35 +140,55 @@ class _Writer:
         return {"part": self._known[id(value)][0]}
 
 
-def read(transcript: Any) -> Any:
-    """What `written` wrote; LedgerBroken for anything else."""
+def read(transcript: Any, *, lists: Mapping[str, KeyList] = MappingProxyType({})) -> Any:
+    """What `written` wrote; LedgerBroken for anything else. `lists`: those that are known by their digests."""
     try:
         *told, last = transcript
-        parts: list[object] = []
+        parts = _Parts(lists=lists)
         for name, given in told:
             kind = PARTS[name]
             if set(given) != set(_GIVEN[name]):
                 raise unreadable()
-            parts.append(kind(**{field_: _value(value, parts) for field_, value in given.items()}))
-        return _value(last, parts)
+            parts.append(kind(**{field_: parts.value(value) for field_, value in given.items()}))
+        return parts.value(last)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise unreadable() from None
 
 
-def _value(value: Any, parts: list[object]) -> object:
-    if isinstance(value, list):
-        return tuple(_value(each, parts) for each in value)
-    if not isinstance(value, dict):
-        return value
-    ((word, told),) = value.items()
-    if word == "part":
-        if not 0 <= told < len(parts):
-            raise unreadable()
-        return parts[told]
-    if word == "word":
-        name, member = told
-        return WORDS[name](member)
-    return _READ[word](told)
+class _Parts(list[object]):
+    """The parts that were read so far."""
+
+    def __init__(self, *, lists: Mapping[str, KeyList]) -> None:
+        super().__init__()
+        self._lists = lists
+
+    def value(self, value: Any) -> object:
+        if isinstance(value, list):
+            return tuple(map(self.value, value))
+        if not isinstance(value, dict):
+            return value
+        ((word, told),) = value.items()
+        if word == "part":
+            if not 0 <= told < len(self):
+                raise unreadable()
+            return self[told]
+        if word == "word":
+            name, member = told
+            return WORDS[name](member)
+        if word == KeyList.__name__:
+            return self._list(told)
+        if word == PublicKeys.__name__:
+            return PublicKeys(values=self._list(told).values)
+        return _READ[word](told)
+
+    def _list(self, digest: Any) -> KeyList:
+        if digest not in self._lists:
+            raise LedgerBroken(
+                "a stored plan names a list of keys that is not declared",
+                why="its price rests on the list, and the ledger holds no declaration of it from before the charge",
+                fix="verify the ledger and compare it with its backup",
+            )
+        return self._lists[digest]
 
 
 def unreadable() -> LedgerBroken:

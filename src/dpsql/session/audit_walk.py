@@ -12,6 +12,9 @@ from typing import Any
 from dpsql.accounting.account import Account
 from dpsql.accounting.batch import proven
 from dpsql.accounting.triple import FREE, Triple, triple
+from dpsql.catalog.digest import declared_keys
+from dpsql.catalog.key_lists import named_lists
+from dpsql.catalog.model import KeyList
 from dpsql.errors import BudgetExhausted, DpsqlError, MissingExtra
 from dpsql.ledger.facts import (
     Adopted,
@@ -73,6 +76,8 @@ class Walk:
     deeds: list[Happening] = field(default_factory=list)
     policy: str = ""
     """The declarations that hold."""
+    lists: dict[str, KeyList] = field(default_factory=dict)
+    """The lists of keys that were declared so far, by the digests that records name them by."""
     counted: Counter[type[Fact]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     top_ups: int = 0
@@ -193,6 +198,7 @@ class Walk:
 
     def adopted(self, entry: Entry, fact: Adopted, told: bool) -> None:
         before, self.policy = self.policy, fact.text
+        self.lists |= named_lists(declared_keys(fact.text))
         if told:
             what = changes(before, fact.text) if before else "the first version"
             self.deeds.append(Happening(at=moment_of(entry), kind=POLICY, what=what))
@@ -239,11 +245,12 @@ class Walk:
         """The price that follows from the record, and what is wrong with it."""
         additive = charge.batch is None and not self.promises[-1].account.delta_prime
         try:
-            found = audited(charge.record, in_batch=charge.batch is not None)
+            found = audited(charge.record, lists=self.lists, in_batch=charge.batch is not None)
             audited_upon(
                 charge.record,
                 upon=charge.upon,
                 records=self.records,
+                lists=self.lists,
                 additive=additive,
                 batched=self.batched_receipts,
             )

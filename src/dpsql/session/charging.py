@@ -11,7 +11,7 @@ from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.session.declared import ownership_of
 from dpsql.session.recalling import question_of
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.rewrite import Measuring
 
@@ -53,6 +53,7 @@ def require_few_keys(sealed: Sealed, engine: Engine, ledger: Ledger) -> None:
     if limit is None:
         raise InternalError("public keys without a limit", why="a bug in dpsql", fix="report the query")
     ledger.require_owned(ownership_of(sealed.plan.bounded.query.catalog))  # public to this day
-    ((number,),) = engine.run_public(statement_text(count, dialect=engine.capabilities.dialect))
+    text = engine_text(count, dialect=engine.capabilities.dialect)
+    ((number,),) = engine.run_public(text.sql, parameters=text.parameters())
     if not isinstance(number, int) or number > limit:
         raise too_many_keys(number, limit)

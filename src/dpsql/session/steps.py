@@ -51,7 +51,7 @@ def perform(
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)
             reached(Point.RUNNING)
-            exact = engine.run(text.sql, parameters=(receipt.salt,) if text.salted else ())
+            exact = engine.run(text.sql, parameters=text.parameters(salt=receipt.salt))
         with uninterrupted():
             done.append(_drawn_and_stored(levels, exact, receipt, number, ledger=ledger, source=source))
     return tuple(done)

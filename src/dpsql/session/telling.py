@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, TypeGuard
 
 from dpsql.catalog.capabilities import Capabilities
+from dpsql.catalog.model import Parameter
 from dpsql.catalog.types import NUMERIC
 from dpsql.engines.desk import Desk
-from dpsql.engines.engine import MOST_EXACT_ROWS, Rows, too_large
+from dpsql.engines.engine import MOST_EXACT_ROWS, NO_PARAMETERS, Rows, too_large
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
 from dpsql.plan.caveats import caveats
@@ -28,7 +29,7 @@ from dpsql.session.release import Cell, exact_cells, exact_statement, released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.render import WITHOUT_MARGIN
 from dpsql.session.steps import key_values
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text
 from dpsql.sql.finish import Finish
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Selecting, Statement, Unprotected
@@ -104,7 +105,7 @@ class PublicRows(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
-    def run_public(self, sql: str, /) -> Rows: ...
+    def run_public(self, sql: str, /, *, parameters: Mapping[str, Parameter] = NO_PARAMETERS) -> Rows: ...
 
 
 def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
@@ -116,9 +117,10 @@ def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
         table = ReleasedTable(keys=(), slots=(), key_rows=((),), values=((),))
         return _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=None, ledger="")
     dialect = engine.capabilities.dialect
-    text = statement_text(statement, dialect=dialect)
+    text = engine_text(statement, dialect=dialect)
     rows = engine.run_public(
-        exact_statement(text, _key_columns(plan), finish, dialect=dialect, most=MOST_EXACT_ROWS + 1)
+        exact_statement(text.sql, _key_columns(plan), finish, dialect=dialect, most=MOST_EXACT_ROWS + 1),
+        parameters=text.parameters(),
     )
     if len(rows) > MOST_EXACT_ROWS:
         raise too_large(f"more than {MOST_EXACT_ROWS:,} rows")

@@ -20,6 +20,7 @@ from dpsql.catalog.model import (
     EngineTable,
     Grant,
     KeyKind,
+    Parameter,
     Policy,
     PublicKeys,
     TablePolicy,
@@ -28,7 +29,7 @@ from dpsql.catalog.names import RESERVED_SCHEMA
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
-from dpsql.engines.engine import Rows
+from dpsql.engines.engine import NO_PARAMETERS, Rows
 from dpsql.ledger.ledger import Ledger
 from dpsql.session.budget import outlook
 from dpsql.session.digits import shown_amount
@@ -214,9 +215,10 @@ class ViewDesk:
         self._standing, self._views = standing, tuple(views)
         self.capabilities = DUCKDB
 
-    def run_public(self, sql: str, /) -> Rows:
+    def run_public(self, sql: str, /, *, parameters: Mapping[str, Parameter] = NO_PARAMETERS) -> Rows:
         made = ((name, *VIEWS[name]) for name in self._views)
-        return Desk().query(sql, {name: _laid_out(types, rows(self._standing)) for name, types, rows in made})
+        tables = {name: _laid_out(types, rows(self._standing)) for name, types, rows in made}
+        return Desk().query(sql, tables, parameters=parameters)
 
 
 def _laid_out(types: Mapping[str, SqlType], rows: Sequence[Cells]) -> DeskTable:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import Final
 
-from dpsql.catalog.model import Mode, Noise
+from dpsql.catalog.model import KeyList, KeyRange, Mode, Noise
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
@@ -27,7 +27,7 @@ from dpsql.sql.finish import Finish
 from dpsql.sql.group_bounds import capped_in_group
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
-from dpsql.sql.keys import Domain, KeyList, PrivateKey, domain
+from dpsql.sql.keys import Domain, PrivateKey, domain
 from dpsql.sql.numbered import rows_left
 from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.pairing import paired
@@ -167,8 +167,8 @@ def _max_keys(query: Resolved) -> int:
 
 
 def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
-    lists = [each for each in domains if isinstance(each, KeyList)]
-    return prod(len(each.values) for each in lists) if len(lists) == len(domains) else None
+    lists = [each for each in domains if isinstance(each, KeyList | KeyRange)]
+    return prod(each.count for each in lists) if len(lists) == len(domains) else None
 
 
 def _measured(aggregate: Aggregate, query: Resolved, cap: int, without_limits: Sequence[Aggregate]) -> Measured:

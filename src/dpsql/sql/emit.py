@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Final
 
-from dpsql.catalog.spelling import quoted
+from dpsql.catalog.model import Cells, KeyRange, Parameter, Value
+from dpsql.catalog.spelling import ENGINE_TYPES, quoted
+from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.relations import (
     AwaitedRows,
@@ -22,6 +26,7 @@ from dpsql.sql.relations import (
     Group,
     Join,
     Listed,
+    ListedKeys,
     Project,
     Rank,
     Relation,
@@ -41,8 +46,16 @@ class EngineText:
     """What an engine is sent."""
 
     sql: str
+    lists: Mapping[str, Cells]
+    """The parameters $list1, $list2, …: one for each column of literal rows, however often it is read."""
     salted: bool
-    """It has one parameter, the salt of the receipt."""
+    """It has the parameter $salt, the salt of the receipt."""
+
+    def parameters(self, *, salt: int | None = None) -> dict[str, Parameter]:
+        """What is bound to the text, by name."""
+        if self.salted and salt is None:
+            raise InternalError("a choice by hash without a salt", why="a bug in dpsql", fix="report the query")
+        return {**self.lists, **({"salt": salt} if self.salted and salt is not None else {})}
 
 
 def statement_text(statement: Statement, *, dialect: str) -> str:
@@ -57,7 +70,8 @@ def engine_text(statement: Statement, *, dialect: str) -> EngineText:
     body = printer.table(statement.relation, {column.id for column in statement.columns})
     shown = ", ".join(printer.name(column.id) for column in statement.columns)
     common = ", ".join(f"{name} AS MATERIALIZED ({text})" for name, text in printer.common)
-    return EngineText(sql=f"{f'WITH {common} ' if common else ''}SELECT {shown} FROM {body}", salted=printer.salted)
+    sql = f"{f'WITH {common} ' if common else ''}SELECT {shown} FROM {body}"
+    return EngineText(sql=sql, lists=printer.lists, salted=printer.salted)
 
 
 _TOTALS: Final[Mapping[str, str]] = {
@@ -97,6 +111,9 @@ class _Printer:
     """How long the text of a computed column is, with the columns it reads written out."""
     tables: int = 0
     salted: bool = False
+    lists: dict[str, Cells] = field(default_factory=dict)
+    _bound: dict[int, str] = field(default_factory=dict)
+    """The parameter of a list of keys, by its identity: what is read twice is bound once."""
 
     def name(self, number: int) -> str:
         return self.names.setdefault(number, f"c{len(self.names) + 1}")
@@ -122,6 +139,8 @@ class _Printer:
         match relation:
             case Scan():
                 return self._scan(relation, needed)
+            case ListedKeys():
+                return self._listed_keys(relation)
             case Listed():
                 return self._listed(relation)
             case AwaitedRows():  # the canonical text of what is not known yet; never sent to an engine
@@ -163,21 +182,28 @@ class _Printer:
         read = functions.clean(ColumnRef(column.id, column.type))
         return functions.print_scalar(read, dialect=self.dialect, column=lambda _: quoted(source))
 
-    def _listed(self, listed: Listed) -> str:
-        if listed.from_step is not None and not listed.rows:
-            rows = ":released"  # the canonical text of keys that are not known yet; never sent to an engine
-        elif not listed.rows:
-            nothing = (
-                f"{functions.print_constant(Constant(None, c.type))} AS {self.name(c.id)}" for c in listed.columns
-            )
-            return f"SELECT {', '.join(nothing)} WHERE FALSE"
-        else:
-            rows = ", ".join(f"({', '.join(self._cells(listed, row))})" for row in listed.rows)
-        return f"SELECT * FROM (VALUES {rows}) AS v({', '.join(self.name(column.id) for column in listed.columns)})"
+    def _listed_keys(self, relation: ListedKeys) -> str:
+        ((column,), keys) = (relation.columns, relation.keys)
+        if isinstance(keys, KeyRange):
+            return f"SELECT {_member(keys, column.type)} AS {self.name(column.id)} FROM range({keys.count}) AS r(n)"
+        if id(keys) not in self._bound:
+            self._bound[id(keys)] = self._bind(keys.values, column.type)
+        return f"SELECT unnest({self._bound[id(keys)]}) AS {self.name(column.id)}"
 
-    def _cells(self, listed: Listed, row: tuple[object, ...]) -> Iterator[str]:
-        for column, value in zip(listed.columns, row, strict=True):
-            yield functions.print_constant(Constant(value, column.type))  # type: ignore[arg-type]
+    def _listed(self, listed: Listed) -> str:
+        names = [self.name(column.id) for column in listed.columns]
+        if listed.from_step is not None and not listed.rows:
+            # the canonical text of keys that are not known yet; never sent to an engine
+            return f"SELECT * FROM (VALUES :released) AS v({', '.join(names)})"
+        cells = zip(*listed.rows, strict=True) if listed.rows else ((),) * len(names)
+        lists = [self._bind(values, column.type) for values, column in zip(cells, listed.columns, strict=True)]
+        return f"SELECT {', '.join(f'unnest({each}) AS {name}' for each, name in zip(lists, names, strict=True))}"
+
+    def _bind(self, values: Sequence[Value], type_: SqlType) -> str:
+        """A column of literal rows as one array."""
+        name = f"list{len(self.lists) + 1}"
+        self.lists[name] = functions.bound_values(values, type_)
+        return f"CAST(${name} AS {ENGINE_TYPES[type_]}[])"
 
     def _project(self, project: Project, needed: set[int]) -> str:
         pairs = {
@@ -301,5 +327,21 @@ def _each(relation: Relation) -> tuple[Relation, ...]:
 
 
 def _is_work(relation: Relation) -> bool:
-    """Reading a table again is cheaper than keeping a copy; grouping it again is not."""
-    return isinstance(relation, Group | Rank | Window) or any(map(_is_work, inputs(relation)))
+    """Reading a table again is cheaper than keeping a copy; grouping it again, or unnesting a list, is not."""
+    return isinstance(relation, Group | Rank | Window | ListedKeys | Listed) or any(map(_is_work, inputs(relation)))
+
+
+def _member(keys: KeyRange, type_: SqlType) -> str:
+    """The key at place `n` of a range."""
+    first = functions.print_constant(Constant(keys.first, type_))
+    if keys.count:
+        functions.print_constant(Constant(keys.value(keys.count - 1), type_))  # refuses what leaves the type
+    match keys.first:
+        case datetime() if keys.microseconds:
+            return f"{first} + to_microseconds(n * {keys.microseconds})"
+        case datetime():
+            return f"{first} + to_months(CAST(n * {keys.months} AS INTEGER))"
+        case date():
+            return f"{first} + CAST(n AS INTEGER)"
+        case _:
+            return f"{first} + n"

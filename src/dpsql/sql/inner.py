@@ -142,7 +142,7 @@ SLACK: Final = 1 - 2.0**-40
 
 FORMS: Final[Mapping[str, Mapping[str, _Form]]] = {
     "duckdb": {
-        "salt": lambda parts: "$1",
+        "salt": lambda parts: "$salt",
         "hash": lambda parts: f"hash({', '.join(parts)})",
         "same": lambda parts: f"({parts[0]} = {parts[1]})",
         "alike": lambda parts: f"({parts[0]} IS NOT DISTINCT FROM {parts[1]})",

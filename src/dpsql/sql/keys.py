@@ -9,13 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from itertools import product
 from typing import Final, TypeAlias
 
-from dpsql.catalog.model import KeyKind, PublicKeys, Value
+from dpsql.catalog.key_lists import declared_list
+from dpsql.catalog.model import KeyKind, KeyList, KeyRange, PublicKeys, Value
 from dpsql.catalog.types import SqlType
-from dpsql.privacy.order import delivery_order
 from dpsql.sql import inner
 from dpsql.sql.key_refusals import require_private
 from dpsql.sql.missing import where_conditions
@@ -25,13 +24,6 @@ from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.scans import Kept
 from dpsql.sql.stretches import stretch_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyList:
-    """Public, and known before anything is asked. In the order of delivery."""
-
-    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +52,7 @@ class PrivateKey:
     """Found by selection."""
 
 
-PublicDomain: TypeAlias = KeyList | KeyTable
+PublicDomain: TypeAlias = KeyList | KeyRange | KeyTable
 Domain: TypeAlias = PublicDomain | PrivateKey
 
 
@@ -71,14 +63,14 @@ def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     )
     if query.kept is not None and (kept := _kept_keys(key, query.kept, asked)) is not None:
         return kept
-    values = _listed_in_query(key.expression, asked)
+    known: _Known | None = _listed_in_query(key.expression, asked)
     table = _public_table(key, asked)
-    if values is None and table is not None and key.expression.type is SqlType.INTEGER:
+    if known is None and table is not None and key.expression.type is SqlType.INTEGER:
         return table  # of all whole numbers between bounds, it knows which there are
-    if values is None:
-        values = _enumerated(key.expression, asked)
-    if values is not None:
-        return KeyList(values=in_order(_of_type(values, key.expression.type)))
+    if known is None:
+        known = _enumerated(key.expression, asked)
+    if known is not None:
+        return known if isinstance(known, KeyRange) else declared_list(known, key.expression.type)
     if table is not None:
         return table
     require_private(key, asked.over_tables(key.expression), query, max_keys=max_keys)
@@ -139,21 +131,11 @@ def _below(relation: Relation) -> Iterator[Relation]:
         yield from _below(each)
 
 
-def _of_type(values: Iterable[Value], type_: SqlType) -> Iterator[Value]:
-    """A date among timestamps is the midnight it begins with."""
-    for value in values:
-        if type_ is SqlType.TIMESTAMP and isinstance(value, date) and not isinstance(value, datetime):
-            yield datetime(value.year, value.month, value.day)
-        else:
-            yield value
+_Known: TypeAlias = PublicKeys | KeyRange
+"""Every value an expression can have, in any order: a declared list stays the value that the policy holds."""
 
 
-def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
-    """The order of delivery: by value, text by its bytes, NULL last."""
-    return tuple(sorted(set(values), key=lambda value: delivery_order((value,))))
-
-
-def _listed_in_query(expression: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
+def _listed_in_query(expression: Scalar, asked: _Asked) -> PublicKeys | None:
     """`WHERE k IN (…)` or `k = …`: the rows that are left have no other key."""
     wanted = asked.over_tables(expression)
     for condition in _conditions(asked.query.relation):
@@ -161,7 +143,8 @@ def _listed_in_query(expression: Scalar, asked: _Asked) -> tuple[Value, ...] | N
             case Apply("in" | "eq", (same, *listed)) if (
                 all(map(_is_constant, listed)) and asked.over_tables(same) == wanted
             ):
-                return tuple(each.value for each in listed if isinstance(each, Constant) and each.value is not None)
+                values = (each.value for each in listed if isinstance(each, Constant))
+                return PublicKeys(values=tuple(value for value in values if value is not None))
             case _:
                 continue
     return None
@@ -187,21 +170,21 @@ def _conditions(relation: Relation) -> Iterator[Scalar]:
             return
 
 
-def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
+def _enumerated(scalar: Scalar, asked: _Asked) -> _Known | None:
     """Every value the expression can have, from the policy and the query alone; None where there is no such list."""
     match scalar:
         case Constant():
-            return (scalar.value,)
+            return PublicKeys(values=(scalar.value,))
         case ColumnRef():
             column = asked.query.findings.columns[scalar.id]
             if isinstance(column.keys, PublicKeys):
-                return column.keys.values
+                return column.keys
             if scalar.id in asked.computed:
-                values = _enumerated(asked.computed[scalar.id], asked)
-                return _by_type(scalar, asked) if values is None else _kept(values, column)
+                known = _enumerated(asked.computed[scalar.id], asked)
+                return _by_type(scalar, asked) if known is None else _kept(known, column)
             if scalar.id in asked.branches:
-                values = _united(asked.branches[scalar.id], asked)
-                return _by_type(scalar, asked) if values is None else _kept(values, column)
+                known = _united(asked.branches[scalar.id], asked)
+                return _by_type(scalar, asked) if known is None else _kept(known, column)
             if column.public:
                 return None
         case Apply("case", arguments):
@@ -209,15 +192,19 @@ def _enumerated(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
         case Apply("coalesce", arguments):
             return _first_of(arguments, asked)
         case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
-            return _calculated(scalar, asked) or _by_type(scalar, asked)
+            known = _calculated(scalar, asked)
+            return known if known is not None and known.values else _by_type(scalar, asked)
         case _:
             pass
     return _by_type(scalar, asked)
 
 
-def _kept(values: tuple[Value, ...], column: Column) -> tuple[Value, ...]:
+def _kept(known: _Known, column: Column) -> _Known:
     """Without the whole numbers that a filter on the column of a subquery leaves out."""
-    return tuple(value for value in values if type(value) is not int or column.declared.contains(value))
+    if isinstance(known, KeyRange):
+        return known.between(column.declared.low, column.declared.high) if isinstance(known.first, int) else known
+    contains = column.declared.contains
+    return PublicKeys(values=tuple(value for value in known.values if type(value) is not int or contains(value)))
 
 
 _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
@@ -227,51 +214,56 @@ _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
 }
 
 
-def _calculated(call: Apply, asked: _Asked) -> tuple[Value, ...] | None:
+def _calculated(call: Apply, asked: _Asked) -> PublicKeys | None:
     """Whole numbers of which there is a list, and a constant: age // 10 * 10 has every tenth number of its range."""
-    left, right = ([each.value] if isinstance(each, Constant) else _enumerated(each, asked) for each in call.arguments)
+    left, right = (_enumerated(each, asked) for each in call.arguments)
     if left is None or right is None:
         return None
-    pairs = list(product(left, right))
+    pairs = list(product(left.values, right.values))
     wholes = [(a, b) for a, b in pairs if isinstance(a, int) and isinstance(b, int)]
     missing = (None,) if len(wholes) < len(pairs) else ()
-    return (*(_ARITHMETIC[call.function](a, b) for a, b in wholes), *missing)
+    return PublicKeys(values=(*(_ARITHMETIC[call.function](a, b) for a, b in wholes), *missing))
 
 
-def _united(parts: Iterable[Scalar], asked: _Asked) -> tuple[Value, ...] | None:
+def _united(parts: Iterable[Scalar], asked: _Asked) -> PublicKeys | None:
     found: list[Value] = []
     for part in parts:
-        values = _enumerated(part, asked)
-        if values is None:
+        known = _enumerated(part, asked)
+        if known is None:
             return None
-        found += values
-    return tuple(dict.fromkeys(found))
+        found += known.values
+    return PublicKeys(values=tuple(dict.fromkeys(found)))
 
 
-def _first_of(parts: Sequence[Scalar], asked: _Asked) -> tuple[Value, ...] | None:
+def _first_of(parts: Sequence[Scalar], asked: _Asked) -> PublicKeys | None:
     """Of COALESCE: NULL only where every part can be NULL."""
     found = _united(parts, asked)
-    if found is None or all(None in (_enumerated(part, asked) or ()) for part in parts):
+    if found is None or all(_can_be_null(part, asked) for part in parts):
         return found
-    return tuple(value for value in found if value is not None)
+    return PublicKeys(values=tuple(value for value in found.values if value is not None))
+
+
+def _can_be_null(part: Scalar, asked: _Asked) -> bool:
+    known = _enumerated(part, asked)
+    return isinstance(known, PublicKeys) and None in known.values
 
 
 FEW_KEYS: Final = 2000
 """Keys that a function lists by itself, of a column without bounds: months and remainders, but not all years."""
 
 
-def _by_type(scalar: Scalar, asked: _Asked) -> tuple[Value, ...] | None:
+def _by_type(scalar: Scalar, asked: _Asked) -> _Known | None:
     """Truth values; whole numbers, days and pieces of the calendar between bounds."""
     findings = asked.query.findings
     read = [findings.columns[number] for number in columns_of(asked.over_tables(scalar))]
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return None
     if scalar.type is SqlType.BOOLEAN:
-        return (False, True)
+        return PublicKeys(values=(False, True))
     stretch = stretch_of(scalar, findings)
     bounded = all(column.declared.bounded for column in read)
     most = asked.max_keys if bounded else min(asked.max_keys, FEW_KEYS)
-    return None if stretch is None or stretch.count > most else stretch.values
+    return None if stretch is None or stretch.count > most else stretch
 
 
 def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dpsql.catalog.model import Keys, Value
+from dpsql.catalog.model import KeyList, KeyRange, Keys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.scalars import Scalar, Windowed
@@ -58,8 +58,16 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKeys:
+    """One column of public keys: a list, which is bound to a statement as one array, or a range."""
+
+    columns: tuple[Column, ...]
+    keys: KeyList | KeyRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Literal rows: public keys, keys released by an earlier step, or rows released by an earlier question."""
+    """Literal rows: one row, keys released by an earlier step, or rows released by an earlier question."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -184,13 +192,15 @@ class Window:
         return (*self.input.columns, *self.added)
 
 
-Relation: TypeAlias = Scan | Listed | AwaitedRows | Filter | Project | Join | Group | Rank | Union | Exists | Window
+Relation: TypeAlias = (
+    Scan | ListedKeys | Listed | AwaitedRows | Filter | Project | Join | Group | Rank | Union | Exists | Window
+)
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
     """The relations directly below."""
     match relation:
-        case Scan() | Listed() | AwaitedRows():
+        case Scan() | ListedKeys() | Listed() | AwaitedRows():
             return ()
         case Join():
             return (relation.left, relation.right)
@@ -205,7 +215,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
 def over(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """The same operator over changed inputs."""
     match relation:
-        case Scan() | Listed() | AwaitedRows():
+        case Scan() | ListedKeys() | Listed() | AwaitedRows():
             return relation
         case Join():
             return replace(relation, left=change(relation.left), right=change(relation.right))

@@ -32,6 +32,7 @@ from dpsql.sql.relations import (
     Group,
     Join,
     Listed,
+    ListedKeys,
     Project,
     Rank,
     Relation,
@@ -198,7 +199,7 @@ class _Filling:
                 return replace(below, order=tuple(map(self.scalar, below.order)))
             case Window():
                 return replace(below, calls=tuple(map(self._call, below.calls)))
-            case Scan() | Listed() | Union():
+            case Scan() | ListedKeys() | Listed() | Union():
                 return below
 
     def _call(self, call: Windowed) -> Windowed:

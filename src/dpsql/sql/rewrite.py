@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TypeAlias
 
 from dpsql.catalog.model import Value
@@ -19,13 +18,14 @@ from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.contributions import Builder, Contributions, chosen_groups, contributions, ids, ref, refs
-from dpsql.sql.keys import KeyList, PrivateKey, PublicDomain, combinations
+from dpsql.sql.keys import KeyTable, PrivateKey, PublicDomain, combinations
 from dpsql.sql.relations import (
     Column,
     Filter,
     Group,
     Join,
     Listed,
+    ListedKeys,
     Numbers,
     Project,
     Rank,
@@ -187,8 +187,8 @@ def _inside_lists(relation: Relation, bounded: Bounded, build: Builder) -> Relat
 
 
 def _one_list(domain: PublicDomain, column: Column) -> Relation:
-    if isinstance(domain, KeyList):
-        return Listed(columns=(column,), rows=tuple((value,) for value in domain.values))
+    if not isinstance(domain, KeyTable):
+        return ListedKeys(columns=(column,), keys=domain)
     (own,) = domain.relation.columns
     return Project(input=domain.relation, columns=(column,), expressions=(ref(own),))
 
@@ -202,9 +202,6 @@ def _selected(bounded: Bounded, numbers: Numbers) -> Relation:
 def _public_keys(domains: Sequence[PublicDomain], build: Builder) -> Relation:
     """All combinations of public keys."""
     columns = build.like(build.keys)
-    lists = [domain.values for domain in domains if isinstance(domain, KeyList)]
-    if len(lists) == len(domains):
-        return Listed(columns=columns, rows=tuple(product(*lists)))
     first, *others = _lists(domains, columns)
     relation = first
     for other in others:
@@ -219,11 +216,11 @@ def _lists(domains: Sequence[PublicDomain], columns: Sequence[Column]) -> Iterat
     pairs = list(zip(domains, columns, strict=True))
     while pairs:
         first, column = pairs[0]
-        if isinstance(first, KeyList):
+        if not isinstance(first, KeyTable):
             yield _one_list(first, column)
             pairs = pairs[1:]
             continue
-        here = [(each, own) for each, own in pairs if not isinstance(each, KeyList) and each.rows == first.rows]
+        here = [(each, own) for each, own in pairs if isinstance(each, KeyTable) and each.rows == first.rows]
         pairs = [pair for pair in pairs if pair not in here]
         listed = combinations([each for each, _ in here])
         yield Project(input=listed, columns=tuple(own for _, own in here), expressions=refs(listed.columns))
@@ -234,7 +231,7 @@ def _keys_alone(keys: Relation) -> Statement:
 
 
 def _key_count(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> Statement | None:
-    if keys is None or isinstance(keys, Listed):
+    if keys is None or bounded.number_of_keys is not None:
         return None
     number = Builder(bounded, numbers).column()
     relation = Group(input=keys, by=(), columns=(number,), totals=(Total(function="count"),))

@@ -17,6 +17,7 @@ from datetime import date, datetime
 from math import inf, nan
 from typing import Any, ClassVar, Final, TypeAlias
 
+from dpsql.catalog.model import Cells, Parameter
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
 from dpsql.errors import DpsqlError, EngineFailed
@@ -89,7 +90,7 @@ class EngineKit:
         """An engine that holds these tables and no others."""
         raise NotImplementedError
 
-    def _rows(self, engine: Engine, sql: str, *parameters: int) -> Rows:
+    def _rows(self, engine: Engine, sql: str, **parameters: Parameter) -> Rows:
         return opened(engine.run(sql, parameters=parameters))
 
     def _failures(self, engine: Engine, sql: str) -> list[BaseException | None]:
@@ -114,7 +115,7 @@ class EngineKit:
         for name, (type_, values) in PEOPLE["people"].items():
             if type_ is SqlType.DOUBLE:
                 continue
-            result = engine.run(f"SELECT {name} FROM people", parameters=())
+            result = engine.run(f"SELECT {name} FROM people", parameters={})
             assert isinstance(result, Exact)
             found = [value for (value,) in opened(result)]
             assert sorted(map(repr, found)) == sorted(map(repr, values)), name
@@ -141,12 +142,30 @@ class EngineKit:
         found = self.engine_with(PEOPLE).run_public("SELECT name FROM people WHERE size = 4611686018427387904")
         assert found == [("Bob",)]
 
-    def test_parameters_are_bound_in_order(self) -> None:
+    def test_parameters_are_bound_by_name(self) -> None:
         engine = self.engine_with(PEOPLE)
-        sql = "SELECT COUNT(*) FROM people WHERE size >= ? AND size <= ?"
-        assert self._rows(engine, sql, 2**62, 2**62) == [(1,)]
-        assert self._rows(engine, sql, 2**62 + 1, 2**62) == [(0,)]
-        assert self._rows(engine, sql, -(2**63), 2**63 - 1) == [(2,)]
+        sql = "SELECT COUNT(*) FROM people WHERE size >= $low AND size <= $high"
+        assert self._rows(engine, sql, low=2**62, high=2**62) == [(1,)]
+        assert self._rows(engine, sql, high=2**62, low=2**62 + 1) == [(0,)]
+        assert self._rows(engine, sql, low=-(2**63), high=2**63 - 1) == [(2,)]
+
+    def test_a_list_is_bound_as_one_array(self) -> None:
+        engine = self.engine_with(PEOPLE)
+        texts = ["a'b", 'a"b', "$1", "\u00fc\U0001f600", "a\0b", "", None, "NULL"]
+        lists: Mapping[str, Cells] = {
+            "VARCHAR": texts,
+            "BIGINT": [None, 2**63 - 1, -(2**63), 0],
+            "BOOLEAN": [True, None, False],
+            "DATE": [date(1, 1, 1), date(9999, 12, 31), None],
+            "TIMESTAMP": [datetime(1, 1, 1), None, datetime(9999, 12, 31, 23, 59, 59, 999999)],
+        }
+        for type_, values in lists.items():
+            sql = f"SELECT unnest(CAST($list1 AS {type_}[])) AS x"
+            for some in (values, values[:1], []):
+                assert sorted(map(repr, self._rows(engine, sql, list1=some))) == sorted(repr((each,)) for each in some)
+        floats = [0.1, None, 1e300]
+        sql = "SELECT unnest(CAST($list1 AS DOUBLE[])) AS x"
+        assert engine.run_public(sql, parameters={"list1": floats}) == [(each,) for each in floats]
 
     def test_what_is_no_number_is_told_from_numbers(self) -> None:
         engine = self.engine_with({"t": {"x": (SqlType.DOUBLE, [nan, inf, -inf, None, 1.5, -0.0])}})

@@ -54,7 +54,7 @@ def exact_steps(
             done.append(ExactStep(sql="", keys=len(step.statement.keys), rows=[]))
             continue
         text = engine_text(statement, dialect=engine.capabilities.dialect)
-        rows = engine.run(text.sql, parameters=(salt,) if text.salted else ()).open()
+        rows = engine.run(text.sql, parameters=text.parameters(salt=salt)).open()
         keys = len(statement.keys)
         done.append(ExactStep(sql=text.sql, keys=keys, rows=sorted(rows, key=lambda row: delivery_order(row[:keys]))))
     return tuple(done)

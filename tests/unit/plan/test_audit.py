@@ -10,7 +10,7 @@ from dpsql.accounting.triple import triple
 from dpsql.catalog.model import Mode
 from dpsql.errors import LedgerBroken
 from dpsql.plan.audit import audited
-from dpsql.plan.record import plan_record, read_plan
+from dpsql.plan.record import lists_of, plan_record, read_plan
 
 PLANS = {
     "laplace": planned("SELECT ward, COUNT(*), SUM(charge) FROM visits GROUP BY ward"),
@@ -24,6 +24,9 @@ PLANS = {
 }
 
 
+LISTS = {digest: each for plan in PLANS.values() for digest, each in lists_of(plan).items()}
+
+
 def record_of(plan):
     return json.loads(plan_record(plan, dialect="duckdb"))
 
@@ -33,8 +36,8 @@ def parts(record, kind):
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_a_record_alone_gives_the_price(plan):
-    found = audited(json.dumps(record_of(plan)))
+def test_a_record_and_the_declared_lists_give_the_price(plan):
+    found = audited(json.dumps(record_of(plan)), lists=LISTS)
     assert found.steps == plan.steps
     assert found.price == triple(plan.event)
 
@@ -55,7 +58,7 @@ def smaller_variance(record):
 
 def same_margins(record):
     """The margins that the answer was told with follow the plan, so that only the price can disagree."""
-    steps, _, _ = read_plan(json.dumps(record))
+    steps, _, _ = read_plan(json.dumps(record), lists=LISTS)
     for told, noise in zip(record["noises"], steps[-1].noises, strict=True):
         law = noise.carried.law
         told["scale"] = str(getattr(law, "scale", None) or law.sigma_squared)
@@ -127,14 +130,14 @@ def test_a_record_that_was_changed_is_found_out(tamper, name):
     if tamper in (smaller_scale, smaller_variance):
         same_margins(record)
     with pytest.raises(LedgerBroken, match="does not hold"):
-        audited(json.dumps(record))
+        audited(json.dumps(record), lists=LISTS)
 
 
 def test_margins_that_are_not_those_of_the_noise_are_found_out():
     record = record_of(PLANS["laplace"])
     record["noises"][0]["scale"] = "1/1000"
     with pytest.raises(LedgerBroken, match=r"(?s)margins.*wrong ±"):
-        audited(json.dumps(record))
+        audited(json.dumps(record), lists=LISTS)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,7 @@ def test_what_cannot_be_read_is_refused(damage):
     record = record_of(PLANS["laplace"])
     damage(record)
     with pytest.raises(LedgerBroken):
-        audited(json.dumps(record))
+        audited(json.dumps(record), lists=LISTS)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"version": 2, "plan": 5}'])

@@ -23,7 +23,7 @@ from test_derive_on_duckdb import PEOPLE, SALT, content, database, difference, e
 
 from dpsql.errors import InternalError
 from dpsql.sql import inner
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Scan, Total
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
@@ -160,7 +160,7 @@ def computed(engine, text, width, people):
             engine.execute(
                 f"INSERT INTO {table} VALUES {', '.join([one] * len(each))}", [v for row in each for v in row]
             )
-    found = engine.execute(text, [SALT] if "$1" in text else []).fetchall()
+    found = engine.execute(text.sql, text.parameters(salt=SALT)).fetchall()
     keyed = {row[:width]: row[width:] for row in found}
     assert len(keyed) == len(found)
     return keyed
@@ -169,7 +169,7 @@ def computed(engine, text, width, people):
 def text_of(relation, statement):
     columns = {each.id: each for each in relation.columns}
     keys, values = (tuple(columns[number] for number in numbers) for numbers in (statement.keys, statement.values))
-    return statement_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
+    return engine_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
 
 
 def crowds(chance):

@@ -10,7 +10,7 @@ from test_derive_joins import Care, Items
 
 from dpsql.plan.derive import Ball
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text
 from dpsql.sql.rewrite import Statement
 
 WARDS = ("A", "B", "C", "D", "E", "", None)
@@ -33,7 +33,7 @@ def text_of(statement):
     relation = statement.statement()
     columns = {each.id: each for each in relation.columns}
     keys, values = (tuple(columns[number] for number in numbers) for numbers in (statement.keys, statement.values))
-    return statement_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
+    return engine_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
 
 
 def vector(engine, text, statement, rows):
@@ -45,7 +45,7 @@ def vector(engine, text, statement, rows):
             engine.execute(
                 f"INSERT INTO {table} VALUES {', '.join([one] * len(content))}", [v for row in content for v in row]
             )
-    found = engine.execute(text, [SALT] if "$1" in text else []).fetchall()
+    found = engine.execute(text.sql, text.parameters(salt=SALT)).fetchall()
     width = len(statement.keys)
     return {row[:width]: row[width:] for row in found}
 

@@ -15,7 +15,7 @@ from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, Move, Moves, derive
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text
 from dpsql.sql.parse import parse
 from dpsql.sql.relations import Group, over
 from dpsql.sql.resolve import resolve
@@ -240,7 +240,7 @@ def exact(engine, text, rows, width):
             one = f"({', '.join('?' * len(content[0]))})"
             values = [value for row in content for value in row]
             engine.execute(f"INSERT INTO {table} VALUES {', '.join([one] * len(content))}", values)
-    found = engine.execute(text, [99] if "$1" in text else []).fetchall()
+    found = engine.execute(text.sql, text.parameters(salt=99)).fetchall()
     return {row[:width]: row[width:] for row in found}
 
 
@@ -281,12 +281,12 @@ def test_no_person_moves_an_answer_further(engine, sql, how):
         whole = database(people, drugs)
         for statement in filter(None, (selection, measurement)):
             if statement is measurement and selection is not None:
-                keys = tuple(exact(engine, statement_text(selection, dialect="duckdb"), whole, len(selection.keys)))
+                keys = tuple(exact(engine, engine_text(selection, dialect="duckdb"), whole, len(selection.keys)))
                 if not keys:
                     continue
                 statement = filled(measurement, keys)
             reach = reach_of(statement, selection=statement is selection)
-            text, width = statement_text(statement, dialect="duckdb"), len(statement.keys)
+            text, width = engine_text(statement, dialect="duckdb"), len(statement.keys)
             before = exact(engine, text, whole, width)
             for leaving in (1, 2, 3):
                 rest = {number: rows for number, rows in people.items() if number != leaving}

@@ -42,7 +42,7 @@ class Untouchable:
     def run(self, sql, /, *, parameters):
         raise AssertionError(f"the engine was asked {sql}")
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters):
         raise AssertionError(f"the engine was asked {sql}")
 
 

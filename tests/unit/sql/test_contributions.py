@@ -42,7 +42,7 @@ def added(
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE visits ({COLUMNS})")
     connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?)", rows)
-    return value, connection.execute(text.sql, [12345] if text.salted else []).fetchall()
+    return value, connection.execute(text.sql, text.parameters(salt=12345)).fetchall()
 
 
 AGGREGATES = (

@@ -54,7 +54,7 @@ def test_rows_that_are_set_aside_are_the_same_rows(expression):
     question = f"SELECT COUNT(*) FROM {deep(7, expression)} WHERE n > 0 AND z <> 'a'"
     text = engine_text(rewritten(question).measurement, dialect="duckdb")
     assert "AS MATERIALIZED (SELECT * FROM" in text.sql
-    assert plain.execute(text.sql, [1] if text.salted else []).fetchall() == plain.execute(question).fetchall()
+    assert plain.execute(text.sql, text.parameters(salt=1)).fetchall() == plain.execute(question).fetchall()
 
 
 def test_columns_that_nobody_reads_are_not_read():

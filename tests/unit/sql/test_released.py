@@ -12,7 +12,7 @@ from dpsql.errors import BadName, InternalError, NotSupported
 from dpsql.sql.apart import apart
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
-from dpsql.sql.emit import statement_text
+from dpsql.sql.emit import engine_text, statement_text
 from dpsql.sql.parse import parse
 from dpsql.sql.relations import AwaitedRows, Listed, inputs
 from dpsql.sql.released import awaits, outcome, released_rows, with_released
@@ -121,17 +121,22 @@ def test_released_rows_are_public_and_what_reads_only_them_is_not_protected():
     assert (awaits(inner), awaits(outer)) == (frozenset(), {0})
 
 
+def computed(statement):
+    text = engine_text(statement, dialect="duckdb")
+    return duckdb.execute(text.sql, text.parameters()).fetchall()
+
+
 def test_filled_statements_wait_for_nothing_and_are_what_duckdb_computes():
     (_, outer), (found, _) = drafted(SUM_OF_COUNTS)
     filled = with_released(outer, {0: released_rows(found, (("Bern", 3), ("Biel", -1)))})
     assert awaits(filled) == frozenset()
-    assert duckdb.sql(statement_text(filled.statement, dialect="duckdb")).fetchall() == [(2,)]
+    assert computed(filled.statement) == [(2,)]
 
 
 def test_no_released_row_at_all():
     (_, outer), _ = drafted(SUM_OF_COUNTS)
     filled = with_released(outer, {0: ()})
-    assert duckdb.sql(statement_text(filled.statement, dialect="duckdb")).fetchall() == [(None,)]
+    assert computed(filled.statement) == [(None,)]
 
 
 def test_what_still_waits_is_no_statement_of_an_engine():

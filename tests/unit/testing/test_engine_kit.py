@@ -9,7 +9,7 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.engine import Limits, engine_failed
+from dpsql.engines.engine import NO_PARAMETERS, Limits, engine_failed
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
 from dpsql.privacy.exact import Exact
@@ -46,8 +46,8 @@ class Honest:
     def run(self, sql, /, *, parameters):
         return self.right.run(sql, parameters=parameters)
 
-    def run_public(self, sql, /):
-        return self.right.run_public(sql)
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
+        return self.right.run_public(sql, parameters=parameters)
 
     def interrupt(self):
         self.right.interrupt()
@@ -55,8 +55,8 @@ class Honest:
     def close(self):
         self.right.close()
 
-    def careless(self, sql, parameters=()):
-        return self.plain.cursor().execute(sql, list(parameters)).fetchall()
+    def careless(self, sql, parameters=NO_PARAMETERS):
+        return self.plain.cursor().execute(sql, dict(parameters)).fetchall()
 
 
 class Kit(EngineKit):
@@ -72,20 +72,20 @@ class TestHonest(Kit):
 
 
 class Quoting(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         text = None
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             text = str(error)
         raise EngineFailed(text, why="it said so", fix="look at the row")
 
 
 class Naming(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         kind = None
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             kind = type(error).__name__
         error = engine_failed()
@@ -94,9 +94,9 @@ class Naming(Honest):
 
 
 class Chaining(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             raise engine_failed() from error
 
@@ -104,28 +104,28 @@ class Chaining(Honest):
 class Hiding(Honest):
     """`from None` hides the original when it is printed, and keeps it."""
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error:
             raise engine_failed() from None
 
 
 class Noting(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         failed = engine_failed()
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             failed.add_note(str(error))
         raise failed
 
 
 class Attaching(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         failed = engine_failed()
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             failed.detail = str(error)
         raise failed
@@ -134,19 +134,19 @@ class Attaching(Honest):
 class Holding(Honest):
     """The original lies in a variable of a frame the error came through."""
 
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         held = None
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             held = str(error)
         raise engine_failed() if held else KeyError
 
 
 class Remembering(Honest):
-    def run_public(self, sql, /):
+    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
         try:
-            return self.careless(sql)
+            return self.careless(sql, parameters)
         except duckdb.Error as error:
             self.last = error.with_traceback(None)
         raise engine_failed()
@@ -190,7 +190,7 @@ class Folding(Careless):
 
 class Reversing(Honest):
     def run(self, sql, /, *, parameters):
-        return self.right.run(sql, parameters=parameters[::-1])
+        return self.right.run(sql, parameters=dict(zip(parameters, [*parameters.values()][::-1], strict=True)))
 
 
 class Deaf(Honest):
@@ -230,7 +230,7 @@ PLANTED = [
     (Careless, "test_nothing_is_written"),
     (Careless, "test_there_is_no_way_out"),
     (Folding, "test_text_is_compared_by_its_bytes"),
-    (Reversing, "test_parameters_are_bound_in_order"),
+    (Reversing, "test_parameters_are_bound_by_name"),
     (Deaf, "test_a_statement_can_be_interrupted"),
     (Curious, "test_the_schema_is_the_same_without_rows"),
     (Undying, "test_a_closed_engine_answers_nothing"),
@@ -255,7 +255,7 @@ def test_a_planted_bug_is_the_only_thing_that_is_caught():
     """The text of the statement and the names of columns are no secrets."""
     error = None
     try:
-        Honest(PEOPLE).run("SELECT COUNT(CAST(name AS INTEGER)) FROM people", parameters=())
+        Honest(PEOPLE).run("SELECT COUNT(CAST(name AS INTEGER)) FROM people", parameters={})
     except EngineFailed as failed:
         error = failed
     found = traces_of((SECRET,), error)

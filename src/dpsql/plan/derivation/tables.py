@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
-from dpsql.catalog.model import Catalog, TablePolicy, Value
+from dpsql.catalog.model import Catalog, KeyRange, TablePolicy, Value
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.plan.derivation.states import NOTHING, Fact, Ids, Owned, Pending, Public, State, refused
-from dpsql.sql.relations import AwaitedRows, Column, Listed, Scan
+from dpsql.sql.relations import AwaitedRows, Column, Listed, ListedKeys, Scan
 
 
 def unique_numbers(columns: Sequence[Column]) -> tuple[int, ...]:
@@ -21,22 +21,15 @@ def unique_numbers(columns: Sequence[Column]) -> tuple[int, ...]:
     return numbers
 
 
-def _day(value: Value) -> bool:
-    return isinstance(value, date) and not isinstance(value, datetime)
-
-
-def _number(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_DIFFERENT_WHERE_UNEQUAL: Final[Mapping[SqlType, Callable[[Value], bool]]] = {
-    SqlType.BOOLEAN: lambda value: isinstance(value, bool),
-    SqlType.INTEGER: _number,
-    SqlType.TEXT: lambda value: isinstance(value, str),
-    SqlType.DATE: _day,
-    SqlType.TIMESTAMP: lambda value: isinstance(value, datetime),
+_DIFFERENT_WHERE_UNEQUAL: Final[Mapping[SqlType, frozenset[type]]] = {
+    SqlType.BOOLEAN: frozenset({bool}),
+    SqlType.INTEGER: frozenset({int}),
+    SqlType.TEXT: frozenset({str}),
+    SqlType.DATE: frozenset({date}),
+    SqlType.TIMESTAMP: frozenset({datetime}),
 }
-"""Values that differ here differ in the engine too. Fractions are not among them: two may be one double."""
+"""Values of these classes that differ here differ in the engine too. Fractions are not among them: two may be one
+double."""
 
 
 def of_listed(listed: Listed) -> Public:
@@ -54,6 +47,43 @@ def of_listed(listed: Listed) -> Public:
     )
 
 
+def of_listed_keys(listed: ListedKeys) -> Public:
+    """One column of public keys, each once: whatever a list says of itself is counted again."""
+    (number,) = unique_numbers(listed.columns)
+    (column,), keys = listed.columns, listed.keys
+    if isinstance(keys, KeyRange):
+        distinct = keys.count >= 0 and _moves_on(keys, column.type)
+    else:
+        distinct = len(keys.values) <= 1 or (
+            _of_one_kind(keys.values, column.type) and len(set(keys.values)) == len(keys.values)
+        )
+    return Public(
+        types={number: column.type}, distinct=frozenset({number}) if distinct else None, most=max(keys.count, 1)
+    )
+
+
+def _moves_on(keys: KeyRange, type_: SqlType) -> bool:
+    """Each key of a range lies after the one before it."""
+    first, months, length = keys.first, keys.months, keys.microseconds
+    match type_:
+        case SqlType.INTEGER:
+            return type(first) is int and not months and not length
+        case SqlType.DATE:
+            return type(first) is date and not months and not length
+        case SqlType.TIMESTAMP:
+            if type(first) is not datetime or first.tzinfo is not None:
+                return False
+            begins_a_month = first == datetime(first.year, first.month, 1)  # days are cut off at the end of a month
+            return (length > 0 and not months) or (months > 0 and not length and begins_a_month)
+        case _:
+            return False
+
+
+def _of_one_kind(values: Collection[Value], type_: SqlType) -> bool:
+    """Every value is NULL or of this type, so that those which differ here differ in the engine too."""
+    return {*map(type, values)} - {type(None)} <= _DIFFERENT_WHERE_UNEQUAL.get(type_, frozenset())
+
+
 def of_awaited(awaited: AwaitedRows) -> Public:
     """Rows that an earlier question will have released: public from then on, any number of them, equal ones too."""
     unique_numbers(awaited.columns)
@@ -61,12 +91,8 @@ def of_awaited(awaited: AwaitedRows) -> Public:
 
 
 def _all_differ(listed: Listed) -> bool:
-    rules = [_DIFFERENT_WHERE_UNEQUAL.get(column.type) for column in listed.columns]
-    fitting = all(
-        rule is not None and (value is None or rule(value))
-        for row in listed.rows
-        for rule, value in zip(rules, row, strict=True)
-    )
+    cells = zip(*listed.rows, strict=True)
+    fitting = all(_of_one_kind(values, column.type) for values, column in zip(cells, listed.columns, strict=True))
     return fitting and len(set(listed.rows)) == len(listed.rows)
 
 

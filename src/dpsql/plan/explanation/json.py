@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import Triple, triple
-from dpsql.catalog.model import Mode, Value
+from dpsql.catalog.model import KeyList, KeyRange, Mode, Value
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.plan.caveats import caveats
@@ -28,7 +28,7 @@ from dpsql.privacy.events import Composed, Event
 from dpsql.sql.ball import ball
 from dpsql.sql.bound import Bounded
 from dpsql.sql.emit import statement_text
-from dpsql.sql.keys import Domain, KeyList, PrivateKey
+from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.rewrite import Statement, Unprotected
 from dpsql.sql.slots import Slot
@@ -128,6 +128,9 @@ def _bounding(bounded: Bounded) -> Json:
 def _key(key: GroupKey, domain: Domain) -> Json:
     if isinstance(domain, KeyList):
         return {"text": key.text, "kind": "list", "values": [_value(value) for value in domain.values]}
+    if isinstance(domain, KeyRange):
+        last = _value(domain.value(domain.count - 1)) if domain.count else None
+        return {"text": key.text, "kind": "range", "first": _value(domain.first), "last": last, "count": domain.count}
     return {"text": key.text, "kind": "private" if isinstance(domain, PrivateKey) else "public table"}
 
 

@@ -1,7 +1,7 @@
 """THE SCALAR ALLOW-LIST. One family, one file; an entry knows its types, its range and its text on each engine."""
 
 from dpsql.sql.functions.casts import clean
-from dpsql.sql.functions.constants import interval_between, print_constant
+from dpsql.sql.functions.constants import bound_values, interval_between, print_constant
 from dpsql.sql.functions.function import Function
 from dpsql.sql.functions.printing import print_scalar
 from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, refined
@@ -14,6 +14,7 @@ __all__ = [
     "Function",
     "WindowFunction",
     "apply",
+    "bound_values",
     "clean",
     "interval_between",
     "interval_of",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Final, NoReturn
 
+from dpsql.catalog.model import Cells, Value
 from dpsql.catalog.spelling import ENGINE_TYPES, literal
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadType
@@ -116,6 +117,35 @@ def print_constant(constant: Constant) -> str:
             fix="write a literal of that type",
         )
     return text
+
+
+def bound_values(values: Sequence[Value], type_: SqlType) -> Cells:
+    """The literals of one column as an engine binds them: each as `print_constant` would print it, or refused."""
+    kinds = {*map(type, values)} - {type(None)}
+    if kinds <= _PLAIN[type_] and (type_ is not SqlType.INTEGER or _within_64_bits(values)):
+        if type_ is SqlType.TEXT:
+            quoted("".join(filter(None, values)))  # type: ignore[arg-type]  # refuses half of a character
+        return list(values)  # type: ignore[arg-type]  # by their kinds
+    for value in values:
+        print_constant(Constant(value, type_))  # refuses one that does not fit
+    if type_ is SqlType.DOUBLE:
+        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]  # numbers
+    return list(values)  # type: ignore[arg-type]
+
+
+_PLAIN: Final[Mapping[SqlType, frozenset[type]]] = {
+    SqlType.BOOLEAN: frozenset({bool}),
+    SqlType.INTEGER: frozenset({int}),
+    SqlType.DOUBLE: frozenset(),
+    SqlType.TEXT: frozenset({str}),
+    SqlType.DATE: frozenset({date}),
+    SqlType.TIMESTAMP: frozenset(),  # one with a zone would be moved
+}
+
+
+def _within_64_bits(values: Sequence[Value]) -> bool:
+    whole = [value for value in values if type(value) is int]
+    return not whole or (INT64.contains(min(whole)) and INT64.contains(max(whole)))
 
 
 def _boolean(constant: Constant) -> str | None:
