@@ -12,7 +12,7 @@ BENCH = Path(__file__).parent
 def main() -> int:
     codes = [
         subprocess.run([sys.executable, BENCH / f"{name}.py"], check=False).returncode
-        for name in ("start_up", "samplers", "smooth_median", "pipeline", "ledger")
+        for name in ("start_up", "samplers", "smooth_median", "pipeline", "keys", "ledger")
     ]
     return int(any(codes))
 

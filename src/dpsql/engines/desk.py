@@ -85,7 +85,11 @@ def lay_out(cursor: duckdb.DuckDBPyConnection, place: str, table: DeskTable, *, 
     columns = ", ".join(f"{quoted(column)} {_engine_type(type_)}" for column, type_ in table.columns)
     cursor.execute(f"CREATE {kind} {place} ({columns})")
     rows: Iterable[tuple[object, ...]] = table.rows
-    fractions = [index for index, (_, type_) in enumerate(table.columns) if type_ is SqlType.DOUBLE]
+    fractions = [
+        index
+        for index, (_, type_) in enumerate(table.columns)
+        if type_ is SqlType.DOUBLE and {type(row[index]) for row in table.rows} - {float, type(None)}
+    ]
     if fractions:
         rows = [_with_floats(row, fractions) for row in rows]
     with cursor.appender(place) as appender:

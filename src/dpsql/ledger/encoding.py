@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Any, Final, NoReturn, TypeAlias
 
 from dpsql.accounting.account import Account
@@ -350,12 +351,9 @@ def released_to_bytes(released: ReleasedStep) -> bytes:
             why="every key has its own row of numbers",
             fix="report this; nothing was told",
         )
-    body = json_bytes(
-        {
-            "keys": [[_key_to_json(part) for part in key] for key in released.keys],
-            "values": ["".join(map(_number_to_hex, row)) for row in released.values],
-        }
-    )
+    keys = ",".join([f"[{','.join(map(_key_to_text, key))}]" for key in released.keys])
+    values = ",".join([f'"{"".join(map(_number_to_hex, row))}"' for row in released.values])
+    body = f'{{"keys":[{keys}],"values":[{values}]}}'.encode("ascii")
     return body.ljust(-(-len(body) // RECORD_BYTES) * RECORD_BYTES)
 
 
@@ -389,11 +387,11 @@ def _numbers_from_hex(text: str) -> tuple[int, ...]:
     return tuple(int.from_bytes(raw[start : start + NUMBER_BYTES], "big", signed=True) for start in starts)
 
 
-_KEY_TO_JSON: Final[Mapping[type, Callable[[Any], list[Json]]]] = {
-    bool: lambda part: ["bool", part],
-    int: lambda part: ["int", _integer_to_text(part)],
-    str: lambda part: ["text", part],
-    type(None): lambda part: ["null", part],
+_KEY_TO_TEXT: Final[Mapping[type, Callable[[Any], str]]] = {
+    bool: lambda part: '["bool",true]' if part else '["bool",false]',
+    int: lambda part: f'["int","{_integer_to_text(part)}"]',
+    str: lambda part: f'["text",{encode_basestring_ascii(part)}]',
+    type(None): lambda part: '["null",null]',
 }
 _KEY_FROM_JSON: Final[Mapping[str, Callable[[Any], KeyValue]]] = {
     "bool": lambda part: bool(part),
@@ -403,8 +401,9 @@ _KEY_FROM_JSON: Final[Mapping[str, Callable[[Any], KeyValue]]] = {
 }
 
 
-def _key_to_json(part: KeyValue) -> list[Json]:
-    write = _KEY_TO_JSON.get(type(part))
+def _key_to_text(part: KeyValue) -> str:
+    """A part of a key as `json_bytes` would write it, with its kind. A table may have a million of them."""
+    write = _KEY_TO_TEXT.get(type(part))
     if write is None:
         raise InternalError(
             "a released key is neither a bool, an int, text nor NULL",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from operator import add
 from typing import Any
 
 from dpsql.errors import InternalError
@@ -18,7 +19,7 @@ from dpsql.mechanisms.noise_sum import Law
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.privacy.exact import Exact
-from dpsql.privacy.order import delivery_order
+from dpsql.privacy.order import delivery_order, sorted_by_key
 from dpsql.randomness import Source
 
 Key = tuple[object, ...]
@@ -40,12 +41,11 @@ def measured(rows: Exact[list[Any]], /, *, keys: int, laws: Sequence[Law], sourc
     Requires  rows of `keys` public keys and one whole number per law; laws calibrated to the distance of neighbours.
     Rounds    nothing.
     """
-    ordered = sorted(_shaped(opened(rows), keys, len(laws)), key=lambda row: delivery_order(row[:keys]))
+    ordered = sorted_by_key(_shaped(opened(rows), keys, len(laws)), keys=keys)
+    exact = [_whole([row[place] for row in ordered]) for place in range(keys, keys + len(laws))]
     noises = [noise_of(law, size=len(ordered), source=source) for law in laws]
-    values = tuple(
-        tuple(exact + noise[place] for exact, noise in zip(_whole(row[keys:]), noises, strict=True))
-        for place, row in enumerate(ordered)
-    )
+    noisy = [map(add, column, noise) for column, noise in zip(exact, noises, strict=True)]
+    values = tuple(zip(*noisy, strict=True)) if noisy else ((),) * len(ordered)
     return NoisyTable(keys=tuple(row[:keys] for row in ordered), values=values)
 
 
@@ -90,22 +90,23 @@ def selected(
 
 def _people(rows: Exact[list[Any]], keys: int) -> Exact[Mapping[Key, int]]:
     """The number of people behind each key, in order of delivery: draws do not depend on the engine's row order."""
-    ordered = sorted(_shaped(opened(rows), keys, 1), key=lambda row: delivery_order(row[:keys]))
-    people: Mapping[Key, int] = {row[:keys]: _whole(row[keys:])[0] for row in ordered}
+    ordered = sorted_by_key(_shaped(opened(rows), keys, 1), keys=keys)
+    numbers = _whole([row[keys] for row in ordered])
+    people: Mapping[Key, int] = {row[:keys]: number for row, number in zip(ordered, numbers, strict=True)}
     return Exact(people)
 
 
 def _shaped(rows: list[Key], keys: int, values: int) -> list[Key]:
     """Rows of the shape the plan says. What is wrong with them is not told."""
-    if len({row[:keys] for row in rows}) != len(rows) or any(len(row) != keys + values for row in rows):
+    if {*map(len, rows)} - {keys + values} or len({row[:keys] for row in rows}) != len(rows):
         raise _misshapen()
     return rows
 
 
-def _whole(values: Key) -> tuple[int, ...]:
-    if any(type(value) is not int for value in values):
+def _whole(column: list[object]) -> list[int]:
+    if {*map(type, column)} - {int}:
         raise _misshapen()
-    return values  # type: ignore[return-value]  # checked above
+    return column  # type: ignore[return-value]  # checked above
 
 
 def _misshapen() -> InternalError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ from dpsql.errors import BadParameter, BadType
 from dpsql.mechanisms.margins import DRAWS, SlotLaw, Spread, band, confidence_of_each, linear_margin, spread_of
 from dpsql.privacy.rounding import round_down, round_up
 from dpsql.session.digits import shown_number, shown_percent
-from dpsql.session.plausible import Fixed, Origin, Plausible, Weights, plausible_sums
+from dpsql.session.plausible import ColumnNoise, Fixed, Origin, Plausible, Weights, plausible_sums
 
 Number: TypeAlias = int | float
 
@@ -42,8 +42,9 @@ class Noisy:
     low: Number | None
     high: Number | None
     confidence: Fraction
-    weights: Weights | None
-    """The noise, where it is linear in released slots."""
+    weights: Weights | ColumnNoise | None
+    """The noise, where it is linear in released slots: its own, or that of its column, of which it is one `row`."""
+    row: int = 0
     origin: Origin | None = None
     """Where plausible values come from, otherwise."""
     doubtful: bool = False
@@ -136,7 +137,7 @@ class Noisy:
 
 def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence: Fraction, groups: int = 1) -> Noisy:
     """A number whose noise is a weighted sum of slots; `margin` is that of the law of this sum."""
-    size = int(margin) if margin.denominator == 1 else round_up(margin)
+    size = _size(margin)
     return Noisy(
         value=value,
         margin=size,
@@ -146,6 +147,41 @@ def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence
         weights=weights,
         groups=groups,
     )
+
+
+def linear_cells(
+    values: Iterable[Number | None],
+    rows: Iterable[int],
+    noise: ColumnNoise,
+    *,
+    margin: Fraction,
+    confidence: Fraction,
+    groups: int,
+    above_zero: bool,
+) -> Iterator[Noisy | None]:
+    """A column of such numbers in these rows of a release; None where there is none. Where all of them are `above_zero`
+    by what they count, one below 0 is doubtful."""
+    size = _size(margin)
+    for value, row in zip(values, rows, strict=True):
+        yield (
+            None
+            if value is None
+            else Noisy(
+                value=value,
+                margin=size,
+                low=value - size,
+                high=value + size,
+                confidence=confidence,
+                weights=noise,
+                row=row,
+                doubtful=above_zero and value < 0,
+                groups=groups,
+            )
+        )
+
+
+def _size(margin: Fraction) -> Number:
+    return int(margin) if margin.denominator == 1 else round_up(margin)
 
 
 def simulated_cell(
@@ -224,7 +260,7 @@ def _plausible(number: Noisy | Fraction, level: Fraction) -> Plausible:
     if isinstance(number, Noisy) and number.origin is not None:
         return number.origin.plausible(rule)
     if isinstance(number, Noisy):
-        return plausible_sums(float(number.value), number.weights or {}, rule)
+        return plausible_sums(float(number.value), _weights(number) or {}, rule)
     return [float(number)] * DRAWS
 
 
@@ -302,8 +338,13 @@ def _or_none(operation: Callable[[Any, Any], Any], x: float | None, y: float | N
         return None
 
 
+def _weights(number: Noisy) -> Weights | None:
+    noise = number.weights
+    return noise if noise is None or isinstance(noise, Mapping) else noise.of_row(number.row)
+
+
 def _combined_weights(sign: str, a: Noisy | Fraction, b: Noisy | Fraction) -> Weights | None:
-    left, right = (number.weights if isinstance(number, Noisy) else {} for number in (a, b))
+    left, right = (_weights(number) if isinstance(number, Noisy) else {} for number in (a, b))
     if left is None or right is None:
         return None
     return _WEIGHTS[sign](left, right, _value(a), _value(b))

@@ -34,6 +34,12 @@ Weights: TypeAlias = Mapping[SlotCell, Fraction]
 """The noise of a linear expression: Σ weight · noise of the cell."""
 
 
+class ColumnNoise(Protocol):
+    """The noise of one linear expression in all rows of a release."""
+
+    def of_row(self, row: int, /) -> Weights: ...
+
+
 class Origin(Protocol):
     """Where the plausible values of a non-linear number come from."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from hashlib import blake2b
@@ -13,12 +12,13 @@ from dpsql.catalog.model import Value
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
-from dpsql.mechanisms.margins import SlotLaw, Spread, linear_margin
+from dpsql.mechanisms.margins import Spread, linear_margin
 from dpsql.plan.simultaneous import SelectionScope, selection_scope
 from dpsql.session.boxes import Boxes
 from dpsql.session.desk_text import ROW, Layers, directed, listed
-from dpsql.session.noisy import Noisy, enclosed_cell, linear_cell, simulated_cell
-from dpsql.session.plausible import Fixed, SlotCell
+from dpsql.session.linear_noise import LinearNoise, SlotNoise
+from dpsql.session.noisy import Noisy, enclosed_cell, linear_cells, simulated_cell
+from dpsql.session.plausible import Fixed
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
 from dpsql.sql.finish import Finish, Part
@@ -35,13 +35,21 @@ _PLAIN: Final[Mapping[SqlType, Callable[[Any], Any]]] = {SqlType.INTEGER: int, S
 
 
 def released(
-    table: ReleasedTable, finish: Finish, *, confidence: Fraction, desk: Desk, receipt: int, ledger: str = ""
+    table: ReleasedTable,
+    finish: Finish,
+    *,
+    confidence: Fraction,
+    desk: Desk,
+    receipt: int,
+    ledger: str = "",
+    above_zero: Container[int] = (),
 ) -> tuple[tuple[Cell, ...], ...]:
     """The rows of the answer: HAVING, windows over the rows that remain, QUALIFY, DISTINCT, ORDER BY, OFFSET and LIMIT.
 
     Every number that reads a noisy slot is Noisy: exactly where it is linear, by plausible values elsewhere. Where its
     noise decides which rows are shown, its interval holds for all released rows at once. `receipt` and `ledger`
-    identify the noise for calculations with numbers of several answers.
+    identify the noise for calculations with numbers of several answers. The columns at the places `above_zero` are of
+    numbers that are never negative: one that is released below 0 is doubtful.
     """
     on_desk = {"released": _on_desk(table)}
     layers = Layers(names=table.names)
@@ -72,10 +80,10 @@ def released(
     spreads = simulation.spreads(rows) if drawn else {}
     columns: list[list[Cell]] = []
     for place, scalar in enumerate(outputs):
-        values = [_plain(cells[place + 1], scalar.type) for cells in answered]
+        values = _plain_column([cells[place + 1] for cells in answered], scalar.type)
         form = forms.get(scalar)
         if form is not None:
-            columns.append(_linear(values, rows, form, simulation, scope, scalar))
+            columns.append(_linear(values, rows, form, simulation, scope, scalar, above_zero=place in above_zero))
         elif scalar in others and scope.shares(scalar):
             columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes))
         elif scalar in others:
@@ -107,10 +115,11 @@ def release_identity(values: tuple[tuple[Value, ...], ...], *, receipt: int, led
 
 
 def _on_desk(table: ReleasedTable) -> DeskTable:
-    values = [table.shown_row(row) for row in range(len(table.values))]
+    numbers = [slot.shown_column([row[slot.place] for row in table.values]) for slot in table.slots]
+    keys = zip(*table.key_rows, strict=True) if table.key_rows else ((),) * len(table.keys)
     return DeskTable(
-        columns=((ROW, SqlType.INTEGER), *table.key_columns(), *table.shown_columns(values)),
-        rows=[(row, *table.key_rows[row], *numbers) for row, numbers in enumerate(values)],
+        columns=((ROW, SqlType.INTEGER), *table.key_columns(), *table.number_columns(numbers)),
+        rows=list(zip(range(len(table.values)), *keys, *numbers, strict=True)),
     )
 
 
@@ -183,6 +192,13 @@ def _plain(value: Any, type_: SqlType) -> Any:
     return value if value is None or type_ not in _PLAIN else _PLAIN[type_](value)
 
 
+def _plain_column(values: list[Any], type_: SqlType) -> list[Any]:
+    wanted = _PLAIN.get(type_)
+    if wanted is None or {*map(type, values)} <= {wanted, type(None)}:
+        return values
+    return [_plain(value, type_) for value in values]
+
+
 def _slots(table: ReleasedTable) -> frozenset[int]:
     return frozenset(slot.column.id for slot in table.slots)
 
@@ -200,33 +216,29 @@ def _linear(
     about: Simulation,
     scope: SelectionScope,
     scalar: Scalar,
+    *,
+    above_zero: bool,
 ) -> list[Cell]:
     """Every row has the same margin, computed once, and noise of its own."""
     table, confidence, groups = about.table, about.confidence, scope.groups_of(scalar)
     level, outputs = scope.each(scalar, confidence)
-    slots = [
-        (slot, slot.law, form.weights[slot.column.id])
+    slots = tuple(
+        SlotNoise(slot=slot, law=slot.law, weight=form.weights[slot.column.id], released=_rounded(slot, table))
         for slot in table.slots
         if slot.law is not None and slot.column.id in form.weights
+    )
+    margin = linear_margin([(slot.weight, slot.law) for slot in slots], confidence=level, groups=outputs)
+    noise = LinearNoise(release=about.release, slots=slots)
+    return [
+        *linear_cells(values, rows, noise, margin=margin, confidence=confidence, groups=groups, above_zero=above_zero)
     ]
-    margin = linear_margin([(weight, law) for _, law, weight in slots], confidence=level, groups=outputs)
-    cells: list[Cell] = []
-    for value, row in zip(values, rows, strict=True):
-        weights = {cell: weight * share for slot, law, weight in slots for cell, share in _cells(slot, law, row, about)}
-        cells.append(
-            None if value is None else linear_cell(value, weights, margin=margin, confidence=confidence, groups=groups)
-        )
-    return cells
 
 
-def _cells(slot: ReleasedSlot, law: SlotLaw, row: int, about: Simulation) -> Iterator[tuple[SlotCell, Fraction]]:
-    """Whose noise a number carries, and how much of it: an average shares it with the releases it was made of."""
-    rounding = slot.rounding(about.table.values[row][slot.place])
-    if not slot.parts:
-        yield SlotCell(release=about.release, row=row, slot=slot.place, law=law, rounding=rounding), Fraction(1)
-    for part in slot.parts:
-        own = replace(part.law, rounded=law.rounded)
-        yield SlotCell(release=part.release, row=row, slot=part.place, law=own, rounding=rounding), part.share
+def _rounded(slot: ReleasedSlot, table: ReleasedTable) -> Sequence[Value]:
+    """The released numbers of a slot that is shown in whole numbers and has a finer grain."""
+    if slot.law is None or not slot.law.rounded or slot.law.grain == 1:
+        return ()
+    return tuple(row[slot.place] for row in table.values)
 
 
 def _enclosed(

@@ -49,6 +49,20 @@ class ReleasedSlot:
         fine = self.fine(released)
         return round(fine) if self.law is not None and self.law.rounded and isinstance(fine, Fraction) else fine
 
+    def shown_column(self, released: Sequence[Value]) -> Sequence[Value | float]:
+        """The numbers of a whole column as a desk holds them: whole ones, or the doubles nearest to them."""
+        if self.law is None:
+            return list(released)
+        numbers = [number for number in released if type(number) is int]
+        if len(numbers) != len(released):
+            raise _misshapen()
+        grain = self.law.grain
+        if grain == 1:
+            return list(released)
+        if self.law.rounded:
+            return [_nearest(number * grain.numerator, grain.denominator) for number in numbers]
+        return [number * grain.numerator / grain.denominator for number in numbers]
+
     def fine(self, released: Value) -> Value:
         """The same before rounding."""
         if self.law is None:
@@ -110,6 +124,13 @@ class ReleasedTable:
             for place, column in enumerate(self.keys)
         )
 
+    def number_columns(self, columns: Sequence[Sequence[object]]) -> tuple[tuple[str, DeskType], ...]:
+        """The slots as columns, wide enough for these numbers, column by column, as they are shown."""
+        return tuple(
+            (f"c{slot.column.id}", fitting_type(slot.shown_type, column))
+            for slot, column in zip(self.slots, columns, strict=True)
+        )
+
     def shown_columns(self, rows: Sequence[Sequence[Value]]) -> tuple[tuple[str, DeskType], ...]:
         """The slots as columns, wide enough for these numbers as they are shown."""
         return self._columns([slot.shown_type for slot in self.slots], rows)
@@ -125,9 +146,16 @@ class ReleasedTable:
         )
 
 
+def _nearest(numerator: int, denominator: int) -> int:
+    """The quotient as `round` gives it: the nearest whole number, of two the even one."""
+    whole, rest = divmod(numerator, denominator)
+    return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2))
+
+
 def key_type(type_: SqlType, values: Sequence[object]) -> DeskType:
     """The type itself, but for integers beyond 64 bits. No noise is added to them, so that no room is needed."""
-    fits = all(INT64.contains(value) for value in values if type(value) is int)
+    wholes = [value for value in values if type(value) is int] if type_ is SqlType.INTEGER else []
+    fits = not wholes or (INT64.contains(min(wholes)) and INT64.contains(max(wholes)))
     return type_ if fits else fitting_type(type_, values)
 
 

@@ -72,7 +72,7 @@ def _drawn_and_stored(
         reached(Point.READ)
         tables = drawn_at(levels, exact, source)
         reached(Point.DRAWN)
-    released, *hidden = (ReleasedStep(keys=tuple(map(told_keys, noisy.keys)), values=noisy.values) for noisy in tables)
+    released, *hidden = (ReleasedStep(keys=_told(noisy.keys), values=noisy.values) for noisy in tables)
     return ledger.store(receipt, number, released, hidden)  # the other's, where a twin was faster
 
 
@@ -122,6 +122,11 @@ def drawn(step: Bought, rows: Exact[Rows], source: Source) -> NoisyTable:
     return noisy if step.counts is not None else NoisyTable(keys=noisy.keys, values=tuple(() for _ in noisy.keys))
 
 
+def _told(keys: tuple[tuple[object, ...], ...]) -> tuple[tuple[KeyValue, ...], ...]:
+    kinds = {type(part) for key in keys for part in key}
+    return keys if kinds.isdisjoint((date, datetime)) else tuple(map(told_keys, keys))  # type: ignore[return-value]
+
+
 def told_keys(key: tuple[object, ...]) -> tuple[KeyValue, ...]:
     """A key as the ledger keeps it: dates as text."""
     return tuple(part.isoformat() if isinstance(part, date) else part for part in key)  # type: ignore[misc]
@@ -129,6 +134,8 @@ def told_keys(key: tuple[object, ...]) -> tuple[KeyValue, ...]:
 
 def key_values(step: ReleasedStep, columns: tuple[Column, ...]) -> tuple[tuple[Value, ...], ...]:
     """Keys as the plan knows them: text back to dates."""
+    if all(column.type not in (SqlType.DATE, SqlType.TIMESTAMP) for column in columns):
+        return step.keys
     return tuple(
         tuple(_read(part, column.type) for part, column in zip(key, columns, strict=True)) for key in step.keys
     )

@@ -168,8 +168,16 @@ def _unprotected(plan: Plan) -> Statement | None:
 def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None, ledger: str) -> Answer:
     """The same noise is known by its ledger, receipt, row and slot."""
     finish, confidence = plan.bounded.finish, plan.terms.confidence
-    rows = released(table, finish, confidence=confidence, desk=Desk(), receipt=receipt or 0, ledger=ledger)
     above_zero = _never_below_zero(plan)
+    rows = released(
+        table,
+        finish,
+        confidence=confidence,
+        desk=Desk(),
+        receipt=receipt or 0,
+        ledger=ledger,
+        above_zero=above_zero.keys(),
+    )
     return Answer(
         columns=tuple(output.name for output in finish.outputs),
         rows=_doubted(rows, above_zero),
@@ -190,11 +198,13 @@ def _without_margin(plan: Plan, table: ReleasedTable) -> Iterator[str]:
 
 def _at_once(rows: Sequence[Sequence[Cell]], finish: Finish) -> Iterator[str]:
     """Which margins hold for all groups together, and why."""
-    cells = [(output.name, cell) for row in rows for output, cell in zip(finish.outputs, row, strict=True)]
-    wide = [(name, cell.groups) for name, cell in cells if isinstance(cell, Noisy) and cell.groups > 1]
+    wide: dict[str, int] = {}
+    for place, output in enumerate(finish.outputs):
+        groups = max((cell.groups for row in rows if isinstance(cell := row[place], Noisy)), default=1)
+        if groups > 1:
+            wide[output.name] = max(groups, wide.get(output.name, 1))
     if wide:
-        names = ", ".join(dict.fromkeys(name for name, _ in wide))
-        groups = max(groups for _, groups in wide)
+        names, groups = ", ".join(wide), max(wide.values())
         yield (
             f"noisy numbers decide which rows are shown: ± of {names} holds for all {shown_amount(Fraction(groups))} "
             "groups at once"
@@ -216,9 +226,11 @@ def _never_below_zero(plan: Plan) -> Mapping[int, str]:
     }
 
 
-def _doubted(rows: Sequence[Sequence[Cell]], above_zero: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
+def _doubted(rows: Sequence[tuple[Cell, ...]], above_zero: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
     """A count or a sum below 0 that cannot be is doubtful whatever its margin is: no rows have it. Post-processing, as
     it looks at released numbers alone."""
+    if all(cell.doubtful for row in rows for place in above_zero if _is_below_zero(cell := row[place])):
+        return tuple(rows)
     return tuple(
         tuple(
             replace(cell, doubtful=True) if place in above_zero and _is_below_zero(cell) else cell
