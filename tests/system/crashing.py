@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -191,6 +192,27 @@ def _heard(hear: Connection) -> Iterator[Run]:
     except EOFError:
         if passed:
             yield Run(passed=passed, answer=None)
+
+
+HEARD = {"open", "os.link", "os.rename", "os.remove", "os.mkdir", "os.chmod", "sqlite3.connect"}
+"""What Python tells of files: PEP 578."""
+
+
+def open_until(state: str, policy: str, last: int) -> None:
+    """Opens, and is killed before this event. To be run in a process of its own: a listener cannot be removed."""
+    os.environ["DPSQL_STATE"] = state
+    folder, left = str(Path(policy).parent.parent), count(1)
+
+    def hear(event: str, values: tuple[object, ...]) -> None:
+        of_a_file = event in HEARD and isinstance(values[0], (str, bytes, os.PathLike))
+        written = (
+            of_a_file and folder in os.fsdecode(values[0]) and not (event == "open" and values[2] & 3 == os.O_RDONLY)
+        )
+        if (written or event == EVENT) and next(left) == last:
+            kill()
+
+    sys.addaudithook(hear)
+    dpsql.open(policy, adopt=False, threads=1).close()
 
 
 # What must be in the ledger

@@ -16,7 +16,7 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger import batches, grants, laws, levels, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
 from dpsql.ledger.entries import Link
-from dpsql.ledger.facts import Entry, Granted, Revoked
+from dpsql.ledger.facts import Adopted, Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
     NO_CONDITIONS,
     Charge,
@@ -113,6 +113,28 @@ class BookLedger(ABC):
     def promises(self) -> tuple[Made, ...]:
         with self.reading() as page:
             return promises.promises(page)
+
+    def apply(
+        self,
+        promise: Account,
+        *,
+        per: Window,
+        anew: bool,
+        ownership: Ownership,
+        declarations: Adopted,
+        granted: Iterable[Granted] | None,
+        version: str | None,
+    ) -> bool:
+        with self.writing() as page:
+            if version is not None:
+                sayings.say_version(page, version)
+            if not promises.promise(page, promise, per=per, anew=anew):
+                return False
+            owners.own(page, ownership)
+            sayings.adopt(page, declarations.digest, declarations.text)
+            if granted is not None:
+                grants.adopt(page, granted)
+            return True
 
     def own(self, ownership: Ownership) -> None:
         with self.writing() as page:

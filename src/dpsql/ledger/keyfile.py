@@ -24,7 +24,21 @@ def key_path(ledger: Path) -> Path:
 
 
 def create_private(path: Path, content: bytes = b"") -> bool:
-    """Write a new file that only its owner can read, durably. False where one exists: nothing is overwritten."""
+    """Write a new file that only its owner can read, durably. False where one exists: nothing is overwritten. It gets
+    its name once it is whole: no other process reads half of it, and one that is killed leaves no half."""
+    if not content:
+        return _written(path, content)
+    if path.exists():
+        return False
+    unnamed = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    _written(unnamed, content)
+    try:
+        return _named(unnamed, path)
+    finally:
+        unnamed.unlink(missing_ok=True)
+
+
+def _written(path: Path, content: bytes) -> bool:
     try:
         descriptor = open_descriptor(path, _NEW, PRIVATE)
     except FileExistsError:
@@ -34,6 +48,21 @@ def create_private(path: Path, content: bytes = b"") -> bool:
         file.flush()
         os.fsync(file.fileno())
     sync_folder(path.parent)
+    return True
+
+
+def _named(file: Path, name: Path) -> bool:
+    """Give a file its name, durably; False where the name is taken, or the file is gone."""
+    try:
+        os.link(file, name)
+    except (FileExistsError, FileNotFoundError):
+        return False
+    except OSError:  # a disk without hard links
+        if name.exists():
+            return False
+        file.rename(name)
+    file.unlink(missing_ok=True)
+    sync_folder(name.parent)
     return True
 
 
@@ -47,16 +76,33 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def create_key(path: Path) -> bytes:
-    """A new random key for a new ledger; LedgerBroken where a key is left of a ledger that is gone."""
+def create_key(path: Path, *, ledger: str) -> bytes:
+    """A new random key, which gets its name from `name_key` once its ledger is kept: a process that is killed before
+    leaves no key that looks like that of a ledger. LedgerBroken where a key is left of a ledger that is gone."""
+    if path.exists():
+        raise LedgerBroken(
+            "there is a key and no ledger: the ledger file was removed or emptied",
+            why="what was spent stood in it; a new one in its place would promise people less than they were promised",
+            fix="restore the ledger; only if nothing was ever answered from it, remove the key file as well",
+        )
     key = secrets.token_bytes(KEY_BYTES)
-    if create_private(path, key):
-        return key
-    raise LedgerBroken(
-        "there is a key and no ledger: the ledger file was removed or emptied",
-        why="what was spent stood in it; a new one in its place would promise people less than they were promised",
-        fix="restore the ledger; only if nothing was ever answered from it, remove the key file as well",
-    )
+    _written(_unnamed(path, ledger), key)
+    return key
+
+
+def name_key(path: Path, *, ledger: str) -> None:
+    """Give the key of a ledger that is kept its name; the process that created it may have been killed before."""
+    if not path.exists():
+        _named(_unnamed(path, ledger), path)
+
+
+def remove_key(path: Path, *, ledger: str) -> None:
+    """The ledger of a new key was not kept."""
+    _unnamed(path, ledger).unlink(missing_ok=True)
+
+
+def _unnamed(path: Path, ledger: str) -> Path:
+    return path.with_name(f".{path.name}.{ledger}")
 
 
 def read_key(path: Path) -> bytes:

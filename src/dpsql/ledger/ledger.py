@@ -16,7 +16,7 @@ from dpsql.privacy.events import Event, PlannedBatch
 from dpsql.privacy.window import Window
 
 if TYPE_CHECKING:
-    from dpsql.ledger.facts import Entry, Granted, Revoked
+    from dpsql.ledger.facts import Adopted, Entry, Granted, Revoked
 
 KeyValue: TypeAlias = bool | int | str | None
 """A released key, as text where it is a date or a timestamp (ISO)."""
@@ -212,6 +212,23 @@ class Ledger(Protocol):
     ) -> bool:
         """Open the account of the source. The same promise again is nothing; another one is refused, and so is another
         window. Without `anew`, nothing is opened where a promise was closed; whether one holds afterwards."""
+        ...
+
+    def apply(
+        self,
+        promise: Account,
+        *,
+        per: Window,
+        anew: bool,
+        ownership: Ownership,
+        declarations: Adopted,
+        granted: Iterable[Granted] | None,
+        version: str | None,
+    ) -> bool:
+        """Write a policy down, all of it or nothing: the label of the data, as `data_version`; the promise; whom it is
+        about, as `own`; what is declared, as `adopt`; and the grants of the file, as `adopt_grants`. None leaves label
+        or grants as they are. False where the promise was closed and is not to be made anew: the label alone is
+        written."""
         ...
 
     def own(self, ownership: Ownership) -> None:

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, LiteralString
 
 from dpsql.errors import LedgerBroken, MissingExtra
-from dpsql.ledger import keyfile
 from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.database import Database, Look, Row
 from dpsql.ledger.schema import tables
-from dpsql.ledger.stored import StoredLedger, read_about, require_key
+from dpsql.ledger.stored import StoredLedger, read_about
 from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 if TYPE_CHECKING:
@@ -135,8 +134,6 @@ class PostgresLedger(StoredLedger):
     `clock` and `anchors` are as in a SQLite file. Threads may share the object; a process made by fork opens its own.
     """
 
-    _commit_is_uncertain = True
-
     def __init__(
         self,
         url: str,
@@ -182,7 +179,7 @@ class PostgresLedger(StoredLedger):
         if self._is_new():
             self._create(_TABLES)
         ledger, check = read_about(PostgresDatabase(self._connection))
-        return ledger, require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
+        return ledger, self._key_of(ledger, check)
 
     def _is_new(self) -> bool:
         """True where the schema holds no ledger, as the last commit left it."""

@@ -171,7 +171,7 @@ def promises(page: Page) -> tuple[Made, ...]:
     begun = [(number, page.time_of(number)) for number, _ in (*page.facts_of(Promised), *page.facts_of(Renewed))]
     begun += [(number, None) for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]
     made = page.facts_of(Promised)
-    ends = [*[number for number, _ in made[1:]], page.head()[0] + 1]
+    ends = [*[number for number, _ in made[1:]], page.head()[0] + 1][: len(made)]
     return tuple(
         Made(
             account=fact.account,

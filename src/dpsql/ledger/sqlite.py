@@ -24,7 +24,7 @@ from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.database import Database, Look, Row
 from dpsql.ledger.schema import tables
 from dpsql.ledger.sql_page import SqlPage
-from dpsql.ledger.stored import StoredLedger, read_about, require_key
+from dpsql.ledger.stored import StoredLedger, read_about
 from dpsql.ledger.turns import FileTurns
 from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
@@ -182,7 +182,7 @@ class SqliteLedger(StoredLedger):
         if database.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise _not_a_ledger()
         ledger, check = read_about(SqliteDatabase(database))
-        key = require_key(keyfile.read_key(self._key_path), ledger=ledger, check=check)
+        key = self._key_of(ledger, check)
         self._configure(database)
         return ledger, key
 

@@ -42,8 +42,6 @@ class StoredLedger(BookLedger):
     _id: str
     _key: bytes
     _anchor: Anchor | None = None
-    _commit_is_uncertain = False
-    """Whether a commit that failed may have succeeded: then a new key is kept."""
 
     def __init__(
         self, *, key_path: Path, wait_ms: int, clock: Callable[[], int], anchors: str | os.PathLike[str] | None
@@ -117,23 +115,31 @@ class StoredLedger(BookLedger):
             raise told from None
 
     def _create(self, tables: Sequence[str]) -> None:
-        """The key, the tables and the first entry, all or nothing."""
-        made, committing = False, False
+        """The key, the tables and the first entry, all or nothing, whenever the process ends. A key whose commit has
+        failed stays under the id of its ledger: the commit may have succeeded."""
+        ledger, committing = secrets.token_hex(16), False
         try:
             database = self._begin_creating()
             if self._is_new():  # nobody else was faster
-                key = keyfile.create_key(self._key_path)
-                made = True
+                key = keyfile.create_key(self._key_path, ledger=ledger)
                 for statement in tables:
                     database.run(statement)
-                write_first_entry(database, key=key, clock=self._clock)
+                write_first_entry(database, ledger=ledger, key=key, clock=self._clock)
             committing = True
             self._commit()
         except BaseException:
             self._roll_back()
-            if made and not (committing and self._commit_is_uncertain):
-                self._key_path.unlink()
+            if not committing:
+                keyfile.remove_key(self._key_path, ledger=ledger)
             raise
+
+    def _key_of(self, ledger: str, check: bytes) -> bytes:
+        """The key of the ledger with this id."""
+        keyfile.name_key(self._key_path, ledger=ledger)
+        key = keyfile.read_key(self._key_path)
+        if not chain.equal(check, chain.key_check(key, ledger=ledger)):
+            raise keyfile.wrong_key()
+        return key
 
     def close(self) -> None:
         if os.getpid() == self._process:  # else the connection is the parent's
@@ -266,9 +272,8 @@ class StoredLedger(BookLedger):
         return lost
 
 
-def write_first_entry(database: Database, *, key: bytes, clock: Callable[[], int]) -> None:
+def write_first_entry(database: Database, *, ledger: str, key: bytes, clock: Callable[[], int]) -> None:
     """The rows of a new ledger, in tables that are empty."""
-    ledger = secrets.token_hex(16)
     check = chain.key_check(key, ledger=ledger)
     database.run("INSERT INTO about (one, schema, id, key_check) VALUES (1, ?, ?, ?)", SCHEMA, ledger, check)
     page = SqlPage(database, key=key, clock=clock)
@@ -289,13 +294,6 @@ def read_about(database: Database) -> tuple[str, bytes]:
             fix="open it with the version that wrote it",
         )
     return ledger, check
-
-
-def require_key(key: bytes, *, ledger: str, check: bytes) -> bytes:
-    """The key, once it is shown to be that of the ledger."""
-    if not chain.equal(check, chain.key_check(key, ledger=ledger)):
-        raise keyfile.wrong_key()
-    return key
 
 
 # The anchor

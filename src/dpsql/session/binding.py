@@ -60,8 +60,7 @@ def bound_ledger(place: LedgerPlace, *, named: str | None, source: Path | None) 
 
     `named` is the id in the policy, `source` the file that holds the data, where there is one.
     """
-    if not is_there(place):
-        _require_none(place, named=named, source=source)
+    _require_no_other(place, named=named, source=source)
     ledger = ledger_at(place)
     try:
         _require_same(ledger.id, named=named, source=source)
@@ -74,10 +73,10 @@ def bound_ledger(place: LedgerPlace, *, named: str | None, source: Path | None) 
     return ledger
 
 
-def _require_none(place: LedgerPlace, *, named: str | None, source: Path | None) -> None:
-    """Nothing says that a ledger exists: only then a new one is made."""
-    marked = _marked(source)
-    if named is None and marked is None:
+def _require_no_other(place: LedgerPlace, *, named: str | None, source: Path | None) -> None:
+    """Nothing says that a ledger exists elsewhere: only then a new one is made."""
+    marked = _marked(source)  # looked at first: another process makes the ledger, and then its mark
+    if (named is None and marked is None) or is_there(place):
         return
     known = f"{marked[0]}, which was kept in {marked[1]}" if marked else f"{named}, which the policy names"
     raise NotPermitted(

@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from dpsql.accounting.account import Account
 from dpsql.catalog.check import checked
 from dpsql.catalog.column_types import types_line
 from dpsql.catalog.digest import declarations, declared_tables, text_digest
-from dpsql.catalog.model import Catalog, EngineTable, Policy
+from dpsql.catalog.model import Catalog, EngineTable, Policy, Promise
 from dpsql.catalog.names import folded
 from dpsql.catalog.ownership import declared_ways
 from dpsql.catalog.tables import declares_all
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine
 from dpsql.engines.registry import IN_MEMORY
-from dpsql.errors import Incomparable
+from dpsql.errors import Incomparable, NotPermitted
+from dpsql.ledger.facts import Adopted
 from dpsql.ledger.ledger import Ledger, Ownership
+from dpsql.session.granting import grants_of_file
 
 
 class Declared:
@@ -41,6 +44,33 @@ class Declared:
             self._keep(catalog)
         self.policy, self.catalog = policy, catalog
 
+    def make_promise(self, promise: Promise, *, anew: bool, version: str | None) -> bool:
+        """Write the promise into the ledger, and with it in one transaction whom it is about, what is declared, the
+        grants of the file and, where it is given, the label of the data: a process that dies leaves all of it or
+        nothing. False where the promise was closed and is not to be made `anew`."""
+        account = Account.opened(epsilon=promise.epsilon, delta=promise.delta, delta_prime=promise.delta_prime)
+        if anew or not self._was_closed():
+            _require_types(self.policy, self._engine.schema(), self._tables_before())
+        writes_grants = not anew or self.policy.grants  # a promise made in a call, without a file, ends no grant
+        self.promised = self._ledger.apply(
+            account,
+            per=promise.per,
+            anew=anew,
+            ownership=ownership_of(self.catalog),
+            declarations=self._declarations(self.catalog),
+            granted=grants_of_file(self.policy) if writes_grants else None,
+            version=version,
+        )
+        return self.promised
+
+    def _was_closed(self) -> bool:
+        """Whether a promise was made and none holds."""
+        try:
+            self._ledger.account()
+        except NotPermitted:
+            return bool(self._ledger.promises())
+        return False
+
     def under_promise(self) -> None:
         """From here on the ledger keeps what is declared and whom the promise is about: nothing can be asked before."""
         _require_types(self.policy, self._engine.schema(), self._tables_before())
@@ -57,9 +87,13 @@ class Declared:
 
     def _keep(self, catalog: Catalog) -> None:
         self._ledger.own(ownership_of(catalog))
+        declared = self._declarations(catalog)
+        self._ledger.adopt(declared.digest, declared.text)
+
+    def _declarations(self, catalog: Catalog) -> Adopted:
         # Tables in memory are registered one by one: those that are yet to come stay declared.
         text = declarations(catalog, others=self._tables_before() if _is_in_memory(catalog.policy) else {})
-        self._ledger.adopt(text_digest(text), text)
+        return Adopted(digest=text_digest(text), text=text)
 
     def without_promise(self) -> None:
         """The promise has ended: what is declared now binds nobody until there is another one."""

@@ -16,11 +16,13 @@ from dpsql.session.digits import shown_amount
 from dpsql.session.render import printable
 
 
-def adopt_grants(ledger: Ledger, policy: Policy) -> tuple[str, ...]:
-    """Write down what a policy file grants, and that it grants no more what it did before: each change in words."""
-    before = ledger.grants()
-    ledger.adopt_grants([_as_fact(grant, GrantedBy.FILE) for grant in policy.grants])
-    after = ledger.grants()
+def grants_of_file(policy: Policy) -> tuple[Granted, ...]:
+    """What a policy file grants, as the ledger keeps it."""
+    return tuple(_as_fact(grant, GrantedBy.FILE) for grant in policy.grants)
+
+
+def changed_grants(before: Mapping[str, Granted | Revoked], after: Mapping[str, Granted | Revoked]) -> tuple[str, ...]:
+    """What is granted since, changed or revoked, each in words."""
     return tuple(
         f"{printable(name)}: {_change(before.get(name), word)}"
         for name, word in sorted(after.items())
@@ -29,9 +31,9 @@ def adopt_grants(ledger: Ledger, policy: Policy) -> tuple[str, ...]:
 
 
 def grant_changes(ledger: Ledger, policy: Policy) -> Iterator[str]:
-    """What `adopt_grants` would change, in words; nothing is written."""
+    """What applying the file would change in the grants, in words; nothing is written."""
     words = ledger.grants()
-    written = {grant.to: _as_fact(grant, GrantedBy.FILE) for grant in policy.grants}
+    written = {grant.analyst: grant for grant in grants_of_file(policy)}
     for name, word in sorted({**words, **written}.items()):
         known = words.get(name)
         if known is not None and is_beside_the_file(known):

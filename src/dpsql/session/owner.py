@@ -22,7 +22,7 @@ from dpsql.session.analyst import Analyst
 from dpsql.session.answer import Place
 from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
-from dpsql.session.granting import adopt_grants, analysts_of, grant_of, keep_grant, said_grant
+from dpsql.session.granting import analysts_of, changed_grants, grant_of, keep_grant, said_grant
 from dpsql.session.inventing import ledger_of_nobody
 from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
@@ -44,9 +44,12 @@ class Owner:
         self._promise_is_written = policy.promise
         self.grants_changed: tuple[str, ...] = ()
         """In words: which grants the policy file has added, changed or revoked when it was opened."""
-        policy = replace(policy, data_version=ledger.data_version(policy.data_version))
+        version = policy.data_version
+        policy = replace(policy, data_version=ledger.data_version() if version is None else version)
         self._declared = Declared(policy, engine=engine, ledger=ledger)
-        if policy.promise is not None and not self._keep(policy.promise, anew=False):
+        if policy.promise is None:
+            ledger.data_version(version)
+        elif not self._keep(policy.promise, anew=False, version=version):
             self._declared.without_promise()
 
     def register(self, name: str, data: object, **words: Unpack[TableWords]) -> Registered:
@@ -173,20 +176,12 @@ class Owner:
         """Questions are answered again."""
         self._ledger.unfreeze(reason)
 
-    def _keep(self, promise: Promise, *, anew: bool) -> bool:
+    def _keep(self, promise: Promise, *, anew: bool, version: str | None = None) -> bool:
         """Write the promise into the ledger, and with it whom it is about and what the file grants. A policy that is
         opened after its promise was closed does not make it again: False."""
-        holds = self._ledger.promise(
-            epsilon=promise.epsilon,
-            delta=promise.delta,
-            delta_prime=promise.delta_prime,
-            per=promise.per,
-            anew=anew,
-        )
-        if holds:
-            self._declared.under_promise()
-            if not anew or self._declared.policy.grants:  # a promise made in a call, without a file, ends no grant
-                self.grants_changed = adopt_grants(self._ledger, self._declared.policy)
+        before = self._ledger.grants()
+        holds = self._declared.make_promise(promise, anew=anew, version=version)
+        self.grants_changed = changed_grants(before, self._ledger.grants())
         return holds
 
     def defaults(

@@ -8,10 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from dpsql.accounting.account import Account
 from dpsql.errors import BadParameter, BadPolicy, NotPermitted
-from dpsql.ledger.facts import Granted
+from dpsql.ledger.facts import Adopted, Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy, Role, User
-from dpsql.testing.ledger_cases import SMALL, TENTH, LedgerCase, asking, promised, refused
+from dpsql.privacy.window import Window
+from dpsql.testing.ledger_cases import OWNED, SMALL, TENTH, LedgerCase, asking, promised, refused
 
 _HALF: Final = Fraction(1, 2)
 
@@ -74,6 +76,38 @@ class WrittenGrants(LedgerCase):
         with refused(BadParameter):
             ledger.adopt_grants([_written("ana", _HALF), _written("eve", Fraction(2))])
         assert ledger.entries() == before
+
+    def test_a_policy_is_applied_wholly_or_not_at_all(self, tmp_path: Path) -> None:
+        """Label, promise, owners, declarations and grants are one transaction, and again they are nothing; under a
+        promise that was closed the label alone is written."""
+        ledger = self.fresh(tmp_path)
+        account = Account.opened(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
+        declared, fits, before = Adopted(digest="d1", text="{}"), _written("ana", _HALF), ledger.entries()
+
+        def applied(grant: Granted, *, version: str) -> bool:
+            return ledger.apply(
+                account,
+                per=Window.FOREVER,
+                anew=False,
+                ownership=OWNED,
+                declarations=declared,
+                granted=[grant],
+                version=version,
+            )
+
+        with refused(BadParameter):
+            applied(_written("ana", Fraction(2)), version="2")
+        assert ledger.entries() == before
+        assert applied(fits, version="2")
+        whole = ledger.entries()
+        assert applied(fits, version="2")
+        assert ledger.entries() == whole
+        assert (ledger.data_version(), ledger.adopted(), ledger.account("ana").epsilon) == ("2", "{}", _HALF)
+        ledger.close_promise("a new start")
+        assert not applied(fits, version="3")
+        assert ledger.data_version() == "3"
+        assert ledger.head().number == len(whole) + 2
+        ledger.verify()
 
     def test_whoever_asks_has_one_limit(self, tmp_path: Path) -> None:
         """Of their own or of one group, whichever of file and call comes first; one that ends makes room."""

@@ -309,6 +309,20 @@ def files_grant_anything(monkeypatch):
     monkeypatch.setattr(BookLedger, "adopt_grants", adopt)
 
 
+def applies_piece_by_piece(monkeypatch):
+    def apply(self, promise, *, per, anew, ownership, declarations, granted, version):
+        self.data_version(version)
+        made = {name: getattr(promise, name) for name in ("epsilon", "delta", "delta_prime")}
+        if not self.promise(**made, per=per, anew=anew):
+            return False
+        self.own(ownership)
+        self.adopt(declarations.digest, declarations.text)
+        self.adopt_grants(granted)
+        return True
+
+    monkeypatch.setattr(BookLedger, "apply", apply)
+
+
 def says_any_grant(monkeypatch):
     monkeypatch.setattr(grants, "say", grants.grant)
 
@@ -478,6 +492,7 @@ def upon_anything(monkeypatch):
         (files_have_the_last_word, "a_later_word_of_the_owner_holds_in_place_of_the_file"),
         (files_end_nothing, "a_file_changes_and_ends_what_it_granted"),
         (files_grant_anything, "a_file_that_grants_too_much_changes_nothing"),
+        (applies_piece_by_piece, "a_policy_is_applied_wholly_or_not_at_all"),
         (says_any_grant, "whoever_asks_has_one_limit"),
         (adds_up_limits, "whoever_asks_has_one_limit"),
         (revokes_nobody_silently, "somebody_of_a_group_is_not_revoked_without_it"),
