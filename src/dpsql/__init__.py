@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpsql.session.budget import Budget, budget_bar
     from dpsql.session.cost import Cost
     from dpsql.session.estimate import Estimate
+    from dpsql.session.exposure import exposed_files
     from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
@@ -93,6 +94,7 @@ __all__ = [
     "connect",
     "demo",
     "dp_sum",
+    "exposed_files",
     "formats",
     "formatted",
     "help",
@@ -148,6 +150,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "connect": "door",
     "demo": "demonstration",
     "dp_sum": "mechanisms.dp_sum",
+    "exposed_files": "session.exposure",
     "formats": "session.formats",
     "formatted": "session.formats",
     "help": "session.help_text",

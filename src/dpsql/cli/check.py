@@ -21,7 +21,8 @@ def add_to(commands: Commands) -> None:
         "check",
         help=COMMANDS["check"],
         description="List every line that waits to be confirmed and every mistake, with file and line. Names and types "
-        "of the data are read, no row is.",
+        "of the data are read, no row is. Files that other users of the machine can read are named; files or folders "
+        "that they can write are left to do.",
         epilog=MEANINGS,
     )
     parser.add_argument("--policy", default=POLICY, help="the policy file (default: dpsql.toml)")
@@ -36,8 +37,10 @@ def run(chosen: argparse.Namespace) -> int:
     manner = manner_of(chosen)
     for note in review.notes:
         manner.say(f"note: {note}")
+    for exposure in review.exposed:
+        manner.say(f"{'left to do' if exposure.writable else 'note'}: {exposure}")
     if review.unreachable is not None and not review.tasks:
         raise review.unreachable
     if review.unreachable is not None:
         manner.say(str(review.unreachable))
-    return UNFINISHED if review.tasks else 0
+    return UNFINISHED if review.tasks or any(exposure.writable for exposure in review.exposed) else 0

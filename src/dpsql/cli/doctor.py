@@ -52,6 +52,8 @@ class Finding:
     found: str
     error: DpsqlError | None = None
     """Why it cannot stay so."""
+    is_doubtful: bool = False
+    """It works, and is worth a look."""
 
 
 def add_to(commands: Commands) -> None:
@@ -59,7 +61,8 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help=COMMANDS["doctor"],
-        description="Look at Python, libraries, the terminal, the policy, its ledger and the clock. No row is read.",
+        description="Look at Python, libraries, the terminal, the policy, its ledger, who else can read or write its "
+        "files, and the clock. No row is read.",
         epilog=f"It ends with the code of the first thing that is wrong. {MEANINGS}",
     )
     parser.add_argument("--policy", help=f"the policy file (default: {POLICY}, if it is there)")
@@ -74,7 +77,7 @@ def run(chosen: argparse.Namespace) -> int:
     for finding in (*_machine(), *_data(chosen.policy)):
         if str(finding.error) in wrong:
             continue  # the same keeps several things from being looked at
-        mark = "ok" if finding.error is None else "NO"
+        mark = "NO" if finding.error is not None else "??" if finding.is_doubtful else "ok"
         line = dpsql.printable(f"{mark}  {finding.what:<11} {finding.found}")
         print(dpsql.without_symbols(line) if plain else line)
         if finding.error is not None:
@@ -104,6 +107,7 @@ def _data(named: str | None) -> Iterator[Finding]:
         return
     yield _looked("policy", lambda: _policy(policy))
     yield _looked("ledger", lambda: _ledger(policy))
+    yield from _files(policy)
     yield _looked("clock", lambda: _clock(policy))
 
 
@@ -125,6 +129,23 @@ def _ledger(policy: str) -> str:
             return f"{keeper.verify()} entries, verified"
     except NoSource:  # of this ledger: the data are not opened for it
         return "not made yet: dpsql policy apply"
+
+
+def _files(policy: str) -> Iterator[Finding]:
+    """What others can read is said; what they can write is wrong."""
+    try:
+        found = dpsql.exposed_files(policy)
+    except DpsqlError:  # of the policy, which was looked at already
+        return
+    for exposure in found:
+        error = LedgerBroken(
+            str(exposure),
+            why="whoever writes there can put other data, or an older ledger, in the place of these",
+            fix="take the right away, as shown above; whoever needs answers asks dpsql serve",
+        )
+        yield Finding(what="files", found=str(exposure), error=error if exposure.writable else None, is_doubtful=True)
+    if not found:
+        yield Finding(what="files", found="ledger, key, anchors and data are open to their owner alone")
 
 
 def _clock(policy: str) -> str:

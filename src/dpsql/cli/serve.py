@@ -75,6 +75,8 @@ def run(chosen: argparse.Namespace) -> int:
     """Until SIGTERM or Ctrl-C; requests that are being answered are finished, or stopped in time."""
     from dpsql import open as open_owner
 
+    for exposure in dpsql.exposed_files(chosen.policy):
+        print(dpsql.printable(f"warning: {exposure}"), file=sys.stderr, flush=True)
     limits = dpsql.policy_limits(chosen.policy)
     most = chosen.workers or 2 * (os.cpu_count() or 1)
     timeout = float(chosen.timeout or limits.timeout or _SECONDS)

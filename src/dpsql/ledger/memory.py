@@ -35,7 +35,12 @@ class MemoryLedger(BookLedger):
         with self._lock:
             if self._page is None:
                 raise closed()
-            yield self._page
+            before, _ = self._page.head()
+            try:
+                yield self._page
+            except BaseException:
+                self._page.forget_after(before)
+                raise
 
     def reading(self) -> AbstractContextManager[MemoryPage]:
         return self.writing()

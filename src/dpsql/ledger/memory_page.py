@@ -10,6 +10,7 @@ from dpsql.ledger.clock import time_after
 from dpsql.ledger.entries import Link, fact_to_entry, keys_of
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.page import F, Page
+from dpsql.ledger.replay import replay
 from dpsql.ledger.snapshot import Snapshot
 
 
@@ -36,6 +37,14 @@ class MemoryPage(Page):
         for name in (*looked_up, ("receipt", keys.receipt)):
             self._found.setdefault(name, []).append(number)
         return number
+
+    def forget_after(self, number: int) -> None:
+        """Undo what a transaction has added after this entry."""
+        if len(self._links) > number:
+            del self._links[number:]
+            self._found = {name: [each for each in found if each <= number] for name, found in self._found.items()}
+            self._hidden = {each: kept for each, kept in self._hidden.items() if len(self._steps_of(each[0])) > each[1]}
+            self.snapshot = replay(self)
 
     def now(self) -> int:
         return time_after(self._links[-1].time if self._links else 0, clock=self._clock())

@@ -21,6 +21,7 @@ from dpsql.catalog.types import NUMERIC
 from dpsql.engines.registry import located, open_source
 from dpsql.errors import DpsqlError
 from dpsql.require import shown
+from dpsql.session.exposure import Exposure, exposures
 from dpsql.session.render import printable
 from dpsql.suggest.proposal import NEEDS, left_out
 
@@ -47,6 +48,8 @@ class Review:
     tasks: tuple[Task, ...]
     notes: tuple[str, ...]
     """Not wrong: what cannot be asked as it is."""
+    exposed: tuple[Exposure, ...]
+    """Files that other users of the machine can read or write."""
     complete: str | None
     """Whom the policy protects, in words; None: something is left to do."""
     unreachable: DpsqlError | None
@@ -84,6 +87,7 @@ def review_policy(path: str | os.PathLike[str]) -> Review:
         notes=()
         if found.policy is None
         else (*_notes(found.policy, schema, _declared(found)), *map(left_out, nameless)),
+        exposed=exposures(found.policy, file) if found.policy is not None and found.source_is_known else (),
         complete=_protected(found.policy) if done and found.policy is not None else None,
         unreachable=unreachable,
     )
