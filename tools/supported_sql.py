@@ -235,7 +235,7 @@ CLAUSE_EXAMPLES: Final = (
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
-        "GoogleSQL, where it means the same: epsilon, delta, max_groups_contributed, bounds per row, ANON_ functions.",
+        "GoogleSQL as meant there: epsilon, delta, max_groups_contributed, bounds, ANON_ functions, AVG of people.",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) ANON_COUNT(*) FROM visits",
     ),
     (

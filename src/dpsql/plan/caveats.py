@@ -80,12 +80,18 @@ def _weighted(slot: Slot, bounded: Bounded) -> str:
     return f"more than {counted(slot.cap, 'value')} of {of} together weigh as much as {amount(slot.cap)}"
 
 
+def _mean_of_each(slot: Slot, bounded: Bounded) -> str:
+    of = f"{subject(slot, bounded.query)} of one {unit_name(bounded.query)}{in_one_group(bounded)}"
+    low, high = (amount((slot.middle + end) * slot.size) for end in (slot.low, slot.high))
+    return f"the average of {of} counts once, within {low} and {high}"
+
+
 def _said_of_the_mean(slot: Slot, bounded: Bounded) -> bool:
     """Whether this is the number of values under a mean, whose own sentence says what becomes of too many of them."""
     if slot.kind is not SlotKind.VALUES:
         return False
     alone = not asked_by_count(slot, bounded.query)
-    means = (placed.slot for placed in bounded.slots if _CAPS.get(placed.slot.kind) is _weighted)
+    means = (each.slot for each in bounded.slots if _CAPS.get(each.slot.kind) in (_weighted, _mean_of_each))
     return any(mean.cap == slot.cap and (alone or mean.argument == slot.argument) for mean in means)
 
 
@@ -100,6 +106,7 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
     SlotKind.VALUES: _beyond,
     SlotKind.SUM: _sum_beyond,
     SlotKind.CENTRED: _weighted,
+    SlotKind.MEAN: _mean_of_each,
     SlotKind.SQUARES: _weighted,
     SlotKind.DISTINCT: _different,
 }

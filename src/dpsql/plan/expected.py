@@ -254,10 +254,13 @@ def _cause(form: LinearForm, noises: _Noises, plan: Plan) -> str | None:
     slot = noises[next(iter(form.weights))].placed.slot
     bounded = plan.bounded
     parts = []
-    if slot.grain is not None:
+    if slot.of_each:
+        low, high = amount(slot.low * slot.size), amount(slot.high * slot.size)
+        parts.append(f"the sum of {subject(slot, bounded.query)} within {low} and {high}")
+    elif slot.grain is not None:
         low, high = amount(Fraction(slot.grain.lower)), amount(Fraction(slot.grain.upper))
         parts.append(f"{subject(slot, bounded.query)} within {low} and {high}")
-    if slot.cap > 1:
+    if slot.cap > 1 and not slot.of_each:
         parts.append(counted(slot.cap, "row" if slot.kind is not SlotKind.DISTINCT else "value"))
     if bounded.groups > 1:
         parts.append(counted(bounded.groups, "group"))
@@ -310,6 +313,9 @@ def _scaled(shape: _Shape | None, by: Fraction | None) -> _Shape | None:
     return _Shape(top=LinearForm(constant=shape.top.constant * by, weights=weights), count=shape.count)
 
 
+_OF_AVERAGES: Final = (SlotKind.CENTRED, SlotKind.MEAN)
+
+
 def _quotient(above: LinearForm | None, below: Scalar, noises: _Noises) -> _Shape | None:
     """S / max(N, 1) for a centred sum S and a count N: what averages are made of."""
     match below:
@@ -320,5 +326,5 @@ def _quotient(above: LinearForm | None, below: Scalar, noises: _Noises) -> _Shap
     if above is None or above.constant or len(above.weights) != 1 or count not in noises:
         return None
     (centred,) = above.weights
-    fits = noises[centred].placed.slot.kind is SlotKind.CENTRED and noises[count].placed.slot.counts
+    fits = noises[centred].placed.slot.kind in _OF_AVERAGES and noises[count].placed.slot.counts
     return _Shape(top=above, count=count) if fits else None

@@ -30,6 +30,8 @@ def protects_rows(query: Resolved) -> bool:
 def subject(slot: Slot, query: Resolved) -> str:
     """What stands inside the aggregate: `charge`, `2 * age`."""
     argument = slot.argument
+    if isinstance(argument, Apply) and argument.function == "to_double":
+        (argument,) = argument.arguments
     if isinstance(argument, ColumnRef) and query.findings.columns[argument.id].name:
         return query.findings.columns[argument.id].name
     for aggregate in query.aggregates:
@@ -70,6 +72,7 @@ def _read_by(aggregate: Aggregate) -> list[Scalar | None]:
     forms = [plain]
     if plain.type is SqlType.BOOLEAN:
         forms.append(Apply("to_integer", (plain,), SqlType.INTEGER))
+    forms += [Apply("to_double", (form,), SqlType.DOUBLE) for form in forms]
     return [chosen(form, aggregate.filter) for form in forms]
 
 
@@ -96,6 +99,7 @@ def _asks(aggregate: Aggregate, slot: Slot) -> bool:
 _TITLES: Final[Mapping[SlotKind, Callable[[str], str]]] = {
     SlotKind.SUM: lambda of: f"the sum of {of}",
     SlotKind.CENTRED: lambda of: f"the sum of {of}, each less the middle of its bounds",
+    SlotKind.MEAN: lambda of: f"the sum of one average of {of} each, less the middle of its bounds",
     SlotKind.SQUARES: lambda of: f"the sum of squares of {of}, each less the middle of its bounds",
     SlotKind.PRODUCTS: lambda of: f"the sum of products of {of}, each less the middle of its bounds",
     SlotKind.DISTINCT: lambda of: f"the number of different values of {of}",

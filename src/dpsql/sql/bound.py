@@ -18,13 +18,13 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql import functions
-from dpsql.sql.aggregates.measure import Measured, Subject, require_room
+from dpsql.sql.aggregates.measure import Measured, Subject, double, require_room
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.ball import fits
 from dpsql.sql.caps import group_cap, one_row_declared, one_row_each, row_cap
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
-from dpsql.sql.group_bounds import capped_in_group
+from dpsql.sql.group_bounds import bounds_of, capped_in_group, settled
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, PrivateKey, domain
@@ -104,24 +104,22 @@ class Bounded:
 
 def bound(checked: Checked, wishes: Wishes) -> Bounded:
     """Caps for rows and groups, bounds for values. Unbounded where the owner has not declared what is needed."""
-    query = checked.query
-    if not query.private:
-        return _unprotected(query)
+    if not checked.query.private:
+        return _unprotected(checked.query)
+    alone = one_row_each(checked.query)
+    query = settled(checked.query, one_row=alone or one_row_declared(checked.query))
     max_keys = _max_keys(query)
     domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)
-    alone = one_row_each(query)
     left = rows_left(query.relation, query.owner)
     cap = 1 if alone else row_cap(query, left, at_most=wishes.rows_per_person)
     groups = 1 if alone or not query.keys else group_cap(query, left, at_most=wishes.groups_per_person)
     groups = groups if number is None else min(groups, max(number, 1))
     without_limits = [aggregate for aggregate in query.aggregates if not _has_limits(aggregate, query)]
-    one_row = alone or one_row_declared(query)
     measured = [
-        _measured(aggregate, query, capped_in_group(aggregate, cap, one_row=one_row), without_limits)
-        for aggregate in query.aggregates
+        _measured(aggregate, query, capped_in_group(aggregate, cap), without_limits) for aggregate in query.aggregates
     ]
     numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
@@ -184,6 +182,10 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: boo
     interval = Interval(None, None) if argument is None else query.findings.declared(argument)
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
+    of_each = bounds_of(aggregate)
+    if argument is not None and of_each is not None:
+        interval = interval if interval.bounded or not of_each.bounded else query.findings.proved(argument)
+        argument = argument if _stays_whole(aggregate, of_each) else double(argument)
     return Subject(
         aggregate=aggregate,
         text=query.text,
@@ -195,7 +197,14 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: boo
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
         public_rows=_public_rows(aggregate, argument, query),
+        of_each=of_each,
     )
+
+
+def _stays_whole(aggregate: Aggregate, of_each: Interval) -> bool:
+    """An average has fractions, and so has a sum between bounds that have some."""
+    whole = all(end is not None and end.denominator == 1 for end in (of_each.low, of_each.high))
+    return aggregate.function == "sum" and whole
 
 
 def _pair(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) -> Subject:

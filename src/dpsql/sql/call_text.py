@@ -10,6 +10,10 @@ from typing import Final
 from dpsql.sql.parsing.text import blanked
 
 _WHERE: Final = re.compile(r"\s*WHERE\b", re.IGNORECASE)
+_BOUNDS: Final = re.compile(
+    r"(\s*,\s*contribution_bounds_per_\w+\s*=>\s*\([^()]*\)|\s+CLAMPED\s+BETWEEN\s[^()]*)\s*$", re.IGNORECASE
+)
+"""GoogleSQL's bounds at the end of a call: they are no part of its argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ def call_text(call: str) -> CallText:
     """What stands between the first parenthesis and its partner, and in FILTER."""
     plain, words = blanked(call)
     inside, after = _first_pair(words, 0)
+    bounds = _BOUNDS.search(words[slice(*inside)])
+    inside = inside if bounds is None else (inside[0], inside[0] + bounds.start())
     condition, _ = _first_pair(words, after)
     chosen = plain[slice(*condition)]
     found = _WHERE.match(chosen)

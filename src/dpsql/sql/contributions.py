@@ -142,7 +142,7 @@ def _grains(rows: Rows, slot: Slot) -> Scalar:
     if slot.kind is SlotKind.SUM:
         return value
     distance = inner.minus(value, slot.middle)
-    if slot.kind is SlotKind.CENTRED:
+    if slot.kind in (SlotKind.CENTRED, SlotKind.MEAN):
         return distance
     return inner.squared(distance) if slot.partner is None else inner.multiplied(distance, _grains(rows, slot.partner))
 
@@ -153,7 +153,7 @@ def _count(rows: Rows, slot: Slot) -> Total:
     return Total(function="count_of", argument=ref(rows.holds[slot.argument]))
 
 
-_WEIGHTED = (SlotKind.CENTRED, SlotKind.SQUARES, SlotKind.PRODUCTS)
+_WEIGHTED = (SlotKind.CENTRED, SlotKind.MEAN, SlotKind.SQUARES, SlotKind.PRODUCTS)
 
 
 def _capped(build: Builder, rows: Rows, slots: Sequence[Slot]) -> Contributions:

@@ -50,6 +50,8 @@ class Aggregate:
     """Everywhere it is written; `at` is the first of them."""
     per_group: ContributionBounds | None = None
     """What one person adds in one group, as the query bounds it."""
+    per_person: bool = False
+    """Of AVG: the average of each person's average."""
 
 
 def chosen(argument: Scalar | None, filter_: Scalar | None) -> Scalar | None:
@@ -255,6 +257,7 @@ class _Reader:
             at=call.at,
             places=(call.at,) if call.at else (),
             per_group=call.per_group,
+            per_person=call.per_person,
         )
         return self._once(aggregate)
 
@@ -369,9 +372,9 @@ def require_no_group_bounds(call: Call | Aggregate) -> None:
         )
 
 
-def _limits(aggregate: Aggregate) -> tuple[object, object] | None:
+def _limits(aggregate: Aggregate) -> tuple[object, ...]:
     bounds = aggregate.per_group
-    return None if bounds is None else (bounds.low.value, bounds.high.value)
+    return aggregate.per_person, *(() if bounds is None else (bounds.low.value, bounds.high.value))
 
 
 def frame_text(frame: Frame | None) -> str:

@@ -22,6 +22,8 @@ class SlotKind(Enum):
     """The sum of their values, each inside the bounds, the sum inside `cap` times the bounds."""
     CENTRED = "centred"
     """The sum of distances from the middle of the bounds; of more than `cap` values, their mean times `cap`."""
+    MEAN = "mean"
+    """The mean of their values as a distance from the middle of its bounds, inside them; `cap` is 1."""
     SQUARES = "squares"
     """The same for squared distances."""
     PRODUCTS = "products"
@@ -51,6 +53,13 @@ class Slot:
     def counts(self) -> bool:
         """It is a number of rows or of values, each of them one."""
         return self.kind in (SlotKind.ROWS, SlotKind.VALUES)
+
+    @property
+    def of_each(self) -> bool:
+        """Its bounds are about what a person has together, and not about each row."""
+        if self.kind is not SlotKind.SUM or self.grain is None:
+            return self.kind is SlotKind.MEAN
+        return (self.low, self.high) != (self.cap * min(self.grain.low, 0), self.cap * max(self.grain.high, 0))
 
     @property
     def reach(self) -> int:

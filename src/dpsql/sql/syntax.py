@@ -91,7 +91,8 @@ class ContributionBounds:
 
     low: Literal
     high: Literal
-    per_group: bool
+    per_group: bool | None
+    """None: CLAMPED BETWEEN, which leaves it to the aggregate."""
     at: At = None
 
 
@@ -111,7 +112,9 @@ class Call:
     over: Over | None = None
     at: At = None
     per_group: ContributionBounds | None = None
-    """Bounds of what one person adds in one group; `check` and `bound` see to it that they mean the same here."""
+    """Bounds of what one person adds in one group."""
+    per_person: bool = False
+    """Of AVG, as GoogleSQL means it: the average of the averages of each person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,8 @@ def added(
 
 AGGREGATES = (
     "COUNT(*), COUNT(points), SUM(points), AVG(points), VAR_POP(points), SUM(CLAMP(code, -3, 1000)), "
-    "CORR(points, CLAMP(code, -3, 1000))"
+    "CORR(points, CLAMP(code, -3, 1000)), ANON_AVG(points), AVG(points, contribution_bounds_per_group => (-3, 40)), "
+    "SUM(points, contribution_bounds_per_group => (-20, 70))"
 )
 
 

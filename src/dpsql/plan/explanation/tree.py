@@ -211,6 +211,8 @@ def _contribution(slot: Slot, bounded: Bounded) -> Node:
     capped = (
         ""
         if bounded.one_row_each or counts_people(slot, bounded.query)
+        else "; the sum moved there as a whole"
+        if slot.kind is SlotKind.SUM and slot.of_each
         else f"; {_CAPPED[slot.kind](amount(slot.cap))}"
     )
     if slot.grain is None:
@@ -227,6 +229,7 @@ _CAPPED: Final[Mapping[SlotKind, Callable[[str], str]]] = {
     SlotKind.VALUES: lambda cap: f"values capped at {cap}",
     SlotKind.SUM: lambda cap: f"the sum clamped to {cap} times the bounds and 0",
     SlotKind.CENTRED: lambda cap: f"more than {cap} values weighted down to {cap}",
+    SlotKind.MEAN: lambda cap: f"their average moved there, and counted {'once' if cap == '1' else cap}",
     SlotKind.SQUARES: lambda cap: f"more than {cap} values weighted down to {cap}",
     SlotKind.PRODUCTS: lambda cap: f"more than {cap} pairs weighted down to {cap}",
     SlotKind.DISTINCT: lambda cap: f"at most {cap} different values, chosen by a salted hash",

@@ -10,7 +10,7 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, Unbounded
-from dpsql.sensitivity.grain import Grain, column_grain
+from dpsql.sensitivity.grain import RESOLUTION, Grain, column_grain, power_of_two_below
 from dpsql.sql import functions
 from dpsql.sql.call_text import call_text, with_argument
 from dpsql.sql.intervals import Interval
@@ -58,6 +58,8 @@ class Subject:
     """The number of values, where it is public and every row has one."""
     partner: Subject | None = None
     """The other value of an aggregate of pairs."""
+    of_each: Interval | None = None
+    """What one person's sum or average in a group is moved into; None: rows are bounded one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,38 @@ def grain_of(subject: Subject) -> Grain:
     low, high = _with_width(low, high, whole=whole)
     _require_reach(subject, max(abs(low), abs(high)), high - low, whole=whole)
     return _decimal_grain(low, high, subject.scale) or column_grain(lower=low, upper=high, whole=whole)
+
+
+def grains_of_each(subject: Subject, of_each: Interval) -> tuple[Grain, Grain]:
+    """The grain of rows, and that of what one person has together, both of one size: fine enough for the narrower.
+
+    Theorem   docs/theorems/bounding.md: no sum or mean of rows is moved by cutting its bounds to what rows can make.
+    Requires  rows with limits (Unbounded otherwise); of a sum bounds with 0 between them.
+    Rounds    down to a power of two; whole numbers not at all, where their bounds are whole.
+    """
+    rows = subject.range
+    if rows.low is None or rows.high is None:
+        raise _unbounded(subject)
+    whole = subject.argument is None or subject.argument.type is not SqlType.DOUBLE
+    low, high = _with_width(rows.low, rows.high, whole=whole)
+    together = Interval(low, high)
+    if subject.aggregate.function == "sum":
+        together = Interval(subject.cap * min(low, Fraction(0)), subject.cap * max(high, Fraction(0)))
+    within = of_each.intersect(together)
+    least, most = _with_width(within.low or Fraction(0), within.high or Fraction(0), whole=whole)
+    farthest, width = max(abs(low), abs(high)), min(high - low, most - least)
+    _require_reach(subject, farthest, width, whole=whole)
+    size = Fraction(1) if whole else power_of_two_below(width / 2**RESOLUTION)
+    if farthest / size >= LARGEST_GRAINS:
+        raise BadParameter(
+            f"the bounds of {subject.aggregate.text or subject.aggregate.function.upper()} are too narrow beside its "
+            f"values, which go up to {float(farthest):.1e}",
+            why="rows are added up in steps that are fine enough for the bounds, and would not fit into 64 bits",
+            fix="clamp the values of rows too, as in CLAMP(x, 0, 1000), or have the owner declare bounds for them",
+            try_sql=_clamped(subject, subject.unlimited),
+            at=subject.aggregate.at,
+        )
+    return Grain(lower=low, upper=high, size=size), Grain(lower=least, upper=most, size=size)
 
 
 def _with_width(low: Fraction, high: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:

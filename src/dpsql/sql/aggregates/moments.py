@@ -10,15 +10,21 @@ from fractions import Fraction
 
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.aggregates.count import values
-from dpsql.sql.aggregates.measure import Measured, Subject, call, double, grain_of, number
+from dpsql.sql.aggregates.measure import Measured, Subject, call, double, grain_of, grains_of_each, number
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
 
 def avg(subject: Subject) -> Measured:
-    """middle + S/N, inside the bounds; N is at least 1."""
-    grain = grain_of(subject)
-    middle, half = middle_of(grain)
+    """middle + S/N, inside the bounds; N is at least 1. Of rows, or of one average of each person."""
+    if subject.of_each is None:
+        grain = grain_of(subject)
+        middle, half = middle_of(grain)
+        total = centred(subject, grain, middle, half)
+    else:
+        rows, grain = grains_of_each(subject, subject.of_each)
+        middle, half = middle_of(grain)
+        total = _weighted(SlotKind.MEAN, subject, rows, middle, low=-half, high=half, size=grain.size)
 
     def mean(columns: tuple[ColumnRef, ...]) -> Scalar:
         distance = call("div", double(columns[-1]), _people(columns[0], subject))
@@ -26,7 +32,7 @@ def avg(subject: Subject) -> Measured:
 
     lower, upper = number(Fraction(grain.lower)), number(Fraction(grain.upper))
     return Measured(
-        slots=(*_counts(subject), centred(subject, grain, middle, half)),
+        slots=(*_counts(subject), total),
         value=lambda columns: call("clamp", mean(columns), lower, upper),
         possible=lambda columns: _inside(mean(columns), lower, upper, columns[0], subject),
     )

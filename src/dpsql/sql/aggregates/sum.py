@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dpsql.sql.aggregates.measure import Measured, Subject, grain_of
+from dpsql.sql.aggregates.measure import Measured, Subject, grain_of, grains_of_each
 from dpsql.sql.slots import Slot, SlotKind
 
 
 def sum_(subject: Subject) -> Measured:
-    """Values inside their bounds row by row, a person's sum inside C times the bounds; nothing: 0."""
-    grain = grain_of(subject)
+    """Values inside their bounds row by row, a person's sum inside C times these or inside its own; nothing: 0."""
+    if subject.of_each is None:
+        grain = grain_of(subject)
+        low, high = subject.cap * min(grain.low, 0), subject.cap * max(grain.high, 0)
+    else:
+        grain, each = grains_of_each(subject, subject.of_each)
+        low, high = min(each.low, 0), max(each.high, 0)
     slot = Slot(
         kind=SlotKind.SUM,
         argument=subject.argument,
         cap=subject.cap,
-        low=subject.cap * min(grain.low, 0),
-        high=subject.cap * max(grain.high, 0),
+        low=low,
+        high=high,
         size=grain.size,
         grain=grain,
     )

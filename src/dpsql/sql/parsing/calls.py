@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
-from dpsql.sql.parsing.contributions import ANONYMOUS, bounded_call
+from dpsql.sql.parsing.contributions import ANONYMOUS, bounded_call, of_each_person
 from dpsql.sql.parsing.functions import called
 from dpsql.sql.parsing.operators import moved, unwrapped
 from dpsql.sql.parsing.reading import Reader, Rule, hull, own_place
@@ -40,10 +40,11 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
         raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=at)
     bounds = reader.tokens.contributions.get(name.at[0]) if name.at is not None else None
     found = _named_call(reader, node, replace(name, name=ANONYMOUS.get(name.name, name.name)), at)
-    if bounds is None or name.at is None:
-        return found
-    reader.bounded.add(name.at[0])
-    return bounded_call(found, bounds)
+    if bounds is not None and name.at is not None:
+        reader.bounded.add(name.at[0])
+        found = bounded_call(found, bounds)
+    foreign = name.name in ANONYMOUS or (name.at is not None and name.at[0] in reader.tokens.of_people)
+    return of_each_person(found) if foreign else found
 
 
 def _named_call(reader: Reader, node: exp.Expr, name: Identifier, at: At) -> Expression:

@@ -3,7 +3,8 @@
     SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, max_groups_contributed = 2) …
     SUM(x, contribution_bounds_per_group => (0, 110))        ANON_SUM(x CLAMPED BETWEEN 0 AND 110)
 
-What it says of one person becomes a bound of that call; what has another meaning here is refused.
+What it says of one person becomes a bound of that call, and AVG is that of each person's average; what has another
+meaning here is refused.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ _OTHER_RULES: Final = {
 }
 """Options that mean something there and have another rule here."""
 _BOUNDS: Final = {"CONTRIBUTION_BOUNDS_PER_GROUP": True, "CONTRIBUTION_BOUNDS_PER_ROW": False}
+_QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES")
+_SETS: Final = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _SIGNS: Final = {TokenType.DASH: True, TokenType.PLUS: False}
 
 
@@ -54,13 +57,20 @@ class Domestic:
     options: Options
     contributions: Mapping[int, ContributionBounds]
     """By the place of the name of the call they belong to."""
+    of_people: frozenset[int]
+    """Where the names of the calls stand in the SELECT that says WITH DIFFERENTIAL_PRIVACY, outside of subqueries."""
 
 
 def without_foreign_words(tokens: tuple[Token, ...], text: str) -> Domestic:
     """Everything but GoogleSQL's own words."""
     cutting = _Cutting(tokens=tokens, text=text)
     cutting.cut()
-    return Domestic(tokens=tuple(cutting.kept), options=cutting.options, contributions=cutting.contributions)
+    return Domestic(
+        tokens=tuple(cutting.kept),
+        options=cutting.options,
+        contributions=cutting.contributions,
+        of_people=frozenset(cutting.of_people),
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,8 +82,14 @@ class _Cutting:
     contributions: dict[int, ContributionBounds] = field(default_factory=dict)
     calls: list[int] = field(default_factory=list)
     """Where the names before the open parentheses stand."""
+    queries: list[bool] = field(default_factory=list)
+    """Whether each of these parentheses holds a query."""
+    of_people: set[int] = field(default_factory=set)
     place: int = 0
     selected: bool = False
+    """A SELECT has said it."""
+    inside: bool = False
+    """This SELECT has."""
 
     def cut(self) -> None:
         while self.place < len(self.tokens):
@@ -83,8 +99,14 @@ class _Cutting:
     def _keep(self, token: Token) -> None:
         if token.token_type is TokenType.L_PAREN:
             self.calls.append(self.kept[-1].start if self.kept else token.start)
+            self.queries.append(self.word(1) in _QUERIES)
+            if self.inside and not any(self.queries):
+                self.of_people.add(self.calls[-1])
         elif token.token_type is TokenType.R_PAREN and self.calls:
             self.calls.pop()
+            self.queries.pop()
+        elif token.token_type in _SETS and not self.calls:
+            self.inside = False
         self.kept.append(token)
         self.place += 1
 
@@ -113,7 +135,7 @@ class _Cutting:
                 fix="put it right after the first SELECT that is not in parentheses",
                 at=self._at(self.place, self.place + 1),
             )
-        self.selected = True
+        self.selected = self.inside = True
         self.place += 2
         if self.word() == "OPTIONS":
             self.place += 1
@@ -170,10 +192,10 @@ class _Cutting:
         low = self._number()
         self._expect("AND")
         high = self._number()
-        self._bound(low, high, per_group=True, at=self._at(start, self.place - 1))
+        self._bound(low, high, per_group=None, at=self._at(start, self.place - 1))
         return True
 
-    def _bound(self, low: Literal, high: Literal, *, per_group: bool, at: tuple[int, int]) -> None:
+    def _bound(self, low: Literal, high: Literal, *, per_group: bool | None, at: tuple[int, int]) -> None:
         if self.word() != ")" or self.calls[-1] in self.contributions:
             raise misread(self.text, self._at(self.place), what="Bounds end the call, and are said once")
         if not _less(low, high):

@@ -107,6 +107,8 @@ class Tokens:
     """What the clauses at the end and the hints say; no token of theirs is left."""
     contributions: Mapping[int, ContributionBounds] = field(default_factory=dict)
     """What calls say of one person, by the place of their names."""
+    of_people: frozenset[int] = frozenset()
+    """Where the names of the calls stand that GoogleSQL takes of each person first."""
 
     def number(self, offset: int) -> int:
         """The token that holds the character at `offset`, or the last one before it."""
@@ -199,7 +201,12 @@ def tokens_of(prepared: Prepared, *, dialect: str) -> Tokens:
     tokens, tail = without_tail(domestic.tokens, prepared.text)
     require_once(domestic.options, tail)
     options = domestic.options.over(tail).over(hinted_options(prepared.text, prepared.hints, tokens))
-    found = replace(_bracketed(tokens, prepared.text), options=options, contributions=domestic.contributions)
+    found = replace(
+        _bracketed(tokens, prepared.text),
+        options=options,
+        contributions=domestic.contributions,
+        of_people=domestic.of_people,
+    )
     _require_plain_literals(found)
     _require_plain_queries(found, dialect=dialect)
     _require_conditions(found)

@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
-from dpsql.sql.syntax import NO_OPTIONS, Call
+from dpsql.sql.syntax import NO_OPTIONS, Call, Name
 
 
 def parsed(sql):
@@ -48,7 +48,7 @@ def test_options_go_before_a_hint_and_beside_a_clause():
 
 @pytest.mark.parametrize(
     ("written", "function"),
-    [("SUM", "sum"), ("AVG", "avg"), ("ANON_SUM", "sum"), ("anon_avg", "avg"), ("VAR_POP", "var_pop")],
+    [("SUM", "sum"), ("ANON_SUM", "sum"), ("VAR_POP", "var_pop"), ("anon_stddev_pop", "stddev_pop")],
 )
 def test_bounds_of_each_row_are_a_clamp(written, function):
     found = call(f"SELECT {written}(x + 1, contribution_bounds_per_row => (-5, 2.5)) FROM t")
@@ -58,11 +58,55 @@ def test_bounds_of_each_row_are_a_clamp(written, function):
 
 
 @pytest.mark.parametrize("text", ["x, contribution_bounds_per_group => (0, 9)", "x CLAMPED BETWEEN 0 AND 9"])
-def test_bounds_of_a_person_are_kept_beside_the_clamp(text):
-    found = call(f"SELECT SUM({text}) FROM t")
-    assert (found.arguments[0].function, found.per_group.low.value, found.per_group.high.value) == ("clamp", 0, 9)
+@pytest.mark.parametrize("function", ["SUM", "AVG", "ANON_AVG"])
+def test_bounds_of_a_person_leave_rows_as_they_are(text, function):
+    found = call(f"SELECT {function}({text}) FROM t")
+    assert isinstance(found.arguments[0], Name)
+    assert (found.per_group.low.value, found.per_group.high.value) == (0, 9)
+    assert found.per_person is (function != "SUM")
     counted = call(f"SELECT COUNT({text.replace('x', '*', 1)}) FROM t")
     assert (counted.function, counted.per_group.high.value) == ("count", 9)
+
+
+def test_clamped_bounds_the_rows_of_a_variance():
+    found = call("SELECT ANON_VAR_POP(x CLAMPED BETWEEN 0 AND 9) FROM t")
+    assert (found.arguments[0].function, found.per_group) == ("clamp", None)
+
+
+def averages(expression):
+    """Which averages of a tree are those of people, in the order of the text."""
+    if isinstance(expression, Call):
+        inside = [each for part in expression.arguments for each in averages(part)]
+        return ([expression.per_person] if expression.function == "avg" else []) + inside
+    return []
+
+
+@pytest.mark.parametrize(
+    ("sql", "of_people"),
+    [
+        ("SELECT AVG(x) FROM t", [False]),
+        ("SELECT ANON_AVG(x) FROM t", [True]),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY AVG(x), avg(y) + 1, ROUND(MEAN(z), 2) FROM t", [True, True, True]),
+        ("WITH s AS (SELECT AVG(x) AS y FROM t GROUP BY id) SELECT WITH ANONYMIZATION AVG(y) FROM s", [True]),
+        ("SELECT WITH DIFFERENTIAL_PRIVACY (AVG(x)) FROM t", [True]),
+    ],
+)
+def test_averages_under_the_clause_are_of_each_person(sql, of_people):
+    assert [each for item in parsed(sql).query.items for each in averages(item.expression)] == of_people
+
+
+def test_a_subquery_under_the_clause_is_plain_sql():
+    sql = "SELECT WITH DIFFERENTIAL_PRIVACY AVG(y) FROM (SELECT id, AVG(x) AS y FROM t GROUP BY id) AS s"
+    assert averages(parsed(sql).query.from_.query.items[1].expression) == [False]
+    assert averages(parsed(sql).query.items[0].expression) == [True]
+
+
+def test_another_part_of_a_union_has_not_said_it():
+    first, second = parsed(
+        "SELECT WITH DIFFERENTIAL_PRIVACY AVG(x) FROM t UNION ALL SELECT AVG(x) FROM t"
+    ).query.branches
+    assert averages(first.items[0].expression) == [True]
+    assert averages(second.items[0].expression) == [False]
 
 
 def test_each_call_has_its_own_bounds():
@@ -101,6 +145,12 @@ def test_the_words_are_not_reserved(sql):
         ("SELECT SUM(x CLAMPED BETWEEN 0 AND 1, contribution_bounds_per_row => (0, 1)) FROM t", ","),
         ("SELECT SUM(x CLAMPED BETWEEN 0 AND) FROM t", ")"),
         ("SELECT a FROM (SELECT a FROM t) sum (a CLAMPED BETWEEN 0 AND 1)", "CLAMPED BETWEEN 0 AND 1"),
+        ("SELECT AVG(x, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
+        (
+            "SELECT VAR_POP(x, contribution_bounds_per_group => (0, 1)) FROM t",
+            "contribution_bounds_per_group => (0, 1)",
+        ),
+        ("SELECT COUNT(*, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
         ("SELECT COUNT(DISTINCT x CLAMPED BETWEEN 0 AND 1) FROM t", "CLAMPED BETWEEN 0 AND 1"),
     ],
 )
