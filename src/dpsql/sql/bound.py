@@ -27,7 +27,7 @@ from dpsql.sql.finish import Finish
 from dpsql.sql.group_bounds import bounds_of, capped_in_group, settled
 from dpsql.sql.intervals import Interval
 from dpsql.sql.key_refusals import too_many_keys
-from dpsql.sql.keys import Domain, PrivateKey, domain
+from dpsql.sql.keys import Domain, PrivateKey, domains_of
 from dpsql.sql.numbered import rows_left
 from dpsql.sql.outputs import Aggregate, chosen
 from dpsql.sql.pairing import paired
@@ -109,7 +109,7 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     alone = one_row_each(checked.query)
     query = settled(checked.query, one_row=alone or one_row_declared(checked.query))
     max_keys = _max_keys(query)
-    domains = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
+    domains = domains_of(query, max_keys=max_keys)
     number = _number_of_keys(domains)
     if number is not None and number > max_keys:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)

@@ -6,13 +6,14 @@ Finding groups privately costs delta and hides the rare ones. Nothing is found s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dpsql.catalog.model import KeyKind, PathStep, PublicKeys, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql.check import count_people_instead
+from dpsql.sql.injective import told_apart
 from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person, with_key
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column
@@ -25,8 +26,9 @@ from dpsql.sql.syntax import At
 def require_private(key: GroupKey, spelled: Scalar, query: Resolved, *, max_keys: int) -> None:
     """Some column has private keys, or all keys come from lists. `spelled`: the key over the columns of tables."""
     read = [query.findings.columns[number] for number in sorted(columns_of(spelled))]
-    if isinstance(spelled, ColumnRef) and _belongs_to_one_person(read[0], query):
-        raise _of_one_person(key, read[0], query)
+    alone = next(keys_of_people([spelled], query), None)
+    if alone is not None:
+        raise _of_one_person(key, alone, query)
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return
     unlisted = [column for column in read if not column.public and not isinstance(column.keys, PublicKeys)]
@@ -92,20 +94,39 @@ def _moments(key: GroupKey, query: Resolved, *, max_keys: int) -> BadKey:
     )
 
 
-def _belongs_to_one_person(column: Column, query: Resolved) -> bool:
-    """Whether each value of an unchanged column is of one person by declaration: a key of a path to the person, or a
-    column that the engine keeps unique in a private table."""
-    if column.origin is None:
-        return False
-    name, part = column.origin
+def require_shared(keys: Sequence[GroupKey], spelled: Sequence[Scalar], query: Resolved) -> None:
+    """No combination of these keys belongs to one person by declaration. `spelled`: the keys over columns of tables."""
+    together = next(keys_of_people(spelled, query), None)
+    if together is not None:
+        raise _of_one_person(keys[-1], together, query)
+
+
+def keys_of_people(spelled: Iterable[Scalar], query: Resolved) -> Iterator[tuple[Column, ...]]:
+    """Columns that these expressions tell apart and whose values, together, are of one person by declaration: the
+    person, a key of a path to the person, or what the engine keeps unique in a private table."""
+    findings = query.findings
+    apart = (findings.columns[number] for scalar in spelled for number in sorted(told_apart(scalar, findings)))
+    columns = {column.origin: column for column in apart if column.origin is not None}
+    for name in dict.fromkeys(table for table, _ in columns):
+        for parts in _of_one(name, query):
+            if all((name, part) in columns for part in parts):
+                yield tuple(columns[name, part] for part in parts)
+
+
+def _of_one(name: str, query: Resolved) -> Iterator[tuple[str, ...]]:
+    """Each list of columns of a table whose values belong to one person."""
     tables = query.catalog.policy.tables
-    if tables[name].public or query.is_person(column):
-        return False
-    leads = [(here, step) for table in tables.values() for here, step in _steps(table)]
-    return any(
-        (here, (part,)) == (name, step.columns) or (step.table, step.to_columns) == (name, (part,))
-        for here, step in leads
-    ) or any(tuple(map(folded, unique)) == (part,) for unique in query.catalog.schema[name].unique)
+    if tables[name].public:
+        return
+    if tables[name].person and not tables[name].path:
+        yield tables[name].person
+    for here, step in (each for table in tables.values() for each in _steps(table)):
+        if here == name:
+            yield step.columns
+        if step.table == name:
+            yield step.to_columns
+    for unique in query.catalog.schema[name].unique:
+        yield tuple(map(folded, unique))
 
 
 def _steps(table: TablePolicy) -> Iterator[tuple[str, PathStep]]:
@@ -116,16 +137,17 @@ def _steps(table: TablePolicy) -> Iterator[tuple[str, PathStep]]:
         here = step.table
 
 
-def _of_one_person(key: GroupKey, column: Column, query: Resolved) -> BadKey:
-    person = query.catalog.policy.person.name
-    belongs = "would be one" if query.is_person(column) else "would belong to one"
+def _of_one_person(key: GroupKey, columns: tuple[Column, ...], query: Resolved) -> BadKey:
+    person, names = query.catalog.policy.person.name, _listed(list(columns))
+    is_person = all(map(query.is_person, columns))
+    counted = names if len(columns) == 1 else f"({names})"
     return BadKey(
-        f"each group of {column.name or key.text} {belongs} {person}",
+        f"each group of {names or key.text} would {'be' if is_person else 'belong to'} one {person}",
         why="a list of groups would be a list of people, and a group of one is no statistic",
-        fix=count_people_instead(column, query)
-        if query.is_person(column)
-        else f"group by something that several {person}s share; COUNT(DISTINCT {column.name}) counts without a group",
-        try_sql=per_person(key, query) if query.is_person(column) else None,
+        fix=count_people_instead(columns[0], query)
+        if is_person
+        else f"group by something that several {person}s share; COUNT(DISTINCT {counted}) counts without a group",
+        try_sql=per_person(key, query) if is_person else None,
         at=key.at,
     )
 
@@ -134,7 +156,7 @@ def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
     name = column.name or key.text
     groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
     if query.is_person(column):
-        return _of_one_person(key, column, query)
+        return _of_one_person(key, (column,), query)
     return BadKey(
         f"{groups} are not declared",
         why="a group that only one person has would reveal that person just by being listed",

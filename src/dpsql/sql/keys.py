@@ -16,7 +16,7 @@ from dpsql.catalog.key_lists import declared_list
 from dpsql.catalog.model import KeyKind, KeyList, KeyRange, PublicKeys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.sql import inner
-from dpsql.sql.key_refusals import require_private
+from dpsql.sql.key_refusals import require_private, require_shared
 from dpsql.sql.missing import where_conditions
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs
@@ -58,9 +58,7 @@ Domain: TypeAlias = PublicDomain | PrivateKey
 
 def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
     """Where the values of this key come from."""
-    asked = _Asked(
-        query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
-    )
+    asked = _asked(query, max_keys=max_keys)
     if query.kept is not None and (kept := _kept_keys(key, query.kept, asked)) is not None:
         return kept
     known: _Known | None = _listed_in_query(key.expression, asked)
@@ -75,6 +73,21 @@ def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
         return table
     require_private(key, asked.over_tables(key.expression), query, max_keys=max_keys)
     return PrivateKey()
+
+
+def domains_of(query: Resolved, *, max_keys: int) -> tuple[Domain, ...]:
+    """Where the values of all keys come from. Refuses what would have to be found and belongs to one person."""
+    found = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
+    if any(isinstance(each, PrivateKey) for each in found):
+        asked = _asked(query, max_keys=max_keys)
+        require_shared(query.keys, [asked.over_tables(key.expression) for key in query.keys], query)
+    return found
+
+
+def _asked(query: Resolved, *, max_keys: int) -> _Asked:
+    return _Asked(
+        query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
