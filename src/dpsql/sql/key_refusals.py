@@ -18,7 +18,7 @@ from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person, with_key
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.scalars import Apply, Constant, Scalar, columns_of
 from dpsql.sql.stretches import stretch_of
 from dpsql.sql.syntax import At
 
