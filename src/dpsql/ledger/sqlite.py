@@ -79,6 +79,7 @@ _DAMAGED: Final = (
     sqlite3.SQLITE_MISMATCH,
 )
 _AT_ONCE: Final = 256
+_LOOK: Final = 0.001  # seconds between two tries to begin a transaction
 _FAMILY: Final = 0xFF  # SQLite says more in the higher bits
 
 
@@ -207,21 +208,28 @@ class SqliteLedger(StoredLedger):
     def _configure(self, database: sqlite3.Connection) -> None:
         for pragma in _PRAGMAS:
             database.execute(pragma)
-        until = time.monotonic_ns() + self._wait_ms * 1_000_000
-        while True:
-            try:
-                mode = database.execute("PRAGMA journal_mode = WAL").fetchone()
-                break
-            except sqlite3.OperationalError as error:  # SQLite does not wait by itself for this one
-                if _family(error) != sqlite3.SQLITE_BUSY or time.monotonic_ns() > until:
-                    raise
-                time.sleep(0.01)
-        if mode != ("wal",):
+        if self._patiently(database, "PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise LedgerBroken(
                 "the disk of the ledger cannot keep a write-ahead log",
                 why="without one, a crash could lose what was spent",
                 fix="keep the ledger on a local disk",
             )
+
+    def _patiently(self, database: sqlite3.Connection, sql: str) -> sqlite3.Cursor:
+        """Run a statement that waits for other processes. SQLite does not wait by itself for some; for others it sleeps
+        up to a tenth of a second at a time."""
+        until = time.monotonic_ns() + self._wait_ms * 1_000_000
+        database.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    return database.execute(sql)
+                except sqlite3.OperationalError as error:
+                    if _family(error) != sqlite3.SQLITE_BUSY or time.monotonic_ns() > until:
+                        raise
+                time.sleep(_LOOK)
+        finally:
+            database.execute(f"PRAGMA busy_timeout = {self._wait_ms}")
 
     def _check_layout(self) -> None:
         if self._open_database().execute(_LAYOUT).fetchall() != _layout():
@@ -241,7 +249,10 @@ class SqliteLedger(StoredLedger):
     def _begin(self, *, write: bool) -> Database:
         database = self._open_database()
         self._require_same_file()
-        database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        if write:
+            self._patiently(database, "BEGIN IMMEDIATE")
+        else:
+            database.execute("BEGIN")
         return SqliteDatabase(database)
 
     def _require_same_file(self) -> None:

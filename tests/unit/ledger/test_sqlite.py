@@ -5,6 +5,9 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
@@ -306,3 +309,22 @@ def test_a_crash_after_the_store_leaves_the_answer(path, open_, begun):
     dead = process(path, "ledger.store(ledger.charge(asking()), 0, FIRST)\nos.kill(os.getpid(), signal.SIGKILL)")
     assert dead.communicate() == ("", "")
     assert open_().recall(asking().question)[0].steps == (FIRST,)
+
+
+def test_a_writer_begins_soon_after_the_other_one_has_ended(tmp_path):
+    # SQLite's own wait would look after 328 ms, and then after 428 ms. The best of three: the machine may be busy.
+    assert min(late_by(tmp_path / f"{number}.db", held=0.34) for number in range(3)) < 0.04
+
+
+def late_by(path, *, held):
+    """Seconds between the end of one transaction and the end of the one that waited for it."""
+    with closing(SqliteLedger(path)) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        ended = []
+        waiting = threading.Thread(target=lambda: ledger.freeze("x") or ended.append(time.monotonic()))
+        other.execute("BEGIN IMMEDIATE")
+        waiting.start()
+        time.sleep(held)
+        other.execute("COMMIT")
+        free = time.monotonic()
+        waiting.join()
+    return ended[0] - free
