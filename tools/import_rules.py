@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "dpsql"
-OPEN = {"errors", "require", "enclosure", "interruption", "points", "written", "codes"}
+OPEN = {"errors", "require", "enclosure", "points", "written", "codes"}
 
 BELOW_SESSION = {
     "privacy",
@@ -50,7 +50,6 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "errors": set(),
     "require": set(),
     "enclosure": set(),
-    "interruption": set(),
     "points": set(),
     "written": set(),
     "codes": set(),

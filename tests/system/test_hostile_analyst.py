@@ -1,9 +1,11 @@
 """A hostile analyst on the server: deadlines, clients that leave, SIGTERM, memory; and honest answers all the while."""
 
+import json
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 from serving import hospital_with_wards, started
 
-from dpsql.errors import EngineFailed, OutOfTime, TooLarge
+from dpsql.cli.serve import share_of
+from dpsql.errors import BadParameter, OutOfTime, TooLarge
 
 ENDLESS = (
     "SELECT COUNT(*) FROM wards a JOIN wards b ON a.k = b.k JOIN wards c ON b.k = c.k JOIN wards d ON c.k = d.k"
@@ -81,19 +84,18 @@ def test_clients_that_say_nothing_shut_out_no_client_with_a_token(hospital, serv
             assert bob.budget.spent == 0
 
 
-def test_a_worker_that_is_killed_is_replaced(hospital, server):
+def test_idle_workers_that_are_killed_are_replaced_before_a_request_finds_out(hospital, server):
     with hospital.client("ana") as ana:
         assert ana.budget.spent == 0
-        for process in family(server) - {server.pid}:
-            if parent_of(process) != server.pid:  # not the process that forks workers
-                os.kill(process, signal.SIGKILL)
-        failed = 0
-        for _ in range(3):
-            try:
+        workers = {each for each in family(server) if each != server.pid and parent_of(each) != server.pid}
+        for process in workers:
+            os.kill(process, signal.SIGKILL)
+        assert all_end_within(10, workers)
+        answered = 0
+        while answered < 3:
+            with suppress(OutOfTime):  # on a machine with much other work a start takes longer than a second
                 assert ana.budget.spent == 0
-            except EngineFailed:
-                failed += 1
-        assert 1 <= failed <= 2  # once for each worker that was idle, at most
+                answered += 1
 
 
 def parent_of(process):
@@ -102,23 +104,92 @@ def parent_of(process):
 
 def test_work_stops_when_its_client_has_gone_and_a_stopped_server_ends_within_its_patience(hospital, tmp_path):
     other = replace(hospital, socket=tmp_path / "door")
-    with started(other, "--timeout", "3600", "--patience", "4", "--workers", "4") as server:
+    with started(other, "--timeout", "3600", "--patience", "2", "--workers", "4") as server:
         for sql in (ENDLESS, SLOW_PLAN):
             asking(other, sql, after=0.5).close()
         assert is_quiet_within(20, server)
         waiting = [asking(other, sql, after=0.0) for sql in (ENDLESS, SLOW_PLAN)]
-        time.sleep(1)
+        time.sleep(0.5)
         processes = family(server)
         begun = time.monotonic()
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=30) == 0
-        assert time.monotonic() - begun < 4 + 2  # and the time that an interpreter takes to end
+        assert time.monotonic() - begun < 2 + 2  # and the time that an interpreter takes to end
         for client in waiting:
             client.close()
-        until = time.monotonic() + 10
-        while time.monotonic() < until and any(map(is_alive, processes)):
-            time.sleep(0.1)
-        assert not [each for each in processes if is_alive(each)]
+        assert all_end_within(10, processes)
+
+
+def test_workers_end_with_a_server_that_is_killed(hospital, tmp_path):
+    other = replace(hospital, socket=tmp_path / "door")
+    with started(other, "--timeout", "3600", "--workers", "1") as server:
+        waiting = asking(other, ENDLESS, after=0.3)
+        processes = family(server)
+        assert len(processes) >= 3
+        server.kill()
+        server.wait()
+        assert all_end_within(10, processes)
+        waiting.close()
+
+
+ENDINGS = """
+import json, sys, time
+from pathlib import Path
+import dpsql
+from dpsql.points import EVENT
+from dpsql.serve.workers import Task
+
+policy, *points = sys.argv[1:]
+point, reached = Path(policy + ".point"), Path(policy + ".reached")
+point.touch()
+
+def opened():
+    # Called in a worker, which is at the named point when its request is over.
+    def linger(event, arguments):
+        if event == EVENT and arguments[0] == point.read_text():
+            point.write_text("")
+            reached.touch()
+            time.sleep(0.3)
+    owner = dpsql.open(policy, adopt=False)
+    sys.addaudithook(linger)
+    return owner
+
+def asked(sql):
+    with dpsql.open_ledger(policy) as keeper:
+        before = len(keeper.rows())
+        task = Task(name="ana", role="analyst", session=None, request={"do": "sql", "sql": sql})
+        done = workers.answer(task, require=lambda: None, over=reached.exists, tick=0.02)
+        reached.unlink(missing_ok=True)
+        return [done.code, *(row.kind for row in keeper.rows()[before:])]
+
+workers = dpsql.Workers(opened, 1, memory=10**10)
+workers.start()
+found = {}
+for number, each in enumerate(points):
+    point.write_text(each)
+    found[each] = [asked(f"SELECT COUNT(*) FROM people WHERE age > {number}") for _ in range(2)]
+print(json.dumps(found))
+"""
+
+
+POINTS = ("SEALED", "CHARGE_WRITTEN", "RUNNING", "DRAWN", "STORE_WRITTEN")
+
+
+def test_a_request_is_ended_anywhere_but_in_a_charge_and_from_the_draw_to_the_store(hospital):
+    told = subprocess.run(
+        [sys.executable, "-c", ENDINGS, hospital.policy, *POINTS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(told.stdout)
+    assert found["SEALED"] == [["DP604"], [None, "charge", "step"]]
+    assert found["RUNNING"] == [["DP601", "charge"], [None, "retry", "step"]]
+    first, again = found["CHARGE_WRITTEN"]  # may be ended directly afterwards, or be faster
+    assert (first[1], again[0], "charge" in again) == ("charge", None, False)
+    for point in ("DRAWN", "STORE_WRITTEN"):
+        first, again = found[point]
+        assert (first[1:], again) == (["charge", "step"], [None])
 
 
 def asking(clinic, sql, *, after):
@@ -134,10 +205,17 @@ def is_quiet_within(seconds, server):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         before = processor_seconds(processes := family(server))
-        time.sleep(1)
-        if processor_seconds(processes) - before < 0.2:
+        time.sleep(0.5)
+        if processor_seconds(processes) - before < 0.1:
             return True
     return False
+
+
+def all_end_within(seconds, processes):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(map(is_alive, processes)):
+        time.sleep(0.05)
+    return not any(map(is_alive, processes))
 
 
 def is_alive(process):
@@ -146,6 +224,7 @@ def is_alive(process):
     return False
 
 
-def test_memory_too_small_for_its_workers_is_refused(hospital):
-    with pytest.raises(AssertionError, match="too few for 4 workers"):
-        started(hospital, "--memory-limit", "1GB", "--workers", "4").__enter__()
+def test_memory_too_small_for_its_workers_is_refused():
+    assert share_of(2_000_000_000, 4) == 400_000_000
+    with pytest.raises(BadParameter, match="too few for 4 workers"):
+        share_of(1_000_000_000, 4)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsql import Owner
-from dpsql.errors import DpsqlError, NotPermitted
+from dpsql.errors import BadParameter, DpsqlError, NotPermitted
 from dpsql.require import require_count, require_seconds
 from dpsql.serve.listening import listening, require_mode
 from dpsql.serve.methods import ANALYST, Visit, a_bug, is_question
@@ -53,7 +53,8 @@ class SocketServer:
     refusals     how many refusals within an hour are written down for one holder of a token; then they wait
     timeout      seconds for one request of an analyst, from its last byte to its reply; None: as long as it takes
     planning     seconds of processor time within a minute for one analyst, charges aside
-    workers      the processes that answer; None: this one does, where `timeout` holds for statements on the data alone
+    workers      the processes that answer. None: this one does, for clients who are trusted with its time and memory:
+                 no request can be ended, and the time of statements counts for nobody
     """
 
     def __init__(
@@ -76,12 +77,17 @@ class SocketServer:
         require_seconds(patience=patience, idle=idle, planning=planning)
         if timeout is not None:
             require_seconds(timeout=timeout)
+            if workers is None:
+                raise BadParameter(
+                    "timeout needs workers",
+                    why="a request can be ended only with the process that answers it",
+                    fix="use dpsql serve, or give workers; statements alone end by dpsql.open(…, timeout=…)",
+                )
         self._owner, self._path, self._mode = owner, Path(path).absolute(), mode
         self._patience, self._idle = float(patience), float(idle)
         self._timeout = math.inf if timeout is None else float(timeout)
         self._lobby, self._seats, self._refusals = Lobby(), Seats(connections), Refusals(refusals)
         self._times, self._workers = TimeBudgets(float(planning)), workers
-        self._stopping = threading.Event()
         self._stopped_at = math.inf
         self._lock = threading.Lock()
         self._live: dict[socket.socket, threading.Thread] = {}
@@ -93,19 +99,22 @@ class SocketServer:
             listener.settimeout(_TICK)
             if ready is not None:
                 ready()
-            while not self._stopping.is_set():
+            while not self._is_stopped:
                 try:
                     self._welcome(listener.accept()[0])
                 except TimeoutError:
                     continue  # nobody came
                 except (OSError, RuntimeError):  # too many files or threads: some will end
-                    self._stopping.wait(_TICK)
+                    time.sleep(_TICK)
             self._dismiss()
 
     def stop(self) -> None:
         """Let `serve` end. May be called from a signal handler or another thread."""
-        self._stopped_at = time.monotonic()
-        self._stopping.set()
+        self._stopped_at = time.monotonic()  # no lock: the thread that a signal stops may hold it
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self._stopped_at < math.inf
 
     def _welcome(self, connection: socket.socket) -> None:
         with self._lock:
@@ -148,7 +157,7 @@ class SocketServer:
 
     def _converse(self, connection: socket.socket, lines: Lines) -> None:
         visit, token = None, ""
-        while not self._stopping.is_set():
+        while not self._is_stopped:
             try:
                 first = self._patience if visit is None else self._idle
                 request = decoded(lines.next(first_byte_within=first, rest_within=self._patience))

@@ -1,8 +1,11 @@
-"""Worker processes: each answers one request at a time, so that planning uses every core and a request can be stopped.
+"""Worker processes: each answers one request at a time, so that planning uses every core and a request can be ended.
+
+A request that takes too long is ended with its worker, which is replaced: nothing of it is left behind, whatever it was
+doing. Only while a charge is written, and from the draw to the store, a worker cannot be ended (DESIGN rule 2).
 
 The server never forks itself, because it has threads. A small process that is forked before the first thread starts
-(`Nursery`) forks a worker whenever one is needed. A worker opens data and ledger on its own; the books are kept by the
-ledger, which any number of processes may share.
+(`Nursery`) forks the workers, and ends them when the server has ended. A worker opens data and ledger on its own; the
+books are kept by the ledger, which any number of processes may share.
 """
 
 from __future__ import annotations
@@ -14,26 +17,34 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Final, NoReturn, TypeAlias
 
 from dpsql import Owner
 from dpsql.errors import DpsqlError, EngineFailed, NoSource, OutOfTime
-from dpsql.interruption import forget, interrupt
 from dpsql.points import EVENT, Point
 from dpsql.require import require_count
 from dpsql.serve.methods import Visit, reply_to
 from dpsql.serve.wire import Message, encoded, error_to_wire
 
 Opened: TypeAlias = Callable[[], Owner]
-_STOP: Final = signal.SIGUSR1
-_GRACE: Final = 5.0  # seconds in which a worker must notice that its request has ended
-_STORING, _STORED = "storing", "stored"
+_END: Final = signal.SIGUSR2
+"""Ends a worker at once, by the system and without a handler; is ignored where a worker may not be ended."""
+_CANNOT_END: Final = frozenset({Point.CHARGING.name, Point.READ.name})
+_CAN_END: Final = frozenset({Point.CHARGED.name, Point.RUNNING.name, Point.STORED.name})
 _MOST: Final = 256
+_TICK: Final = 0.1
+_CLOSING: Final = 0.5  # seconds in which a worker that does nothing ends by itself
+_OPENING: Final = 60.0  # seconds in which a worker must have opened data and ledger
+_START: Final = 0.1  # seconds of processor time that a new worker takes
+_STARTING: Final = ""  # holds the workers that have never been there; no token has this name
+_RETRY: Final = 0.5  # seconds after which a worker is tried again that could not be started
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +68,8 @@ class Done:
     session: object
     seconds: float
     """Processor time up to the charge; of a request that charges nothing, all of it."""
+    processor: float = 0.0
+    """Processor time of the worker since it was started."""
     memory: int = 0
     """Bytes that the worker holds afterwards."""
 
@@ -83,64 +96,62 @@ def stopped_after_charge() -> EngineFailed:
 
 
 class _Progress:
-    """How far the request is, heard from the points of the pipeline."""
+    """Hears from the points of the pipeline what a request took up to its charge, and when it cannot be ended."""
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
-        self.running = False
-        self.charged_at: float | None = None
+        self._begun = 0.0
+        self.charged: float | None = 0.0
         sys.addaudithook(self._heard)
 
     def begin(self) -> None:
-        forget()
-        self.charged_at, self.running = None, True
+        self._begun, self.charged = time.process_time(), None
+
+    def end(self) -> float:
+        """The processor time that counts."""
+        signal.signal(_END, signal.SIG_DFL)
+        return time.process_time() - self._begun if self.charged is None else self.charged
 
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event != EVENT or not self.running:
+        if event != EVENT:
             return
-        if arguments[0] == Point.CHARGING.name and self.charged_at is None:
-            self.charged_at = time.process_time()
-        elif arguments[0] == Point.READ.name:
-            self._channel.send(_STORING)
-        elif arguments[0] == Point.STORED.name:
-            self._channel.send(_STORED)
-
-    def stop(self, *_: object) -> None:
-        """The handler of the signal that ends a request."""
-        if self.running:
-            interrupt()
+        if arguments[0] in _CANNOT_END:
+            signal.signal(_END, signal.SIG_IGN)
+        elif arguments[0] in _CAN_END:
+            if arguments[0] == Point.CHARGED.name and self.charged is None:
+                self.charged = time.process_time() - self._begun
+                self._channel.send(self.charged)
+            signal.signal(_END, signal.SIG_DFL)
 
 
 def work(channel: Connection, opened: Opened) -> None:
     """Answer tasks until the server closes the channel."""
+    signal.signal(_END, signal.SIG_DFL)
     progress = _Progress(channel)
-    signal.signal(_STOP, progress.stop)
     try:
         owner = opened()
     except DpsqlError as error:
         channel.send(error)
         return
-    with owner:
+    with owner, suppress(EOFError, OSError):
         channel.send(hashlib.sha256(repr(owner.catalog).encode()).hexdigest())
-        with suppress(EOFError, OSError):
-            while True:
-                channel.send(_done(owner, channel.recv(), progress))
+        while True:
+            channel.send(_done(owner, channel.recv(), progress))
 
 
 def _done(owner: Owner, task: Task, progress: _Progress) -> Done:
-    begun = time.process_time()
+    progress.begin()
     visit = Visit(owner=owner, name=task.name, role=task.role, session=task.session)
-    try:
-        progress.begin()
-        reply = reply_to(visit, task.request)
-        line = encoded(reply)
-        progress.running = False
-    except KeyboardInterrupt:
-        progress.running = False
-        reply = error_to_wire(out_of_time() if progress.charged_at is None else stopped_after_charge())
-        line = encoded(reply)
-    spent = (progress.charged_at or time.process_time()) - begun
-    return Done(reply=line, code=_code(reply), session=visit.session_now, seconds=spent, memory=_memory())
+    reply = reply_to(visit, task.request)
+    line = encoded(reply)
+    return Done(
+        reply=line,
+        code=_code(reply),
+        session=visit.session_now,
+        seconds=progress.end(),
+        processor=time.process_time(),
+        memory=_memory(),
+    )
 
 
 def done_here(visit: Visit, request: Message) -> Done:
@@ -161,14 +172,13 @@ def _memory() -> int:
     return 0
 
 
-# In the server
+# In the process that forks
 
 
 class Nursery:
     """The process that forks workers. Make it before the first thread of this process."""
 
     def __init__(self, opened: Opened) -> None:
-        self._lock = threading.Lock()
         self._line, theirs = socket.socketpair()
         if not os.fork():
             self._line.close()
@@ -178,41 +188,68 @@ class Nursery:
     def worker(self) -> tuple[Connection, int]:
         """A new worker: the channel to it, and its process. Its first message says that it is ready."""
         ours, theirs = socket.socketpair()
-        with theirs, self._lock:
+        process = 0
+        with theirs, suppress(OSError):
             socket.send_fds(self._line, [b"w"], [theirs.fileno()])
-            process = int(self._line.recv(32))
+            process = int(self._line.recv(32) or 0)
+        if not process:
+            ours.close()
+            raise _not_started()
         return Connection(ours.detach()), process
 
     def close(self) -> None:
-        """End it. Workers end with their channels."""
+        """End it, and with it all workers; one that stores a drawn value ends afterwards."""
         self._line.close()
 
 
 def _fork_workers(line: socket.socket, opened: Opened) -> NoReturn:
     os.setsid()  # Ctrl-C in a terminal is for the server alone
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    for each in (signal.SIGTERM, signal.SIGINT):
+    for each in (signal.SIGTERM, signal.SIGINT, _END):
         signal.signal(each, signal.SIG_IGN)  # it ends with the server
     code = 1
     try:
-        while True:
-            word, files, _, _ = socket.recv_fds(line, 1, 1)
-            if not word:
-                break
-            process = os.fork()
-            if not process:
-                line.close()
-                work(Connection(files[0]), opened)
-                break
-            os.close(files[0])
-            line.sendall(f"{process}".encode())
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while _forked_one(line, opened):
+                pass
         code = 0
-    except (BrokenPipeError, ConnectionResetError):
-        code = 0  # the server has ended
     except Exception as error:  # its words could tell about rows
         sys.stderr.write(f"a worker has ended: {type(error).__name__}\n")
     finally:
         os._exit(code)  # nothing of the process it was forked from is to be cleaned up here
+
+
+def _forked_one(line: socket.socket, opened: Opened) -> bool:
+    """Fork a worker when the server wants one; whether to go on."""
+    word, files, _, _ = socket.recv_fds(line, 1, 1)
+    if not word:
+        _end_workers()
+        return False
+    try:
+        process = os.fork()
+    except OSError:  # too many processes, or too little memory: the server tries again
+        os.close(files[0])
+        line.sendall(b"0")
+        return True
+    if not process:
+        line.close()
+        work(Connection(files[0]), opened)
+        return False
+    os.close(files[0])
+    line.sendall(f"{process}".encode())
+    return True
+
+
+def _end_workers() -> None:
+    """The server has ended: so do those who wait for it, and those who still work."""
+    time.sleep(_CLOSING)
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG):  # until there is none
+            os.killpg(0, _END)
+            time.sleep(_TICK)
+
+
+# In the server
 
 
 @dataclass(slots=True, eq=False)
@@ -221,167 +258,186 @@ class Worker:
 
     channel: Connection
     process: int
-    storing: bool = False
+    processor: float = 0.0
+    """Processor time that it had used when its last request was done."""
+    charged: float | None = None
+    """Processor time of this request up to its charge; None: nothing is charged."""
 
-    def end(self, *, kill: bool = False) -> None:
-        if kill:
-            with suppress(ProcessLookupError):
-                os.kill(self.process, signal.SIGKILL)
-        self.channel.close()
+    @property
+    def is_alive(self) -> bool:
+        """Of one that waits for a task: it says nothing unless it has died."""
+        return not self.channel.poll(0)
 
-    def signal(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.process, _STOP)
+    def answer(self, task: Task, *, over: Callable[[], bool], tick: float) -> Done | float:
+        """What it has done; or the processor time it took, where it was ended because the request is over, or died."""
+        begun, spent = time.monotonic(), None
+        self.charged = None
+        with suppress(EOFError, OSError):
+            self.channel.send(task)
+            while not over():
+                if (done := self._reply(tick)) is not None:
+                    return done
+            spent = self._used()
+            while True:  # a charge, or a drawn value, is stored first
+                self._end()
+                if (done := self._reply(tick)) is not None:
+                    return done
+        return time.monotonic() - begun if spent is None else spent
 
-    def reply(self, within: float) -> Done | None:
-        """What it has done; None where it is not done yet. EOFError where it has died."""
+    def _reply(self, within: float) -> Done | None:
         until = time.monotonic() + within
         while self.channel.poll(max(0.0, until - time.monotonic())):
             told = self.channel.recv()
             if isinstance(told, Done):
+                self.processor = told.processor
                 return told
-            self.storing = told == _STORING
+            self.charged = told
+        return None
+
+    def _end(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.process, _END)
+
+    def _used(self) -> float | None:
+        """Processor time since its last request; None where the system does not tell."""
+        with suppress(OSError), open(f"/proc/{self.process}/stat", "rb") as file:
+            user, system = file.read().rpartition(b")")[2].split()[11:13]
+            return (int(user) + int(system)) / _TICKS - self.processor
         return None
 
 
 class Workers:
-    """At most `most` processes. Whoever holds k of them gets another one only while more than k are free; among those
-    who wait, whoever holds the fewest goes first."""
+    """`most` processes. Whoever holds k of them gets another one only while more than k are free; among those who wait,
+    whoever holds the fewest goes first. Whoever has lost a worker holds it until it is replaced."""
 
     def __init__(self, opened: Opened, most: int, *, memory: int) -> None:
         """`opened` is called in each worker; make this before the first thread of the process. A worker that holds more
         than `memory` bytes after a request is replaced."""
         require_count(workers=most, at_most=_MOST)
-        self._nursery, self._most, self._memory = Nursery(opened), most, memory
+        self._nursery, self._memory = Nursery(opened), memory
         self._changed = threading.Condition()
         self._idle: list[Worker] = []
-        self._lent: set[Worker] = set()
-        self._held: dict[str, int] = {}
+        self._held: Counter[str] = Counter({_STARTING: most})
+        self._lost = [_STARTING] * most
+        """Who holds each of the workers that are not there."""
         self._waiting: list[str] = []
+        self._failure: DpsqlError | None = None
+        """Why the last worker could not be started."""
         self._catalog: str | None = None
         """A digest of what the first worker was opened with: all of them answer under one policy."""
 
     def start(self) -> None:
         """Start one worker, and the others while it works; an error that keeps all from starting is raised here."""
-        self._returned(self._new())
-        threading.Thread(target=self._start_others, daemon=True).start()
-
-    def _start_others(self) -> None:
-        with suppress(DpsqlError, OSError, EOFError):  # a request that needs a worker tries again, and reports it
-            while len(self._idle) + sum(self._held.values()) < self._most:
-                self._returned(self._new())
-
-    def _returned(self, worker: Worker) -> None:
-        """Keep a worker for the next request, unless there are enough."""
-        with self._changed:
-            if len(self._idle) + sum(self._held.values()) < self._most:
-                self._idle.append(worker)
-                return
-        worker.end()
+        self._replace()
+        threading.Thread(target=self._replace_all, daemon=True).start()
 
     def close(self) -> None:
-        """End all workers; one that stores a drawn value ends by itself afterwards."""
-        for worker in (*self._idle, *self._lent):
-            worker.end(kill=not worker.storing)
+        """End all workers; one that stores a drawn value ends afterwards."""
         self._nursery.close()
+        for worker in self._idle:
+            worker.channel.close()
 
-    @contextmanager
-    def borrowed(self, name: str, *, give_up: Callable[[], bool], tick: float) -> Iterator[Worker | None]:
-        """A worker for a request of `name`; None where `give_up` says so before one is free."""
-        if not self._taken(name, give_up, tick):
-            yield None
-            return
-        worker = None
+    def answer(self, task: Task, *, require: Callable[[], None], over: Callable[[], bool], tick: float) -> Done:
+        """The reply to a task. `require` raises where it may not begin, once a worker is free; `over`: its deadline has
+        passed, or its client is gone."""
+        worker = self._taken(task.name, over, tick)
+        if worker is None:
+            return _not_answered(task, out_of_time(), seconds=0.0)
+        keep = True
         try:
-            worker = self._idle_one() or self._new()
-            self._lent.add(worker)
-            yield worker
-        except BaseException:
-            if worker is not None:
-                worker.end(kill=not worker.storing)
-            raise
+            require()
+            keep = False
+            done = worker.answer(task, over=over, tick=tick)
+            if isinstance(done, Done):
+                keep = done.memory <= self._memory
+                return done
         finally:
-            with self._changed:
-                self._held[name] -= 1
-                self._lent.discard(worker)
-            if worker is not None and not worker.channel.closed:
-                self._returned(worker)
-            with self._changed:
-                self._changed.notify_all()
+            self._returned(worker, task.name, keep=keep)
+        if worker.charged is None and over():
+            return _not_answered(task, out_of_time(), seconds=done + _START)
+        return _not_answered(task, stopped_after_charge(), seconds=worker.charged or done + _START)
 
-    def _idle_one(self) -> Worker | None:
-        with self._changed:
-            return self._idle.pop() if self._idle else None
-
-    def _taken(self, name: str, give_up: Callable[[], bool], tick: float) -> bool:
+    def _taken(self, name: str, give_up: Callable[[], bool], tick: float) -> Worker | None:
+        """A worker for a request of `name`; None where `give_up` says so before one is free."""
         with self._changed:
             self._waiting.append(name)
             try:
-                while not self._may_have(name):
-                    if give_up():
-                        return False
-                    self._changed.wait(tick)
-                self._held[name] = self._held.get(name, 0) + 1
-                return True
+                while not give_up():
+                    if self._failure is not None and len(self._lost) == self._held.total():
+                        raise self._failure.with_traceback(None)
+                    if not self._may_have(name):
+                        self._changed.wait(tick)
+                        continue
+                    worker = self._idle.pop()
+                    self._held[name] += 1
+                    if worker.is_alive:
+                        return worker
+                    self._returned(worker, name, keep=False)
+                return None
             finally:
                 self._waiting.remove(name)
                 self._changed.notify_all()
 
     def _may_have(self, name: str) -> bool:
-        held = self._held.get(name, 0)
-        free = self._most - sum(self._held.values())
-        return held < free and all(held <= self._held.get(other, 0) for other in self._waiting)
+        held = self._held[name]
+        return held < len(self._idle) and all(held <= self._held[other] for other in self._waiting)
+
+    def _returned(self, worker: Worker, name: str, *, keep: bool) -> None:
+        with self._changed:
+            if keep:
+                self._idle.append(worker)
+                self._held[name] -= 1
+            else:
+                worker.channel.close()  # it ends when it finds that
+                self._lost.append(name)
+            self._changed.notify_all()
+
+    def _replace_all(self) -> None:
+        """Start a worker for each that is lost, for as long as the server lives."""
+        failed = 0
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._lost)
+            try:
+                self._replace()
+                failed = 0
+            except DpsqlError as error:
+                failed += 1
+                if failed > 1:  # else it may have been ended from outside
+                    with self._changed:
+                        self._failure = error
+                        self._changed.notify_all()
+                time.sleep(_RETRY)
+
+    def _replace(self) -> None:
+        worker = self._new()
+        with self._changed:
+            self._held[self._lost.pop(0)] -= 1
+            self._idle.insert(0, worker)  # those that have answered before are faster
+            self._failure = None
+            self._changed.notify_all()
 
     def _new(self) -> Worker:
         channel, process = self._nursery.worker()
-        try:
-            told = channel.recv()
-        except (EOFError, OSError):
-            channel.close()
-            raise NoSource(
-                "no worker process can be started", why="a worker answers each request", fix="look at the server's log"
-            ) from None
+        worker = Worker(channel=channel, process=process)
+        told: object = None
+        with suppress(EOFError, OSError):
+            if channel.poll(_OPENING):
+                told = channel.recv()
+        if isinstance(told, str):
+            self._catalog = self._catalog or told
+            if told == self._catalog:
+                return worker
+        channel.close()
         if isinstance(told, DpsqlError):
-            channel.close()
             raise told
-        self._catalog = self._catalog or told
-        if told != self._catalog:
-            channel.close()
-            raise _changed()
-        return Worker(channel=channel, process=process)
+        raise _not_started() if told is None else _changed()
 
-    def answer(self, task: Task, *, require: Callable[[], None], over: Callable[[], bool], tick: float) -> Done:
-        """The reply to a task. `require` raises where it may not begin, once a worker is free; `over`: its deadline has
-        passed, or its client is gone."""
-        begun = time.monotonic()
-        with self.borrowed(task.name, give_up=over, tick=tick) as worker:
-            if worker is None:
-                return _not_answered(task, out_of_time(), seconds=0.0)
-            try:
-                require()
-                worker.channel.send(task)
-                done = self._awaited(worker, over, tick)
-            except DpsqlError as error:
-                return _not_answered(task, error, seconds=0.0)
-            except (EOFError, OSError):
-                done = None
-            if done is None or done.memory > self._memory:
-                worker.end(kill=done is None)
-        return done or _not_answered(task, stopped_after_charge(), seconds=time.monotonic() - begun)
 
-    def _awaited(self, worker: Worker, over: Callable[[], bool], tick: float) -> Done | None:
-        """What the worker has done. None: it did not notice that the request is over."""
-        while not over():
-            done = worker.reply(tick)
-            if done is not None:
-                return done
-        worker.signal()
-        until = time.monotonic() + _GRACE
-        while worker.storing or time.monotonic() < until:  # a drawn value is stored, whatever the clock says
-            done = worker.reply(tick)
-            if done is not None:
-                return done
-        return None
+def _not_started() -> NoSource:
+    return NoSource(
+        "no worker process can be started", why="a worker answers each request", fix="look at the server's log"
+    )
 
 
 def _changed() -> NoSource:

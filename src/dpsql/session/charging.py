@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dpsql.engines.engine import Engine
 from dpsql.errors import InternalError
-from dpsql.interruption import uninterrupted
 from dpsql.ledger.ledger import Charge, Ledger, Receipt
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
@@ -21,8 +20,7 @@ def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str, paye
     require_few_keys(sealed, engine, ledger)
     asked = charge_of(sealed, analyst=analyst, payer=payer, dialect=engine.capabilities.dialect)
     reached(Point.CHARGING)
-    with uninterrupted():
-        return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
+    return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
 
 
 def charge_of(sealed: Sealed, *, analyst: str, dialect: str, payer: str | None = None) -> Charge:

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
-from dpsql.interruption import uninterrupted
 from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.levels import measured_levels
@@ -52,8 +51,7 @@ def perform(
             text = engine_text(statement, dialect=engine.capabilities.dialect)
             reached(Point.RUNNING)
             exact = engine.run(text.sql, parameters=text.parameters(salt=receipt.salt))
-        with uninterrupted():
-            done.append(_drawn_and_stored(levels, exact, receipt, number, ledger=ledger, source=source))
+        done.append(_drawn_and_stored(levels, exact, receipt, number, ledger=ledger, source=source))
     return tuple(done)
 
 

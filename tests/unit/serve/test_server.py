@@ -212,6 +212,7 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
         {"patience": 0},
         {"planning": 0},
         {"timeout": float("inf")},
+        {"timeout": 5},  # without workers no request can be ended
         {"idle": float("nan")},
         {"idle": 1e12},
         {"mode": 0o1777},
