@@ -70,6 +70,7 @@ def opened(*, name_hidden: bool = False, timeout: float | None = None) -> Owner:
     owner = open_owner(":memory:", timeout=timeout)
     owner.person(name="patient", label="one patient, with all of their visits", relation="add_remove")
     with duckdb.connect(":memory:") as source:
+        source.execute("SET enable_progress_bar = false")  # it would be drawn over the terminal
         _fill(source)
         _register(owner, source, hidden=["patient_id", "name"] if name_hidden else ["patient_id"])
     owner.promise(epsilon=5, delta=1e-6)

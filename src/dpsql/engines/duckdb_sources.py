@@ -19,7 +19,7 @@ from dpsql.catalog.spelling import literal, quoted
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb_casts import total_cast
 from dpsql.engines.duckdb_schema import sql_type
-from dpsql.engines.hardening import LOADER
+from dpsql.engines.hardening import LOADER, quiet
 from dpsql.engines.pandas_columns import declared_columns, dtype_column, frame_dtypes, metadata_dtypes, prepared_frame
 from dpsql.errors import NoSource
 
@@ -199,7 +199,7 @@ def opened_source(name: str, source: object, declared: ColumnDeclarations) -> It
     """Something DuckDB can copy from. Files are read by a database of their own, which no question ever reaches."""
     if isinstance(source, str | os.PathLike):
         with duckdb.connect(":memory:", config=dict(LOADER)) as loader:
-            yield _file_source(Path(source), loader, declared)
+            yield _file_source(Path(source), quiet(loader), declared)
     elif isinstance(source, duckdb.DuckDBPyConnection):
         yield Source(rows=source.table(name).__arrow_c_stream__())
     else:

@@ -75,6 +75,12 @@ def hardened(path: str, limits: Limits, /, *, read_only: bool) -> duckdb.DuckDBP
     return connection
 
 
+def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Without a progress bar, which DuckDB draws over the terminal of `python -c` and of a notebook. It belongs to this
+    connection: its cursors have none."""
+    return connection.execute("SET enable_progress_bar = false")
+
+
 def half_the_memory() -> int:
     """Half the bytes that this process may use: of the machine, or of its control group where that has fewer."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -99,6 +105,7 @@ def _harden(connection: duckdb.DuckDBPyConnection) -> None:
     known = _settings(connection)
     if known["lock_configuration"] == "true":
         return  # a second engine on one file shares the first one's instance, which can only be checked
+    quiet(connection)
     for name, value in AFTERWARDS.items():
         if name in known:  # TimeZone comes with an extension that a build may lack
             connection.execute(f"SET GLOBAL {name} = '{value}'")  # a cursor does not inherit what is set for one

@@ -1,5 +1,8 @@
 """The settings as data; that they hold is tested where engines are opened."""
 
+import subprocess
+import sys
+
 import duckdb
 import polars as pl
 import pytest
@@ -47,3 +50,36 @@ def test_no_file_is_reached(connection, tmp_path):
 
 def test_both_lists_name_different_settings():
     assert not set(AT_BIRTH) & set(AFTERWARDS)
+
+
+PROGRESS = """
+import sys, duckdb
+from contextlib import suppress
+
+import dpsql
+from dpsql.demonstration import hospital
+from dpsql.catalog.column_types import NOTHING_DECLARED
+from dpsql.engines.duckdb_sources import opened_source
+
+def is_drawn(connection):
+    return connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
+
+opened, connect = [], duckdb.connect
+duckdb.connect = lambda *values, **named: opened.append(connect(*values, **named)) or opened[-1]
+fill = hospital._fill
+hospital._fill = lambda source: print(is_drawn(source)) or fill(source)
+assert is_drawn(connect())  # as in any shell that is started by python -c
+dpsql.demo()
+with opened_source("t", sys.argv[1], NOTHING_DECLARED):
+    for each in opened:
+        with suppress(duckdb.ConnectionException):  # closed
+            print(is_drawn(each), is_drawn(each.cursor()))
+"""
+
+
+def test_no_progress_bar_is_drawn_over_a_terminal(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRESS, tmp_path / "a.csv"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["False"] * 5  # the demo's rows, its engine, the file
