@@ -20,9 +20,9 @@ OWNER_ACCOUNT: Final = "dpsql owner"
 def folded(name: str) -> str:
     """The name as it is compared: ASCII letters in lower case, everything else as written.
 
-    Not `str.lower`: that also folds letters which engines keep apart, and two tables could then pass for one.
+    `str.lower` also folds other letters which engines keep apart, and two tables could then pass for one.
     """
-    return name.translate(_UPPER)
+    return name.lower() if name.isascii() else name.translate(_UPPER)
 
 
 def nearest(name: str, known: Iterable[str], *, alike: float = 0.6) -> str | None:

@@ -2,6 +2,7 @@
 
 A relation is a set of rows, and each of its columns a function of a row. Both get a digest that is put together from
 the digests below, so that names, numbers of columns, unused columns and the other slots of a statement leave no trace.
+An expression is a text over the digests of its columns; a column that holds one is the digest of that text.
 What is written differently and means the same is made alike by the rules of `_RULES` and `_conditions`, each of them an
 identity of SQL for every row, NULL included. What has no rule stays different: it is then paid for again, no more.
 """
@@ -9,7 +10,6 @@ identity of SQL for every row, NULL included. What has no rule stays different: 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,7 @@ from dpsql.catalog.key_lists import list_digest, value_text
 from dpsql.catalog.model import KeyRange
 from dpsql.errors import InternalError
 from dpsql.sql import inner
-from dpsql.sql.bound import Bounded, PlacedSlot
+from dpsql.sql.bound import Bounded
 from dpsql.sql.relations import (
     AwaitedRows,
     Exists,
@@ -36,6 +36,7 @@ from dpsql.sql.relations import (
     Union,
     Window,
 )
+from dpsql.sql.resolve import Resolved
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -60,16 +61,13 @@ def identity(rewritten: Rewritten) -> Identity:
     asked = reader.rows(query.relation).digest
     read = reader.read
     measurement = None if isinstance(rewritten, Unprotected) else rewritten.measurement
-    slots = (
-        []
-        if measurement is None
-        else [_slot(rewritten.bounded, measurement, placed, reader) for placed in rewritten.bounded.slots]
-    )
+    slots = [] if measurement is None else _slots(rewritten.bounded, measurement, reader)
+    declared = _Declarations(query=query)
     return Identity(
         frame=_digest("frame", rewritten.bounded.neighbours.value, shown, asked),
-        policy=digest(query.catalog, query.tables, columns=read),
-        slots=tuple(slot for slot, _ in slots),
-        declarations=digest(query.catalog, query.tables, columns=read.union(*(of_slot for _, of_slot in slots))),
+        policy=declared.digest(frozenset(read)),
+        slots=tuple(_digest("slot", *slot, declared.digest(of_slot)) for slot, of_slot in slots),
+        declarations=declared.digest(frozenset(read).union(*(of_slot for _, of_slot in slots))),
     )
 
 
@@ -84,19 +82,38 @@ def _shown(rewritten: Rewritten, reader: _Reader) -> str:
             return "" if rewritten.statement is None else reader.statement(rewritten.statement, values=False)
 
 
-def _slot(bounded: Bounded, measurement: Statement, placed: PlacedSlot, reader: _Reader) -> tuple[str, set[_Declared]]:
-    """A column of the measurement and what one unit of it stands for; and the declared columns it reads."""
-    query, slot = bounded.query, placed.slot
+def _slots(
+    bounded: Bounded, measurement: Statement, reader: _Reader
+) -> list[tuple[tuple[str, str, list[str]], frozenset[_Declared]]]:
+    """For each slot its rows, its column of the measurement and what one unit of it stands for; and the declared
+    columns it reads."""
     reader.read = set()
     shown = reader.statement(measurement, values=False)
-    value = reader.column(measurement.relation, placed.column.id)
-    unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
-    policy = digest(query.catalog, query.tables, columns=reader.read)
-    return _digest("slot", shown, value, unit, policy), reader.read
+    of_all, found = frozenset(reader.read), []
+    for placed in bounded.slots:
+        reader.read = set()
+        value = reader.column(measurement.relation, placed.column.id)
+        slot = placed.slot
+        unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
+        found.append(((shown, value, unit), of_all | reader.read))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declarations:
+    """Digests of what is declared about the tables of one question: its slots mostly read the same columns."""
+
+    query: Resolved
+    _known: dict[frozenset[_Declared], str] = field(default_factory=dict)
+
+    def digest(self, columns: frozenset[_Declared]) -> str:
+        if columns not in self._known:
+            self._known[columns] = digest(self.query.catalog, self.query.tables, columns=columns)
+        return self._known[columns]
 
 
 def _digest(*parts: str | Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+    return hashlib.sha256(ascii(parts).encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +122,10 @@ class _Rows:
 
     base: str
     conditions: frozenset[str] = frozenset()
+    digest: str = field(init=False)
 
-    @property
-    def digest(self) -> str:
-        return _digest("rows", self.base, sorted(self.conditions))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", _digest("rows", self.base, sorted(self.conditions)))
 
     def where(self, conditions: frozenset[str]) -> _Rows:
         return _Rows(base=self.base, conditions=self.conditions | conditions)
@@ -130,6 +147,7 @@ class _Reader:
     _lists: dict[int, str] = field(default_factory=dict)
     _rows: dict[int, tuple[_Rows, set[_Declared]]] = field(default_factory=dict)
     _columns: dict[tuple[int, int], tuple[str, set[_Declared]]] = field(default_factory=dict)
+    _places: dict[int, dict[int, int]] = field(default_factory=dict)
 
     def statement(self, statement: Statement, *, values: bool) -> str:
         """Which rows it returns and their keys, or all of its columns."""
@@ -190,13 +208,15 @@ class _Reader:
             case ListedKeys():
                 return _digest("key", _listed_keys(relation))
             case Listed():
-                return _digest("listed", self._list(relation), str(_place(relation, number)))
+                return _digest("listed", self._list(relation), str(self._place(relation, number)))
             case AwaitedRows():
-                return _digest("awaited", str(relation.question), str(_place(relation, number)))
+                return _digest("awaited", str(relation.question), str(self._place(relation, number)))
             case Filter() | Exists():
                 return self.column(relation.input, number)
             case Project():
-                return _scalar(relation.expressions[_place(relation, number)], self._of(relation.input))
+                expression = relation.expressions[self._place(relation, number)]
+                text = _scalar(expression, self._of(relation.input))
+                return text if isinstance(expression, ColumnRef) else _digest("value", text)
             case Rank():
                 return self._ranked(relation) if number == relation.column.id else self.column(relation.input, number)
             case Window():
@@ -217,7 +237,7 @@ class _Reader:
         return self._lists[id(listed)]
 
     def _scanned(self, scan: Scan, number: int) -> str:
-        place = _place(scan, number)
+        place = self._place(scan, number)
         column = scan.columns[place]
         if column.origin is not None:
             self.read.add(column.origin)
@@ -231,7 +251,7 @@ class _Reader:
     def _total(self, group: Group, number: int) -> str:
         if number in group.by:
             return _digest("by", self.column(group.input, number))
-        total, below = group.totals[_place(group, number) - len(group.by)], self._of(group.input)
+        total, below = group.totals[self._place(group, number) - len(group.by)], self._of(group.input)
         parts = ["" if part is None else _scalar(part, below) for part in (total.argument, total.filter)]
         return _digest("total", total.function, parts, self._grouped(group))
 
@@ -246,7 +266,7 @@ class _Reader:
 
     def _united(self, union: Union, number: int) -> str:
         """What each branch has for the column, in the order of the branches."""
-        place = _place(union, number)
+        place = self._place(union, number)
         columns = [self.column(branch, branch.columns[place].id) for branch in union.branches]
         return _digest("united", self._branches(union), columns)
 
@@ -254,7 +274,7 @@ class _Reader:
         """Whether a row has a partner: a condition on the row, given all the others."""
 
         def side(number: int) -> str:
-            if _is_in(exists.input, number):
+            if self._is_in(exists.input, number):
                 return self.column(exists.input, number)
             return _digest("partner", self.column(exists.among, number))
 
@@ -263,9 +283,9 @@ class _Reader:
 
     def _windowed(self, window: Window, number: int) -> str:
         """What a window function says of a row depends on all rows it looks at."""
-        if _is_in(window.input, number):
+        if self._is_in(window.input, number):
             return self.column(window.input, number)
-        call, below = window.calls[_place(window, number) - len(window.input.columns)], self._of(window.input)
+        call, below = window.calls[self._place(window, number) - len(window.input.columns)], self._of(window.input)
         arguments = [_scalar(scalar, below) for scalar in call.arguments]
         partition = {_scalar(scalar, below) for scalar in call.partition_by}
         order = [_digest(_scalar(key.by, below), str(key.descending), str(key.nulls_first)) for key in call.order_by]
@@ -287,14 +307,14 @@ class _Reader:
         """A column of one side as a column of the join."""
         if not join.outer:
             return self._side(join, number)
-        if _is_in(join.left, number):
+        if self._is_in(join.left, number):
             return self.column(join.left, number) if self._looks_up(join) else self._side(join, number)
         conditions = _conditions(join.condition, partial(self._side, join))
         return _digest("found", self.column(join.right, number), self.rows(join.right).digest, sorted(conditions))
 
     def _side(self, join: Join, number: int) -> str:
         """A column of one of two rows; a single row's columns are the same beside every row."""
-        side, name = (join.left, "left") if _is_in(join.left, number) else (join.right, "right")
+        side, name = (join.left, "left") if self._is_in(join.left, number) else (join.right, "right")
         column = self.column(side, number)
         return column if _beside_one_row(join) else _digest(name, column)
 
@@ -308,9 +328,21 @@ class _Reader:
         found = set()
         for condition in conjuncts(join.condition):
             match condition:
-                case Apply("alike", (ColumnRef(id=one), ColumnRef(id=two))) if _is_in(join.left, one):
-                    found |= {self.column(join.right, two)} if _is_in(join.right, two) else set()
+                case Apply("alike", (ColumnRef(id=one), ColumnRef(id=two))) if self._is_in(join.left, one):
+                    found |= {self.column(join.right, two)} if self._is_in(join.right, two) else set()
         return {self.column(group, number) for number in group.by} <= found
+
+    def _is_in(self, relation: Relation, number: int) -> bool:
+        return number in self._places_of(relation)
+
+    def _place(self, relation: Relation, number: int) -> int:
+        return self._places_of(relation)[number]
+
+    def _places_of(self, relation: Relation) -> dict[int, int]:
+        """Where the columns of a relation stand, by their numbers."""
+        if id(relation) not in self._places:
+            self._places[id(relation)] = {column.id: place for place, column in enumerate(relation.columns)}
+        return self._places[id(relation)]
 
 
 def _is_one_row(relation: Relation) -> bool:
@@ -330,25 +362,17 @@ def _beside_one_row(join: Join) -> bool:
     return not join.outer and (_is_one_row(join.left) or _is_one_row(join.right))
 
 
-def _is_in(relation: Relation, number: int) -> bool:
-    return any(column.id == number for column in relation.columns)
-
-
-def _place(relation: Relation, number: int) -> int:
-    return next(place for place, column in enumerate(relation.columns) if column.id == number)
-
-
 def _listed_keys(listed: ListedKeys) -> str:
     (column,), keys = listed.columns, listed.keys
     if isinstance(keys, KeyRange):
         steps = [str(keys.count), str(keys.months), str(keys.microseconds)]
-        return _digest("range", column.type.value, json.dumps(value_text(keys.first)), steps)
+        return _digest("range", column.type.value, ascii(value_text(keys.first)), steps)
     return _digest("keys", column.type.value, list_digest(keys))
 
 
 def _listed(listed: Listed) -> str:
     types = [column.type.value for column in listed.columns]
-    rows = [json.dumps([value_text(value) for value in row]) for row in listed.rows]
+    rows = [ascii([value_text(value) for value in row]) for row in listed.rows]
     return _digest("list", types, sorted(rows), str(listed.from_step))
 
 
@@ -362,9 +386,9 @@ def _scalar(scalar: Scalar, column: _Column) -> str:
         case ColumnRef():
             return column(scalar.id)
         case Constant():
-            return _digest("constant", scalar.type.value, json.dumps(value_text(scalar.value)))
+            return f"{scalar.type.value} {value_text(scalar.value)!a}"
         case AwaitedValue():
-            return _digest("awaited", scalar.type.value, str(scalar.question))
+            return f"{scalar.type.value} awaited {scalar.question}"
         case Apply():
             return _RULES.get(scalar.function, _in_order)(scalar, column)
         case _:
@@ -372,7 +396,7 @@ def _scalar(scalar: Scalar, column: _Column) -> str:
 
 
 def _called(name: str, scalar: Apply, arguments: Sequence[str]) -> str:
-    return _digest("apply", name, scalar.type.value, arguments)
+    return f"{name}:{scalar.type.value}({','.join(arguments)})"
 
 
 def _in_order(scalar: Apply, column: _Column) -> str:

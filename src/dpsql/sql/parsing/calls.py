@@ -39,11 +39,13 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     if name.quoted:
         raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=at)
     bounds = reader.tokens.contributions.get(name.at[0]) if name.at is not None else None
-    found = _named_call(reader, node, replace(name, name=ANONYMOUS.get(name.name, name.name)), at)
+    foreign = name.name in ANONYMOUS or (name.at is not None and name.at[0] in reader.tokens.of_people)
+    if name.name in ANONYMOUS:
+        name = replace(name, name=ANONYMOUS[name.name])
+    found = _named_call(reader, node, name, at)
     if bounds is not None and name.at is not None:
         reader.bounded.add(name.at[0])
         found = bounded_call(found, bounds)
-    foreign = name.name in ANONYMOUS or (name.at is not None and name.at[0] in reader.tokens.of_people)
     return of_each_person(found) if foreign else found
 
 

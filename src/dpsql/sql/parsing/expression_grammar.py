@@ -16,6 +16,8 @@ _BINARY: Final = frozenset(
         "OR", "LIKE", "ILIKE", "DIV", "ESCAPE",
     }
 )  # fmt: skip
+_PREFIXES: Final = frozenset({"NOT", "-", "+"})
+_AFTER_OPERAND: Final = _BINARY | {"NOT", "IN", "::", "IS", "BETWEEN", "AND", "ISNULL", "NOTNULL"}
 _CONVERTED_CONSTANT: Final = Lesson(
     "A conversion right after a constant with its type",
     "engines do not agree on what belongs together",
@@ -39,8 +41,8 @@ class Expressions(Walk, ABC):
         betweens = 0
         operand = True
         while operand:
-            while self.take("NOT", "-", "+"):
-                pass
+            while self.next() in _PREFIXES:
+                self.position += 1
             self.primary()
             operand, betweens = self.after_operand(betweens)
         if betweens:
@@ -48,7 +50,7 @@ class Expressions(Walk, ABC):
 
     def after_operand(self, betweens: int) -> tuple[bool, int]:
         """Whether another operand must follow, and how many BETWEEN still wait for their AND."""
-        while True:
+        while self.next() in _AFTER_OPERAND:
             if self.next() == "NOT" and self.next(1) in ("IN", "LIKE", "ILIKE", "BETWEEN"):
                 self.position += 1
             if self.take("IN"):
@@ -65,10 +67,12 @@ class Expressions(Walk, ABC):
                 return True, betweens + 1
             elif self.take("AND"):
                 return True, max(0, betweens - 1)
-            elif self.take(*_BINARY):
+            elif self.next() in _BINARY:
+                self.position += 1
                 return True, betweens
             elif not self.take("ISNULL", "NOTNULL"):
-                return False, betweens
+                break
+        return False, betweens
 
     def primary(self) -> None:
         symbol = self.next()

@@ -47,6 +47,8 @@ _BOUNDS: Final = {"CONTRIBUTION_BOUNDS_PER_GROUP": True, "CONTRIBUTION_BOUNDS_PE
 _QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES")
 _SETS: Final = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _SIGNS: Final = {TokenType.DASH: True, TokenType.PLUS: False}
+_MARKS: Final = frozenset({"DIFFERENTIAL_PRIVACY", "ANONYMIZATION", "CLAMPED", *_BOUNDS})
+"""One of these words is in everything that is cut out here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,8 @@ class Domestic:
 
 def without_foreign_words(tokens: tuple[Token, ...], text: str) -> Domestic:
     """Everything but GoogleSQL's own words."""
+    if _MARKS.isdisjoint([token.text.upper() for token in tokens]):
+        return Domestic(tokens=tokens, options=NO_OPTIONS, contributions={}, of_people=frozenset())
     cutting = _Cutting(tokens=tokens, text=text)
     cutting.cut()
     return Domestic(

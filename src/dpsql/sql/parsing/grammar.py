@@ -42,9 +42,11 @@ def require_well_formed(tokens: Tokens) -> None:
     recogniser.expect(END)
 
 
+_KINDS: Final = {TokenType.STRING: STRING, TokenType.NUMBER: NUMBER, TokenType.IDENTIFIER: QUOTED}
+
+
 def _symbol(token: Token) -> str:
-    kinds = {TokenType.STRING: STRING, TokenType.NUMBER: NUMBER, TokenType.IDENTIFIER: QUOTED}
-    return kinds.get(token.token_type) or " ".join(token.text.upper().split())
+    return _KINDS.get(token.token_type) or " ".join(token.text.upper().split())
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Final
 
+from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
 from dpsql.sql.parsing.refusals import NO_RULE, STRINGS, Lesson, excerpt, misread, unsupported
@@ -22,7 +22,6 @@ _NUMBER: Final = re.compile(r"(\d+)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?")
 _PLAIN_NAME: Final = re.compile("[^\x00-@\\[-^`{-\x7f][^\x00-#%-/:-@\\[-^`{-\x7f]*")
-_FOLD: Final[Mapping[int, int]] = {ord(letter): ord(letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def number(written: str, *, negative: bool = False, at: At) -> Literal:
@@ -97,11 +96,6 @@ def timed(literal: Literal, *, at: At) -> Literal | None:
     except ValueError:
         return None
     return Literal(value=moment.replace(microsecond=int(decimals.ljust(6, "0"))), type=SqlType.TIMESTAMP, at=at)
-
-
-def folded(name: str) -> str:
-    """A name as DuckDB compares it: letters of ASCII in lower case, quoted or not; all others as they are."""
-    return name.translate(_FOLD)
 
 
 def identifier(source: str, at: At) -> Identifier:

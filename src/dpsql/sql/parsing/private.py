@@ -14,7 +14,8 @@ _QUERIES = ("SELECT", "WITH")
 
 def private_words(tokens: Tokens) -> frozenset[int]:
     """The numbers of the tokens that say PRIVATE of a query."""
-    return frozenset(number for number in range(len(tokens.tokens)) if _is_private(tokens, number))
+    said = (number for number, token in enumerate(tokens.tokens) if token.text.upper() == "PRIVATE")
+    return frozenset(number for number in said if _is_private(tokens, number))
 
 
 def private_at(tokens: Tokens, at: At) -> At:

@@ -122,13 +122,16 @@ class Reader:
 
 def own_place(node: exp.Expr) -> At:
     """Where the token stands that a node was made of."""
-    start, end = node.meta.get("start"), node.meta.get("end")
+    meta = node.meta
+    start, end = meta.get("start"), meta.get("end")
     return (start, end + 1) if isinstance(start, int) and isinstance(end, int) else None
 
 
 def hull(*places: At) -> At:
     known = [at for at in places if at is not None]
-    return (min(start for start, _ in known), max(end for _, end in known)) if known else None
+    if len(known) < 2:
+        return known[0] if known else None
+    return min([start for start, _ in known]), max([end for _, end in known])
 
 
 def _size(operand: Expression) -> int:

@@ -43,8 +43,14 @@ _VALUES: Final = frozenset({TokenType.NUMBER, TokenType.STRING})
 _QUERY: Final = frozenset({TokenType.SELECT, TokenType.FROM})
 
 
+_MARKS: Final = frozenset({*_NUMBERED, "PER", "KEYS"})
+"""One of these words is in every clause."""
+
+
 def without_tail(tokens: tuple[Token, ...], text: str) -> tuple[tuple[Token, ...], Options]:
     """The tokens of the question itself, and what the clauses around its end say."""
+    if _MARKS.isdisjoint([token.text.upper() for token in tokens]):
+        return tokens, NO_OPTIONS
     return _Cutting(tokens=tokens, text=text).cut()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final
 
 from sqlglot import Dialect
@@ -71,8 +72,12 @@ SIGNS_READ: Final = frozenset(
         "^@",
     ]
 )
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.CASE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.END})
 _PREFIXES: Final = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
 _SET_OPERATIONS: Final = frozenset({TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT})
+_BEGINNINGS: Final = frozenset({TokenType.SELECT, TokenType.WITH})
+_PARTS_OF_QUERIES: Final = _SET_OPERATIONS | _BEGINNINGS | {TokenType.FROM}
 _ENDS_OF_LIST: Final = frozenset(
     {
         TokenType.FROM,
@@ -88,8 +93,12 @@ _ENDS_OF_LIST: Final = frozenset(
         TokenType.UNION,
     }
 )
+_PARTS_OF_JOINS: Final = frozenset({TokenType.JOIN, TokenType.ON, TokenType.USING})
 _METHODS: Final = frozenset({TokenType.NATURAL, TokenType.ASOF, TokenType.POSITIONAL})
 _CONSTANTS: Final = frozenset({TokenType.NUMBER, TokenType.STRING, TokenType.COMMA})
+_QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+_OTHER_STRINGS: Final = frozenset(kind for kind in TokenType if kind.name.endswith("_STRING"))
+_NO_NAMES: Final = SIGNS_READ - {"("}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +176,10 @@ class Tokens:
         first = select + 1
         while first < len(self.tokens) and self.tokens[first].token_type in (TokenType.DISTINCT, TokenType.ALL):
             first += 1
-        found = []
+        found, around = [], self.around[select]
         for number in range(first, len(self.tokens) + 1):
             ends = self._ends_list(number, select)
-            if ends or (
-                self.tokens[number].token_type is TokenType.COMMA and self.around[number] == self.around[select]
-            ):
+            if ends or (self.around[number] == around and self.tokens[number].token_type is TokenType.COMMA):
                 found.append((first, number - 1))
                 first = number + 1
             if ends:
@@ -182,11 +189,10 @@ class Tokens:
     def _ends_list(self, number: int, select: int) -> bool:
         if number >= len(self.tokens) or number == self.closing.get(self.around[select]):
             return True
-        token, before = self.tokens[number], self.tokens[number - 1]
         return (
-            token.token_type in _ENDS_OF_LIST
+            self.tokens[number].token_type in _ENDS_OF_LIST
             and self.around[number] == self.around[select]
-            and before.token_type
+            and self.tokens[number - 1].token_type
             not in (TokenType.DISTINCT, TokenType.DOT, TokenType.ALIAS)  # IS DISTINCT FROM, t.limit
         )
 
@@ -241,12 +247,12 @@ def _require_size(tokens: tuple[Token, ...]) -> None:
 def _require_known_signs(tokens: tuple[Token, ...], text: str) -> None:
     for token in tokens:
         first = text[token.start : token.start + 1] or "'"
-        quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+        quoted = token.token_type in _QUOTED
         if quoted and first in "'\"" and token.end > token.start:
             continue
-        if quoted or token.token_type.name.endswith("_STRING"):
+        if quoted or token.token_type in _OTHER_STRINGS:
             raise unsupported(STRINGS, at=(token.start, token.end + 1))
-        if not (first.isalnum() or first == "_" or first > "\x7f") and token.text not in SIGNS_READ:
+        if not (token.text in SIGNS_READ or first.isalnum() or first == "_" or first > "\x7f"):
             lesson = SIGNS.get(token.text, Lesson(f"The sign {token.text[:10]}"))
             raise unsupported(lesson, at=(token.start, token.end + 1))
 
@@ -264,30 +270,38 @@ def _require_a_query(tokens: tuple[Token, ...], text: str) -> None:
 def _bracketed(tokens: tuple[Token, ...], text: str) -> Tokens:
     """Brackets matched and counted: NOT ( and - ( are as deep as two parentheses."""
     around, closing = [], {}
+    kinds = [token.token_type for token in tokens]
     open_: list[tuple[int, int]] = []
     depth = prefixes = 0
-    for number, token in enumerate(tokens):
-        at = (token.start, token.end + 1)
-        ends = token.token_type is TokenType.END and bool(open_) and tokens[open_[-1][0]].token_type is TokenType.CASE
-        if ends or token.token_type is TokenType.R_PAREN:
-            if not open_ or (not ends and tokens[open_[-1][0]].token_type is TokenType.CASE):
-                raise misread(text, at, what="A parenthesis is closed that was never opened")
-            opening, weight = open_.pop()
-            closing[opening] = number
-            depth -= weight
+    for number, kind in enumerate(kinds):
+        if kind in _CLOSING:
+            in_case = bool(open_) and kinds[open_[-1][0]] is TokenType.CASE
+            ends = kind is TokenType.END and in_case
+            if kind is TokenType.R_PAREN and (not open_ or in_case):
+                raise misread(text, _at(tokens[number]), what="A parenthesis is closed that was never opened")
+            if ends or kind is TokenType.R_PAREN:
+                opening, weight = open_.pop()
+                closing[opening] = number
+                depth -= weight
         around.append(open_[-1][0] if open_ else -1)
         if depth + prefixes > MAX_NESTING:
-            raise _too_deep(at)
-        if token.token_type in (TokenType.L_PAREN, TokenType.CASE):
+            raise _too_deep(_at(tokens[number]))
+        if kind in _OPENING:
             open_.append((number, 1 + prefixes))
             depth += 1 + prefixes
-        before_call = number + 1 < len(tokens) and tokens[number + 1].token_type is TokenType.L_PAREN
-        prefixes = prefixes + 1 if token.token_type in _PREFIXES else prefixes if before_call else 0
+        if kind in _PREFIXES:
+            prefixes += 1
+        elif prefixes and kinds[number + 1 : number + 2] != [TokenType.L_PAREN]:  # a prefix of a call is one of (
+            prefixes = 0
     if open_:
         opened = tokens[open_[-1][0]]
-        raise misread(text, (opened.start, opened.end + 1), what=f"{opened.text.upper()} is never closed")
+        raise misread(text, _at(opened), what=f"{opened.text.upper()} is never closed")
     starts = tuple(token.start for token in tokens)
     return Tokens(text=text, tokens=tokens, starts=starts, around=tuple(around), closing=closing)
+
+
+def _at(token: Token) -> tuple[int, int]:
+    return token.start, token.end + 1
 
 
 def _too_deep(at: At) -> NotSupported:
@@ -302,37 +316,33 @@ def _too_deep(at: At) -> NotSupported:
 def _require_plain_literals(found: Tokens) -> None:
     """No text right after text, no word glued to a number or to a quote: engines read these differently."""
     for before, token in zip(found.tokens, found.tokens[1:], strict=False):
-        at = (before.start, token.end + 1)
-        touching = before.end + 1 == token.start
+        kind, touching = before.token_type, before.end + 1 == token.start
         if token.token_type is TokenType.STRING:
-            if before.token_type is TokenType.STRING or (touching and before.token_type is TokenType.VAR):
-                raise unsupported(STRINGS, at=at)
-        elif (
-            touching
-            and before.token_type is TokenType.NUMBER
-            and not {token.text, token.text[:1]} & (SIGNS_READ | {""})
-        ):
-            raise misread(found.text, at, what="A number is followed by a letter")
+            if kind is TokenType.STRING or (touching and kind is TokenType.VAR):
+                raise unsupported(STRINGS, at=(before.start, token.end + 1))
+        elif touching and kind is TokenType.NUMBER and token.text and SIGNS_READ.isdisjoint((token.text, token.text[0])):
+            raise misread(found.text, (before.start, token.end + 1), what="A number is followed by a letter")
 
 
 def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
     """Each query is one SELECT … FROM …; a WITH holds queries only (the parser logs what it does not know there)."""
-    reading = Dialect.get_or_raise(dialect)
-    statements = reading.parser_class.STATEMENT_PARSERS.keys() | reading.tokenizer_class.COMMANDS
+    statements = _statements(dialect)
     started: dict[int, TokenType] = {}
     if found.tokens[-1].token_type is TokenType.ALIAS:
         raise misread(found.text, found.at(-1, -1), what="AS needs a name")
+    kind = None
     for number, token in enumerate(found.tokens):
-        kind, around = token.token_type, found.around[number]
-        before = found.tokens[number - 1].token_type if number else None
-        at = (token.start, token.end + 1)
+        before, kind = kind, token.token_type
+        if before is not TokenType.ALIAS and kind not in statements and kind not in _PARTS_OF_QUERIES:
+            continue
+        at, around = _at(token), found.around[number]
         if kind in _SET_OPERATIONS and before not in (TokenType.DOT, TokenType.STAR):  # * EXCEPT (…) is another thing
             after = found.tokens[number + 1].token_type if number + 1 < len(found.tokens) else None
             if (kind, after) != (TokenType.UNION, TokenType.ALL):
                 raise unsupported(SET_OPERATION, at=at)
-        if before is TokenType.ALIAS and token.text in SIGNS_READ - {"("}:
+        if before is TokenType.ALIAS and token.text in _NO_NAMES:
             raise misread(found.text, at, what="AS needs a name")
-        if kind in (TokenType.SELECT, TokenType.WITH):
+        if kind in _BEGINNINGS:
             started[around] = kind
         elif kind is TokenType.FROM and (before is TokenType.L_PAREN or started.get(around) is TokenType.WITH):
             raise unsupported(FROM_FIRST, at=at)
@@ -341,6 +351,13 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
             or (before is TokenType.R_PAREN and started.get(around) is TokenType.WITH)
         ):
             raise unsupported(STATEMENTS.get(token.text.upper(), Lesson(excerpt(found.text, at))), at=at)
+
+
+@cache
+def _statements(dialect: str) -> frozenset[TokenType]:
+    """The words that begin other statements than a query."""
+    reading = Dialect.get_or_raise(dialect)
+    return frozenset(reading.parser_class.STATEMENT_PARSERS.keys() | reading.tokenizer_class.COMMANDS)
 
 
 def _in_with(found: Tokens, number: int) -> bool:
@@ -353,6 +370,8 @@ def _require_conditions(found: Tokens) -> None:
     """Each JOIN but CROSS JOIN has ON or USING before the next: without, the parser needs exponential time."""
     waiting: dict[int, Token] = {}
     for number, token in enumerate(found.tokens):
+        if token.token_type not in _PARTS_OF_JOINS:
+            continue
         around = found.around[number]
         if token.token_type is TokenType.JOIN:
             if around in waiting:
@@ -364,7 +383,7 @@ def _require_conditions(found: Tokens) -> None:
                 raise unsupported(CLAUSES["Join", "method"], at=(method.start, token.end + 1))
             if TokenType.CROSS not in before:
                 waiting[around] = token
-        elif token.token_type in (TokenType.ON, TokenType.USING):
+        else:
             waiting.pop(around, None)
     for join in waiting.values():
         raise unsupported(UNCONDITIONAL_JOIN, at=(join.start, join.end + 1))

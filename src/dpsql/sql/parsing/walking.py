@@ -12,7 +12,7 @@ from dpsql.sql.parsing.tokens import Tokens
 from dpsql.sql.parsing.words import RESERVED
 
 STRING, NUMBER, QUOTED, END = "'", "0", '"', ""
-"""What stands for a text, a number, a name in quotes, and the end."""
+"""What stands for a text, a number, a name in quotes, and the end, which is the last symbol."""
 
 WORD: Final = re.compile("[^\x00-@\\[-^`{-\x7f][^\x00-#%-/:-@\\[-^`{-\x7f]*")
 
@@ -26,7 +26,8 @@ class Walk:
     position: int = field(default=0)
 
     def next(self, ahead: int = 0) -> str:
-        return self.symbols[min(self.position + ahead, len(self.symbols) - 1)]
+        place = self.position + ahead
+        return self.symbols[place] if place < len(self.symbols) else END
 
     def take(self, *symbols: str) -> bool:
         """Step over the next symbol if it is one of these."""
