@@ -40,6 +40,8 @@ def shown(value: object) -> str:
 
 
 def _finite(name: str, value: object, must: str) -> None:
+    if isinstance(value, Fraction):
+        return
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
         raise _refuse(
             name,

@@ -20,6 +20,8 @@ class SqlType(Enum):
     TIMESTAMP = "timestamp"
     """Microseconds, without a zone; the engine's zone is UTC."""
 
+    __hash__ = object.__hash__  # there is one object of each; every node of an expression has one of them
+
 
 NUMERIC: Final = frozenset({SqlType.INTEGER, SqlType.DOUBLE})
 TEMPORAL: Final = frozenset({SqlType.DATE, SqlType.TIMESTAMP})

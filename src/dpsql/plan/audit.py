@@ -12,7 +12,7 @@ from dpsql.catalog.ownership import declared_ways
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
 from dpsql.plan.record import kept, noises_of, read_plan
-from dpsql.plan.seal import price_of_steps, require_exact_numbers
+from dpsql.plan.seal import price_of_steps, reaches_of, require_exact_numbers
 from dpsql.plan.transcript import ReadTable
 from dpsql.privacy.unit import Neighbours
 
@@ -42,9 +42,10 @@ def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({}),
         )
     catalog = _catalog(tables, neighbours)
     try:
-        price = price_of_steps(steps, catalog)
+        reaches = reaches_of(steps, catalog)
+        price = price_of_steps(steps, reaches)
         if in_batch:
-            require_exact_numbers(steps, catalog)
+            require_exact_numbers(steps, reaches)
     except LedgerBroken:
         raise
     except DpsqlError as error:

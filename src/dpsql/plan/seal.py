@@ -33,26 +33,32 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     """The plan, if its event costs at least what its noise and statements do."""
     for statement in _unpaid(plan.rewritten):
         _require_public(statement.relation, catalog)
-    price = price_of_steps(plan.steps, catalog)
-    require_exact_numbers(plan.steps, catalog)
+    reaches = reaches_of(plan.steps, catalog)
+    price = price_of_steps(plan.steps, reaches)
+    require_exact_numbers(plan.steps, reaches)
     _require_paid_level(plan)
     return Sealed(plan=plan, price=FREE if plan.charged is None else price)
 
 
-def price_of_steps(steps: tuple[Step, ...], catalog: Catalog) -> Triple:
+def reaches_of(steps: tuple[Step, ...], catalog: Catalog) -> tuple[Reach, ...]:
+    """How far one unit can move what each step measures, derived from its statement."""
+    return tuple(_reach(step, catalog) for step in steps)
+
+
+def price_of_steps(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -> Triple:
     """What the events of the steps cost, if each costs at least what its noise and its statement do."""
-    for step in steps:
-        _require_covered(step, _reach(step, catalog))
+    for step, reach in zip(steps, reaches, strict=True):
+        _require_covered(step, reach)
     return sum((triple(step.event) for step in steps), FREE)
 
 
-def require_exact_numbers(steps: tuple[Step, ...], catalog: Catalog) -> None:
+def require_exact_numbers(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -> None:
     """Where an event speaks of Gaussian noise on one number, it is one number with at least this σ², and moves by at
     most this distance: a loss distribution reads more of it than its ρ."""
-    for step in steps:
+    for step, reach in zip(steps, reaches, strict=True):
         event = step.event
         if isinstance(step, MeasurementStep) and isinstance(event, DiscreteGaussian) and event.dimensions == 1:
-            reach, laws = _reach(step, catalog), [noise.carried.law for noise in step.noises]
+            laws = [noise.carried.law for noise in step.noises]
             if step.statement.keys or isinstance(reach, Ball) or len(laws) != 1 or len(reach.columns) != 1:
                 raise _disagreement("several numbers are called one")
             (law,), (move,) = laws, reach.columns

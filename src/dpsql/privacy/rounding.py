@@ -19,6 +19,8 @@ def exact(value: Number) -> Fraction:
     Requires  a finite number; a Decimal of 10**±5000 or beyond would take too long to write out.
     Rounds    nothing.
     """
+    if isinstance(value, Fraction):
+        return value
     require_finite(value=value)
     if isinstance(value, Decimal) and not value.is_zero() and abs(value.adjusted()) > _LONGEST_DECIMAL:
         raise BadParameter(

@@ -25,7 +25,7 @@ from dpsql.sql.caps import group_cap, one_row_declared, one_row_each, row_cap
 from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.group_bounds import bounds_of, capped_in_group, settled
-from dpsql.sql.intervals import Interval
+from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.keys import Domain, PrivateKey, domains_of
 from dpsql.sql.numbered import rows_left
@@ -117,9 +117,12 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     cap = 1 if alone else row_cap(query, left, at_most=wishes.rows_per_person)
     groups = 1 if alone or not query.keys else group_cap(query, left, at_most=wishes.groups_per_person)
     groups = groups if number is None else min(groups, max(number, 1))
-    without_limits = [aggregate for aggregate in query.aggregates if not _has_limits(aggregate, query)]
+    ranges = [tuple(map(query.findings.declared, aggregate.arguments)) for aggregate in query.aggregates]
+    ranged = list(zip(query.aggregates, ranges, strict=True))
+    without_limits = [aggregate for aggregate, of_it in ranged if not _has_limits(aggregate, of_it)]
     measured = [
-        _measured(aggregate, query, capped_in_group(aggregate, cap), without_limits) for aggregate in query.aggregates
+        _measured(aggregate, of_it, query, capped_in_group(aggregate, cap), without_limits)
+        for aggregate, of_it in ranged
     ]
     numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
@@ -169,17 +172,26 @@ def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
     return prod(each.count for each in lists) if len(lists) == len(domains) else None
 
 
-def _measured(aggregate: Aggregate, query: Resolved, cap: int, without_limits: Sequence[Aggregate]) -> Measured:
+def _measured(
+    aggregate: Aggregate,
+    ranges: tuple[Interval, ...],
+    query: Resolved,
+    cap: int,
+    without_limits: Sequence[Aggregate],
+) -> Measured:
     rewritable = all(each is aggregate for each in without_limits)
-    subject = (_pair if aggregate.function in PAIRS else _subject)(aggregate, query, cap, rewritable=rewritable)
+    subject_of = _pair if aggregate.function in PAIRS else _subject
+    subject = subject_of(aggregate, ranges, query, cap, rewritable=rewritable)
     measured = MEASURES[aggregate.function](subject)
     require_room(subject, measured.slots)
     return measured
 
 
-def _subject(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) -> Subject:
+def _subject(
+    aggregate: Aggregate, ranges: tuple[Interval, ...], query: Resolved, cap: int, *, rewritable: bool
+) -> Subject:
     argument = None if _counts_rows(aggregate) else aggregate.arguments[0]
-    interval = Interval(None, None) if argument is None else query.findings.declared(argument)
+    interval = EVERYTHING if argument is None else ranges[0]
     if argument is not None and argument.type is SqlType.BOOLEAN and aggregate.function != "count":
         argument = Apply("to_integer", (argument,), SqlType.INTEGER)
     of_each = bounds_of(aggregate)
@@ -192,7 +204,7 @@ def _subject(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: boo
         rewritable=rewritable,
         cap=cap,
         range=interval,
-        unlimited=_unlimited(argument, query),
+        unlimited=() if interval.bounded else _unlimited(argument, query),
         argument=chosen(argument, aggregate.filter),
         scale=_scale(argument, query),
         of_person=argument is not None and _is_person(argument, query),
@@ -207,7 +219,9 @@ def _stays_whole(aggregate: Aggregate, of_each: Interval) -> bool:
     return aggregate.function == "sum" and whole
 
 
-def _pair(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) -> Subject:
+def _pair(
+    aggregate: Aggregate, ranges: tuple[Interval, ...], query: Resolved, cap: int, *, rewritable: bool
+) -> Subject:
     """The first of two values, with the second as its partner."""
     unlimited = [name for argument in aggregate.arguments for name in _unlimited(argument, query)]
     first, second = (
@@ -216,27 +230,24 @@ def _pair(aggregate: Aggregate, query: Resolved, cap: int, *, rewritable: bool) 
             text=query.text,
             rewritable=rewritable,
             cap=cap,
-            range=query.findings.declared(argument),
+            range=interval,
             unlimited=tuple(dict.fromkeys(unlimited)),
             argument=known,
             scale=_scale(argument, query),
             of_person=False,
             public_rows=None,
         )
-        for argument, known in zip(aggregate.arguments, paired(aggregate), strict=True)
+        for argument, interval, known in zip(aggregate.arguments, ranges, paired(aggregate), strict=True)
     )
     return replace(first, partner=second)
 
 
-_USUAL: Final = 2**31
+_USUAL: Final = Interval(Fraction(-(2**31)), Fraction(2**31))
 """Sums of squares up to here have room under every usual cap."""
 
 
-def _has_limits(aggregate: Aggregate, query: Resolved) -> bool:
-    if aggregate.function == "count":
-        return True
-    usual = Interval(Fraction(-_USUAL), Fraction(_USUAL))
-    return all(query.findings.declared(argument).within(usual) for argument in aggregate.arguments)
+def _has_limits(aggregate: Aggregate, ranges: tuple[Interval, ...]) -> bool:
+    return aggregate.function == "count" or all(each.within(_USUAL) for each in ranges)
 
 
 def _unlimited(argument: Scalar | None, query: Resolved) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Theorem: docs/theorems/bounding.md. A contribution depends on that person's rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpsql.catalog.model import Mode
 from dpsql.catalog.types import SqlType
@@ -36,6 +36,8 @@ class Rows:
 
     relation: Relation
     holds: Mapping[Scalar, Column]
+    grains: Mapping[Slot, Column] = field(default_factory=dict)
+    """The argument of each slot in whole grains, where it has bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,27 +120,26 @@ def _grained(build: Builder, slots: Sequence[Slot]) -> Rows:
     read = [each for slot in slots for each in (slot, slot.partner) if each is not None]
     base = build.base(slot.argument for slot in read if slot.argument is not None)
     grained = {
-        inner.grains(slot.argument, slot.grain): inner.grains(ref(base.holds[slot.argument]), slot.grain)
+        slot: inner.grains(ref(base.holds[slot.argument]), slot.grain)
         for slot in read
         if slot.argument is not None and slot.grain is not None
     }
     if not grained:
         return base
-    columns = tuple(build.column() for _ in grained)
+    columns = {grains: build.column() for grains in dict.fromkeys(grained.values())}
     relation = Project(
         input=base.relation,
-        columns=(*base.relation.columns, *columns),
-        expressions=(*refs(base.relation.columns), *grained.values()),
+        columns=(*base.relation.columns, *columns.values()),
+        expressions=(*refs(base.relation.columns), *columns),
     )
-    return Rows(relation=relation, holds={**base.holds, **dict(zip(grained, columns, strict=True))})
+    return replace(base, relation=relation, grains={slot: columns[grains] for slot, grains in grained.items()})
 
 
 def _grains(rows: Rows, slot: Slot) -> Scalar:
     """The argument in grains, moved into the bounds whatever they came from (rule 7)."""
     if slot.argument is None or slot.grain is None:
         raise TypeError("a slot without bounds has no grains")
-    column = rows.holds[inner.grains(slot.argument, slot.grain)]
-    value = inner.clamp_whole(ref(column), low=slot.grain.low, high=slot.grain.high)
+    value = inner.clamp_whole(ref(rows.grains[slot]), low=slot.grain.low, high=slot.grain.high)
     if slot.kind is SlotKind.SUM:
         return value
     distance = inner.minus(value, slot.middle)

@@ -81,7 +81,8 @@ class Interval:
         return self.add(other.negated())
 
     def mul(self, other: Interval) -> Interval:
-        return _hull([_times(a, b) for a in self._ends() for b in other._ends()])
+        ends = other._ends()
+        return _hull([_times(a, b) for a in self._ends() for b in ends])
 
     def div(self, other: Interval) -> Interval:
         """Quotients; without ends where the divisor may be 0 or as near to it as it likes."""
@@ -95,10 +96,10 @@ class Interval:
 
 def _times(a: Fraction | float, b: Fraction | float) -> Fraction | float:
     """The product of two ends. Values are finite, so 0 times an open end is 0."""
-    if a == 0 or b == 0:
-        return Fraction(0)
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a * b
+    if a == 0 or b == 0:
+        return Fraction(0)
     return math.inf if (a > 0) == (b > 0) else -math.inf
 
 
@@ -115,7 +116,9 @@ def _inverse(end: Fraction | None) -> Fraction:
 EVERYTHING: Final = Interval(None, None)
 ZERO: Final = Interval(Fraction(0), Fraction(0))
 TRUTH: Final = Interval(Fraction(0), Fraction(1))
-INT64: Final = Interval(Fraction(-(2**63)), Fraction(2**63 - 1))
+_LOWEST: Final = Fraction(-(2**63))
+_HIGHEST: Final = Fraction(2**63 - 1)
+INT64: Final = Interval(_LOWEST, _HIGHEST)
 LARGEST_DOUBLE: Final = Fraction(int(1.7976931348623157e308))
 DOUBLES: Final = Interval(-LARGEST_DOUBLE, LARGEST_DOUBLE)
 DAYS: Final = Interval(Fraction(-719_162), Fraction(2_932_896))
@@ -186,4 +189,4 @@ def integers(interval: Interval) -> Interval:
 
 
 def _cut(end: Fraction) -> Fraction:
-    return min(max(end, Fraction(-(2**63))), Fraction(2**63 - 1))
+    return min(max(end, _LOWEST), _HIGHEST)

@@ -143,6 +143,8 @@ class _Reader:
     """Where the SELECT stands."""
     keys: list[GroupKey] = field(default_factory=list)
     aggregates: list[Aggregate] = field(default_factory=list)
+    numbered: dict[object, int] = field(default_factory=dict)
+    """What each of them asks, and its place in the list."""
     by_alias: dict[str, Scalar] = field(default_factory=dict)
 
     def key(self, expression: Expression) -> GroupKey:
@@ -263,17 +265,13 @@ class _Reader:
 
     def _once(self, aggregate: Aggregate) -> Scalar:
         """The column of the aggregate; written twice, it is asked once."""
-        for number, known in enumerate(self.aggregates):
-            if (known.function, known.arguments, known.filter, known.distinct, _limits(known)) == (
-                aggregate.function,
-                aggregate.arguments,
-                aggregate.filter,
-                aggregate.distinct,
-                _limits(aggregate),
-            ):
-                places = tuple(dict.fromkeys((*known.places, *aggregate.places)))
-                self.aggregates[number] = replace(known, places=places)
-                return ColumnRef(known.column.id, known.column.type)
+        asked = (aggregate.function, aggregate.arguments, aggregate.filter, aggregate.distinct, _limits(aggregate))
+        number = self.numbered.setdefault(asked, len(self.aggregates))
+        if number < len(self.aggregates):
+            known = self.aggregates[number]
+            places = tuple(dict.fromkeys((*known.places, *aggregate.places)))
+            self.aggregates[number] = replace(known, places=places)
+            return ColumnRef(known.column.id, known.column.type)
         self.aggregates.append(aggregate)
         column = self.notes.know(aggregate.column)
         return ColumnRef(column.id, column.type)

@@ -82,14 +82,23 @@ def children(scalar: Scalar) -> tuple[Scalar, ...]:
 
 def walk(scalar: Scalar) -> Iterator[Scalar]:
     """The expression and everything inside it, outermost first."""
-    yield scalar
-    for child in children(scalar):
-        yield from walk(child)
+    left = [scalar]
+    while left:
+        node = left.pop()
+        yield node
+        left += reversed(children(node))
 
 
 def columns_of(scalar: Scalar) -> frozenset[int]:
     """The numbers of the columns it reads."""
-    return frozenset(node.id for node in walk(scalar) if isinstance(node, ColumnRef))
+    found, left = set(), [scalar]
+    while left:
+        node = left.pop()
+        if isinstance(node, ColumnRef):
+            found.add(node.id)
+        else:
+            left += children(node)
+    return frozenset(found)
 
 
 def substituted(scalar: Scalar, by: Mapping[int, Scalar]) -> Scalar:

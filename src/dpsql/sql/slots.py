@@ -5,7 +5,7 @@ What a person adds to a slot is a whole number of grains between `low` and `high
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
@@ -42,9 +42,9 @@ class Slot:
     cap: int
     low: int
     high: int
-    size: Fraction
+    size: Fraction = field(hash=False)
     """What one unit of the released integer stands for."""
-    grain: Grain | None = None
+    grain: Grain | None = field(default=None, hash=False)
     middle: int = 0
     partner: Slot | None = None
     """Of products: the centred slot of the other value."""

@@ -14,7 +14,7 @@ from typing import Final
 from dpsql.plan.derivation.ranges import ends, range_of, require_fits
 from dpsql.plan.derivation.states import Coordinate, Factor, Facts, Norm, Owned, Role, refused, whole
 from dpsql.sql.relations import Total
-from dpsql.sql.scalars import Apply, ColumnRef, Scalar, substituted, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, substituted, walk
 
 LARGEST_COORDINATE: Final = 2**53
 """Below it a double holds every whole number."""
@@ -22,7 +22,9 @@ LARGEST_COORDINATE: Final = 2**53
 
 def meaning_of(scalar: Scalar, facts: Facts) -> Scalar:
     """The expression over the row of the basis."""
-    return substituted(scalar, {number: fact.meaning for number, fact in facts.items() if fact.meaning is not None})
+    meanings = ((number, facts[number].meaning) for number in columns_of(scalar))
+    known = {number: meaning for number, meaning in meanings if meaning is not None}
+    return substituted(scalar, known) if known else scalar
 
 
 def norm_of(total: Total, state: Owned) -> Norm | None:

@@ -138,10 +138,10 @@ def of_project(relation: Project, state: State) -> State:
     numbers = unique_numbers(relation.columns)
     if len(numbers) != len(relation.expressions):
         raise refused("columns without expressions")
-    new = dict(zip(numbers, relation.expressions, strict=True))
+    new, present = dict(zip(numbers, relation.expressions, strict=True)), columns_in(state)
     for scalar in new.values():
-        require_reads(scalar, columns_in(state))
-    _require_one_meaning(new, columns_in(state))
+        require_reads(scalar, present)
+    _require_one_meaning(new, present)
     match state:
         case Public():
             return _public_project(new, state)
@@ -246,13 +246,14 @@ def of_group(relation: Group, state: State) -> State:
     by, count = relation.by, len(relation.by)
     if numbers[:count] != by or len(numbers) != count + len(relation.totals):
         raise refused("groups with columns of their own")
-    if not columns_in(state).issuperset(by):
+    present = columns_in(state)
+    if not present.issuperset(by):
         raise refused("groups by a column that is not there")
     totals = dict(zip(numbers[count:], relation.totals, strict=True))
     for total in relation.totals:
         for scalar in (total.argument, total.filter):
             if scalar is not None:
-                require_reads(scalar, columns_in(state))
+                require_reads(scalar, present)
     if isinstance(state, Totals):
         raise refused("totals of totals")
     if isinstance(state, Public):

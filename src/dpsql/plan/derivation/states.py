@@ -7,7 +7,7 @@ Proof: docs/theorems/derivation.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import TablePolicy
@@ -128,10 +128,10 @@ class Owned:
     """At most so many rows of one unit; against overflow only."""
     table: TablePolicy | None = None
     """The declared table, as long as rows are rows of it."""
+    owner_columns: Ids = field(init=False)
 
-    @property
-    def owner_columns(self) -> Ids:
-        return NOTHING.union(*self.owner)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owner_columns", NOTHING.union(*self.owner))
 
     @property
     def owners_known(self) -> bool:

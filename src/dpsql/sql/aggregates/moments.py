@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.aggregates.count import values
@@ -26,6 +27,7 @@ def avg(subject: Subject) -> Measured:
         middle, half = middle_of(grain)
         total = _weighted(SlotKind.MEAN, subject, rows, middle, low=-half, high=half, size=grain.size)
 
+    @cache
     def mean(columns: tuple[ColumnRef, ...]) -> Scalar:
         distance = call("div", double(columns[-1]), _people(columns[0], subject))
         return call("add", number(middle * grain.size), distance)
@@ -44,6 +46,7 @@ def variance(subject: Subject, *, sample: bool) -> Measured:
     middle, half = middle_of(grain)
     most = number(Fraction(half * half) * grain.size**2)
 
+    @cache
     def spread(columns: tuple[ColumnRef, ...]) -> Scalar:
         count = _people(columns[0], subject)
         total, total_of_squares = columns[-2:]

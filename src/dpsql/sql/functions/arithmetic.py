@@ -38,14 +38,19 @@ def _whole_or_double(
 ) -> Callable[[Request], Scalar]:
     """Two numbers. Whole numbers stay whole if their result is proved to fit; else both become DOUBLE."""
 
+    def fits(request: Request, left: Scalar, right: Scalar) -> bool:
+        ranges = [typed(request.proved(side), SqlType.INTEGER) for side in (left, right)]
+        return exact(*ranges).within(INT64)
+
     def rule(request: Request) -> Scalar:
         left, right = numbers(request, counted(request, 2, 2))
         if left.type is SqlType.DOUBLE:
             return _of_decimals(left, right, of_constants) or request.result((left, right), SqlType.DOUBLE)
-        for sides in ((left, right), tuple(_moved_inside(request, side) for side in (left, right))):
-            ranges = [typed(request.proved(side), SqlType.INTEGER) for side in sides]
-            if exact(*ranges).within(INT64):
-                return request.result(sides, SqlType.INTEGER)
+        if fits(request, left, right):
+            return request.result((left, right), SqlType.INTEGER)
+        inside = _moved_inside(request, left), _moved_inside(request, right)
+        if fits(request, *inside):
+            return request.result(inside, SqlType.INTEGER)
         return request.result((to_double(left), to_double(right)), SqlType.DOUBLE)
 
     return rule
@@ -69,6 +74,10 @@ def _moved_inside(request: Request, side: Scalar) -> Scalar:
     return Apply("clamp", (side, low, high), SqlType.INTEGER)
 
 
+_sum: Final = _whole_or_double(Interval.add, operator.add)
+_difference: Final = _whole_or_double(Interval.sub, operator.sub)
+
+
 def _add(request: Request) -> Scalar:
     left, right = counted(request, 2, 2)
     if left.type is SqlType.DATE and right.type is SqlType.INTEGER and not is_null(left):
@@ -76,7 +85,7 @@ def _add(request: Request) -> Scalar:
     if left.type is SqlType.INTEGER and right.type is SqlType.DATE and not is_null(right):
         return _days_later(right, left)
     _no_times(request)
-    return _whole_or_double(Interval.add, operator.add)(request)
+    return _sum(request)
 
 
 def _sub(request: Request) -> Scalar:
@@ -89,7 +98,7 @@ def _sub(request: Request) -> Scalar:
         later, earlier = unified(request, (left, right))
         return Apply("date_diff", (Constant("day", SqlType.TEXT), earlier, later), SqlType.INTEGER)
     _no_times(request)
-    return _whole_or_double(Interval.sub, operator.sub)(request)
+    return _difference(request)
 
 
 def _days_later(day: Scalar, number: Scalar) -> Scalar:

@@ -13,6 +13,8 @@ from dpsql.sql.functions.function import Request, TypeRule
 from dpsql.sql.intervals import INT64, nearest_double
 from dpsql.sql.scalars import Apply, Constant, Scalar
 
+_ANY_TYPE: Final = 2**53
+"""Whole numbers below this are numbers of every numeric type."""
 _WIDER: Final = {
     frozenset({SqlType.INTEGER, SqlType.DOUBLE}): SqlType.DOUBLE,
     frozenset({SqlType.DATE, SqlType.TIMESTAMP}): SqlType.TIMESTAMP,
@@ -38,7 +40,7 @@ def in_range(request: Request, scalar: Scalar) -> Scalar:
     """A whole literal beyond 64 bits is a DOUBLE, as any arithmetic that leaves 64 bits (rule 6)."""
     if not isinstance(scalar, Constant) or isinstance(scalar.value, bool):
         return scalar
-    if not isinstance(scalar.value, int | Fraction):
+    if not isinstance(scalar.value, int | Fraction) or -_ANY_TYPE < scalar.value < _ANY_TYPE:
         return scalar
     number = nearest_double(Fraction(scalar.value))
     if number is None:
@@ -91,6 +93,8 @@ def _temporal_literal(request: Request, text: str, to: SqlType) -> Scalar:
 
 def common_type(request: Request, arguments: Sequence[Scalar]) -> SqlType:
     """The one type all arguments can be brought to. NULL fits any; a text literal fits a date beside it."""
+    if len({scalar.type for scalar in arguments}) == 1:
+        return arguments[0].type
     typed = [scalar for scalar in arguments if not is_null(scalar)]
     kinds = frozenset(scalar.type for scalar in typed)
     temporal = frozenset(kind for kind in kinds if kind in TEMPORAL)

@@ -74,8 +74,8 @@ def apply(
     )
     if function == "neg":  # -9223372036854775808 is a whole number of 64 bits, 9223372036854775808 is not
         return known.typed(asked)
-    fitting = tuple(in_range(asked, scalar) for scalar in arguments)
-    return known.typed(replace(asked, arguments=fitting))
+    fitting = tuple([in_range(asked, scalar) for scalar in arguments])
+    return known.typed(asked if fitting == asked.arguments else replace(asked, arguments=fitting))
 
 
 def unknown(function: str, *, at: tuple[int, int] | None) -> BadName:
