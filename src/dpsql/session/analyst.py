@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Self
 
 from dpsql.catalog.spelling import quoted
 from dpsql.errors import DpsqlError
-from dpsql.plan.explain import Explanation
 from dpsql.require import Number, require_count
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
-from dpsql.session.batch import Batch, batch
 from dpsql.session.budget import Budget, outlook
-from dpsql.session.comparing import comparison
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
 from dpsql.session.sampling import sample
@@ -30,6 +27,8 @@ from dpsql.synthetic.engine import interrupt_invented
 from dpsql.synthetic.tables import MOST_ROWS
 
 if TYPE_CHECKING:
+    from dpsql.plan.explain import Explanation
+    from dpsql.session.batch import Batch
     from dpsql.session.plotting import Picture
 
 
@@ -88,6 +87,8 @@ class Analyst:
             return sampled
         both = compared(sql) if isinstance(sql, str) else None
         if both is not None:
+            from dpsql.session.comparing import comparison  # few questions are compared
+
             ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return comparison(*(self._compared(sql, *each, ask) for each in both))
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
@@ -167,6 +168,8 @@ class Analyst:
         noise for the same total. It spends δ: as much as `delta` says, up to delta_per_query of the policy for each
         question; unless said, delta_per_query once. Where the policy has none, the shares are simply added up.
         """
+        from dpsql.session.batch import batch  # few questions are asked together
+
         return batch(self._query, self.place, total=total, delta=delta)
 
     def _query(self, sql: str, ask: Ask) -> Query:

@@ -33,7 +33,6 @@ from dpsql.session.charging import charge
 from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared, ownership_of
-from dpsql.session.describing import described
 from dpsql.session.granting import under
 from dpsql.session.inquiry import Inquiry, Part, with_stored
 from dpsql.session.labels import labelled, require_apart
@@ -329,6 +328,8 @@ def answer(inquiry: Inquiry, place: Place) -> Answer:
     if purpose is Purpose.SIMULATE:
         return labelled(answered_all(inquiry, place))
     if purpose is not Purpose.ANSWER:
+        from dpsql.session.describing import described  # only explanations need it
+
         return described(inquiry, accounts=place.accounts, dialect=place.dialect)
     return answered_all(inquiry, place)
 

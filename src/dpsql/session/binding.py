@@ -9,13 +9,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dpsql.errors import LedgerBroken, NotPermitted
 from dpsql.ledger.keyfile import create_private
-from dpsql.ledger.postgres import PostgresLedger
-from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.ledger.stored import StoredLedger
+
+if TYPE_CHECKING:
+    from dpsql.ledger.stored import StoredLedger
 
 _WHY: Final = "another ledger would forget what was spent, and with it the promise to the people in these data"
 
@@ -37,7 +37,13 @@ LedgerPlace: TypeAlias = Path | SharedPlace
 
 def ledger_at(place: LedgerPlace) -> StoredLedger:
     """The ledger at a place; where there is none, a new one."""
-    return SqliteLedger(place) if isinstance(place, Path) else PostgresLedger(place.url, key=place.key)
+    if isinstance(place, Path):
+        from dpsql.ledger.sqlite import SqliteLedger  # a store is loaded where a ledger is in it
+
+        return SqliteLedger(place)
+    from dpsql.ledger.postgres import PostgresLedger
+
+    return PostgresLedger(place.url, key=place.key)
 
 
 def is_there(place: LedgerPlace) -> bool:

@@ -29,8 +29,8 @@ from dpsql.synthetic.engine import invented_engine
 
 
 def simulates(sql: str) -> bool:
-    """Whether a text begins with SIMULATE; raises where it cannot be read at all."""
-    return prepared(sql).purpose is Purpose.SIMULATE
+    """Whether a text begins with SIMULATE; raises where that cannot be read."""
+    return "simulate" in sql.lower() and prepared(sql).purpose is Purpose.SIMULATE
 
 
 def invented_place(sql: str, place: Place, *, rows: int | None = None) -> Place:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsql.catalog.check import checked
 from dpsql.catalog.load import load
@@ -16,15 +16,15 @@ from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure
 from dpsql.engines.hardening import half_the_memory
 from dpsql.engines.registry import IN_MEMORY, file_of, located, open_source
 from dpsql.errors import BadParameter, NoSource, NotPermitted
-from dpsql.ledger.backup import restore
 from dpsql.ledger.memory import MemoryLedger
-from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.randomness import SYSTEM
 from dpsql.require import require_positive
 from dpsql.session.applied import require_applied
 from dpsql.session.binding import LedgerPlace, SharedPlace, bound_ledger, is_there, ledger_at, ledger_beside
-from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
+
+if TYPE_CHECKING:
+    from dpsql.session.keeper import Keeper
 
 _OPENING: Final = sha256(b"opening a policy").digest()
 """The turn of whoever applies a policy to a ledger, among all processes."""
@@ -82,7 +82,7 @@ def open_owner(
         )
     with ExitStack() as opened:
         engine = opened.enter_context(closing(open_source(NOTHING_SAID.source, limits=limits, on_failure=on_failure)))
-        kept = opened.enter_context(closing(MemoryLedger() if text == ":memory:" else SqliteLedger(Path(text))))
+        kept = opened.enter_context(closing(MemoryLedger() if text == ":memory:" else ledger_at(Path(text))))
         owner = Owner(policy=NOTHING_SAID, engine=engine, ledger=kept, source=SYSTEM)
         opened.pop_all()
     return owner
@@ -144,6 +144,8 @@ def open_ledger(policy: str | PathLike[str] | None = None, *, ledger: str | Path
             fix="make it: dpsql policy apply; or name its file, or restore a backup: dpsql ledger restore FILE",
         )
     opened = ledger_at(place) if read is None else bound_ledger(place, named=read.ledger, source=None)
+    from dpsql.session.keeper import Keeper  # a question needs neither the keeper of a ledger nor its backups
+
     return Keeper(opened, policy=read, place=place if isinstance(place, Path) else None)
 
 
@@ -163,6 +165,8 @@ def restore_ledger(
             why="its copies are those of its server",
             fix="restore it with the tools of the server; what is missing then is written off: dpsql ledger write-off",
         )
+    from dpsql.ledger.backup import restore
+
     return restore(Path(fspath(copy)), place, replace=replace)
 
 

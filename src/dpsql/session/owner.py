@@ -24,14 +24,14 @@ from dpsql.session.budget import Budget
 from dpsql.session.declared import Declared
 from dpsql.session.granting import analysts_of, changed_grants, grant_of, keep_grant, said_grant
 from dpsql.session.inventing import ledger_of_nobody
-from dpsql.session.keeper import Keeper
 from dpsql.session.promising import closed_in_words, promised_in_words
 from dpsql.session.registered import Registered
-from dpsql.session.suggesting import Suggestion, suggested_bounds, suggested_keys, suggested_rows
-from dpsql.session.suggestion_price import OwnPlace
 
 if TYPE_CHECKING:
     from dpsql.session.auditing import Audit
+    from dpsql.session.keeper import Keeper
+    from dpsql.session.suggesting import Suggestion
+    from dpsql.session.suggestion_price import OwnPlace
 
 
 class Owner:
@@ -292,19 +292,27 @@ class Owner:
     def suggest_bounds(self, column: str, *, spend: Number, share: Number = 0.99) -> Suggestion:
         """Bounds for a column such as "visits.charge", found by a private question: charged from the promise, stored,
         audited. All values of about this share of the people lie within. Asked again, it is free."""
+        from dpsql.session.suggesting import suggested_bounds  # only suggestions need it
+
         return suggested_bounds(self._own_place(), column, spend=spend, share=share)
 
     def suggest_rows_per_person(self, table: str, *, spend: Number, share: Number = 0.99) -> Suggestion:
         """How many rows about this share of the people have at most, found by a private question likewise."""
+        from dpsql.session.suggesting import suggested_rows
+
         return suggested_rows(self._own_place(), table, spend=spend, share=share)
 
     def suggest_keys(self, column: str, *, spend: Number) -> Suggestion:
         """The groups of a column with private keys that enough people have, found by a private question likewise."""
+        from dpsql.session.suggesting import suggested_keys
+
         return suggested_keys(self._own_place(), column, spend=spend)
 
     def _own_place(self) -> OwnPlace:
         """Where the owner asks: under an account of their own, whose only limit is the promise. It is opened when a
         question has a plan and can be paid for: what is refused leaves nothing behind."""
+        from dpsql.session.suggestion_price import OwnPlace
+
         promise = self._ledger.account()
         grant = Grant(to=OWNER_ACCOUNT, budget=promise.epsilon)
         if OWNER_ACCOUNT in self._ledger.grants():
@@ -344,6 +352,8 @@ class Owner:
     @property
     def keeper(self) -> Keeper:
         """The ledger without the data: freeze, tokens, export, verify."""
+        from dpsql.session.keeper import Keeper  # only who decides about the ledger needs it
+
         return Keeper(self._ledger, policy=self._declared.policy, place=None)
 
     def audit(self) -> Audit:

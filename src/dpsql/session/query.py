@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
-from dpsql.plan.expected import Expectation, expected
-from dpsql.plan.explain import Explanation
+from dpsql.plan.expected import expected
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
@@ -24,19 +23,18 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
 from dpsql.session.clock import today
 from dpsql.session.cost import Cost
-from dpsql.session.describing import explained
 from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
-from dpsql.session.margin_curve import margin_curve
-from dpsql.session.page import price_page
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, weight
-from dpsql.session.plotting import Picture
-from dpsql.session.proposals import with_sure_proposal
 from dpsql.session.refusing import refusals_written
 from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
 from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
-from dpsql.session.two_worlds import two_worlds
+
+if TYPE_CHECKING:
+    from dpsql.plan.expected import Expectation
+    from dpsql.plan.explain import Explanation
+    from dpsql.session.plotting import Picture
 
 _NOT_SCALED: Final = 'mode "scale" was not used: nobody is in more groups than count, or moves more than one number'
 
@@ -78,10 +76,14 @@ class Query:
 
     def explain(self) -> Explanation:
         """The derivation, from the very plan that would run."""
+        from dpsql.session.describing import explained  # only explanations need it
+
         return explained(self.inquiry, accounts=self.place.accounts, dialect=self.place.dialect)
 
     def curve(self, *, y: str | None = None) -> Picture:
         """What a margin costs: the ± of a column at several prices, bought anew. Nothing is read, nothing is spent."""
+        from dpsql.session.margin_curve import margin_curve  # only pictures need it
+
         grant, own = self.place.grant, self.place.accounts[-1]
         most = own.epsilon if grant.max_per_query is None else min(own.epsilon, grant.max_per_query)
 
@@ -92,6 +94,8 @@ class Query:
 
     def two_worlds(self, *, y: str | None = None) -> Picture:
         """How likely each answer is with one person and without: the law of the noise of a count. Free, as `curve`."""
+        from dpsql.session.two_worlds import two_worlds  # only pictures need it
+
         return two_worlds(self._alone(self.sealed.plan.terms.cost), y=y)
 
     def _alone(self, price: Fraction) -> Plan:
@@ -221,6 +225,8 @@ class Query:
 
     def _repr_html_(self) -> str:
         """The price before it is paid; what a question of others has cost is not in it."""
+        from dpsql.session.page import price_page  # only pages need it
+
         left = Budget.under(self.place.accounts, ended=self.place.ended).shown
         price = f"would cost {self.cost}, with {left} left" if self.is_charged else "would cost nothing"
         return price_page(self.sql, price=price, expected=(e.text for e in expected(self.sealed.plan) if e.noisy))
@@ -243,6 +249,8 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             if ask.scale is None:  # of a planned batch, all of it is weighed at once
                 permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
+            from dpsql.session.proposals import with_sure_proposal  # only what is refused needs it
+
             proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
             raise with_sure_proposal(error, sql, proposed) from None
         return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)

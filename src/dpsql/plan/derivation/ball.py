@@ -22,6 +22,8 @@ LARGEST_COORDINATE: Final = 2**53
 
 def meaning_of(scalar: Scalar, facts: Facts) -> Scalar:
     """The expression over the row of the basis."""
+    if isinstance(scalar, ColumnRef):
+        return facts[scalar.id].meaning or scalar
     meanings = ((number, facts[number].meaning) for number in columns_of(scalar))
     known = {number: meaning for number, meaning in meanings if meaning is not None}
     return substituted(scalar, known) if known else scalar
@@ -45,9 +47,9 @@ def norm_of(total: Total, state: Owned) -> Norm | None:
 
 def role_of(scalar: Scalar, state: Owned) -> Role | None:
     """What a new column is in the pattern; `factor` and `shrink` anywhere else are refused."""
+    if isinstance(scalar, ColumnRef):
+        return state.facts[scalar.id].role
     match scalar:
-        case ColumnRef(id=number):
-            return state.facts[number].role
         case Apply("factor", (ColumnRef(id=number), limit)):
             return _factor(state.facts[number].role, whole(limit))
         case Apply("shrink", (amount, ColumnRef(id=number))):

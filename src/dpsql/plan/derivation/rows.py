@@ -179,8 +179,11 @@ def _public_project(new: Mapping[int, Scalar], state: Public) -> Public:
 
 
 def _plain_fact(scalar: Scalar, facts: Facts) -> Fact:
-    source = facts[scalar.id].source if isinstance(scalar, ColumnRef) else None
-    return Fact(type=type_of(scalar, facts), source=source)
+    return Fact(type=type_of(scalar, facts), source=_source(scalar, facts))
+
+
+def _source(scalar: Scalar, facts: Facts) -> str | None:
+    return facts[scalar.id].source if isinstance(scalar, ColumnRef) else None
 
 
 def _owned_project(new: Mapping[int, Scalar], state: Owned) -> Owned:
@@ -191,8 +194,9 @@ def _owned_project(new: Mapping[int, Scalar], state: Owned) -> Owned:
     if not all(owner):
         raise refused("rows lose their owner")
     facts = {
-        number: replace(
-            _plain_fact(scalar, state.facts),
+        number: Fact(
+            type=type_of(scalar, state.facts),
+            source=_source(scalar, state.facts),
             range=range_of(scalar, state.facts),
             meaning=meaning_of(scalar, state.facts),
             role=role_of(scalar, state),

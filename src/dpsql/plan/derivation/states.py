@@ -209,10 +209,11 @@ def columns_in(state: State) -> Ids:
 def require_reads(scalar: Scalar, columns: Ids) -> None:
     """The expression is one of a row: it reads these columns and no window."""
     for node in walk(scalar):
-        if isinstance(node, Windowed):
+        if isinstance(node, ColumnRef):
+            if node.id not in columns:
+                raise refused("an expression reads a column that is not there")
+        elif isinstance(node, Windowed):
             raise refused("a window function inside an expression")
-        if isinstance(node, ColumnRef) and node.id not in columns:
-            raise refused("an expression reads a column that is not there")
 
 
 def require_condition(scalar: Scalar, types: Mapping[int, SqlType | None], columns: Ids) -> None:

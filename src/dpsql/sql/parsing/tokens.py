@@ -320,7 +320,9 @@ def _require_plain_literals(found: Tokens) -> None:
         if token.token_type is TokenType.STRING:
             if kind is TokenType.STRING or (touching and kind is TokenType.VAR):
                 raise unsupported(STRINGS, at=(before.start, token.end + 1))
-        elif touching and kind is TokenType.NUMBER and token.text and SIGNS_READ.isdisjoint((token.text, token.text[0])):
+        elif (
+            touching and kind is TokenType.NUMBER and token.text and SIGNS_READ.isdisjoint((token.text, token.text[0]))
+        ):
             raise misread(found.text, (before.start, token.end + 1), what="A number is followed by a letter")
 
 
@@ -330,7 +332,7 @@ def _require_plain_queries(found: Tokens, *, dialect: str) -> None:
     started: dict[int, TokenType] = {}
     if found.tokens[-1].token_type is TokenType.ALIAS:
         raise misread(found.text, found.at(-1, -1), what="AS needs a name")
-    kind = None
+    kind: TokenType | None = None
     for number, token in enumerate(found.tokens):
         before, kind = kind, token.token_type
         if before is not TokenType.ALIAS and kind not in statements and kind not in _PARTS_OF_QUERIES:
