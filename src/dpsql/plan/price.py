@@ -291,11 +291,9 @@ def _gaussian_is_better(bounded: Bounded, terms: Terms, share: Fraction) -> bool
     slots = len(bounded.slots)
     epsilon, rho = epsilon_for(terms, share=share), terms.gaussian_rho * share
     distances = _distances(bounded)
-    laplace = sum(2 * (Fraction(l1 * slots) / epsilon) ** 2 / placed.slot.reach**2 for placed, l1, _ in distances)
-    gaussian = sum(
-        Fraction(l2_squared * slots) / (2 * rho) / placed.slot.reach**2 for placed, _, l2_squared in distances
-    )
-    return gaussian < laplace
+    laplace = sum(Fraction(l1 * l1, placed.slot.reach**2) for placed, l1, _ in distances)
+    gaussian = sum(Fraction(l2_squared, placed.slot.reach**2) for placed, _, l2_squared in distances)
+    return gaussian * slots / (2 * rho) < laplace * 2 * (slots / epsilon) ** 2
 
 
 def _laplace(bounded: Bounded, *, epsilon: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:

@@ -324,12 +324,10 @@ def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot
         values[aggregate.column.id] = each.value(columns)
         if each.possible is not None:
             possible[aggregate.column.id] = each.possible(columns)
-    finish = replace(
-        query.finish,
-        outputs=tuple(
-            replace(column, possible=_all_possible(column.expression, possible)) for column in query.finish.outputs
-        ),
-    )
+    finish = query.finish
+    if possible:
+        shown = (replace(column, possible=_all_possible(column.expression, possible)) for column in finish.outputs)
+        finish = replace(finish, outputs=tuple(shown))
     return _mapped(finish, lambda scalar: substituted(scalar, values))
 
 

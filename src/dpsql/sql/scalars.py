@@ -96,7 +96,7 @@ def columns_of(scalar: Scalar) -> frozenset[int]:
         node = left.pop()
         if isinstance(node, ColumnRef):
             found.add(node.id)
-        else:
+        elif not isinstance(node, Constant):
             left += children(node)
     return frozenset(found)
 

@@ -14,7 +14,7 @@ from typing import Final
 from dpsql.plan.derivation.ranges import ends, range_of, require_fits
 from dpsql.plan.derivation.states import Coordinate, Factor, Facts, Norm, Owned, Role, refused, whole
 from dpsql.sql.relations import Total
-from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, substituted, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, substituted
 
 LARGEST_COORDINATE: Final = 2**53
 """Below it a double holds every whole number."""
@@ -60,8 +60,11 @@ def role_of(scalar: Scalar, state: Owned) -> Role | None:
 
 
 def _require_free(scalar: Scalar) -> None:
-    if any(isinstance(node, Apply) and node.function in {"factor", "shrink"} for node in walk(scalar)):
-        raise refused("a factor outside of the pattern that bounds a norm")
+    if isinstance(scalar, Apply):
+        if scalar.function in {"factor", "shrink"}:
+            raise refused("a factor outside of the pattern that bounds a norm")
+        for argument in scalar.arguments:
+            _require_free(argument)
 
 
 def _factor(role: Role | None, radius_squared: int | None) -> Factor:

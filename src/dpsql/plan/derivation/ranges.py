@@ -71,7 +71,7 @@ def ends(range_: Range) -> tuple[int, int]:
 
 def require_fits(*numbers: int) -> None:
     """No value, and no intermediate one, leaves the engine's integers."""
-    if any(abs(number) >= LARGEST for number in numbers):
+    if max(map(abs, numbers)) >= LARGEST:
         raise refused("a number could leave the engine's integers")
 
 

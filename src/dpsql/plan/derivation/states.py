@@ -14,7 +14,7 @@ from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.sql.relations import Relation
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed
 
 Ids: TypeAlias = frozenset[int]
 NOTHING: Final[Ids] = frozenset()
@@ -208,12 +208,14 @@ def columns_in(state: State) -> Ids:
 
 def require_reads(scalar: Scalar, columns: Ids) -> None:
     """The expression is one of a row: it reads these columns and no window."""
-    for node in walk(scalar):
-        if isinstance(node, ColumnRef):
-            if node.id not in columns:
-                raise refused("an expression reads a column that is not there")
-        elif isinstance(node, Windowed):
-            raise refused("a window function inside an expression")
+    if isinstance(scalar, Apply):
+        for argument in scalar.arguments:
+            require_reads(argument, columns)
+    elif isinstance(scalar, ColumnRef):
+        if scalar.id not in columns:
+            raise refused("an expression reads a column that is not there")
+    elif isinstance(scalar, Windowed):
+        raise refused("a window function inside an expression")
 
 
 def require_condition(scalar: Scalar, types: Mapping[int, SqlType | None], columns: Ids) -> None:

@@ -23,6 +23,7 @@ LARGEST_GRAINS: Final = 2**62
 _FINEST: Final = 2**40
 """Bounds nearer to each other than this part of their distance from 0 would need more than 62 bits of grains."""
 _LARGEST: Final = Fraction(2) ** 200
+_SMALLEST: Final = 1 / _LARGEST
 """Squares of grains stay far inside the sizes that noise can be computed for."""
 MOST_ROWS: Final = 2**40
 """No table has more rows. This keeps sums inside the engine's integers; no sensitivity rests on it."""
@@ -117,9 +118,10 @@ def grains_of_each(subject: Subject, of_each: Interval) -> tuple[Grain, Grain]:
 
 def _with_width(low: Fraction, high: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
     """The bounds; of a constant, or of what is nearly one, moved apart toward 0, which makes no sum larger."""
-    farthest = max(abs(low), abs(high))
-    width = max(Fraction(1), high - low) if whole else max(farthest / _FINEST, high - low) or Fraction(1)
-    return (high - width, high) if high > 0 else (low, low + width)
+    least = Fraction(1) if whole else max(abs(low), abs(high)) / _FINEST or Fraction(1)
+    if high - low >= least:
+        return low, high
+    return (high - least, high) if high > 0 else (low, low + least)
 
 
 def _require_reach(subject: Subject, farthest: Fraction, width: Fraction, *, whole: bool) -> None:
@@ -133,10 +135,10 @@ def _require_reach(subject: Subject, farthest: Fraction, width: Fraction, *, who
             "DOUBLE)",
             at=at,
         )
-    if farthest > _LARGEST or width < 1 / _LARGEST:
+    if farthest > _LARGEST or width < _SMALLEST:
         raise BadParameter(
             f"the values of {name} are too large or too small to calculate with",
-            why=f"their bounds are {float(width):.1e} apart, and sizes lie between {float(1 / _LARGEST):.1e} and "
+            why=f"their bounds are {float(width):.1e} apart, and sizes lie between {float(_SMALLEST):.1e} and "
             f"{float(_LARGEST):.1e}",
             fix="use another unit, so that values are nearer to 1",
             at=at,

@@ -59,8 +59,15 @@ def _either(first: Facts, second: Facts) -> Facts:
 
 
 def _one_of(condition: Apply) -> Facts:
+    """Between the smallest and the largest of the literals; lists are long, so only these two are compared."""
     subject, *options = condition.arguments
-    return reduce(_either, [_comparison("eq", subject, option, true=True) for option in options])
+    placed = [(number_of(option), option) for option in options if isinstance(option, Constant)]
+    numbers = [number for number, _ in placed if number is not None]
+    if len(numbers) < len(options):
+        return _NOTHING
+    low, high = min(numbers), max(numbers)
+    ends = [option for number, option in placed if number is low or number is high]
+    return reduce(_either, [_comparison("eq", subject, option, true=True) for option in ends])
 
 
 def _comparison(function: str, left: Scalar, right: Scalar, *, true: bool) -> Facts:
@@ -103,15 +110,10 @@ def _closed(operator: str, value: Fraction) -> Interval:
 
 def _whole(operator: str, value: Fraction) -> Interval:
     """x operator value, for a whole x."""
-    up, down = Fraction(math.ceil(value)), Fraction(math.floor(value))
-    ends = {
-        "ge": Interval(up, None),
-        "gt": Interval(down + 1, None),
-        "le": Interval(None, down),
-        "lt": Interval(None, up - 1),
-        "eq": Interval(down, up),
-    }
-    return ends[operator]
+    up, down = math.ceil(value), math.floor(value)
+    low = {"ge": up, "gt": down + 1, "eq": down}.get(operator)
+    high = {"le": down, "lt": up - 1, "eq": up}.get(operator)
+    return Interval(None if low is None else Fraction(low), None if high is None else Fraction(high))
 
 
 def _whole_as_double(operator: str, value: Fraction) -> Interval:

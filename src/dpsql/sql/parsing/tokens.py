@@ -38,8 +38,8 @@ from dpsql.sql.parsing.text import Prepared
 from dpsql.sql.syntax import NO_OPTIONS, At, ContributionBounds, Options
 
 DIALECTS: Final = frozenset({"duckdb"})
-MAX_TOKENS: Final = 20_000
-"""In all. A list of some thousand values is fine."""
+MAX_TOKENS: Final = 25_000
+"""In all. A list of ten thousand values is fine."""
 MAX_WORDS: Final = 2_000
 """Tokens other than constants and commas: what every later stage has to walk through."""
 MAX_NESTING: Final = 30
