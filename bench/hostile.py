@@ -5,8 +5,8 @@
 
 Prints honest latencies idle and under the mix, and the memory of all processes of the server. Fails where the honest
 99th percentile is above 3 × idle + 100 ms (`--shared`: reported only, for a machine with other work), where memory is
-above `--memory-limit` of the server, or where an honest question fails. `--throughput`: one client and four, with the
-processor time of clients and server apart; fails below 1.5 times.
+above `--memory-limit` of the server, or where an honest question fails. `--throughput`: one client and four in turn,
+with the processor time of clients, server and all else apart; fails below 1.5 times.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import serving  # type: ignore[import-not-found]
 from dpsql.errors import DpsqlError
 
 MEMORY = 3_000_000_000
+WORKERS = 4
 WORST = (
     "SELECT COUNT(*) FROM wards a JOIN wards b ON a.k = b.k JOIN wards c ON b.k = c.k WHERE a.n + b.n + c.n = 7",
     "SELECT a.n, b.n FROM wards a, wards b",
@@ -134,7 +135,7 @@ def percentile(values: list[float], share: float) -> float:
 def mix(minutes: float, *, shared: bool) -> int:
     with tempfile.TemporaryDirectory() as folder:
         clinic = serving.hospital_with_wards(Path(folder) / "clinic", Path(folder) / "door", epsilon=10**6)
-        options = ("--timeout", "10", "--memory-limit", f"{MEMORY // 10**6}MB", "--workers", "4")
+        options = ("--timeout", "10", "--memory-limit", f"{MEMORY // 10**6}MB", "--workers", f"{WORKERS}")
         with serving.started(clinic, *options) as server:
             numbers = iter(range(-1, -(10**9), -1))
             seconds = 60 * minutes
@@ -151,15 +152,22 @@ def mix(minutes: float, *, shared: bool) -> int:
             for each in crowd:
                 each.join()
             watching.join()
+            left = len(family(server.pid))
     bound = 3 * percentile(idle, 0.99) + 0.1
     reached = percentile(busy, 0.99)
     print(f"honest questions: {len(idle)} idle, {len(busy)} beside {len(deeds)} hostile clients, {minutes:g} minutes")
     print(f"p50 {percentile(idle, 0.5) * 1e3:.0f} ms idle, {percentile(busy, 0.5) * 1e3:.0f} ms")
     print(f"p99 {percentile(idle, 0.99) * 1e3:.0f} ms idle, {reached * 1e3:.0f} ms; bound {bound * 1e3:.0f} ms")
     print(f"memory of the server: {peak[0] / 1e6:.0f} MB of {MEMORY / 1e6:.0f} MB")
-    held = peak[0] <= MEMORY and (shared or reached <= bound)
-    print("ok" if held else "SHORT")
-    return 0 if held else 1
+    print(f"processes of the server at the end: {left} (1 server, 1 that forks, {WORKERS} workers)")
+    verdicts = {
+        "latency": reached <= bound or shared,
+        "memory": peak[0] <= MEMORY,
+        "processes": left <= WORKERS + 2,
+    }
+    for name, held in verdicts.items():
+        print(f"{name}: {'ok' if held else 'SHORT'}")
+    return 0 if all(verdicts.values()) else 1
 
 
 def watch(pid: int, until: float, peak: list[int]) -> None:
@@ -169,44 +177,61 @@ def watch(pid: int, until: float, peak: list[int]) -> None:
 
 
 def asking(clinic: serving.Clinic, number: int, seconds: float, results: Any, start: Any) -> None:
+    """Questions that are priced and bought, each for the first time."""
     with clinic.client(("ana", "bob")[number % 2]) as client:
+        first = time.time_ns() // 1000 * 8 + number
         start.wait()
         begun, used, count = time.monotonic(), time.process_time(), 0
         while time.monotonic() - begun < seconds:
-            sql = f"SELECT COUNT(*) AS n FROM people WHERE age > {-count * 4 - number - 1}"
+            sql = f"SELECT COUNT(*) AS n FROM people WHERE age > {-first - count * 4}"
             client.cost(sql)
             client.sql(sql, epsilon=0.01)
             count += 2
         results.put((count, time.process_time() - used))
 
 
-def throughput(seconds: float = 10.0) -> int:
-    rates = {}
-    for clients in (1, 4):
-        with tempfile.TemporaryDirectory() as folder:
-            clinic = serving.hospital_with_wards(Path(folder) / "clinic", Path(folder) / "door", epsilon=10**6)
-            with serving.started(clinic, "--planning", "600") as server:
-                results: Any = multiprocessing.Queue()
-                start = multiprocessing.Event()
-                crowd = [
-                    multiprocessing.Process(target=asking, args=(clinic, number, seconds, results, start))
-                    for number in range(clients)
-                ]
-                for each in crowd:
-                    each.start()
-                time.sleep(2)
-                before = processor(family(server.pid))
-                start.set()
-                told = [results.get() for _ in crowd]
-                used = processor(family(server.pid)) - before
-                for each in crowd:
-                    each.join()
-        rates[clients] = sum(count for count, _ in told) / seconds
-        own = sum(spent for _, spent in told)
-        print(
-            f"{clients} client(s): {rates[clients]:.1f} requests/s; processor: server {used:.1f} s, clients {own:.1f} s"
-        )
-    ratio = rates[4] / rates[1]
+def machine() -> float:
+    """Processor time of everything on this machine."""
+    fields = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:]
+    return sum(int(fields[place]) for place in (0, 1, 2, 5, 6, 7)) / os.sysconf("SC_CLK_TCK")
+
+
+def rate(clinic: serving.Clinic, server: Any, clients: int, seconds: float) -> float:
+    """Requests a second of so many clients."""
+    results: Any = multiprocessing.Queue()
+    start = multiprocessing.Event()
+    crowd = [
+        multiprocessing.Process(target=asking, args=(clinic, number, seconds, results, start))
+        for number in range(clients)
+    ]
+    for each in crowd:
+        each.start()
+    time.sleep(1)
+    before, all_before = processor(family(server.pid)), machine()
+    start.set()
+    told = [results.get() for _ in crowd]
+    used, everything = processor(family(server.pid)) - before, machine() - all_before
+    for each in crowd:
+        each.join()
+    count, own = (sum(part) for part in zip(*told, strict=True))
+    print(
+        f"{clients} client(s): {count / seconds:.1f} requests/s; processor: server {used:.1f} s"
+        f" ({used / count * 1e3:.1f} ms each), clients {own:.1f} s, all else {max(0.0, everything - used - own):.1f} s",
+        flush=True,
+    )
+    return float(count / seconds)
+
+
+def throughput(seconds: float = 3.0, rounds: int = 5) -> int:
+    """One client and four in turn. The best of each counts: other work on the machine only takes away."""
+    best = {1: 0.0, 4: 0.0}
+    with tempfile.TemporaryDirectory() as folder:
+        clinic = serving.hospital_with_wards(Path(folder) / "clinic", Path(folder) / "door", epsilon=10**6)
+        with serving.started(clinic, "--planning", "3600") as server:
+            for _ in range(rounds):
+                for clients in best:
+                    best[clients] = max(best[clients], rate(clinic, server, clients, seconds))
+    ratio = best[4] / best[1]
     print(f"four clients / one: {ratio:.2f} (wanted: at least 1.5)  {'ok' if ratio >= 1.5 else 'SHORT'}")
     return 0 if ratio >= 1.5 else 1
 

@@ -71,6 +71,7 @@ def test_an_exact_answer_takes_no_memory_beyond_what_is_returned(hospital, serve
             ana.sql(PAIRS)
         with suppress(OutOfTime):  # on a machine with much other work
             assert len(ana.sql(f"{PAIRS} LIMIT 3")) == 3
+            assert len(ana.sql(f"{PAIRS} LIMIT 20000")) == 20_000  # a reply of many pieces
     peaks = [Path(f"/proc/{each}/status").read_text().split("VmHWM:")[1].split()[0] for each in family(server)]
     assert max(map(int, peaks)) < 500_000  # KB; 4 million tuples of Python take more
 
@@ -158,8 +159,8 @@ def asked(sql):
     with dpsql.open_ledger(policy) as keeper:
         before = len(keeper.rows())
         task = Task(name="ana", role="analyst", session=None, request={"do": "sql", "sql": sql})
-        done = workers.answer(task, require=lambda: None, over=reached.exists, tick=0.02)
-        reached.unlink(missing_ok=True)
+        with workers.answering(task, require=lambda: None, over=reached.exists, tick=0.02) as done:
+            reached.unlink(missing_ok=True)
         return [done.code, *(row.kind for row in keeper.rows()[before:])]
 
 workers = dpsql.Workers(opened, 1, memory=10**10)

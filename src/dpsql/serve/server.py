@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,6 @@ from dpsql.serve.wire import (
     TooLong,
     TooSlow,
     decoded,
-    encoded,
     error_to_wire,
     not_understood,
 )
@@ -166,37 +165,38 @@ class SocketServer:
                         self._lobby.leave(connection)
                     token = _token_of(request)
                     visit = self._recognised(connection, token)
-                    line = encoded({"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}})
+                    told: Message = {"ok": {"name": visit.name, "role": visit.role, "protocol": PROTOCOL}}
                 else:
                     self._require_still(visit, token)
-                    line = self._answer(visit, request, connection)
+                    self._answer(visit, request, lines)
+                    continue
             except TooLong:
                 lines.send(error_to_wire(not_understood()), within=self._patience)
                 return  # where the next request begins is not known
             except DpsqlError as error:
-                line = encoded(error_to_wire(error))
+                told = error_to_wire(error)
             except (Gone, TooSlow):
                 raise
             except Exception:  # whatever it is: its words could tell about rows
-                line = encoded(error_to_wire(a_bug()))
-            lines.send_line(line, within=self._patience)
+                told = error_to_wire(a_bug())
+            lines.send(told, within=self._patience)
             if visit is None:
                 return
 
-    def _answer(self, visit: Visit, request: Message, connection: socket.socket) -> bytes:
+    def _answer(self, visit: Visit, request: Message, lines: Lines) -> None:
         question, analyst = is_question(request), visit.role == ANALYST
         if question:
             self._refusals.require_few(visit.name)
         require = partial(self._times.require, visit.name) if analyst else _nothing
         require()
         until = time.monotonic() + (self._timeout if analyst else math.inf)
-        done = self._done(visit, request, connection, until, require)
-        if analyst:
-            self._times.spend(visit.name, done.seconds)
-        if question:
-            self._refusals.count(visit.name, done.code)
-        visit.session = done.session
-        return done.reply
+        with self._done(visit, request, lines.connection, until, require) as done:
+            if analyst:
+                self._times.spend(visit.name, done.seconds)
+            if question:
+                self._refusals.count(visit.name, done.code)
+            visit.session = done.session
+            lines.send_line(done.reply, within=self._patience)
 
     def _done(
         self,
@@ -205,16 +205,16 @@ class SocketServer:
         connection: socket.socket,
         until: float,
         require: Callable[[], None],
-    ) -> Done:
+    ) -> AbstractContextManager[Done]:
         if self._workers is None:
-            return done_here(visit, request)
+            return nullcontext(done_here(visit, request))
         task = Task(name=visit.name, role=visit.role, session=visit.session, request=request)
 
         def over() -> bool:
             late = time.monotonic() > min(until, self._stopped_at + _SHARE * self._patience)
             return late or is_gone(connection)
 
-        return self._workers.answer(task, require=require, over=over, tick=_TICK)
+        return self._workers.answering(task, require=require, over=over, tick=_TICK)
 
     def _recognised(self, connection: socket.socket, token: str) -> Visit:
         user = self._owner.keeper.user_of(token)

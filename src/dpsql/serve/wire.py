@@ -7,7 +7,7 @@ import math
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -94,13 +94,18 @@ class Lines:
 
     def send(self, message: Message, *, within: float | None) -> None:
         """One message; Gone or TooSlow where it is not taken."""
-        self.send_line(encoded(message), within=within)
+        self.send_line((encoded(message),), within=within)
 
-    def send_line(self, line: bytes, *, within: float | None) -> None:
-        """The same for a message that is encoded."""
+    def send_line(self, pieces: Iterable[bytes], *, within: float | None) -> None:
+        """The same for a message that is encoded; `within` is for all of its pieces."""
+        until = None if within is None else time.monotonic() + within
         try:
-            self.connection.settimeout(within)
-            self.connection.sendall(line)
+            for piece in pieces:
+                left = _left(until)
+                if left is not None and left <= 0:
+                    raise TooSlow
+                self.connection.settimeout(left)
+                self.connection.sendall(piece)
         except TimeoutError:
             raise TooSlow from None
         except OSError:

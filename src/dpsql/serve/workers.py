@@ -17,10 +17,10 @@ import socket
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Final, NoReturn, TypeAlias
 
@@ -29,7 +29,7 @@ from dpsql.errors import DpsqlError, EngineFailed, NoSource, OutOfTime
 from dpsql.points import EVENT, Point
 from dpsql.require import require_count
 from dpsql.serve.methods import Visit, reply_to
-from dpsql.serve.wire import Message, encoded, error_to_wire
+from dpsql.serve.wire import Gone, Message, encoded, error_to_wire
 
 Opened: TypeAlias = Callable[[], Owner]
 _END: Final = signal.SIGUSR2
@@ -37,12 +37,13 @@ _END: Final = signal.SIGUSR2
 _CANNOT_END: Final = frozenset({Point.CHARGING.name, Point.READ.name})
 _CAN_END: Final = frozenset({Point.CHARGED.name, Point.RUNNING.name, Point.STORED.name})
 _MOST: Final = 256
-_TICK: Final = 0.1
+_TICK: Final = 0.02  # seconds between two looks whether all workers have ended
 _CLOSING: Final = 0.5  # seconds in which a worker that does nothing ends by itself
 _OPENING: Final = 60.0  # seconds in which a worker must have opened data and ledger
 _START: Final = 0.1  # seconds of processor time that a new worker takes
 _STARTING: Final = ""  # holds the workers that have never been there; no token has this name
 _RETRY: Final = 0.5  # seconds after which a worker is tried again that could not be started
+_PIECE: Final = 65_536  # bytes of a reply that the server holds at once
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -62,7 +63,10 @@ class Task:
 class Done:
     """The reply to a request, and what it took."""
 
-    reply: bytes
+    reply: Iterable[bytes]
+    """One line, in pieces: a worker keeps those of a long one until they are taken."""
+    size: int = 0
+    """Bytes of what a worker replies."""
     code: str | None
     """Of an error."""
     session: object
@@ -136,16 +140,21 @@ def work(channel: Connection, opened: Opened) -> None:
     with owner, suppress(EOFError, OSError):
         channel.send(hashlib.sha256(repr(owner.catalog).encode()).hexdigest())
         while True:
-            channel.send(_done(owner, channel.recv(), progress))
+            line, done = _done(owner, channel.recv(), progress)
+            channel.send(done)
+            for start in range(0, len(line), _PIECE):
+                channel.send_bytes(line, start, min(_PIECE, len(line) - start))
 
 
-def _done(owner: Owner, task: Task, progress: _Progress) -> Done:
+def _done(owner: Owner, task: Task, progress: _Progress) -> tuple[bytes, Done]:
+    """The reply, and what the server has to know of it."""
     progress.begin()
     visit = Visit(owner=owner, name=task.name, role=task.role, session=task.session)
     reply = reply_to(visit, task.request)
     line = encoded(reply)
-    return Done(
-        reply=line,
+    return line, Done(
+        reply=(),
+        size=len(line),
         code=_code(reply),
         session=visit.session_now,
         seconds=progress.end(),
@@ -159,7 +168,7 @@ def done_here(visit: Visit, request: Message) -> Done:
     begun = time.thread_time()
     reply = reply_to(visit, request)
     spent = time.thread_time() - begun
-    return Done(reply=encoded(reply), code=_code(reply), session=visit.session_now, seconds=spent)
+    return Done(reply=(encoded(reply),), code=_code(reply), session=visit.session_now, seconds=spent)
 
 
 def _code(reply: Message) -> str | None:
@@ -242,11 +251,12 @@ def _forked_one(line: socket.socket, opened: Opened) -> bool:
 
 def _end_workers() -> None:
     """The server has ended: so do those who wait for it, and those who still work."""
-    time.sleep(_CLOSING)
+    until = time.monotonic() + _CLOSING
     with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG):  # until there is none
-            os.killpg(0, _END)
+        while os.waitpid(-1, os.WNOHANG):  # raises once there is none
             time.sleep(_TICK)
+            if time.monotonic() > until:
+                os.killpg(0, _END)
 
 
 # In the server
@@ -290,9 +300,18 @@ class Worker:
             told = self.channel.recv()
             if isinstance(told, Done):
                 self.processor = told.processor
-                return told
+                return replace(told, reply=self._pieces(told.size))
             self.charged = told
         return None
+
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        try:
+            while size:
+                piece = self.channel.recv_bytes()
+                size -= len(piece)
+                yield piece
+        except (EOFError, OSError):  # in the middle of a line, where nothing else can be told
+            raise Gone from None
 
     def _end(self) -> None:
         with suppress(ProcessLookupError):
@@ -337,25 +356,34 @@ class Workers:
         for worker in self._idle:
             worker.channel.close()
 
-    def answer(self, task: Task, *, require: Callable[[], None], over: Callable[[], bool], tick: float) -> Done:
-        """The reply to a task. `require` raises where it may not begin, once a worker is free; `over`: its deadline has
-        passed, or its client is gone."""
+    @contextmanager
+    def answering(
+        self, task: Task, *, require: Callable[[], None], over: Callable[[], bool], tick: float
+    ) -> Iterator[Done]:
+        """The reply to a task; its worker is held until it is taken. `require` raises where it may not begin, once a
+        worker is free; `over`: its deadline has passed, or its client is gone."""
         worker = self._taken(task.name, over, tick)
         if worker is None:
-            return _not_answered(task, out_of_time(), seconds=0.0)
+            yield _not_answered(task, out_of_time(), seconds=0.0)
+            return
         keep = True
         try:
             require()
             keep = False
             done = worker.answer(task, over=over, tick=tick)
             if isinstance(done, Done):
-                keep = done.memory <= self._memory
-                return done
+                try:
+                    yield done
+                finally:
+                    deque(done.reply, maxlen=0)  # what was not taken
+                    keep = done.memory <= self._memory
+                return
         finally:
             self._returned(worker, task.name, keep=keep)
         if worker.charged is None and over():
-            return _not_answered(task, out_of_time(), seconds=done + _START)
-        return _not_answered(task, stopped_after_charge(), seconds=worker.charged or done + _START)
+            yield _not_answered(task, out_of_time(), seconds=done + _START)
+        else:
+            yield _not_answered(task, stopped_after_charge(), seconds=worker.charged or done + _START)
 
     def _taken(self, name: str, give_up: Callable[[], bool], tick: float) -> Worker | None:
         """A worker for a request of `name`; None where `give_up` says so before one is free."""
@@ -449,4 +477,4 @@ def _changed() -> NoSource:
 
 
 def _not_answered(task: Task, error: DpsqlError, *, seconds: float) -> Done:
-    return Done(reply=encoded(error_to_wire(error)), code=error.code, session=task.session, seconds=seconds)
+    return Done(reply=(encoded(error_to_wire(error)),), code=error.code, session=task.session, seconds=seconds)

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
@@ -197,4 +198,17 @@ def test_silence_and_an_end_are_told_apart(ends):
 
 def test_a_reply_nobody_takes_is_not_waited_for(ends):
     with pytest.raises(TooSlow):
-        Lines(ends[0], 100).send({"x": "y" * 10**8}, within=0.1)
+        Lines(ends[0], 100).send({"x": "y" * 10**7}, within=0.1)
+
+
+def test_a_reply_in_pieces_is_waited_for_no_longer_than_one_at_once(ends):
+    here, there = ends
+
+    def taken_slowly():
+        while True:
+            yield b"y" * 1000
+            there.recv(1000)
+            time.sleep(0.02)
+
+    with pytest.raises(TooSlow):
+        Lines(here, 100).send_line(taken_slowly(), within=0.1)
