@@ -64,7 +64,9 @@ def begun(path: Path) -> None:
 def load(page: SqlPage, charges: Sequence[Charge]) -> None:
     """Write charges and their answers, as the laws would have written them one by one."""
     for charge in charges:
-        payment = Payment(number=page.append(charge), steps=1, attempts=1)
+        payment = Payment(
+            number=page.append(charge), pin="", steps=1, attempts=1
+        )  # complete at once: never in the head
         step = page.append(Stored(receipt=payment.number, step=0, released=ANSWER))
         page.keep_payment(replace(payment, stored=(step,)))
     price = triple(Pure(epsilon=COST))

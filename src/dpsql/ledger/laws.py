@@ -20,7 +20,7 @@ from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Foreseen, Page
 from dpsql.ledger.promises import account
-from dpsql.ledger.snapshot import MOST_OPEN, Payment
+from dpsql.ledger.snapshot import MOST_OPEN, Payment, pin_of
 from dpsql.ledger.words import about_grant, require_name
 from dpsql.privacy.events import Refined
 from dpsql.require import require_count, require_epsilon
@@ -125,7 +125,7 @@ def paying_accounts(page: Page, asked: Charge | Batched, *, under: Ownership | N
 def new_receipt(page: Page, asked: Charge, *, same: bytes) -> Receipt:
     """What is paid for is written down."""
     number = page.append(asked, same=same)
-    page.keep_payment(Payment(number=number, steps=asked.steps, attempts=1))
+    page.keep_payment(Payment(number=number, pin=pin_of(page.head()[1]), steps=asked.steps, attempts=1))
     return Receipt(number=number, paid=True, salt=_salt(page, number, asked))
 
 

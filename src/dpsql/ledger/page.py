@@ -136,7 +136,7 @@ class Page(ABC):
         if not isinstance(charge, Charge):
             return None
         stored = tuple(self._steps_of(number))
-        return Payment(number=number, steps=charge.steps, attempts=ATTEMPTS, stored=stored, is_open=False)
+        return Payment(number=number, pin="", steps=charge.steps, attempts=ATTEMPTS, stored=stored, is_open=False)
 
     def keep_payment(self, payment: Payment) -> None:
         """A new payment, or one with another attempt or step."""

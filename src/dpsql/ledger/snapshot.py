@@ -28,6 +28,9 @@ class Payment:
 
     number: int
     """Of the entry that charged it."""
+    pin: str
+    """The first bytes of the hash of that entry: what is continued is what was paid for, not an entry of another
+    history of the ledger in its place."""
     steps: int
     attempts: int
     stored: tuple[int, ...] = ()
@@ -43,6 +46,11 @@ class Payment:
     def can_run(self) -> bool:
         """Whether another attempt may begin."""
         return self.is_open and not self.complete and self.attempts < ATTEMPTS
+
+
+def pin_of(link: bytes) -> str:
+    """Enough of the hash of an entry, which is of all before it too, to know it again."""
+    return link[:PIN_BYTES].hex()
 
 
 class Snapshot:
@@ -64,7 +72,7 @@ class Snapshot:
 
     def keep_latest(self, what: str, entry: int, link: bytes) -> None:
         """The entry of this hash is in force for the subject."""
-        pin = link[:PIN_BYTES].hex()
+        pin = pin_of(link)
         self.latest[what] = entry, pin
         self._under.clear()
         self.pins[entry] = pin
@@ -77,8 +85,10 @@ class Snapshot:
         return self._under[prefix]
 
     def is_pinned(self, entry: int, link: bytes) -> bool:
-        """Whether the hash is that of the entry in force; True for entries of which the snapshot says nothing."""
-        return self.pins.get(entry) in (None, link[:PIN_BYTES].hex())
+        """Whether the hash is that of the entry in force, or of the open payment; True for entries of which the
+        snapshot says nothing."""
+        paid = self.open.get(entry)
+        return {self.pins.get(entry), None if paid is None else paid.pin} <= {None, pin_of(link)}
 
     # Accounts
 
@@ -121,7 +131,8 @@ class Snapshot:
             if holder not in self._encoded:
                 self._encoded[holder] = account_to_json(account)
         payments: dict[str, Json] = {
-            str(payment.number): [payment.steps, payment.attempts, *payment.stored] for payment in self.open.values()
+            str(payment.number): [payment.steps, payment.attempts, payment.pin, *payment.stored]
+            for payment in self.open.values()
         }
         latest: dict[str, Json] = {what: [number, pin] for what, (number, pin) in self.latest.items()}
         return json_bytes({"accounts": self._encoded, "latest": latest, "open": payments, "periods": self.periods})
@@ -135,8 +146,8 @@ class Snapshot:
             found.latest = {what: (number, pin) for what, (number, pin) in value["latest"].items()}
             found.pins = dict(found.latest.values())
             found.open = {
-                int(number): Payment(number=int(number), steps=steps, attempts=attempts, stored=tuple(stored))
-                for number, (steps, attempts, *stored) in _by_number(value["open"])
+                int(number): Payment(number=int(number), pin=pin, steps=steps, attempts=attempts, stored=tuple(stored))
+                for number, (steps, attempts, pin, *stored) in _by_number(value["open"])
             }
             found.periods = value["periods"]
         except (ValueError, LookupError, TypeError, AttributeError):
@@ -144,5 +155,5 @@ class Snapshot:
         return found
 
 
-def _by_number(payments: Mapping[str, list[int]]) -> list[tuple[str, list[int]]]:
+def _by_number(payments: Mapping[str, list[Any]]) -> list[tuple[str, list[Any]]]:
     return sorted(payments.items(), key=lambda each: int(each[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -19,7 +20,7 @@ from dpsql.ledger.snapshot import Snapshot
 from dpsql.ledger.unusable import AFTER_DAMAGE
 
 _COLUMNS: Final = ("number", "time", "kind", *Keys._fields, "hash", "payload")
-_CHAINED: Final = f"SELECT {', '.join(_COLUMNS)} FROM entries ORDER BY number"
+_CHAINED: Final = f"SELECT {', '.join(_COLUMNS)} FROM entries WHERE number > %d ORDER BY number"
 _LINKED: Final = (
     f"SELECT {', '.join(f'this.{column}' for column in _COLUMNS)}, before.hash"
     " FROM entries AS this LEFT JOIN entries AS before ON before.number = this.number - 1"
@@ -250,16 +251,26 @@ class SqlPage(Page):
         return [number for (number,) in found]
 
     def chained(self) -> Iterator[Link]:
-        previous, before = chain.START, 0
-        for number, row in enumerate(self._database.stream(_CHAINED), start=1):
+        for row in self._chain(after=0, link=chain.START):
+            yield Link(row[0], row[1], fact_from_entry(row[2], row[_PAYLOAD]), row[_SAME], row[_HASH])
+
+    def require_follows(self, number: int, link: bytes) -> None:
+        """LedgerBroken unless the entries after this one lead to the head, each by its keyed hash: that an entry is
+        there does not show that the head came after it."""
+        deque(self._chain(after=number, link=link), maxlen=0)
+
+    def _chain(self, *, after: int, link: bytes) -> Iterator[Row]:
+        """The entries after the one of this number and hash, each checked."""
+        previous, before = link, 0
+        for number, row in enumerate(self._database.stream(_CHAINED % after), start=after + 1):
             if tuple(map(type, row)) not in _TYPES:
                 raise broken_at(number)
-            found, time, kind, analyst, question, same, receipt, link, payload = row
+            found, time, kind, analyst, question, same, receipt, linked, payload = row
             expected = chain.linked(self._key, number, time, kind, analyst, question, same, receipt, payload, previous)
-            if found != number or time < before or not chain.equal(link, expected):
+            if found != number or time < before or not chain.equal(linked, expected):
                 raise broken_at(number)
-            previous, before = link, time
-            yield Link(number, time, fact_from_entry(kind, payload), same, link)
+            previous, before = linked, time
+            yield row
         if previous != self._last[1]:
             raise head_broken()
 

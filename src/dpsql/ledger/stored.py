@@ -56,6 +56,8 @@ class StoredLedger(BookLedger):
         self._broken: LedgerBroken | None = None
         self._memory: dict[Row, Fact] = {}
         self._page: SqlPage | None = None
+        self._followed = ((0, b""), (0, b""))
+        """The entry that an anchor knew last, and the head to which those after it were followed."""
         self._is_open = False
 
     @abstractmethod
@@ -155,7 +157,7 @@ class StoredLedger(BookLedger):
         with self._transaction(write=False, anchored=False) as page:
             self._check_layout()
             known = self._known()
-            if self._anchor is not None and not _missing(page, known):
+            if self._anchor is not None and not self._missing(page, known):
                 self._anchor.advance(_anchored(page), holds=lambda now: now == known)  # if not, it lags
 
     @contextmanager
@@ -174,7 +176,7 @@ class StoredLedger(BookLedger):
                 if not anchored:
                     self._page = None  # all of it is looked at again
                 page = self._opened_page(self._begin(write=write), foreseen, known)
-                _require_none_missing(page, known)
+                self._require_none_missing(page, known)
                 yield page
                 page.close_head()
                 anchor = self._anchor if page.appended and anchored else None
@@ -198,7 +200,7 @@ class StoredLedger(BookLedger):
         page = SqlPage(self._begin(write=False), key=self._key, clock=self._clock)
         try:
             page.open_head(seen=known.head.number)
-            _require_none_missing(page, known)
+            self._require_none_missing(page, known)
             return True
         finally:
             self._roll_back()
@@ -213,6 +215,39 @@ class StoredLedger(BookLedger):
         page = SqlPage(database, key=self._key, clock=self._clock, memory=self._memory)
         page.open_head(foreseen, seen=0 if known is None else known.head.number)
         return page
+
+    def _missing(self, page: SqlPage, known: Anchored | None) -> bool:
+        """Whether entries are gone, or are others, that this machine has seen. Where its last one is there, those that
+        came after it are followed to the head, each once."""
+        if known is None:
+            return False
+        head, seen = page.head(), (known.head.number, known.head.hash)
+        found = head[1] if head[0] == seen[0] else page.hash_of(seen[0]) if head[0] > seen[0] else None
+        if found is None or not chain.equal(found, seen[1]):
+            return True
+        before, end = self._followed
+        last = end if before == seen and end[0] <= head[0] else seen
+        if last != head:
+            page.require_follows(*last)
+        self._followed = seen, head
+        return False
+
+    def _require_none_missing(self, page: SqlPage, known: Anchored | None) -> None:
+        if known is not None and known.broken:
+            raise Unusable(
+                "the ledger was found broken",
+                why="a ledger that did not verify is trusted again once it does",
+                fix="restore a backup if it is damaged, then verify the ledger",
+            )
+        if known is not None and self._missing(page, known):
+            raise Unusable(
+                f"charges are missing: this machine has seen entry {known.head.number} of the ledger, and it is not "
+                "there",
+                why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
+                fix="restore a later backup; or write off what is missing: dpsql ledger write-off, or "
+                "ledger.write_off(). A copy that is only to be audited is not written off: audit it with a "
+                "DPSQL_STATE of its own (docs/guide/audit.md)",
+            )
 
     def _is_unchanged(self) -> bool:
         """Whether nobody else has written since this connection looked last; False where a database cannot tell."""
@@ -243,7 +278,7 @@ class StoredLedger(BookLedger):
         known = self._known()
         with self._transaction(write=False, anchored=False) as page:
             self._check(page)
-            _require_none_missing(page, None if known is None else replace(known, broken=False))
+            self._require_none_missing(page, None if known is None else replace(known, broken=False))
             if self._anchor is not None:
                 self._anchor.verified(_anchored(page), before=known)
 
@@ -262,7 +297,7 @@ class StoredLedger(BookLedger):
         known = self._known()
         with self._transaction(write=True, anchored=False) as page:
             self._check(page)
-            lost = _missing(page, known)
+            lost = self._missing(page, known)
             if known is not None and lost:
                 write_off_lost(page, known)
                 stop_until_looked_at(page)
@@ -315,33 +350,6 @@ def _after(page: SqlPage, known: Anchored | None) -> Anchored:
         return _anchored(page)
     trail, copies = (tuple(place for place in some if held(page, place)) for some in (known.trail, known.copies))
     return replace(_anchored(page), trail=trail, copies=copies)
-
-
-def _missing(page: SqlPage, known: Anchored | None) -> bool:
-    """Whether entries are gone, or are others, that this machine has seen."""
-    if known is None:
-        return False
-    number, link = page.head()
-    seen = known.head
-    found = link if number == seen.number else page.hash_of(seen.number) if number > seen.number else None
-    return found is None or not chain.equal(found, seen.hash)
-
-
-def _require_none_missing(page: SqlPage, known: Anchored | None) -> None:
-    if known is not None and known.broken:
-        raise Unusable(
-            "the ledger was found broken",
-            why="a ledger that did not verify is trusted again once it does",
-            fix="restore a backup if it is damaged, then verify the ledger",
-        )
-    if known is not None and _missing(page, known):
-        raise Unusable(
-            f"charges are missing: this machine has seen entry {known.head.number} of the ledger, and it is not there",
-            why="an older state of the ledger has forgotten what was spent, and would let it be spent again",
-            fix="restore a later backup; or write off what is missing: dpsql ledger write-off, or ledger.write_off(). "
-            "A copy that is only to be audited is not written off: audit it with a DPSQL_STATE of its own "
-            "(docs/guide/audit.md)",
-        )
 
 
 def _no_anchor() -> LedgerBroken:
