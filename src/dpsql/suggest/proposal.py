@@ -41,6 +41,8 @@ class TableProposal:
     columns: tuple[Line, ...] = ()
     remarks: tuple[str, ...] = ()
     """What is not declared, and why."""
+    offers: tuple[Line, ...] = ()
+    """Lines of which the owner may take one: they stand in the file as comments, and hold nothing."""
     public: bool = False
     header_reason: str | None = None
     """Why the table as a whole waits for the owner."""

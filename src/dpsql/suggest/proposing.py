@@ -24,8 +24,12 @@ from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, left_ou
 
 _PUBLIC: Final = "nobody is in this table: no way leads from it to a person, and other tables refer to it"
 _NO_PERSON: Final = (
-    f'{NEEDS} a person: person = "…" or person_via = "… -> table.key"; unit = "row" protects each row alone, where no '
-    "column names a person; public = true protects no row, and says: nobody is in this table"
+    f'{NEEDS} a person: person = "…" or person_via = "… -> table.key"; where there is none, one of its lines without '
+    'the #: unit = "row" protects each row alone; public = true protects no row, and says: nobody is in this table'
+)
+_WITHOUT_A_PERSON: Final = (
+    Line(key="unit", value=toml("row"), reason="protects each row alone, where no column names a person"),
+    Line(key="public", value="true", reason="protects no row, and says: nobody is in this table"),
 )
 
 
@@ -140,7 +144,8 @@ class _Table:
             lines = (Line(key="public", value="true", reason=_PUBLIC),)
             return TableProposal(name=self.name, lines=lines, public=True)
         if self.name not in self.owned and not self.imported.unit_row:
-            return TableProposal(name=self.name, header_reason=_NO_PERSON + self._if_people())
+            reason = _NO_PERSON + self._if_people()
+            return TableProposal(name=self.name, header_reason=reason, offers=_WITHOUT_A_PERSON)
         said = self.imported.columns
         found = [said.get(folded(each.column.name)) or column_line(each) for each in self._subjects()]
         return TableProposal(

@@ -56,6 +56,8 @@ def _tables(proposal: Proposal) -> Iterator[str]:
         header = f"[{name}]"
         yield header if table.header_reason is None else marked(header, table.header_reason, len(header))
         yield from _aligned(table.lines)
+        width = max((len(line.said) for line in table.offers), default=0)
+        yield from (f"# {line.said:<{width}}  # {one_line(line.reason)}" for line in table.offers)
         yield ""
         if table.columns or table.remarks:
             yield f"[{name}.columns]"
