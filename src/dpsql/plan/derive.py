@@ -9,7 +9,7 @@ made it, and refuses what it cannot follow. Proof: docs/theorems/derivation.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dpsql.catalog.model import Catalog
@@ -96,33 +96,49 @@ def derive(
 
 def _state(relation: Relation, catalog: Catalog) -> State:
     """What is known about the rows of a relation, from the tables upwards."""
-    match relation:
-        case Scan():
-            return of_scan(relation, catalog)
-        case ListedKeys():
-            return of_listed_keys(relation)
-        case Listed():
-            return of_listed(relation)
-        case AwaitedRows():
-            return of_awaited(relation)
-        case Filter():
-            return of_filter(relation, _state(relation.input, catalog))
-        case Project():
-            return of_project(relation, _state(relation.input, catalog))
-        case Rank():
-            return of_rank(relation, _state(relation.input, catalog))
-        case Window():
-            return of_window(relation, _state(relation.input, catalog))
-        case Group():
-            return of_group(relation, _state(relation.input, catalog))
-        case Join():
-            return of_join(relation, _state(relation.left, catalog), _state(relation.right, catalog))
-        case Union():
-            return of_union(relation, [_state(branch, catalog) for branch in relation.branches])
-        case Exists():
-            return of_exists(relation, _state(relation.input, catalog), _state(relation.among, catalog))
-        case _:
-            raise refused("an operator no rule names")
+    return _States(catalog=catalog).of(relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _States:
+    """What is known about each relation of a statement; one that is read in several places is derived once."""
+
+    catalog: Catalog
+    _known: dict[int, State] = field(default_factory=dict)
+
+    def of(self, relation: Relation) -> State:
+        if id(relation) not in self._known:
+            self._known[id(relation)] = self._derived(relation)
+        return self._known[id(relation)]
+
+    def _derived(self, relation: Relation) -> State:
+        match relation:
+            case Scan():
+                return of_scan(relation, self.catalog)
+            case ListedKeys():
+                return of_listed_keys(relation)
+            case Listed():
+                return of_listed(relation)
+            case AwaitedRows():
+                return of_awaited(relation)
+            case Filter():
+                return of_filter(relation, self.of(relation.input))
+            case Project():
+                return of_project(relation, self.of(relation.input))
+            case Rank():
+                return of_rank(relation, self.of(relation.input))
+            case Window():
+                return of_window(relation, self.of(relation.input))
+            case Group():
+                return of_group(relation, self.of(relation.input))
+            case Join():
+                return of_join(relation, self.of(relation.left), self.of(relation.right))
+            case Union():
+                return of_union(relation, [self.of(branch) for branch in relation.branches])
+            case Exists():
+                return of_exists(relation, self.of(relation.input), self.of(relation.among))
+            case _:
+                raise refused("an operator no rule names")
 
 
 def _reach(values: tuple[Value, ...], *, grouped: bool, neighbours: Neighbours) -> Reach:

@@ -265,7 +265,7 @@ def least(*maps: Mapping[Ids, int]) -> dict[Ids, int]:
 
 def as_basis(facts: Facts) -> dict[int, Fact]:
     """The facts of a relation that is its own basis."""
-    return {number: replace(fact, meaning=None) for number, fact in facts.items()}
+    return {n: fact if fact.meaning is None else replace(fact, meaning=None) for n, fact in facts.items()}
 
 
 def all_known(known: Ids, owner: tuple[Ids, ...]) -> Ids:
