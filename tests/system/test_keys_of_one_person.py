@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.errors import BadKey
+from dpsql.errors import BadKey, DpsqlError
 
 POLICY = """version = 1
 [source]
@@ -113,6 +113,14 @@ def test_no_key_of_one_person_is_proposed(analyst, key):
     with pytest.raises(BadKey) as caught:
         analyst.cost(f"SELECT {key} AS k, COUNT(*) FROM orders GROUP BY {key}")
     assert caught.value.try_sql is None
+
+
+@pytest.mark.parametrize("sql", ["SELECT ticket, COUNT(*) FROM orders", "SELECT STRING_AGG(ticket) FROM orders"])
+def test_words_do_not_propose_it_either(analyst, sql):
+    with pytest.raises(DpsqlError) as caught:
+        analyst.cost(sql)
+    assert "GROUP BY" not in caught.value.fix
+    assert "COUNT(DISTINCT" in caught.value.fix
 
 
 COARSER = (

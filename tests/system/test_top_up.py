@@ -494,3 +494,10 @@ def test_damaged_levels_cost_the_whole_price_and_stop_nobody(tmp_path, monkeypat
     assert again.cost.epsilon == 4
     assert finer(again) == ["made finer: 1 was paid before, 4 now, averaged with what was told before"]
     assert asked(4).cost.epsilon == 0
+
+
+def test_the_groups_of_an_answer_that_was_made_finer_are_told_without_its_numbers(analyst):
+    analyst.sql(f"{BY_CITY} COST 1")
+    assert finer(analyst.sql(f"{BY_CITY} COST 2"))
+    groups = analyst.sql("SELECT city FROM people GROUP BY city COST 0.1")
+    assert (groups.cost.epsilon, plain(groups.rows)) == (0, [("c0",), ("c1",), ("c2",)])

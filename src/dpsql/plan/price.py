@@ -189,18 +189,28 @@ def _cannot_find_groups(bounded: Bounded, what: str, *, why: str, owner: str) ->
 
 def _selection(statement: Statement, bounded: Bounded, terms: Terms, *, share: Fraction) -> SelectionStep:
     """The rule that shows smaller groups: independent decisions, or one Gaussian threshold."""
-    delta = terms.delta or Fraction(0)
-    optimal: PartitionSelection[tuple[object, ...]] = PartitionSelection(
-        epsilon=epsilon_for(terms, share=share, parts=_changed_keys(bounded)),
-        delta=delta,
-        keys_per_unit=bounded.groups,
-        neighbours=bounded.neighbours,
-    )
+    optimal = _independent(bounded, terms, share=share)
     if not terms.gaussian_rho or terms.noise is Noise.LAPLACE:
         return SelectionStep(statement=statement, mechanism=optimal, counts=None)
     threshold = _threshold(bounded, terms, share=share)
     smaller = threshold if threshold.threshold < optimal.even_chance else optimal
     return SelectionStep(statement=statement, mechanism=smaller, counts=None)
+
+
+def _independent(bounded: Bounded, terms: Terms, *, share: Fraction) -> PartitionSelection[tuple[object, ...]]:
+    try:
+        return PartitionSelection(
+            epsilon=epsilon_for(terms, share=share, parts=_changed_keys(bounded)),
+            delta=terms.delta or Fraction(0),
+            keys_per_unit=bounded.groups,
+            neighbours=bounded.neighbours,
+        )
+    except BadParameter as error:
+        raise BadParameter(
+            f"groups cannot be found at COST {shown(terms.cost)}",
+            why=f"{error.why}",
+            fix="pay more, or list the groups you want: WHERE … IN (…)",
+        ) from None
 
 
 def _threshold(bounded: Bounded, terms: Terms, *, share: Fraction) -> GaussianThresholdSelection[tuple[object, ...]]:

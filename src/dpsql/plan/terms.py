@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
+from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Defaults, Noise
-from dpsql.errors import NotSupported
+from dpsql.errors import BadParameter, NotSupported
 from dpsql.privacy.events import DiscreteGaussian, Event
+from dpsql.require import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,12 @@ def terms(
     cost: Fraction, *, confidence: Fraction, noise: Noise | None, defaults: Defaults, accounts: tuple[Account, ...]
 ) -> Terms:
     """What this cost buys from accounts that must all grant it."""
+    if not SMALLEST_EPSILON <= cost <= LARGEST_EPSILON:
+        raise BadParameter(
+            f"nothing can be bought at COST {shown(cost)}",
+            why="no account is opened for so much, and noise for so little is too wide to be drawn",
+            fix=f"choose a cost between {shown(SMALLEST_EPSILON)} and {shown(LARGEST_EPSILON)}",
+        )
     return Terms(
         cost=cost,
         confidence=confidence,

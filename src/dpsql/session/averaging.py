@@ -47,7 +47,8 @@ def averaged_table(
         measured = zip(*([row[each.places[number]] for row in step.values] for each, step in releases), strict=True)
         slots.append(replace(slot, place=number, law=law, parts=parts))
         columns.append([law.law.of(numbers) for numbers in measured])
-    return replace(last, slots=tuple(slots), values=tuple(zip(*columns, strict=True)))
+    rows = range(len(last.key_rows))  # of groups alone there are rows and no numbers
+    return replace(last, slots=tuple(slots), values=tuple(tuple(column[row] for column in columns) for row in rows))
 
 
 def made_finer(finer: Finer) -> str:

@@ -6,14 +6,13 @@ Finding groups privately costs delta and hides the rare ones. Nothing is found s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from dpsql.catalog.model import KeyKind, PathStep, PublicKeys, TablePolicy
-from dpsql.catalog.names import folded
+from dpsql.catalog.model import KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql.check import count_people_instead
-from dpsql.sql.injective import told_apart
+from dpsql.sql.injective import keys_of_people
 from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person, with_key
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.relations import Column
@@ -26,7 +25,7 @@ from dpsql.sql.syntax import At
 def require_private(key: GroupKey, spelled: Scalar, query: Resolved, *, max_keys: int) -> None:
     """Some column has private keys, or all keys come from lists. `spelled`: the key over the columns of tables."""
     read = [query.findings.columns[number] for number in sorted(columns_of(spelled))]
-    alone = next(keys_of_people([spelled], query), None)
+    alone = next(keys_of_people([spelled], query.findings, query.catalog), None)
     if alone is not None:
         raise _of_one_person(key, alone, query)
     if any(column.keys is KeyKind.PRIVATE for column in read):
@@ -96,45 +95,9 @@ def _moments(key: GroupKey, query: Resolved, *, max_keys: int) -> BadKey:
 
 def require_shared(keys: Sequence[GroupKey], spelled: Sequence[Scalar], query: Resolved) -> None:
     """No combination of these keys belongs to one person by declaration. `spelled`: the keys over columns of tables."""
-    together = next(keys_of_people(spelled, query), None)
+    together = next(keys_of_people(spelled, query.findings, query.catalog), None)
     if together is not None:
         raise _of_one_person(keys[-1], together, query)
-
-
-def keys_of_people(spelled: Iterable[Scalar], query: Resolved) -> Iterator[tuple[Column, ...]]:
-    """Columns that these expressions tell apart and whose values, together, are of one person by declaration: the
-    person, a key of a path to the person, or what the engine keeps unique in a private table."""
-    findings = query.findings
-    apart = (findings.columns[number] for scalar in spelled for number in sorted(told_apart(scalar, findings)))
-    columns = {column.origin: column for column in apart if column.origin is not None}
-    for name in dict.fromkeys(table for table, _ in columns):
-        for parts in _of_one(name, query):
-            if all((name, part) in columns for part in parts):
-                yield tuple(columns[name, part] for part in parts)
-
-
-def _of_one(name: str, query: Resolved) -> Iterator[tuple[str, ...]]:
-    """Each list of columns of a table whose values belong to one person."""
-    tables = query.catalog.policy.tables
-    if tables[name].public:
-        return
-    if tables[name].person and not tables[name].path:
-        yield tables[name].person
-    for here, step in (each for table in tables.values() for each in _steps(table)):
-        if here == name:
-            yield step.columns
-        if step.table == name:
-            yield step.to_columns
-    for unique in query.catalog.schema[name].unique:
-        yield tuple(map(folded, unique))
-
-
-def _steps(table: TablePolicy) -> Iterator[tuple[str, PathStep]]:
-    """Each step of the path to a person, with the table it starts from."""
-    here = table.name
-    for step in table.path:
-        yield here, step
-        here = step.table
 
 
 def _of_one_person(key: GroupKey, columns: tuple[Column, ...], query: Resolved) -> BadKey:

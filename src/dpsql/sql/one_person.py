@@ -14,6 +14,7 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import OnePersonsValue
 from dpsql.sql.call_text import call_text
 from dpsql.sql.clauses import clauses_of, with_item
+from dpsql.sql.injective import keys_of_people
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Scalar
@@ -173,7 +174,9 @@ def _true(subject: _Subject) -> _Told:
 
 
 def _values(subject: _Subject) -> _Told:
-    name = subject.shown
+    name, query = subject.shown, subject.query
+    if any(keys_of_people(subject.aggregate.arguments, query.findings, query.catalog)):
+        return _Told(advice=f"count how many there are: COUNT(DISTINCT {name})", calls=())
     words = f"count each value: SELECT {name}, COUNT(*) … GROUP BY {name}"
     words += f"; of numbers ask for AVG({name}) and STDDEV({name})" if subject.type in NUMERIC else ""
     return _Told(advice=words, calls=())

@@ -10,6 +10,7 @@ from dpsql.sql import functions
 from dpsql.sql.clauses import also_grouped, with_item
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
 from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.injective import keys_of_people
 from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
 from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, inside, meant, require_ordinal, shown_name
 from dpsql.sql.notes import Notes, Role
@@ -215,11 +216,16 @@ class _Reader:
 
     def _ungrouped(self, expression: Expression) -> Scalar:
         name = self._text(expression) or "a column"
-        number = expression.at is not None and self._row(expression).type in NUMERIC
+        scalar = None if expression.at is None else self._row(expression)
+        number = scalar is not None and scalar.type in NUMERIC
+        shown = () if scalar is None or self.inside_person else (scalar,)
+        alone = any(keys_of_people(shown, self.notes, self.notes.catalog))
         raise RowLevel(
             f"{name} is neither grouped nor aggregated",
             why="within one group it has a value for every row, and rows are about people",
-            fix=f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
+            fix=f"put {name} inside COUNT(DISTINCT …): each value of it belongs to one person, so it is no group"
+            if alone
+            else f"add {name} to GROUP BY, or put it inside COUNT, SUM or AVG",
             at=expression.at,
         ).proposing(
             with_item(self.notes.text, self.at, expression.at, f"AVG({name})") if number and expression.at else None,
