@@ -383,14 +383,14 @@ def _conditions(scalar: Scalar, column: _Column) -> frozenset[str]:
 
 def _scalar(scalar: Scalar, column: _Column) -> str:
     match scalar:
+        case Apply():
+            return _RULES.get(scalar.function, _in_order)(scalar, column)
         case ColumnRef():
             return column(scalar.id)
         case Constant():
             return f"{scalar.type.value} {value_text(scalar.value)!a}"
         case AwaitedValue():
             return f"{scalar.type.value} awaited {scalar.question}"
-        case Apply():
-            return _RULES.get(scalar.function, _in_order)(scalar, column)
         case _:
             raise InternalError("a window in an engine statement", why="a bug in dpsql", fix="report the query")
 

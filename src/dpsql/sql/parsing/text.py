@@ -168,7 +168,8 @@ def _require_one_statement(text: str) -> str:
     outside = _without(plain, parts, "quotation")
     if (brace := outside.find("{")) >= 0:  # the tokenizer would pass over {# … #} as a comment
         raise unsupported(SIGNS["{"], at=(brace, brace + 1))
-    _require_few(len(parts) + sum(1 for _ in itertools.islice(_PIECE.finditer(outside), MAX_PIECES + 1)))
+    if len(text) > MAX_PIECES:  # a piece has a character at least
+        _require_few(len(parts) + sum(1 for _ in itertools.islice(_PIECE.finditer(outside), MAX_PIECES + 1)))
     return plain
 
 

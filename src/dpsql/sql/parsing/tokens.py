@@ -177,21 +177,21 @@ class Tokens:
         while first < len(self.tokens) and self.tokens[first].token_type in (TokenType.DISTINCT, TokenType.ALL):
             first += 1
         found, around = [], self.around[select]
-        for number in range(first, len(self.tokens) + 1):
-            ends = self._ends_list(number, select)
-            if ends or (self.around[number] == around and self.tokens[number].token_type is TokenType.COMMA):
+        last = len(self.tokens) if around < 0 else self.closing[around]
+        for number in range(first, last + 1):
+            if number < last and self.around[number] != around:
+                continue
+            ends = number == last or self._ends_list(number)
+            if ends or self.tokens[number].token_type is TokenType.COMMA:
                 found.append((first, number - 1))
                 first = number + 1
             if ends:
                 break
         return found[:-1] if found and found[-1][0] > found[-1][1] else found  # DuckDB allows a comma after the last
 
-    def _ends_list(self, number: int, select: int) -> bool:
-        if number >= len(self.tokens) or number == self.closing.get(self.around[select]):
-            return True
+    def _ends_list(self, number: int) -> bool:
         return (
             self.tokens[number].token_type in _ENDS_OF_LIST
-            and self.around[number] == self.around[select]
             and self.tokens[number - 1].token_type
             not in (TokenType.DISTINCT, TokenType.DOT, TokenType.ALIAS)  # IS DISTINCT FROM, t.limit
         )

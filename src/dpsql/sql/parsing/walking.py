@@ -31,7 +31,7 @@ class Walk:
 
     def take(self, *symbols: str) -> bool:
         """Step over the next symbol if it is one of these."""
-        if self.next() not in symbols:
+        if (self.symbols[self.position] if self.position < len(self.symbols) else END) not in symbols:
             return False
         self.position += 1
         return True
