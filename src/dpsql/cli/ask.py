@@ -19,7 +19,7 @@ from dpsql import BadParameter
 from dpsql.cli.ending import MEANINGS
 from dpsql.cli.manner import add_manner, manner_of, output_of
 from dpsql.cli.reading import read_by
-from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.registry import COMMANDS, Commands, Parser
 from dpsql.cli.texts import text_of
 from dpsql.errors import NotUnderstood
 from dpsql.require import shown
@@ -42,7 +42,7 @@ _OF_ONE_QUESTION: Final = ("within", "dry_run", "strict_accuracy", "output", "pl
 def asking_parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
     """The words of `dpsql` without a command; its help lists every command with what it is for."""
     listed = "\n".join(f"  {name:<11} {about}" for name, about in commands.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="dpsql",
         usage='dpsql [TARGET] [-c "SQL" | -f FILE | < FILE] [options]\n       dpsql COMMAND …',
         description=fill(_ABOUT, 80),

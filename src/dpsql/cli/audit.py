@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 
 from dpsql import BadParameter
 from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
+from dpsql.cli.manner import say
 from dpsql.cli.place import add_since, command, opened, policy_of
 from dpsql.cli.registry import COMMANDS, Commands
 
@@ -42,10 +42,9 @@ def run(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         audit = keeper.audit(since=chosen.since, texts=chosen.texts)
     if audit.since is not None and audit.since > audit.made:
-        print(
+        say(
             f"--since {audit.since:%Y-%m-%d %H:%M} UTC is to come: it is {audit.made:%Y-%m-%d %H:%M} UTC, and nothing "
-            "has happened since then; say an earlier day",
-            file=sys.stderr,
+            "has happened since then; say an earlier day"
         )
         return BAD_USE
     print(audit)
@@ -59,7 +58,7 @@ def run(chosen: argparse.Namespace) -> int:
                 why="the report was to be kept there",
                 fix="name a file in a folder that exists and that you may write to",
             ) from None
-        print(f"written to {chosen.report}", file=sys.stderr)
+        say(f"written to {chosen.report}")
     if audit.holds:
         return 0
     wrong = audit.problems or not audit.kept

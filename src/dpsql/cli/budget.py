@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from dpsql.cli.manner import say
 from dpsql.cli.place import add_since, command, opened
 from dpsql.cli.registry import COMMANDS, Commands
 
@@ -48,5 +48,5 @@ def _renew(chosen: argparse.Namespace) -> int:
 def _close(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         print(keeper.close_promise(chosen.reason))
-    print("nothing is answered until `dpsql policy apply --new-promise`", file=sys.stderr)
+    say("nothing is answered until `dpsql policy apply --new-promise`")
     return 0

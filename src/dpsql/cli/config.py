@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import dpsql
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import say
 from dpsql.cli.profiles import Profile, profiles, profiles_file
 from dpsql.cli.registry import COMMANDS, Commands
 
@@ -20,7 +20,7 @@ def add_to(commands: Commands) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """A line for each profile on standard output."""
     path = profiles_file()
-    print(f"profiles: {path}" + ("" if path.exists() else " (not there yet)"), file=sys.stderr)
+    say(f"profiles: {path}" + ("" if path.exists() else " (not there yet)"))
     for name, profile in profiles().items():
         print("\t".join(map(dpsql.printable, (name, str(profile.target), profile.user or "", _token(profile)))))
     return 0

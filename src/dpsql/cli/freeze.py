@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from dpsql.cli.manner import say
 from dpsql.cli.place import command, opened
 from dpsql.cli.registry import COMMANDS, Commands
 
@@ -23,12 +23,12 @@ def add_to(commands: Commands) -> None:
 def _freeze(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.freeze(chosen.reason)
-    print("frozen: every question is refused until `dpsql unfreeze`", file=sys.stderr)
+    say("frozen: every question is refused until `dpsql unfreeze`")
     return 0
 
 
 def _unfreeze(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.unfreeze(chosen.reason)
-    print("questions are answered again", file=sys.stderr)
+    say("questions are answered again")
     return 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from dpsql import BadParameter
+from dpsql.cli.manner import say
 from dpsql.cli.place import command, opened
 from dpsql.cli.reading import read_by
 from dpsql.cli.registry import COMMANDS, Commands
@@ -51,12 +51,11 @@ def _grant(chosen: argparse.Namespace) -> int:
             sees_releases=chosen.sees_releases or None,
         )
         left = keeper.left_of_grant(chosen.name)
-    print(f"{chosen.name} may spend {shown(chosen.budget)} in all", file=sys.stderr)
+    say(f"{chosen.name} may spend {shown(chosen.budget)} in all")
     if not left:
-        print(
+        say(
             f"note: {chosen.name} has spent that much already, or more: only stored answers are told now. A budget"
-            " counts from the first question on; dpsql budget show says what was spent",
-            file=sys.stderr,
+            " counts from the first question on; dpsql budget show says what was spent"
         )
     return 0
 
@@ -64,5 +63,5 @@ def _grant(chosen: argparse.Namespace) -> int:
 def _revoke(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.revoke(chosen.name)
-    print(f"{chosen.name} may spend nothing more", file=sys.stderr)
+    say(f"{chosen.name} may spend nothing more")
     return 0

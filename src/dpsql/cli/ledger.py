@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import dpsql
@@ -44,15 +43,14 @@ def _write_off(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         number, frozen = keeper.write_off(), keeper.frozen
     if number is None:
-        print("nothing is missing: nothing was written off", file=sys.stderr)
+        say("nothing is missing: nothing was written off")
         return 0
-    print(f"what was lost counts as spent; {number} entries", file=sys.stderr)
+    say(f"what was lost counts as spent; {number} entries")
     if frozen is not None:
         say(f"frozen: {frozen}")
-        print(
+        say(
             "look at the grants (`dpsql ledger show`, `dpsql revoke`), make tokens anew (`dpsql user add`), then "
-            "`dpsql unfreeze`",
-            file=sys.stderr,
+            "`dpsql unfreeze`"
         )
     return 0
 
@@ -82,15 +80,13 @@ def _export(chosen: argparse.Namespace) -> int:
 def _backup(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.backup(chosen.file, with_key=chosen.with_key)
-    print(f"copied to {chosen.file}", file=sys.stderr)
+    say(f"copied to {chosen.file}")
     return 0
 
 
 def _restore(chosen: argparse.Namespace) -> int:
     kept = dpsql.restore_ledger(chosen.file, policy_of(chosen), ledger=chosen.ledger, replace=chosen.replace)
-    print(
-        "restored; run `dpsql ledger verify`, and where charges are missing `dpsql ledger write-off`", file=sys.stderr
-    )
+    say("restored; run `dpsql ledger verify`, and where charges are missing `dpsql ledger write-off`")
     if kept is not None:
-        print(f"what it replaced is kept in {kept}", file=sys.stderr)
+        say(f"what it replaced is kept in {kept}")
     return 0

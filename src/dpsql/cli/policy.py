@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 import dpsql
+from dpsql.cli.manner import say
 from dpsql.cli.place import POLICY, command, opened
 from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.cli.telling import tell
@@ -59,12 +59,11 @@ def _apply(chosen: argparse.Namespace) -> int:
         print(promised)
         for line in owner.grants_changed:
             print(line)
-        print(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries", file=sys.stderr)
+        say(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries")
     if chosen.new_version is not None:
-        print(
+        say(
             f"data version {chosen.new_version}: what is asked again is paid again, from the same budget. A server "
-            "that runs takes it on when it is started again",
-            file=sys.stderr,
+            "that runs takes it on when it is started again"
         )
     return 0
 

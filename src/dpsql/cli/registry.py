@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+from dpsql.errors import printable
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 COMMANDS: Final[Mapping[str, str]] = {
     "demo": "look around in an invented hospital: a tour, a shell, a question (-c), or the attack on Bob",
@@ -38,9 +40,16 @@ _MODULES: Final = {"help": "help_", "revoke": "grant", "unfreeze": "freeze"}
 """The module of a command, where it is not called like the command."""
 
 
-def command_parser(names: Iterable[str]) -> tuple[argparse.ArgumentParser, Commands]:
+class Parser(argparse.ArgumentParser):
+    """Repeats what it does not understand in letters that steer no terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
+def command_parser(names: Iterable[str]) -> tuple[Parser, Commands]:
     """The parser of these commands, and the place in it where they stand."""
-    parser = argparse.ArgumentParser(prog="dpsql", description="Differentially private SQL.")
+    parser = Parser(prog="dpsql", description="Differentially private SQL.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in dict.fromkeys(_MODULES.get(name, name) for name in names):
         import_module(f"dpsql.cli.{module}").add_to(commands)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import dpsql
 from dpsql.cli.ending import MEANINGS
+from dpsql.cli.manner import say
 from dpsql.cli.reading import mode, read_by, seconds
 from dpsql.cli.registry import COMMANDS, Commands
 from dpsql.errors import BadParameter
@@ -76,7 +76,7 @@ def run(chosen: argparse.Namespace) -> int:
     from dpsql import open as open_owner
 
     for exposure in dpsql.exposed_files(chosen.policy):
-        print(dpsql.printable(f"warning: {exposure}"), file=sys.stderr, flush=True)
+        say(f"warning: {exposure}")
     limits = dpsql.policy_limits(chosen.policy)
     most = chosen.workers or 2 * (os.cpu_count() or 1)
     timeout = float(chosen.timeout or limits.timeout or _SECONDS)
@@ -101,7 +101,7 @@ def run(chosen: argparse.Namespace) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: server.stop())
         with verified_daily(chosen.policy):
-            server.serve(ready=lambda: print(f"listening at {chosen.socket}", file=sys.stderr, flush=True))
+            server.serve(ready=lambda: say(f"listening at {chosen.socket}"))
     return 0
 
 
@@ -158,4 +158,4 @@ def server_of(
 
 def _say(trace: str, kind: str) -> None:
     """For the owner's log; a client is told the trace id alone."""
-    print(f"{trace} {kind}", file=sys.stderr, flush=True)
+    say(f"{trace} {kind}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import dpsql
 from dpsql import BadParameter
@@ -62,5 +61,5 @@ def _confirm(chosen: argparse.Namespace) -> int:
     done = f"{len(found.lines)} confirmed" if found.lines else "nothing was waiting there"
     rest = f"{done}, {found.left} left" if found.left else f"{done}; what remains, if anything: dpsql check"
     needed = ": nobody has decided them. Look at each, then name its table, column or section"
-    print(f"{rest}{needed if found.undecided else ''}", file=sys.stderr)
+    say(f"{rest}{needed if found.undecided else ''}")
     return 0

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from dpsql.cli.manner import add_plain
+from dpsql.cli.manner import add_plain, say
 from dpsql.cli.place import POLICY, command
 from dpsql.cli.reading import read_by
 from dpsql.cli.registry import Commands
@@ -60,14 +59,13 @@ def _suggest(chosen: argparse.Namespace) -> int:
         left = owner.budget.shown
     tell([str(found)], chosen)
     if found.written is None:
-        print(f"the noise hides up to about {found.unseen} people at one place: spend more", file=sys.stderr)
+        say(f"the noise hides up to about {found.unseen} people at one place: spend more")
     elif chosen.what != _KEYS:
-        print(
+        say(
             f"what fewer than about {found.unseen} people have may lie outside: noise hides them, and a higher --spend"
-            " hides fewer",
-            file=sys.stderr,
+            " hides fewer"
         )
     if found.beyond:
-        print("there are larger values still: the end of the grid is proposed", file=sys.stderr)
-    print(f"{left} of the promise left; the line is yours to copy into the policy", file=sys.stderr)
+        say("there are larger values still: the end of the grid is proposed")
+    say(f"{left} of the promise left; the line is yours to copy into the policy")
     return 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from dpsql.cli.manner import say
 from dpsql.cli.place import command, opened
 from dpsql.cli.registry import COMMANDS, Commands
 
@@ -32,7 +32,7 @@ def add_to(commands: Commands) -> None:
 def _add(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         print(keeper.admit(chosen.name, role=chosen.role))
-    print("this token is shown once; only a hash of it is kept", file=sys.stderr)
+    say("this token is shown once; only a hash of it is kept")
     return 0
 
 
@@ -46,12 +46,12 @@ def _list(chosen: argparse.Namespace) -> int:
 def _token(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         print(keeper.new_token(chosen.name))
-    print("this token is shown once; the one before it counts no longer", file=sys.stderr)
+    say("this token is shown once; the one before it counts no longer")
     return 0
 
 
 def _remove(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.dismiss(chosen.name)
-    print(f"{chosen.name} can connect no more; what was granted stays until `dpsql revoke`", file=sys.stderr)
+    say(f"{chosen.name} can connect no more; what was granted stays until `dpsql revoke`")
     return 0
