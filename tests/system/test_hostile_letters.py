@@ -61,7 +61,7 @@ def test_answers_plans_and_audits_in_python(ana):
     answer, query = analyst.sql(SQL), analyst.query(SQL)
     assert answer.rows[0][0] == f"{BAD}0"  # as it is
     texts = [str(answer), repr(answer), answer._repr_html_(), repr(query), str(query.explain()), str(query.cost)]
-    texts += [str(owner.audit()), repr(owner.audit()), dpsql.summary(answer), *map(str, owner.keeper.rows())]
+    texts += [str(owner.audit()), repr(owner.audit()), *dpsql.summary(answer), *map(str, owner.keeper.rows())]
     texts += [str(dpsql.formatted(answer, form)) for form in ("table", "records", "markdown")]
     for text in texts:
         assert text

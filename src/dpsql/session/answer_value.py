@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpsql.session.again import Again
 from dpsql.session.budget import Budget
 from dpsql.session.cost import Cost
+from dpsql.session.formats import printable_lines
 from dpsql.session.page import answer_page, footer
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
@@ -58,7 +59,7 @@ class Answer(Tabular[Cell]):
 
     def __str__(self) -> str:
         if self.is_text:
-            return "\n".join(str(line) for (line,) in self.rows)
+            return "\n".join(printable_lines(self))
         shown = boxed(self.columns, self.rows, footer(self, label=self.label))
         return shown if self.label is None else f"{self.label}\n{shown}"
 

@@ -107,7 +107,7 @@ def summary(answer: Told, *, plain: bool = False) -> list[str]:
     if answer.is_text:
         return []
     remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
-    lines = [remark, " · ".join(paid(answer, drawn=True)), *(f"note: {note}" for note in answer.notes)]
+    lines = [remark, " · ".join(paid(answer, drawn=True)), *(f"note: {printable(note)}" for note in answer.notes)]
     return [without_symbols(line) for line in lines] if plain else lines
 
 

@@ -26,7 +26,7 @@ def footer(answer: Told, *, label: str | None = None) -> list[str]:
     ledger = [] if answer.head is None else [f"ledger {answer.head}"]
     cost = " · ".join([*paid(answer, drawn=False), *ledger])
     remark = remarks(answer.rows, percent=shown_percent(answer.confidence))
-    return [remark, cost, *(f"note: {note}" for note in answer.notes if note != label)]
+    return [remark, cost, *(f"note: {printable(note)}" for note in answer.notes if note != label)]
 
 
 def answer_page(answer: Told, *, label: str | None = None) -> str:
