@@ -60,6 +60,7 @@ with dpsql.open(":memory:") as owner, tempfile.TemporaryDirectory() as folder:
     owner.grant("a", budget=1).sql("SELECT COUNT(*) FROM t")
 with dpsql.open(sys.argv[sys.argv.index("--policy") + 1]) as owner:
     owner.analyst("bob").cost("SELECT COUNT(*) FROM people")
+dpsql.exposed_files(sys.argv[sys.argv.index("--policy") + 1])
 for path, folders, files in os.walk(os.environ["DPSQL_STATE"]):
     for name in (".", *files):
         os.chown(os.path.join(path, name), int(sys.argv[1]), int(sys.argv[1]))
