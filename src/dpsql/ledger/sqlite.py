@@ -79,7 +79,7 @@ _DAMAGED: Final = (
     sqlite3.SQLITE_MISMATCH,
 )
 _AT_ONCE: Final = 256
-_LOOK: Final = 0.001  # seconds between two tries to begin a transaction
+_LONGEST_LOOK: Final = 0.005  # seconds between two tries to begin a transaction; the first ones are shorter
 _FAMILY: Final = 0xFF  # SQLite says more in the higher bits
 
 
@@ -218,7 +218,7 @@ class SqliteLedger(StoredLedger):
     def _patiently(self, database: sqlite3.Connection, sql: str) -> sqlite3.Cursor:
         """Run a statement that waits for other processes. SQLite does not wait by itself for some; for others it sleeps
         up to a tenth of a second at a time."""
-        until = time.monotonic_ns() + self._wait_ms * 1_000_000
+        until, look = time.monotonic_ns() + self._wait_ms * 1_000_000, 0.0
         database.execute("PRAGMA busy_timeout = 0")
         try:
             while True:
@@ -227,7 +227,8 @@ class SqliteLedger(StoredLedger):
                 except sqlite3.OperationalError as error:
                     if _family(error) != sqlite3.SQLITE_BUSY or time.monotonic_ns() > until:
                         raise
-                time.sleep(_LOOK)
+                look = min(look + 0.001, _LONGEST_LOOK)
+                time.sleep(look)
         finally:
             database.execute(f"PRAGMA busy_timeout = {self._wait_ms}")
 
