@@ -22,7 +22,7 @@ ENDLESS = (
     " WHERE a.n + b.n + c.n + d.n = 7"
 )
 PAIRS = "SELECT a.n, b.n FROM wards a, wards b"
-SLOW_PLAN = "SELECT " + ", ".join(f"SUM(age + {i})" for i in range(390)) + " FROM people"
+SLOW_PLAN = "SELECT " + ", ".join(f"SUM(age + {i})" for i in range(390)) + " FROM people WITHIN 100000"
 
 
 @pytest.fixture(scope="module")
