@@ -194,6 +194,7 @@ def audited_again(owner, change):
     ledger = MemoryLedger()
     ledger.promise(epsilon=Fraction(1), delta=Fraction(1, 10**5), delta_prime=Fraction(0))
     ledger.own(ownership_of(owner.catalog))
+    ledger.adopt("declared", owner._ledger.adopted())
     ledger.grant("ana", epsilon=Fraction(1))
     charges, event = change(charges, batch.event)
     ledger.charge_together(charges, event=event, cost=batch.cost)
