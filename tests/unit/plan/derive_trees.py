@@ -7,6 +7,7 @@ from dpsql.catalog.model import (
     Defaults,
     EngineColumn,
     EngineTable,
+    KeyList,
     PathStep,
     Person,
     Policy,
@@ -17,7 +18,7 @@ from dpsql.errors import InternalError
 from dpsql.plan.derive import Move, Moves, derive
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql import inner
-from dpsql.sql.relations import Column, Filter, Group, Join, Listed, Project, Rank, Scan, Total
+from dpsql.sql.relations import Column, Filter, Group, Join, ListedKeys, Project, Rank, Scan, Total
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
 INTEGER, TEXT, DOUBLE, BOOLEAN = SqlType.INTEGER, SqlType.TEXT, SqlType.DOUBLE, SqlType.BOOLEAN
@@ -162,7 +163,7 @@ class Visits:
         return projected(self.per_person(), c9=ref(9, TEXT), c20=ref(20, TEXT), **self.amounts())
 
     def listed(self):
-        return Listed(columns=(column(60, TEXT),), rows=tuple((ward,) for ward in self.wards))
+        return ListedKeys(columns=(column(60, TEXT),), keys=KeyList(values=self.wards))
 
     def inside(self):
         return Join(left=self.capped(), right=self.listed(), condition=inner.alike(ref(20, TEXT), ref(60, TEXT)))

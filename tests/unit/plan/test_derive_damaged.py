@@ -21,10 +21,11 @@ from derive_trees import (
 from test_derive_joins import Care, WithAge
 from test_derive_on_duckdb import PEOPLE, SALT, content, database, difference, extreme, judged, visits_of
 
+from dpsql.catalog.model import KeyList
 from dpsql.errors import InternalError
 from dpsql.sql import inner
 from dpsql.sql.emit import engine_text
-from dpsql.sql.relations import Filter, Group, Join, Listed, Project, Rank, Scan, Total
+from dpsql.sql.relations import Filter, Group, Join, ListedKeys, Project, Rank, Scan, Total
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
@@ -41,7 +42,7 @@ WHOLE = [
 ]
 NUMBERS = (2, 3, 9, 20, 21, 30, 31, 40, 41, 43, 44, 45, 46, 47, 50, 60, 70, 80, 81)
 NAMES = ("same", "alike", "or_zero", "clamp_whole", "minus", "times", "plus", "all", "or", "known", "squared", "shrink")
-NODES = (Scan, Listed, Filter, Project, Join, Group, Rank, Total, ColumnRef, Constant, Apply)
+NODES = (Scan, ListedKeys, Filter, Project, Join, Group, Rank, Total, ColumnRef, Constant, Apply)
 
 
 def places(thing, path=()):
@@ -126,8 +127,9 @@ def damaged_relation(relation, chance):
             return chance.choice(
                 (replace(relation, owner=(number,)), replace(relation, raw=()), replace(relation, owner=()))
             )
-        case Listed():
-            return replace(relation, rows=chance.choice((relation.rows + relation.rows[:1], relation.rows[:2])))
+        case ListedKeys():
+            values = relation.keys.values
+            return replace(relation, keys=KeyList(values=chance.choice((values + values[:1], values[:2]))))
         case Total():
             functions = ("count", "sum", "count_of", "count_distinct", "max")
             return replace(relation, function=chance.choice(functions), argument=chance.choice((None, ref(number))))

@@ -1,7 +1,7 @@
 """What is released: keys that are public, totals beside their own key, and sums that have room."""
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 import pytest
@@ -29,11 +29,12 @@ from derive_trees import (
     whole,
 )
 
+from dpsql.catalog.model import KeyList, KeyRange
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import Ball, derive
 from dpsql.sql import inner
-from dpsql.sql.relations import AwaitedRows, Join, Listed, Rank, Total
+from dpsql.sql.relations import AwaitedRows, Join, Listed, ListedKeys, Rank, Total
 from dpsql.sql.scalars import Apply, Windowed
 
 
@@ -130,6 +131,72 @@ def test_literal_keys_of_their_type_are_distinct(type_, rows):
     refused(by(type_, (*rows, rows[0])))
     refused(by(TEXT, rows))  # equal only after a conversion
     refused(by(TEXT, rows, inside=Visits.capped))
+
+
+MONTHS = KeyRange(first=datetime(2024, 1, 1), count=3, months=1)
+HOURS = KeyRange(first=datetime(2024, 1, 31, 5), count=3, microseconds=3_600_000_000)
+DAYS = KeyRange(first=date(2024, 1, 31), count=3)
+
+
+def by_keys(kind, keys, **parts):
+    """Groups of this type, held inside these public keys."""
+
+    def rows(self):
+        key = Apply("some_function", (ref(2, TEXT),), kind)
+        return projected(self.owned(), c9=ref(9, TEXT), c20=key, c21=ref(3))
+
+    listed = ListedKeys(columns=(column(60, kind),), keys=keys)
+    return planted(Visits, rows=rows, listed=lambda self: listed, **parts)
+
+
+@pytest.mark.parametrize(
+    ("type_", "keys"),
+    [
+        (SqlType.INTEGER, KeyList(values=(1, 2, None))),
+        (SqlType.BOOLEAN, KeyList(values=(False, True))),
+        (SqlType.DATE, KeyList(values=(date(2024, 1, 1), date(2024, 1, 2), None))),
+        (SqlType.TIMESTAMP, KeyList(values=(datetime(2024, 1, 1), datetime(2024, 1, 2)))),
+        (SqlType.INTEGER, KeyRange(first=-3, count=10)),
+        (SqlType.DATE, DAYS),
+        (SqlType.TIMESTAMP, MONTHS),
+        (SqlType.TIMESTAMP, HOURS),
+    ],
+)
+def test_public_keys_of_their_type_are_distinct(type_, keys):
+    assert by_keys(type_, keys).reach() == Visits().reach()
+    for other in {SqlType.INTEGER, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP, SqlType.BOOLEAN} - {type_}:
+        refused(by_keys(other, keys))
+
+
+@pytest.mark.parametrize(
+    ("type_", "keys"),
+    [
+        (SqlType.TEXT, KeyList(values=("a", "b", "a"))),
+        (SqlType.INTEGER, KeyList(values=(1, True))),
+        (SqlType.INTEGER, KeyList(values=(1, Fraction(3, 2)))),
+        (DOUBLE, KeyList(values=(1, Fraction(3, 2)))),
+        (SqlType.DATE, KeyList(values=(date(2024, 1, 1), datetime(2024, 1, 1)))),
+        (SqlType.INTEGER, KeyRange(first=True, count=2)),
+        (SqlType.INTEGER, KeyRange(first=1, count=-2)),
+        (SqlType.INTEGER, KeyRange(first=1, count=2, months=1)),
+        (SqlType.DATE, replace(DAYS, microseconds=1)),
+        (SqlType.TIMESTAMP, replace(HOURS, microseconds=0)),  # the same moment three times
+        (SqlType.TIMESTAMP, replace(HOURS, microseconds=-1)),
+        (SqlType.TIMESTAMP, replace(HOURS, months=1)),
+        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 31))),  # 31 January and a month is 29 February
+        (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 1, tzinfo=UTC))),
+        (SqlType.TIMESTAMP, DAYS),
+    ],
+)
+def test_public_keys_that_may_come_twice_are_refused(type_, keys):
+    refused(by_keys(type_, keys))
+
+
+def test_rows_outside_the_keys_are_dropped_before_groups_are_chosen():
+    """Only the keys that are shown may take a place among the groups of a person, and none but them may count."""
+    assert by_keys(SqlType.INTEGER, KeyRange(first=1, count=1), groups=5).reach().keys_per_unit == 1
+    assert by_keys(SqlType.INTEGER, KeyRange(first=1, count=9), groups=5).reach().keys_per_unit == 5
+    refused(by_keys(SqlType.INTEGER, KeyRange(first=1, count=9), inside=Visits.capped, chosen=Visits.capped))
 
 
 def test_keys_inside_a_list_of_another_type_are_not_limited_by_it():
