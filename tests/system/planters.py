@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from dpsql.catalog.key_lists import declared_list
+from dpsql.catalog.model import PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan import price
@@ -32,7 +34,6 @@ from dpsql.sql import (
 from dpsql.sql.aggregates.registry import MEASURES
 from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.intervals import EVERYTHING
-from dpsql.sql.keys import KeyList, in_order
 from dpsql.sql.relations import Filter, Group, Numbers, Project, Total
 from dpsql.sql.scalars import Apply, Constant
 
@@ -378,11 +379,12 @@ def path_to_anybody(patch):
 def keys_from_the_data(patch):
     """The plan lists the keys that the table holds when it is made, and treats them as public."""
 
-    def planted(key, query, *, max_keys):
+    def planted(query, *, max_keys):
         (rows,) = (rows for catalog, rows in KNOWN if catalog is query.catalog)
-        return KeyList(values=in_order(row[4] for row in rows.tables["visits"]))
+        found = PublicKeys(values=tuple(row[4] for row in rows.tables["visits"]))
+        return tuple(declared_list(found, key.expression.type) for key in query.keys)
 
-    patch.setattr(bound, "domain", planted)
+    patch.setattr(bound, "domains_of", planted)
 
 
 def sum_without_zero(patch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
@@ -70,7 +71,8 @@ def opened(*, name_hidden: bool = False, timeout: float | None = None) -> Owner:
     owner = open_owner(":memory:", timeout=timeout)
     owner.person(name="patient", label="one patient, with all of their visits", relation="add_remove")
     with duckdb.connect(":memory:") as source:
-        source.execute("SET enable_progress_bar = false")  # it would be drawn over the terminal
+        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB draws none
+            source.execute("SET enable_progress_bar = false")  # it would be drawn over the terminal
         _fill(source)
         _register(owner, source, hidden=["patient_id", "name"] if name_hidden else ["patient_id"])
     owner.promise(epsilon=5, delta=1e-6)

@@ -78,7 +78,9 @@ def hardened(path: str, limits: Limits, /, *, read_only: bool) -> duckdb.DuckDBP
 def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Without a progress bar, which DuckDB draws over the terminal of `python -c` and of a notebook. It belongs to this
     connection: its cursors have none."""
-    return connection.execute("SET enable_progress_bar = false")
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB draws none
+        connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def half_the_memory() -> int:
