@@ -59,9 +59,10 @@ class ReleasedSlot:
         grain = self.law.grain
         if grain == 1:
             return list(released)
+        numerator, denominator = grain.numerator, grain.denominator
         if self.law.rounded:
-            return [_nearest(number * grain.numerator, grain.denominator) for number in numbers]
-        return [number * grain.numerator / grain.denominator for number in numbers]
+            return [_nearest(number * numerator, denominator) for number in numbers]
+        return [number * numerator / denominator for number in numbers]
 
     def fine(self, released: Value) -> Value:
         """The same before rounding."""

@@ -229,7 +229,8 @@ def _never_below_zero(plan: Plan) -> Mapping[int, str]:
 def _doubted(rows: Sequence[tuple[Cell, ...]], above_zero: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
     """A count or a sum below 0 that cannot be is doubtful whatever its margin is: no rows have it. Post-processing, as
     it looks at released numbers alone."""
-    if all(cell.doubtful for row in rows for place in above_zero if _is_below_zero(cell := row[place])):
+    places = tuple(above_zero)
+    if not any(_is_below_zero(cell := row[place]) and not cell.doubtful for row in rows for place in places):
         return tuple(rows)
     return tuple(
         tuple(
