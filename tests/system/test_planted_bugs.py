@@ -178,7 +178,7 @@ def test_the_order_of_the_engine_tells_nothing(sql):
 
 @pytest.mark.parametrize("sql", ORDERED)
 def test_the_order_of_the_engine_would_be_noticed(sql, monkeypatch):
-    monkeypatch.setattr(mechanisms_table, "delivery_order", lambda key: 0)
+    monkeypatch.setattr(mechanisms_table, "sorted_by_key", lambda rows, *, keys: list(rows))
     assert order_tells(sql)
 
 
