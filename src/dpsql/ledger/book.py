@@ -198,6 +198,10 @@ class BookLedger(ABC):
         with self.reading() as page:
             return promises.account(page, analyst)
 
+    def accounts(self, analyst: str) -> tuple[Account, Account]:
+        with self.reading() as page:
+            return promises.account(page, None), promises.account(page, analyst)
+
     def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
         with self.reading() as page:
             holder = analyst if payer is None else payer

@@ -340,6 +340,10 @@ class Ledger(Protocol):
         """The account of the source, or of an analyst, as it stands. NotPermitted without one."""
         ...
 
+    def accounts(self, analyst: str) -> tuple[Account, Account]:
+        """That of the source and that of an analyst, as they stand at one moment."""
+        ...
+
     def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
         """What the owner says now of the grant of this analyst, or of the group that pays for them. Raises where they
         may not ask: nothing was granted, it was revoked, they are not of the group, or the source is frozen."""

@@ -113,7 +113,7 @@ class Place:
     @property
     def accounts(self) -> tuple[Account, ...]:
         """The promise to everybody, then the analyst's own limit: both must grant."""
-        return self.planned_under or (self.ledger.account(), self.ledger.account(self.grant.to))
+        return self.planned_under or self.ledger.accounts(self.grant.to)
 
     @property
     def ended(self) -> str | None:

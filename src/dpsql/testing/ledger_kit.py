@@ -82,6 +82,7 @@ class LedgerKit(DeclarationLaws, StandingLaws, WrittenGrants):
         with refused(NotPermitted):
             ledger.account("bob")
         assert ledger.account("ana").epsilon == 1
+        assert ledger.accounts("ana") == (ledger.account(), ledger.account("ana"))
 
     def test_a_nameless_analyst_is_refused(self, tmp_path: Path) -> None:
         """The empty name must not stand for the source itself."""
