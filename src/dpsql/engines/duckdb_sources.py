@@ -144,6 +144,11 @@ def _file_source(path: Path, loader: duckdb.DuckDBPyConnection, declared: Column
     )
 
 
+_LIBRARIES: Final = frozenset({"polars", "pyarrow", "duckdb", "_duckdb"})
+"""Their schemas are declarations. Others that stream Arrow may have chosen types by looking at rows, as a Series of
+pandas does."""
+
+
 def _frame_source(source: object) -> Source:
     """A data frame as something DuckDB reads without looking at values to guess a type."""
     kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(source).__mro__}
@@ -158,7 +163,7 @@ def _frame_source(source: object) -> Source:
     if library in ("polars", "pyarrow") and schema is not None:
         require_names(list(schema if library == "polars" else schema.names))
     metadata = getattr(schema, "metadata", None) or {}
-    if not hasattr(frame, "__arrow_c_stream__"):
+    if library not in _LIBRARIES or not hasattr(frame, "__arrow_c_stream__"):
         raise unreadable(
             f"a {type(source).__name__} is not a table",
             fix="add a pandas, polars or Arrow table, a DuckDB relation, or the path of a Parquet, CSV or JSON lines"

@@ -55,6 +55,7 @@ def test_a_frame_becomes_a_table(engine, kind):
 
 def test_a_stream_is_asked_for_once(engine):
     class Stream:
+        __module__ = "pyarrow"
         asked = 0
 
         def __arrow_c_stream__(self, requested_schema=None):
@@ -65,6 +66,13 @@ def test_a_stream_is_asked_for_once(engine):
     engine.add("t", stream)
     assert stream.asked == 1
     assert rows(engine) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("values", [[1, 2], [1, None]])
+def test_a_series_of_pandas_is_not_a_table(engine, values):
+    """It streams Arrow, and one missing value would change the type."""
+    with pytest.raises(NoSource, match="a Series is not a table"):
+        engine.add("t", pd.Series(values, name="n"))
 
 
 def test_changing_the_frame_afterwards_changes_nothing(engine):
