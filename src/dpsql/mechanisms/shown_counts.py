@@ -78,16 +78,20 @@ def _smallest(enough: Callable[[_Floats], NDArray[np.bool_]], low: _Floats, high
 
 def _at_least(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
     """Pr[Y >= y] given that it is shown; it grows with n."""
-    result: _Floats = _tail(law, seen - n) / _tail(law, threshold + 1 - n)
-    return result
+    return _given_shown(_tail(law, seen - n), n, law, threshold)
 
 
 def _at_most(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
     """Pr[Y <= y] given that it is shown; it falls with n. On each side of the threshold the smaller tails are taken."""
     below = _tail(law, n - seen) - _tail(law, n - threshold)
     above = _tail(law, threshold + 1 - n) - _tail(law, seen + 1 - n)
-    result: _Floats = np.where(n > threshold, below, above) / _tail(law, threshold + 1 - n)
-    return result
+    return _given_shown(np.where(n > threshold, below, above), n, law, threshold)
+
+
+def _given_shown(part: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
+    """A probability given that Y > τ; 1, which leaves n in the interval, where both are too small for a double."""
+    shown = _tail(law, threshold + 1 - n)
+    return np.divide(part, shown, out=np.ones_like(shown), where=shown > 0)
 
 
 def _tail(law: DiscreteGaussianLaw, start: _Floats) -> _Floats:

@@ -168,8 +168,8 @@ class Boxes:
         """A rank: after those surely before it, and after at most those that may be."""
         (key,) = window.order_by
         ends = self._ends(key.by, columns, rows)
-        if not all(each.bounded for each in ends.values()):
-            return _unknown(rows)
+        if not all(each.bounded for each in ends.values()) or not self._is_there(key.by, columns, rows):
+            return _unknown(rows)  # NULL stands before or after all numbers
         partition = frozenset().union(*map(columns_of, window.partition_by))
         places = [place for place, column in enumerate(self.table.keys) if column.id in partition]
         parts: dict[tuple[object, ...], dict[int, Interval]] = {}

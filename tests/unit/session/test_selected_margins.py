@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -201,6 +202,13 @@ class TestWindows:
         shown = Apply("case", (call("gt", N, whole(500)), N, Constant(None, SqlType.INTEGER)), SqlType.INTEGER)
         sums, largest = answered(window("sum", shown), window("max", shown), **TOP)
         assert {cell.margin for cell in (*sums, *largest)} == {None}
+
+    @pytest.mark.parametrize("function", ["rank", "dense_rank", "row_number"])
+    def test_ranks_by_what_may_be_null_have_no_margin(self, function):
+        """NULL stands before or after all numbers, wherever the interval of the number is."""
+        shown = Apply("case", (call("gt", N, whole(500)), N, Constant(None, SqlType.INTEGER)), SqlType.INTEGER)
+        (cells,) = answered(window(function, order=(replace(LARGEST[0], by=shown),)))
+        assert {cell.margin for cell in cells} == {None}
 
     def test_an_average_can_be_a_maximum(self):
         average = call("div", S, call("greatest", call("to_double", N), whole(1)))
