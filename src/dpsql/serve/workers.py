@@ -87,12 +87,13 @@ def out_of_time() -> OutOfTime:
     )
 
 
-def stopped_after_charge() -> EngineFailed:
-    """The deadline of a request that is charged: the same words for every reason."""
+def not_finished() -> EngineFailed:
+    """A request that is charged and was stopped at its deadline, or whose worker has died: the same words for every
+    reason."""
     return EngineFailed(
         "the engine did not finish this statement",
         why="the reason could depend on rows, so it is the same sentence for every reason",
-        fix="run the same query again: the charge stands, and it is not charged twice",
+        fix="run the same query again: a charge that was written stands, and is not written twice",
     )
 
 
@@ -196,7 +197,10 @@ class Nursery:
 
     def worker(self) -> tuple[Connection, int]:
         """A new worker: the channel to it, and its process. Its first message says that it is ready."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError:  # too many open files: some will be closed
+            raise _not_started() from None
         process = 0
         with theirs, suppress(OSError):
             socket.send_fds(self._line, [b"w"], [theirs.fileno()])
@@ -353,8 +357,9 @@ class Workers:
     def close(self) -> None:
         """End all workers; one that stores a drawn value ends afterwards."""
         self._nursery.close()
-        for worker in self._idle:
-            worker.channel.close()
+        with self._changed:
+            for worker in self._idle:
+                worker.channel.close()
 
     @contextmanager
     def answering(
@@ -383,7 +388,8 @@ class Workers:
         if worker.charged is None and over():
             yield _not_answered(task, out_of_time(), seconds=done + _START)
         else:
-            yield _not_answered(task, stopped_after_charge(), seconds=worker.charged or done + _START)
+            used = done + _START if worker.charged is None else worker.charged
+            yield _not_answered(task, not_finished(), seconds=used)
 
     def _taken(self, name: str, give_up: Callable[[], bool], tick: float) -> Worker | None:
         """A worker for a request of `name`; None where `give_up` says so before one is free."""
