@@ -25,6 +25,10 @@ _SET_JOIN: Final = re.compile(
     r"(?:ON\s+(?P<on>.+)|USING\s*\(\s*(?P<using>\w+)\s*\))",
     re.IGNORECASE | re.DOTALL,
 )
+_HINT: Final = re.compile(r"\s*\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)", re.IGNORECASE)
+_TWO_LIMITS: Final = re.compile(r"\bLIMIT\s+(\d+)\s*,\s*(\d+)", re.IGNORECASE)
+_BACKTICKS: Final = re.compile(r"`([^`]+)`")
+_BRACKETS: Final = re.compile(r"\[([^\[\]]+)\]")
 _AGGREGATE: Final = re.compile(rf"\b(?:{'|'.join(sorted(AGGREGATES | RAW_AGGREGATES))})\s*\(", re.IGNORECASE)
 
 
@@ -93,6 +97,15 @@ def _outside(text: str, words: str, change: Callable[[str], str]) -> str:
     return "".join(change(a) if a == b else a for a, b in zip(text, words, strict=True))
 
 
+def _replaced(pattern: re.Pattern[str], text: str, words: str, ours: Callable[[re.Match[str]], str]) -> str:
+    """The text with every place that the pattern finds in its words written anew."""
+    parts, done = [], 0
+    for found in pattern.finditer(words):
+        parts += [text[done : found.start()], ours(found)]
+        done = found.end()
+    return "".join([*parts, text[done:]])
+
+
 def _straight(text: str, words: str) -> str:
     return _outside(text, words, lambda character: character.translate(_STRAIGHT))
 
@@ -117,7 +130,7 @@ def _double_quoted(text: str, words: str) -> str:
         parts = found[1].split(".") if found[0].startswith("`") else [found[1]]
         return ".".join(part if re.fullmatch(r"[A-Za-z_]\w*", part) else f'"{part}"' for part in parts)
 
-    return re.sub(r"`([^`]+)`", name, text) if "`" in words else re.sub(r"\[([^\[\]]+)\]", name, text)
+    return _replaced(_BACKTICKS if "`" in words else _BRACKETS, text, words, name)
 
 
 def _exists(text: str, words: str) -> str | None:
@@ -206,15 +219,13 @@ HABITS: Final[tuple[Habit, ...]] = (
         what="{}: there are no hints",
         why="hints never reach the engine",
         fix="leave it out",
-        rewrite=lambda text, _: re.sub(r"\s+WITH\s*\(\s*NOLOCK\s*\)", "", text, flags=re.IGNORECASE),
+        rewrite=lambda text, words: _replaced(_HINT, text, words, lambda _: ""),
     ),
     Habit(
-        written=re.compile(r"\bLIMIT\s+\d+\s*,\s*\d+", re.IGNORECASE),
+        written=_TWO_LIMITS,
         what="{} is written with OFFSET here",
         fix="write LIMIT 10 OFFSET 5",
-        rewrite=lambda text, _: re.sub(
-            r"\bLIMIT\s+(\d+)\s*,\s*(\d+)", r"LIMIT \2 OFFSET \1", text, flags=re.IGNORECASE
-        ),
+        rewrite=lambda text, words: _replaced(_TWO_LIMITS, text, words, lambda by: f"LIMIT {by[2]} OFFSET {by[1]}"),
     ),
     Habit(
         written=re.compile(r"\{\{[^{}]*\}\}"),
