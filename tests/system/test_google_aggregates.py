@@ -159,10 +159,10 @@ def test_rows_that_nothing_limits_are_told_so_and_the_way_out_works():
     owner.promise(epsilon=10, delta=1e-6)
     owner.defaults(cost_per_query=1)
     ana = owner.grant("ana", budget=10)
-    for call in ("AVG(x)", "AVG(x, contribution_bounds_per_group => (0, 9))"):
+    for call, limits in (("AVG(x)", "0, 1000"), ("AVG(x, contribution_bounds_per_group => (0, 9))", "0, 9")):
         with pytest.raises(DpsqlError) as caught:
             ana.cost(f"{CLAUSE} {call} FROM t")
-        assert "CLAMP(x, 0, 1000)" in caught.value.try_sql
+        assert f"CLAMP(x, {limits})" in caught.value.try_sql
         assert without_noise(ana, caught.value.try_sql).rows
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from dpsql.catalog.types import SqlType
@@ -172,18 +173,28 @@ def _clamped(subject: Subject, columns: tuple[str, ...]) -> str | None:
     if not subject.rewritable:
         return None
     written = [call_text(subject.text[slice(*place)]).argument for place in aggregate.places]
-    if len(aggregate.arguments) > 1 and any(_limited(each, columns) == f"CLAMP({each}, 0, 1000)" for each in written):
+    limits = _example_limits(subject)
+    limited = partial(_limited, columns=columns, limits=limits)
+    if len(aggregate.arguments) > 1 and any(limited(each) == f"CLAMP({each}, {limits})" for each in written):
         return None
-    return with_argument(subject.text, aggregate.places, lambda argument: _limited(argument, columns))
+    return with_argument(subject.text, aggregate.places, limited)
 
 
-def _limited(inside: str, columns: tuple[str, ...]) -> str:
+def _example_limits(subject: Subject) -> str:
+    """Those that the question gives for each person, or an example."""
+    of_each = subject.of_each
+    if of_each is None or of_each.low is None or of_each.high is None:
+        return "0, 1000"
+    return ", ".join(str(int(end)) if end.denominator == 1 else str(float(end)) for end in (of_each.low, of_each.high))
+
+
+def _limited(inside: str, columns: tuple[str, ...], limits: str) -> str:
     """Limits for the columns that need them; for all of it where they are not found in the text."""
     clamped = inside
     for name in columns:
         written = re.compile(rf"(?<![\w.\"'])(?:\w+\.)?{re.escape(name)}(?![\w.(\"'])", re.IGNORECASE)
-        clamped = written.sub(lambda found: f"CLAMP({found.group()}, 0, 1000)", clamped)
-    return clamped if clamped != inside else f"CLAMP({inside}, 0, 1000)"
+        clamped = written.sub(lambda found: f"CLAMP({found.group()}, {limits})", clamped)
+    return clamped if clamped != inside else f"CLAMP({inside}, {limits})"
 
 
 def _decimal_grain(low: Fraction, high: Fraction, scale: int | None) -> Grain | None:
