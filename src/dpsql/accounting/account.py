@@ -141,7 +141,10 @@ class Account:
         Requires  as `admits`.
         Rounds    totals up, and only where their denominators pass 8192 bits.
         """
-        price = price_of(event)
+        return self.paying(price_of(event))
+
+    def paying(self, price: Triple) -> Account:
+        """`charged`, where the price of the event is known."""
         after = _bounded(self.spent + price)
         if not self._holds(after):
             raise BudgetExhausted(
@@ -288,8 +291,8 @@ def _left(limit: Fraction, spent: Fraction | None) -> str:
 
 def _bounded(total: Triple) -> Triple:
     """The total, rounded up where an endless row of odd denominators would make it grow without limit."""
-    parts = (total.epsilon, total.delta, total.rho)
-    if all(part is None or part.denominator.bit_length() <= _LARGEST_DENOMINATOR_BITS for part in parts):
+    bits = [part.denominator.bit_length() for part in (total.epsilon, total.delta, total.rho) if part is not None]
+    if max(bits) <= _LARGEST_DENOMINATOR_BITS:
         return total
     return Triple(epsilon=_coarse(total.epsilon), delta=_up(total.delta), rho=_coarse(total.rho))
 

@@ -77,7 +77,7 @@ class _Reading:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, _UNREADABLE) and not isinstance(error, LedgerBroken):
+        if error is not None and isinstance(error, _UNREADABLE) and not isinstance(error, LedgerBroken):
             raise unreadable() from None
 
 

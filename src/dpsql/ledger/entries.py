@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date
@@ -254,11 +255,15 @@ def _charged(payload: bytes) -> Charge:
 def _stored(payload: bytes) -> Stored:
     """A line that says of what, then the padded record."""
     line, _, record = payload.partition(b"\n")
-    value = encoding.json_value(line)
-    receipt, step = value["receipt"], value["step"]
-    if line != _line(receipt, step):
+    found = _LINE.fullmatch(line)
+    if found is None:
         raise encoding.unreadable()
+    receipt, step = map(int, found.groups())
     return Stored(receipt=receipt, step=step, released=encoding.released_from_bytes(record))
+
+
+_LINE: Final = re.compile(rb'\{"receipt":([1-9][0-9]{0,18}),"step":(0|[1-9][0-9]{0,18})\}')
+"""What `_line` writes."""
 
 
 def _line(receipt: int, step: int) -> bytes:

@@ -11,7 +11,7 @@ from typing import Final
 
 from dpsql.accounting.account import Account, price_of
 from dpsql.accounting.history import releases
-from dpsql.accounting.triple import FREE
+from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger import owners
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
@@ -41,7 +41,7 @@ def foreseen(asked: Charge) -> Foreseen:
 def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: bytes | None = None) -> Receipt:
     """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event. `same`:
     the digest of the charge, where it is known."""
-    require_charge(asked)
+    price = require_charge(asked)
     if asked.batch is not None:
         raise _not_of_a_batch()
     _require_upon(page, asked)
@@ -55,7 +55,7 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
         if payment.can_run:
             return continued(page, payment)
     require_below_cap(page, asked)
-    charged = {holder: known.charged(asked.event) for holder, known in accounts.items()}
+    charged = {holder: known.paying(price) for holder, known in accounts.items()}
     receipt = new_receipt(page, asked, same=same)
     for holder, known in charged.items():
         page.keep_account(holder, known)
@@ -254,8 +254,8 @@ def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:
     return tuple(found)
 
 
-def require_charge(asked: Charge) -> None:
-    """A charge that can be written down and is not for nothing."""
+def require_charge(asked: Charge) -> Triple:
+    """The price of a charge that can be written down and is not free."""
     require_name(asked.analyst)
     require_name(asked.holder)
     require_epsilon(cost=asked.cost)
@@ -267,9 +267,11 @@ def require_charge(asked: Charge) -> None:
             why="it could be taken for another question, and its answer told in place of the other's",
             fix="report this; nothing was charged",
         )
-    if price_of(asked.event) == FREE:
+    price = price_of(asked.event)
+    if price == FREE:
         raise InternalError(
             "an answer about people was to be charged at no price",
             why="only an answer that does not depend on anybody is free, and that one needs no charge",
             fix="report this; nothing was charged",
         )
+    return price
