@@ -40,7 +40,7 @@ class KeyList:
 
     values: tuple[Value, ...]
     known_digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """Filled by `digest.list_digest`, so that it is computed once."""
+    """Filled by `key_lists.list_digest`, so that it is computed once."""
 
     @property
     def count(self) -> int:

@@ -74,10 +74,20 @@ def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
         raise
     except (duckdb.Error, ValueError):
         plan = {}
-    tables, unknown = set[str](), set[str]()
     operators = list(_operators(plan))
     if plan.get("error", True) or not operators:
-        unknown.add("something DuckDB cannot plan")
+        return _UNPLANNED
+    try:
+        return _reads_of(operators, database)
+    except (LookupError, TypeError, ValueError):  # a plan of another shape
+        return _UNPLANNED
+
+
+_UNPLANNED: Final = ViewReads(tables=frozenset(), unknown=frozenset({"something DuckDB cannot plan"}))
+
+
+def _reads_of(operators: list[dict[str, Any]], database: str) -> ViewReads:
+    tables, unknown = set[str](), set[str]()
     for operator in operators:
         kind = operator["type"]
         if kind not in _OPERATORS:

@@ -39,10 +39,7 @@ class Registered:
         return types_line(self.types)
 
     def __repr__(self) -> str:
-        shown = {printable(name): kind.value for name, kind in self.types.items()}
-        name_width, type_width = (max(map(len, words), default=0) for words in (shown, shown.values()))
-        lines = [
-            f"  {shown_name:<{name_width}}  {kind:<{type_width}}  {self.decided_by[name]}"
-            for name, (shown_name, kind) in zip(self.types, shown.items(), strict=True)
-        ]
+        shown = [(printable(name), kind.value, self.decided_by[name]) for name, kind in self.types.items()]
+        name_width, type_width = (max((len(row[place]) for row in shown), default=0) for place in (0, 1))
+        lines = [f"  {name:<{name_width}}  {kind:<{type_width}}  {by}" for name, kind, by in shown]
         return "\n".join([printable(self.table), *lines])

@@ -6,7 +6,6 @@ owner for every private row, pairs rows of one person only, and shows nothing bu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -187,10 +186,6 @@ def _require_countable(aggregate: Aggregate, text: str) -> None:
             try_sql=_with_argument(aggregate, text, lambda x: f"CASE WHEN {x} THEN 1 ELSE 0 END"),
             at=aggregate.at,
         )
-
-
-def _undistinct(argument: str) -> str:
-    return re.sub(r"^distinct\b\s*", "", argument, flags=re.IGNORECASE)
 
 
 def _with_argument(aggregate: Aggregate, text: str, change: Callable[[str], str]) -> str | None:

@@ -112,8 +112,8 @@ class _Printer:
     tables: int = 0
     salted: bool = False
     lists: dict[str, Cells] = field(default_factory=dict)
-    _bound: dict[int, str] = field(default_factory=dict)
-    """The parameter of a list of keys, by its identity: what is read twice is bound once."""
+    _bound: dict[tuple[int, SqlType], str] = field(default_factory=dict)
+    """The parameter of a list of keys, by its identity and type: what is read twice is bound once."""
 
     def name(self, number: int) -> str:
         return self.names.setdefault(number, f"c{len(self.names) + 1}")
@@ -186,9 +186,10 @@ class _Printer:
         ((column,), keys) = (relation.columns, relation.keys)
         if isinstance(keys, KeyRange):
             return f"SELECT {_member(keys, column.type)} AS {self.name(column.id)} FROM range({keys.count}) AS r(n)"
-        if id(keys) not in self._bound:
-            self._bound[id(keys)] = self._bind(keys.values, column.type)
-        return f"SELECT unnest({self._bound[id(keys)]}) AS {self.name(column.id)}"
+        known = id(keys), column.type
+        if known not in self._bound:
+            self._bound[known] = self._bind(keys.values, column.type)
+        return f"SELECT unnest({self._bound[known]}) AS {self.name(column.id)}"
 
     def _listed(self, listed: Listed) -> str:
         names = [self.name(column.id) for column in listed.columns]
