@@ -31,6 +31,8 @@ CREATE MACRO nested(x, y := 1) AS x + y + how_many();
 CREATE MACRO other."all of them"() AS TABLE SELECT * FROM main.patients;
 CREATE MACRO itself(x) AS x;
 CREATE MACRO named(t) AS TABLE SELECT * FROM query_table(t);
+CREATE SEQUENCE numbers;
+CREATE TYPE ages AS ENUM (SELECT DISTINCT age::VARCHAR FROM patients);
 CREATE VIEW by_macro AS SELECT how_many() AS n;
 """
 PRIVATE = {
@@ -65,6 +67,11 @@ UNKNOWN = {
     "row counts through an internal view": "SELECT relname, reltuples FROM pg_catalog.pg_class",
     "statistics of storage": "SELECT stats FROM pragma_storage_info('patients')",
     "a statement as JSON": "FROM json_execute_serialized_sql(json_serialize_sql('SELECT age FROM pat' || 'ients'))",
+    "the number of rows in a sequence": "SELECT currval('numbers') AS n",
+    "a sequence in a lambda": "SELECT list_transform([1], lambda x: x + currval('numbers')) AS n FROM wards",
+    "values that a type was made of": "SELECT enum_range(NULL::ages) AS n",
+    "statistics of a column": "SELECT stats(ward) AS n FROM wards",
+    "a setting": "SELECT current_setting('memory_limit') AS n",
     "a function that is not listed": "SELECT * FROM summary((SELECT ward FROM wards))",
 }
 PUBLIC = {
@@ -74,6 +81,10 @@ PUBLIC = {
     "a CTE called like the private table": "WITH patients AS (SELECT * FROM wards) SELECT * FROM patients",
     "a table of another schema": "SELECT * FROM other.patients",
     "no table": "SELECT * FROM range(3) r(x), unnest([1, 2]) u(y), generate_series(1, 2), (VALUES (1)) v(z)",
+    "functions": "SELECT upper('a' || ward) AS a, -ward AS b, CASE WHEN ward > 1 THEN round(ward / 2, 1) END AS c, "
+    "current_date AS d, list_sum(list_transform([ward], lambda x: x + 1)) AS e, strftime(DATE '2020-01-01', '%Y') AS f,"
+    " CAST(ward AS VARCHAR) LIKE '1%' AS g, regexp_matches('a', 'b') AS h FROM wards",
+    "aggregates": "SELECT ward, COUNT(*) AS n, SUM(doubled) AS s, string_agg(ward, ',') AS t FROM wards GROUP BY ward",
     "everything public": """WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 4)
         SELECT w.ward, SUM(x) OVER (ORDER BY w.ward) AS n FROM wards w JOIN r ON r.x = w.ward
         WHERE w.ward IN (SELECT ward FROM wards v WHERE v.ward = w.ward) ORDER BY 1 LIMIT 3""",

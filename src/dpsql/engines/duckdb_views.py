@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import duckdb
@@ -20,6 +21,12 @@ _VIEWS: Final = """
 SELECT schema_name, view_name, current_database() FROM system.main.duckdb_views()
 WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
 
+_CONSISTENT: Final = """
+SELECT function_name FROM system.main.duckdb_functions()
+WHERE internal AND function_type IN ('scalar', 'aggregate') AND NOT starts_with(function_name, 'enum_')
+GROUP BY function_name HAVING bool_and(stability = 'CONSISTENT')"""
+"""Functions of their arguments alone, by DuckDB's own word. The values of an ENUM may have been copied from rows."""
+_OF_THE_CLOCK: Final = frozenset({"current_date", "today", "now", "get_current_time", "get_current_timestamp"})
 _SCAN: Final = "seq_scan"
 _ROWS_OF_ARGUMENTS: Final = frozenset({"range", "generate_series", "unnest", "repeat"})
 """Table functions whose rows come from their arguments alone."""
@@ -62,10 +69,14 @@ _OPERATORS: Final = frozenset(
 
 def read_views(ask: Ask) -> dict[str, ViewReads]:
     """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads."""
-    return {dotted_name(schema, name): _reads(ask, schema, name, database) for schema, name, database in ask(_VIEWS)}
+    views = ask(_VIEWS)
+    functions = _OF_THE_CLOCK.union(*ask(_CONSISTENT)) if views else _OF_THE_CLOCK
+    return {
+        dotted_name(schema, name): _reads(ask, schema, name, database, functions) for schema, name, database in views
+    }
 
 
-def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
+def _reads(ask: Ask, schema: str, name: str, database: str, functions: frozenset[str]) -> ViewReads:
     place = ".".join(map(quoted, (database, schema, name)))
     try:
         ((text,),) = ask(f"SELECT system.main.json_serialize_plan({literal(f'SELECT * FROM {place}')})")
@@ -74,11 +85,15 @@ def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
         raise
     except (duckdb.Error, ValueError):
         plan = {}
-    operators = list(_operators(plan))
+    nodes = list(_nodes(plan))
+    operators = [node for node in nodes if str(node.get("type")).startswith("LOGICAL_")]
     if plan.get("error", True) or not operators:
         return _UNPLANNED
     try:
-        return _reads_of(operators, database)
+        calls = [node for node in nodes if "expression_class" in node and "qname" in node]
+        found = _reads_of(operators, database)
+        unknown = {call["qname"]["path"][-1] for call in calls if not _is_known(call, functions)}
+        return replace(found, unknown=found.unknown.union(f"{function}()" for function in unknown))
     except (LookupError, TypeError, ValueError):  # a plan of another shape
         return _UNPLANNED
 
@@ -105,13 +120,19 @@ def _reads_of(operators: list[dict[str, Any]], database: str) -> ViewReads:
     return ViewReads(tables=frozenset(tables), unknown=frozenset(unknown))
 
 
-def _operators(node: Any) -> Iterator[dict[str, Any]]:
-    """Every operator of a plan, wherever it stands in it."""
+def _is_known(call: dict[str, Any], functions: frozenset[str]) -> bool:
+    """Whether the value of a function depends on nothing but its arguments and the clock. Casts and comparisons have no
+    schema; other operators are functions of it."""
+    *schema, function = call["qname"]["path"]
+    return (not schema and call["is_operator"] is True) or (schema == ["system", "main"] and function in functions)
+
+
+def _nodes(node: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a plan, wherever it stands in it."""
     if isinstance(node, dict):
-        if str(node.get("type")).startswith("LOGICAL_"):
-            yield node
+        yield node
         for part in node.values():
-            yield from _operators(part)
+            yield from _nodes(part)
     elif isinstance(node, list):
         for part in node:
-            yield from _operators(part)
+            yield from _nodes(part)
