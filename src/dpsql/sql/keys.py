@@ -265,6 +265,10 @@ FEW_KEYS: Final = 2000
 """Keys that a function lists by itself, of a column without bounds: months and remainders, but not all years."""
 
 
+_OF_TOTALS: Final = frozenset(inner.FORMS["duckdb"])
+"""How the totals of one person are computed: no function of the list, so that their range is that of the column."""
+
+
 def _by_type(scalar: Scalar, asked: _Asked) -> _Known | None:
     """Truth values; whole numbers, days and pieces of the calendar between bounds."""
     findings = asked.query.findings
@@ -273,6 +277,8 @@ def _by_type(scalar: Scalar, asked: _Asked) -> _Known | None:
         return None
     if scalar.type is SqlType.BOOLEAN:
         return PublicKeys(values=(False, True))
+    if any(isinstance(node, Apply) and node.function in _OF_TOTALS for node in walk(scalar)):
+        return None
     stretch = stretch_of(scalar, findings)
     bounded = all(column.declared.bounded for column in read)
     most = asked.max_keys if bounded else min(asked.max_keys, FEW_KEYS)

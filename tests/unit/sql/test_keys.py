@@ -81,6 +81,7 @@ def test_every_day_of_a_calendar() -> None:
         ("(SELECT upper(illness) AS i FROM visits WHERE upper(illness) IN ('FLU')) t", "i", ["FLU"]),
         ("(SELECT year(later) AS y FROM visits) t WHERE y BETWEEN 2020 AND 2022", "y", [2020, 2021, 2022]),
         ("(SELECT 1 AS one FROM visits) t", "one", [1]),
+        ("(SELECT person, SUM(ward) AS k FROM visits GROUP BY 1) t WHERE k BETWEEN 2 AND 4", "k", [2, 3, 4]),
     ],
 )
 def test_columns_of_subqueries_are_what_they_stand_for(source: str, key: str, values: list[object]) -> None:
