@@ -16,10 +16,13 @@ from dpsql.catalog.types import NUMERIC
 from dpsql.mechanisms.margins import NoisySlotLaw, SlotLaw
 from dpsql.sql.finish import Finish
 from dpsql.sql.linear import linear_form
-from dpsql.sql.scalars import Scalar, Windowed, columns_of, walk
+from dpsql.sql.scalars import Apply, Scalar, Windowed, columns_of, walk
 
 _EXTREMES: Final = frozenset({"min", "max"})
 """Window functions whose value is that of a row which noise has helped to choose."""
+
+_CHOICES: Final[Mapping[str, int]] = {"greatest": 2, "least": 2, "case": 2, "abs": 1}
+"""Functions whose value is one of several numbers, and how many of these must be noisy for noise to choose it."""
 
 _Part: TypeAlias = frozenset[tuple[int, Fraction]]
 """The noise of one number: a slot, or several with their weights, the first of which is 1."""
@@ -49,6 +52,19 @@ class SelectionScope:
         read = (*placing(window), *(window.arguments if window.function in _EXTREMES else ()))
         return any(not self.noisy.isdisjoint(columns_of(each)) for each in read)
 
+    def encloses(self, scalar: Scalar) -> bool:
+        """Whether its interval is made of those of its slots: noise decides which row is shown, or which of several
+        noisy numbers the value is. Plausible values around the chosen one would lean to the side it was chosen by."""
+        return self.shares(scalar) or any(isinstance(node, Apply) and self._is_chosen(node) for node in walk(scalar))
+
+    def _is_chosen(self, call: Apply) -> bool:
+        """GREATEST, LEAST and CASE between noisy numbers; ABS, which is the larger of two."""
+        if call.function not in _CHOICES:
+            return False
+        between = (*call.arguments[1::2], call.arguments[-1]) if call.function == "case" else call.arguments
+        noisy = sum(not self.noisy.isdisjoint(columns_of(each)) for each in between)
+        return noisy >= _CHOICES[call.function]
+
     def groups_of(self, scalar: Scalar) -> int:
         """For how many groups at once the margin of a value holds."""
         return self.groups if self.shares(scalar) else 1
@@ -62,7 +78,7 @@ class SelectionScope:
         Rounds    nothing.
         """
         if not self.shares(scalar):
-            return confidence, 1
+            return confidence, max(1, len(columns_of(scalar) & self.noisy)) if self.encloses(scalar) else 1
         if all(len(part) == 1 for part in self.parts):
             return confidence, self.groups * max(1, len(self.parts))
         return 1 - (1 - confidence) / len(self.parts), self.groups

@@ -76,7 +76,7 @@ def released(
         confidence=confidence,
     )
     boxes = Boxes(desk=desk, table=table, scope=scope, kept=simulation.kept, confidence=confidence)
-    drawn = any(not scope.shares(scalar) or possible[scalar] is not None for scalar in others)
+    drawn = any(not scope.encloses(scalar) or possible[scalar] is not None for scalar in others)
     spreads = simulation.spreads(rows) if drawn else {}
     columns: list[list[Cell]] = []
     for place, scalar in enumerate(outputs):
@@ -84,7 +84,7 @@ def released(
         form = forms.get(scalar)
         if form is not None:
             columns.append(_linear(values, rows, form, simulation, scope, scalar, above_zero=place in above_zero))
-        elif scalar in others and scope.shares(scalar):
+        elif scalar in others and scope.encloses(scalar):
             columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes))
         elif scalar in others:
             columns.append(_simulated(values, rows, spreads, others.index(scalar), simulation))
@@ -249,10 +249,10 @@ def _enclosed(
     simulation: Simulation,
     boxes: Boxes,
 ) -> list[Cell]:
-    """Intervals that hold for all groups at once; plausible values only say whether rows can be behind a number. A
+    """Intervals made of those of the slots; plausible values only say whether rows can be behind a number. A
     number that is shown only above a threshold has none: its noise has another law than that of its slot."""
     ends, confidence = boxes.intervals(scalar, rows), simulation.confidence
-    index = simulation.expressions.index(scalar)
+    index, groups = simulation.expressions.index(scalar), boxes.scope.groups_of(scalar)
     thresholded = not boxes.scope.thresholded.isdisjoint(columns_of(scalar))
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
@@ -265,7 +265,7 @@ def _enclosed(
                 ends[row].low,
                 ends[row].high,
                 confidence=confidence,
-                groups=boxes.scope.groups,
+                groups=groups,
                 origin=Fixed(()) if thresholded else Simulated(simulation=simulation, row=row, index=index),
                 doubtful=spread is not None and spread.doubtful,
             )

@@ -143,6 +143,20 @@ class TestHowWideTheyAre:
         (near,) = answered(call("greatest", N, whole(0)), values=few, having=call("lt", N, whole(100)))
         assert {cell.low for cell in near} == {0}
 
+    @pytest.mark.parametrize(("function", "chosen"), [("greatest", max), ("least", min)])
+    def test_noise_chooses_the_largest_number_of_a_row(self, function, chosen):
+        """Nothing chooses rows here; of 20 equal counts plausible values around the largest held in 6 of 10 answers."""
+        (cells,) = answered(call(function, N, S))
+        of_n, of_s = (simultaneous(law, 2) for law in (GAUSSIAN, SUMS.law))
+        for cell, (n, s) in zip(cells, VALUES, strict=True):
+            assert (cell.low, cell.high) == (chosen(n - of_n, s - of_s), chosen(n + of_n, s + of_s))
+            assert cell.groups == 1
+
+    def test_a_distance_can_be_zero(self):
+        (cells,) = answered(call("abs", call("sub", N, whole(VALUES[0][0]))))
+        margin = simultaneous(GAUSSIAN, 1)
+        assert (cells[0].low, cells[0].high) == (0, margin)
+
     def test_case_says_nothing_about_the_truth(self):
         """It is shown as noise was large: the interval goes below what the condition says."""
         shown = Apply("case", (call("gt", N, whole(500)), N, Constant(None, SqlType.INTEGER)), SqlType.INTEGER)
