@@ -26,7 +26,7 @@ from dpsql.sql.check import Checked
 from dpsql.sql.finish import Finish
 from dpsql.sql.group_bounds import bounds_of, capped_in_group, settled
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.key_refusals import too_many_keys
+from dpsql.sql.key_refusals import too_many_keys, too_many_numbers
 from dpsql.sql.keys import Domain, PrivateKey, domains_of
 from dpsql.sql.numbered import rows_left
 from dpsql.sql.outputs import Aggregate, chosen
@@ -126,6 +126,8 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
     ]
     numbers = Numbers(query.findings.free)
     slots = _placed([slot for each in measured for slot in each.slots], numbers)
+    if number is not None and number * len(slots) > _MOST_NUMBERS:
+        raise too_many_numbers(number, len(slots), _MOST_NUMBERS, at=query.keys[0].at if query.keys else None)
     return Bounded(
         query=query,
         domains=domains,
@@ -242,6 +244,8 @@ def _pair(
     return replace(first, partner=second)
 
 
+_MOST_NUMBERS: Final = 2**21
+"""Of one answer. Each takes some 400 bytes until it is told."""
 _USUAL: Final = Interval(Fraction(-(2**31)), Fraction(2**31))
 """Sums of squares up to here have room under every usual cap."""
 

@@ -77,6 +77,17 @@ def too_many_keys(
     )
 
 
+def too_many_numbers(groups: int, slots: int, most: int, *, at: At = None) -> BadKey:
+    """More noisy numbers than one answer may hold."""
+    return BadKey(
+        f"the answer would hold {groups * slots} noisy numbers, {slots} for each of {groups} groups, and at most "
+        f"{most} are allowed",
+        why="every public group appears in the answer, and each of its numbers takes memory of whoever computes it",
+        fix="ask for fewer columns at once, or for fewer groups",
+        at=at,
+    )
+
+
 def _moments(key: GroupKey, query: Resolved, *, max_keys: int) -> BadKey:
     """Timestamps have no list; their days, months and years have."""
     day = f"CAST({key.text} AS DATE)"

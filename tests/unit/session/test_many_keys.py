@@ -250,6 +250,15 @@ def test_more_keys_than_the_owner_allows_are_refused_before_the_engine():
         ana.query("SELECT k, length(k) > 5 AS long, COUNT(*) AS n FROM t GROUP BY 1, 2")
 
 
+def test_more_numbers_than_an_answer_holds_are_refused_before_they_are_paid():
+    owner, ana = opened({"id": [1], "k": [1]}, bounds={"k": (1, 10**6)})
+    sums = ", ".join(f"SUM(k + {number})" for number in range(3))
+    with pytest.raises(BadKey, match="3000000 noisy numbers, 3 for each of 1000000 groups"):
+        ana.cost(f"SELECT k, {sums} FROM t GROUP BY k")
+    assert ana.query("SELECT k, COUNT(*), SUM(k) FROM t GROUP BY k").cost.epsilon == 1
+    owner.close()
+
+
 def test_planning_does_not_grow_with_declared_keys_and_answering_is_linear():
     analysts = {count: thousand(count)[1] for count in (500, 1000, 2000)}
     few, many = (counted_calls(lambda count=count: analysts[count].query(COUNT)) for count in (500, 2000))
