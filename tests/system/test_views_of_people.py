@@ -33,6 +33,8 @@ CREATE MACRO itself(x) AS x;
 CREATE MACRO named(t) AS TABLE SELECT * FROM query_table(t);
 CREATE SEQUENCE numbers;
 CREATE TYPE ages AS ENUM (SELECT DISTINCT age::VARCHAR FROM patients);
+CREATE MACRO kind(x) AS typeof(x::ages);
+CREATE VIEW by_type AS SELECT kind(NULL) AS n;
 CREATE VIEW by_macro AS SELECT how_many() AS n;
 """
 PRIVATE = {
@@ -70,6 +72,11 @@ UNKNOWN = {
     "the number of rows in a sequence": "SELECT currval('numbers') AS n",
     "a sequence in a lambda": "SELECT list_transform([1], lambda x: x + currval('numbers')) AS n FROM wards",
     "values that a type was made of": "SELECT enum_range(NULL::ages) AS n",
+    "the name of such a type": "SELECT typeof(NULL::ages) AS n",
+    "a cast to such a type": "SELECT x FROM range(200) r(x) WHERE TRY_CAST(x::VARCHAR AS ages) IS NOT NULL",
+    "a plan that looks at statistics": "SELECT json_serialize_plan('SELECT * FROM patients WHERE age > 1000', "
+    "optimize := true) LIKE '%EMPTY%' AS n",
+    "the same in a macro of a view": "SELECT * FROM by_type",
     "statistics of a column": "SELECT stats(ward) AS n FROM wards",
     "a setting": "SELECT current_setting('memory_limit') AS n",
     "a function that is not listed": "SELECT * FROM summary((SELECT ward FROM wards))",

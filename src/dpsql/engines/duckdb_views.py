@@ -7,7 +7,8 @@ itself, and is taken before the optimizer, which looks at statistics of rows and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,15 +19,47 @@ from dpsql.catalog.views import ViewReads
 from dpsql.engines.duckdb_schema import Ask, dotted_name
 
 _VIEWS: Final = """
-SELECT schema_name, view_name, current_database() FROM system.main.duckdb_views()
+SELECT schema_name, view_name, current_database(), sql FROM system.main.duckdb_views()
 WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
 
-_CONSISTENT: Final = """
-SELECT function_name FROM system.main.duckdb_functions()
-WHERE internal AND function_type IN ('scalar', 'aggregate') AND NOT starts_with(function_name, 'enum_')
-GROUP BY function_name HAVING bool_and(stability = 'CONSISTENT')"""
-"""Functions of their arguments alone, by DuckDB's own word. The values of an ENUM may have been copied from rows."""
-_OF_THE_CLOCK: Final = frozenset({"current_date", "today", "now", "get_current_time", "get_current_timestamp"})
+_MACROS: Final = """
+SELECT function_name, macro_definition FROM system.main.duckdb_functions()
+WHERE NOT internal AND macro_definition IS NOT NULL"""
+_FOLDED: Final = re.compile(
+    r"\b(?:json_(?:de)?serialize\w*|(?:pg_)?typeof|getvariable|query(?:_table)?|enum_\w+)\b", re.I
+)
+"""What the binder computes, so that the plan holds its value alone: from the statistics of rows, from the values of a
+type, from a text that may hold any of these."""
+_NAMES: Final = """
++ - * / // % ^ ** & | << >> ~ @ || ~~ !~~ ~~* !~~* abs add subtract multiply divide mod power pow sqrt cbrt exp ln
+log log2 log10 sin cos tan asin acos atan atan2 pi degrees radians ceil ceiling floor round round_even trunc sign
+even gcd lcm greatest least factorial isnan isinf isfinite nextafter bit_count xor hash md5 sha1 sha256 ascii bar
+chr concat concat_ws contains ends_with suffix prefix starts_with format format_bytes instr position strpos lcase
+lower ucase upper left right length len char_length character_length strlen bit_length lpad rpad ltrim rtrim trim
+repeat replace reverse split_part string_split str_split string_to_array regexp_matches regexp_full_match
+regexp_replace regexp_extract regexp_extract_all regexp_split_to_array substring substr translate unicode ord
+like_escape not_like_escape ilike_escape not_ilike_escape strip_accents levenshtein jaccard jaro_similarity
+jaro_winkler_similarity damerau_levenshtein hamming to_base base64 from_base64 encode decode url_encode url_decode
+printf coalesce nullif ifnull if century datediff date_diff datepart date_part datesub date_sub datetrunc date_trunc
+dayname dayofmonth dayofweek dayofyear day decade epoch epoch_ms epoch_us epoch_ns era hour isodow isoyear last_day
+make_date make_time make_timestamp microsecond millennium millisecond minute month monthname quarter second strftime
+strptime try_strptime time_bucket to_days to_hours to_microseconds to_milliseconds to_minutes to_months to_quarters
+to_seconds to_timestamp to_weeks to_years week weekday weekofyear year yearweek age timezone list_value list_concat
+list_contains list_has list_extract list_element array_extract array_value list_slice array_slice list_transform
+list_apply array_transform list_filter array_filter list_reduce list_sort list_reverse_sort list_distinct
+list_unique list_position list_sum list_avg list_min list_max list_count list_aggr list_aggregate list_zip list_resize
+array_length flatten unnest range generate_series struct_pack row struct_extract struct_extract_at map map_extract
+map_keys map_values cardinality json json_extract json_extract_path json_extract_string json_extract_path_text
+json_object json_array json_array_length json_type json_valid json_keys to_json count count_star sum sum_no_overflow
+avg mean min max min_by max_by arg_min arg_max any_value first last first_value last_value nth_value list array_agg
+string_agg group_concat bool_and bool_or bit_and bit_or bit_xor product median mode quantile quantile_cont
+quantile_disc approx_count_distinct approx_quantile stddev stddev_pop stddev_samp var_pop var_samp variance skewness
+kurtosis covar_pop covar_samp corr regr_slope regr_intercept regr_r2 histogram fsum kahan_sum favg count_if countif
+current_date today now get_current_time get_current_timestamp transaction_timestamp
+"""
+_FUNCTIONS: Final = frozenset(_NAMES.split())
+"""Functions of their arguments and the clock alone. DuckDB calls others consistent too that read the catalogue, the
+statistics of rows (a plan that is optimized) or the values of a type."""
 _SCAN: Final = "seq_scan"
 _ROWS_OF_ARGUMENTS: Final = frozenset({"range", "generate_series", "unnest", "repeat"})
 """Table functions whose rows come from their arguments alone."""
@@ -70,13 +103,30 @@ _OPERATORS: Final = frozenset(
 def read_views(ask: Ask) -> dict[str, ViewReads]:
     """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads."""
     views = ask(_VIEWS)
-    functions = _OF_THE_CLOCK.union(*ask(_CONSISTENT)) if views else _OF_THE_CLOCK
-    return {
-        dotted_name(schema, name): _reads(ask, schema, name, database, functions) for schema, name, database in views
-    }
+    texts: dict[str, str] = {}
+    for name, text in (*((name, sql) for _, name, _, sql in views), *(ask(_MACROS) if views else ())):
+        texts[name.lower()] = f"{texts.get(name.lower(), '')} {text}"
+    found = {}
+    for schema, name, database, _ in views:
+        read, folded = _reads(ask, schema, name, database), _FOLDED.findall(_whole_text(name.lower(), texts))
+        unknown = read.unknown.union(f"{function.lower()}()" for function in folded)
+        found[dotted_name(schema, name)] = replace(read, unknown=unknown)
+    return found
 
 
-def _reads(ask: Ask, schema: str, name: str, database: str, functions: frozenset[str]) -> ViewReads:
+def _whole_text(name: str, texts: Mapping[str, str]) -> str:
+    """The text of a view, and those of all views and macros whose names are in it."""
+    there, waiting = set[str](), [name]
+    while waiting:
+        here = waiting.pop()
+        if here not in there:
+            there.add(here)
+            words = texts[here].lower()
+            waiting += [other for other in texts if other in words]
+    return " ".join(texts[each] for each in sorted(there))
+
+
+def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
     place = ".".join(map(quoted, (database, schema, name)))
     try:
         ((text,),) = ask(f"SELECT system.main.json_serialize_plan({literal(f'SELECT * FROM {place}')})")
@@ -92,8 +142,10 @@ def _reads(ask: Ask, schema: str, name: str, database: str, functions: frozenset
     try:
         calls = [node for node in nodes if "expression_class" in node and "qname" in node]
         found = _reads_of(operators, database)
-        unknown = {call["qname"]["path"][-1] for call in calls if not _is_known(call, functions)}
-        return replace(found, unknown=found.unknown.union(f"{function}()" for function in unknown))
+        unknown = {f"{call['qname']['path'][-1]}()" for call in calls if not _is_known(call)}
+        if any(node.get("id") == "ENUM" for node in nodes):  # its values may have been copied from rows
+            unknown.add("an ENUM")
+        return replace(found, unknown=found.unknown | unknown)
     except (LookupError, TypeError, ValueError):  # a plan of another shape
         return _UNPLANNED
 
@@ -120,11 +172,11 @@ def _reads_of(operators: list[dict[str, Any]], database: str) -> ViewReads:
     return ViewReads(tables=frozenset(tables), unknown=frozenset(unknown))
 
 
-def _is_known(call: dict[str, Any], functions: frozenset[str]) -> bool:
+def _is_known(call: dict[str, Any]) -> bool:
     """Whether the value of a function depends on nothing but its arguments and the clock. Casts and comparisons have no
     schema; other operators are functions of it."""
     *schema, function = call["qname"]["path"]
-    return (not schema and call["is_operator"] is True) or (schema == ["system", "main"] and function in functions)
+    return (not schema and call["is_operator"] is True) or (schema == ["system", "main"] and function in _FUNCTIONS)
 
 
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:
