@@ -55,7 +55,20 @@ class SelectionScope:
     def encloses(self, scalar: Scalar) -> bool:
         """Whether its interval is made of those of its slots: noise decides which row is shown, or which of several
         noisy numbers the value is. Plausible values around the chosen one would lean to the side it was chosen by."""
-        return self.shares(scalar) or any(isinstance(node, Apply) and self._is_chosen(node) for node in walk(scalar))
+        return (
+            self.shares(scalar)
+            or any(isinstance(node, Apply) and self._is_chosen(node) for node in walk(scalar))
+            or any(self._adds_up(window) for window in self._windows(scalar))
+        )
+
+    def _windows(self, scalar: Scalar) -> list[Windowed]:
+        """The window functions that read noisy numbers."""
+        windows = [node for node in walk(scalar) if isinstance(node, Windowed)]
+        return [window for window in windows if not self.noisy.isdisjoint(columns_of(window))]
+
+    def _adds_up(self, window: Windowed) -> bool:
+        """Whether its rows lean to one side together, as those of SUM(ABS(x)) do: noises of sums cancel out instead."""
+        return any(linear_form(argument, self.noisy) is None for argument in window.arguments)
 
     def _is_chosen(self, call: Apply) -> bool:
         """GREATEST, LEAST and CASE between noisy numbers; ABS, which is the larger of two."""
@@ -78,7 +91,8 @@ class SelectionScope:
         Rounds    nothing.
         """
         if not self.shares(scalar):
-            return confidence, max(1, len(columns_of(scalar) & self.noisy)) if self.encloses(scalar) else 1
+            slots = max(1, len(columns_of(scalar) & self.noisy)) if self.encloses(scalar) else 1
+            return confidence, slots * self.groups if self._windows(scalar) and self.encloses(scalar) else slots
         if all(len(part) == 1 for part in self.parts):
             return confidence, self.groups * max(1, len(self.parts))
         return 1 - (1 - confidence) / len(self.parts), self.groups

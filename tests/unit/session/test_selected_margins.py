@@ -152,6 +152,22 @@ class TestHowWideTheyAre:
             assert (cell.low, cell.high) == (chosen(n - of_n, s - of_s), chosen(n + of_n, s + of_s))
             assert cell.groups == 1
 
+    @pytest.mark.parametrize("function", ["sum", "avg"])
+    @pytest.mark.parametrize("leaning", ["abs", "greatest", "case", "mul"])
+    def test_windows_over_what_leans_to_one_side_hold_for_all_groups(self, function, leaning):
+        """Of 40 groups of truly 300 the distances to 300 are all 0, and every noisy one is larger."""
+        distance = call("sub", N, whole(300))
+        leaning_to = {
+            "abs": lambda: call("abs", distance),
+            "greatest": lambda: call("greatest", distance, whole(0)),
+            "case": lambda: Apply("case", (call("gt", N, whole(300)), whole(1), whole(0)), SqlType.INTEGER),
+            "mul": lambda: call("mul", distance, distance),
+        }
+        noisy = tuple((300 + (-30, 30)[group % 2], s) for group, (_, s) in enumerate(VALUES))
+        type_ = SqlType.DOUBLE if function == "avg" else SqlType.INTEGER
+        (cells,) = answered(window(function, leaning_to[leaning](), type_=type_), values=noisy)
+        assert all(cell.margin is None or cell.low <= 0 <= cell.high for cell in cells)
+
     def test_a_distance_can_be_zero(self):
         (cells,) = answered(call("abs", call("sub", N, whole(VALUES[0][0]))))
         margin = simultaneous(GAUSSIAN, 1)
