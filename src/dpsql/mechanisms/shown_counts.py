@@ -78,20 +78,20 @@ def _smallest(enough: Callable[[_Floats], NDArray[np.bool_]], low: _Floats, high
 
 def _at_least(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
     """Pr[Y >= y] given that it is shown; it grows with n."""
-    return _given_shown(_tail(law, seen - n), n, law, threshold)
+    return _given_shown(_tail(law, seen - n), n, law, threshold, else_=np.where(seen > threshold + 1, 0.0, 1.0))
 
 
 def _at_most(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
     """Pr[Y <= y] given that it is shown; it falls with n. On each side of the threshold the smaller tails are taken."""
     below = _tail(law, n - seen) - _tail(law, n - threshold)
     above = _tail(law, threshold + 1 - n) - _tail(law, seen + 1 - n)
-    return _given_shown(np.where(n > threshold, below, above), n, law, threshold)
+    return _given_shown(np.where(n > threshold, below, above), n, law, threshold, else_=np.ones_like(n))
 
 
-def _given_shown(part: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
-    """A probability given that Y > τ; 1, which leaves n in the interval, where both are too small for a double."""
+def _given_shown(part: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int, *, else_: _Floats) -> _Floats:
+    """A probability given that Y > τ; its limit for small n where both are too small for a double."""
     shown = _tail(law, threshold + 1 - n)
-    return np.divide(part, shown, out=np.ones_like(shown), where=shown > 0)
+    return np.divide(part, shown, out=else_, where=shown > 0)
 
 
 def _tail(law: DiscreteGaussianLaw, start: _Floats) -> _Floats:
