@@ -101,8 +101,9 @@ def _replaced(pattern: re.Pattern[str], text: str, words: str, ours: Callable[[r
     """The text with every place that the pattern finds in its words written anew."""
     parts, done = [], 0
     for found in pattern.finditer(words):
-        parts += [text[done : found.start()], ours(found)]
-        done = found.end()
+        if found[0] == text[slice(*found.span())]:  # else there is a quotation in it
+            parts += [text[done : found.start()], ours(found)]
+            done = found.end()
     return "".join([*parts, text[done:]])
 
 

@@ -67,14 +67,14 @@ def keeps_only(holder):
 
 
 def floats(monkeypatch):
-    charge = Account.charged
+    pay = Account.paying
 
-    def charged(self, event):
-        after = charge(self, event)
+    def paying(self, price):
+        after = pay(self, price)
         spent = Triple(epsilon=Fraction(float(after.spent.epsilon or 0)), delta=after.spent.delta, rho=after.spent.rho)
         return replace(after, spent=spent)
 
-    monkeypatch.setattr(Account, "charged", charged)
+    monkeypatch.setattr(Account, "paying", paying)
 
 
 def four_attempts(monkeypatch):
@@ -252,7 +252,7 @@ def anybody(monkeypatch):
 
 
 def free_of_charge(monkeypatch):
-    monkeypatch.setattr(laws, "price_of", lambda event: object())
+    monkeypatch.setattr(laws, "FREE", object())
 
 
 def any_name(monkeypatch):

@@ -49,6 +49,7 @@ def refusal(ana, sql):
         ("SELECT COUNT(*) FROM patients WITH (READPAST)", "patients WITH (READPAST)", "SELECT COUNT(*) FROM patients"),
         ("SELECT COUNT(*) FROM [patients] WHERE city = '[old town]'", "[patients]",
          "SELECT COUNT(*) FROM patients WHERE city = '[old town]'"),
+        ("SELECT COUNT(*) FROM [patients] WHERE city IN ['Bern', 'Chur']", "[patients]", None),
         ("SELECT city, COUNT(*) FROM patients WHERE city <> 'LIMIT 1, 2' GROUP BY city LIMIT 1, 2", "LIMIT 1, 2",
          "SELECT city, COUNT(*) FROM patients WHERE city <> 'LIMIT 1, 2' GROUP BY city LIMIT 2 OFFSET 1"),
         ("SELECT city, COUNT(*) FROM patients GROUP BY city LIMIT 1, 2", "LIMIT 1, 2",
