@@ -152,10 +152,10 @@ class Account:
                 why=self._shortfall(after, asked=price),
                 fix=_FIX_OF_FLOATS if self._almost_fits(after) else _FIX,
             )
-        paid = object.__new__(Account)  # its limits were checked when it was made
+        paid, write = object.__new__(Account), object.__setattr__  # its limits were checked when it was made
         for name in _LIMITS:
-            object.__setattr__(paid, name, getattr(self, name))
-        object.__setattr__(paid, "spent", after)
+            write(paid, name, getattr(self, name))
+        write(paid, "spent", after)
         return paid
 
     def _holds(self, total: Triple) -> bool:
@@ -291,8 +291,11 @@ def _left(limit: Fraction, spent: Fraction | None) -> str:
 
 def _bounded(total: Triple) -> Triple:
     """The total, rounded up where an endless row of odd denominators would make it grow without limit."""
-    bits = [part.denominator.bit_length() for part in (total.epsilon, total.delta, total.rho) if part is not None]
-    if max(bits) <= _LARGEST_DENOMINATOR_BITS:
+    largest = total.delta.denominator  # no list: each entry of a long ledger comes by here
+    for part in (total.epsilon, total.rho):
+        if part is not None and part.denominator > largest:
+            largest = part.denominator
+    if largest.bit_length() <= _LARGEST_DENOMINATOR_BITS:
         return total
     return Triple(epsilon=_coarse(total.epsilon), delta=_up(total.delta), rho=_coarse(total.rho))
 

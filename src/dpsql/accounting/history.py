@@ -26,8 +26,11 @@ def releases(event: Event) -> list[Event]:
     Compositions may share parts and nest deeply; a million releases is the limit, so that none of that hangs.
     """
     require_event(event)
+    if not isinstance(event, Composed):
+        return [event]
     found: list[Event] = []
-    waiting, seen = [event], 0
+    waiting: list[Event] = [event]
+    seen = 0
     while waiting:
         part = waiting.pop()
         seen += 1

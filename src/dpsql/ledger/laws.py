@@ -171,7 +171,10 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
         )
     _require_a_table(released)
     entry = page.append(Stored(receipt=receipt, step=step, released=released))
-    page.keep_payment(replace(payment, stored=(*payment.stored, entry)))
+    stored = (*payment.stored, entry)
+    page.keep_payment(
+        Payment(number=receipt, pin=payment.pin, steps=payment.steps, attempts=payment.attempts, stored=stored)
+    )
     return released
 
 
