@@ -152,11 +152,15 @@ class Account:
                 why=self._shortfall(after, asked=price),
                 fix=_FIX_OF_FLOATS if self._almost_fits(after) else _FIX,
             )
-        paid, write = object.__new__(Account), object.__setattr__  # its limits were checked when it was made
+        return self.having_spent(after)
+
+    def having_spent(self, spent: Triple) -> Account:
+        """The account with these limits, which were checked when it was made, and this total."""
+        found, write = object.__new__(Account), object.__setattr__
         for name in _LIMITS:
-            write(paid, name, getattr(self, name))
-        write(paid, "spent", after)
-        return paid
+            write(found, name, getattr(self, name))
+        write(found, "spent", spent)
+        return found
 
     def _holds(self, total: Triple) -> bool:
         within = not total.delta or total.delta <= self.delta - self.delta_prime  # never below 0

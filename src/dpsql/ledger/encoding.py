@@ -256,14 +256,20 @@ def account_to_json(account: Account) -> dict[str, Json]:
 def account_from_json(value: Mapping[str, Any]) -> Account:
     """What `account_to_json` wrote. A ρ* that no theorem certifies is LedgerBroken, as is anything unreadable."""
     with _READING:
-        return Account(
-            epsilon=fraction_from_text(value["epsilon"]),
-            delta=fraction_from_text(value["delta"]),
-            delta_prime=fraction_from_text(value["delta_prime"]),
-            rho=fraction_from_text(value["rho"]),
-            granted_from=_optional_from_text(value["granted_from"]),
-            spent=triple_from_json(value["spent"]),
-        )
+        limits = _limits(*(value[name] for name in ("epsilon", "delta", "delta_prime", "rho", "granted_from")))
+        return limits.having_spent(triple_from_json(value["spent"]))
+
+
+@lru_cache(maxsize=256)
+def _limits(epsilon: str, delta: str, delta_prime: str, rho: str, granted_from: str | None) -> Account:
+    """An account of which nothing was spent. Whenever others have written, the same few are read again."""
+    return Account(
+        epsilon=fraction_from_text(epsilon),
+        delta=fraction_from_text(delta),
+        delta_prime=fraction_from_text(delta_prime),
+        rho=fraction_from_text(rho),
+        granted_from=_optional_from_text(granted_from),
+    )
 
 
 # Questions and charges

@@ -227,7 +227,7 @@ class SqliteLedger(StoredLedger):
                 except sqlite3.OperationalError as error:
                     if _family(error) != sqlite3.SQLITE_BUSY or time.monotonic_ns() > until:
                         raise
-                look = min(look + 0.001, _LONGEST_LOOK)
+                look = min(look + 0.0002, _LONGEST_LOOK)
                 time.sleep(look)
         finally:
             database.execute(f"PRAGMA busy_timeout = {self._wait_ms}")
