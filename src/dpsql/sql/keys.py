@@ -56,43 +56,39 @@ PublicDomain: TypeAlias = KeyList | KeyRange | KeyTable
 Domain: TypeAlias = PublicDomain | PrivateKey
 
 
-def domain(key: GroupKey, query: Resolved, *, max_keys: int) -> Domain:
+def domains_of(query: Resolved, *, max_keys: int) -> tuple[Domain, ...]:
+    """Where the values of all keys come from. Refuses what would have to be found and belongs to one person."""
+    scope = _Scope(
+        query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
+    )
+    found = tuple(_domain(key, scope) for key in query.keys)
+    if any(isinstance(each, PrivateKey) for each in found):
+        require_shared(query.keys, [scope.over_tables(key.expression) for key in query.keys], query)
+    return found
+
+
+def _domain(key: GroupKey, scope: _Scope) -> Domain:
     """Where the values of this key come from."""
-    asked = _asked(query, max_keys=max_keys)
-    if query.kept is not None and (kept := _kept_keys(key, query.kept, asked)) is not None:
+    query = scope.query
+    if query.kept is not None and (kept := _kept_keys(key, query.kept, scope)) is not None:
         return kept
-    known: _Known | None = _listed_in_query(key.expression, asked)
-    table = _public_table(key, asked)
+    known: _Known | None = _listed_in_query(key.expression, scope)
+    table = _public_table(key, scope)
     if known is None and table is not None and key.expression.type is SqlType.INTEGER:
         return table  # of all whole numbers between bounds, it knows which there are
     if known is None:
-        known = _enumerated(key.expression, asked)
+        known = _enumerated(key.expression, scope)
     if known is not None:
         return known if isinstance(known, KeyRange) else declared_list(known, key.expression.type)
     if table is not None:
         return table
-    require_private(key, asked.over_tables(key.expression), query, max_keys=max_keys)
+    require_private(key, scope.over_tables(key.expression), query, max_keys=scope.max_keys)
     return PrivateKey()
 
 
-def domains_of(query: Resolved, *, max_keys: int) -> tuple[Domain, ...]:
-    """Where the values of all keys come from. Refuses what would have to be found and belongs to one person."""
-    found = tuple(domain(key, query, max_keys=max_keys) for key in query.keys)
-    if any(isinstance(each, PrivateKey) for each in found):
-        asked = _asked(query, max_keys=max_keys)
-        require_shared(query.keys, [asked.over_tables(key.expression) for key in query.keys], query)
-    return found
-
-
-def _asked(query: Resolved, *, max_keys: int) -> _Asked:
-    return _Asked(
-        query=query, computed=_computed(query.relation), branches=_branches(query.relation), max_keys=max_keys
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """One expression of GROUP BY in its query."""
+class _Scope:
+    """A query and what its keys may be written in: collected once for all of them."""
 
     query: Resolved
     computed: Mapping[int, Scalar]
@@ -148,13 +144,13 @@ _Known: TypeAlias = PublicKeys | KeyRange
 """Every value an expression can have, in any order: a declared list stays the value that the policy holds."""
 
 
-def _listed_in_query(expression: Scalar, asked: _Asked) -> PublicKeys | None:
+def _listed_in_query(expression: Scalar, scope: _Scope) -> PublicKeys | None:
     """`WHERE k IN (…)` or `k = …`: the rows that are left have no other key."""
-    wanted = asked.over_tables(expression)
-    for condition in _conditions(asked.query.relation):
+    wanted = scope.over_tables(expression)
+    for condition in _conditions(scope.query.relation):
         match condition:
             case Apply("in" | "eq", (same, *listed)) if (
-                all(map(_is_constant, listed)) and asked.over_tables(same) == wanted
+                all(map(_is_constant, listed)) and scope.over_tables(same) == wanted
             ):
                 values = (each.value for each in listed if isinstance(each, Constant))
                 return PublicKeys(values=tuple(value for value in values if value is not None))
@@ -183,33 +179,33 @@ def _conditions(relation: Relation) -> Iterator[Scalar]:
             return
 
 
-def _enumerated(scalar: Scalar, asked: _Asked) -> _Known | None:
+def _enumerated(scalar: Scalar, scope: _Scope) -> _Known | None:
     """Every value the expression can have, from the policy and the query alone; None where there is no such list."""
     match scalar:
         case Constant():
             return PublicKeys(values=(scalar.value,))
         case ColumnRef():
-            column = asked.query.findings.columns[scalar.id]
+            column = scope.query.findings.columns[scalar.id]
             if isinstance(column.keys, PublicKeys):
                 return column.keys
-            if scalar.id in asked.computed:
-                known = _enumerated(asked.computed[scalar.id], asked)
-                return _by_type(scalar, asked) if known is None else _kept(known, column)
-            if scalar.id in asked.branches:
-                known = _united(asked.branches[scalar.id], asked)
-                return _by_type(scalar, asked) if known is None else _kept(known, column)
+            if scalar.id in scope.computed:
+                known = _enumerated(scope.computed[scalar.id], scope)
+                return _by_type(scalar, scope) if known is None else _kept(known, column)
+            if scalar.id in scope.branches:
+                known = _united(scope.branches[scalar.id], scope)
+                return _by_type(scalar, scope) if known is None else _kept(known, column)
             if column.public:
                 return None
         case Apply("case", arguments):
-            return _united((*arguments[1::2], *arguments[-1:]), asked)
+            return _united((*arguments[1::2], *arguments[-1:]), scope)
         case Apply("coalesce", arguments):
-            return _first_of(arguments, asked)
+            return _first_of(arguments, scope)
         case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
-            known = _calculated(scalar, asked)
-            return known if known is not None and known.values else _by_type(scalar, asked)
+            known = _calculated(scalar, scope)
+            return known if known is not None and known.values else _by_type(scalar, scope)
         case _:
             pass
-    return _by_type(scalar, asked)
+    return _by_type(scalar, scope)
 
 
 def _kept(known: _Known, column: Column) -> _Known:
@@ -227,9 +223,9 @@ _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
 }
 
 
-def _calculated(call: Apply, asked: _Asked) -> PublicKeys | None:
+def _calculated(call: Apply, scope: _Scope) -> PublicKeys | None:
     """Whole numbers of which there is a list, and a constant: age // 10 * 10 has every tenth number of its range."""
-    left, right = (_enumerated(each, asked) for each in call.arguments)
+    left, right = (_enumerated(each, scope) for each in call.arguments)
     if left is None or right is None:
         return None
     pairs = list(product(left.values, right.values))
@@ -238,26 +234,26 @@ def _calculated(call: Apply, asked: _Asked) -> PublicKeys | None:
     return PublicKeys(values=(*(_ARITHMETIC[call.function](a, b) for a, b in wholes), *missing))
 
 
-def _united(parts: Iterable[Scalar], asked: _Asked) -> PublicKeys | None:
+def _united(parts: Iterable[Scalar], scope: _Scope) -> PublicKeys | None:
     found: list[Value] = []
     for part in parts:
-        known = _enumerated(part, asked)
+        known = _enumerated(part, scope)
         if known is None:
             return None
         found += known.values
     return PublicKeys(values=tuple(dict.fromkeys(found)))
 
 
-def _first_of(parts: Sequence[Scalar], asked: _Asked) -> PublicKeys | None:
+def _first_of(parts: Sequence[Scalar], scope: _Scope) -> PublicKeys | None:
     """Of COALESCE: NULL only where every part can be NULL."""
-    found = _united(parts, asked)
-    if found is None or all(_can_be_null(part, asked) for part in parts):
+    found = _united(parts, scope)
+    if found is None or all(_can_be_null(part, scope) for part in parts):
         return found
     return PublicKeys(values=tuple(value for value in found.values if value is not None))
 
 
-def _can_be_null(part: Scalar, asked: _Asked) -> bool:
-    known = _enumerated(part, asked)
+def _can_be_null(part: Scalar, scope: _Scope) -> bool:
+    known = _enumerated(part, scope)
     return isinstance(known, PublicKeys) and None in known.values
 
 
@@ -269,10 +265,10 @@ _OF_TOTALS: Final = frozenset(inner.FORMS["duckdb"])
 """How the totals of one person are computed: no function of the list, so that their range is that of the column."""
 
 
-def _by_type(scalar: Scalar, asked: _Asked) -> _Known | None:
+def _by_type(scalar: Scalar, scope: _Scope) -> _Known | None:
     """Truth values; whole numbers, days and pieces of the calendar between bounds."""
-    findings = asked.query.findings
-    read = [findings.columns[number] for number in columns_of(asked.over_tables(scalar))]
+    findings = scope.query.findings
+    read = [findings.columns[number] for number in columns_of(scope.over_tables(scalar))]
     if any(column.keys is KeyKind.PRIVATE for column in read):
         return None
     if scalar.type is SqlType.BOOLEAN:
@@ -281,20 +277,20 @@ def _by_type(scalar: Scalar, asked: _Asked) -> _Known | None:
         return None
     stretch = stretch_of(scalar, findings)
     bounded = all(column.declared.bounded for column in read)
-    most = asked.max_keys if bounded else min(asked.max_keys, FEW_KEYS)
+    most = scope.max_keys if bounded else min(scope.max_keys, FEW_KEYS)
     return None if stretch is None or stretch.count > most else stretch
 
 
-def _public_table(key: GroupKey, asked: _Asked) -> KeyTable | None:
+def _public_table(key: GroupKey, scope: _Scope) -> KeyTable | None:
     """All values of an expression over the columns of public rows, of those that filters on them leave."""
-    relation = asked.query.relation
+    relation = scope.query.relation
     conditions = list(_conditions(relation))
     for public in _public_below(relation):
         ids = frozenset(column.id for column in public.columns)
-        expression = asked.over_tables(key.expression, given=ids)
+        expression = scope.over_tables(key.expression, given=ids)
         if not columns_of(expression) or not columns_of(expression) <= ids:
             continue
-        spelled = [asked.over_tables(condition, given=ids) for condition in conditions]
+        spelled = [scope.over_tables(condition, given=ids) for condition in conditions]
         return KeyTable(rows=_left_by(spelled, public), column=key.column, expression=expression)
     return None
 
@@ -306,13 +302,13 @@ def _left_by(conditions: Iterable[Scalar], public: Relation) -> Relation:
     return Filter(input=public, condition=inner.all_of(*own), columns=public.columns) if own else public
 
 
-def _kept_keys(key: GroupKey, kept: Kept, asked: _Asked) -> KeyTable | None:
+def _kept_keys(key: GroupKey, kept: Kept, scope: _Scope) -> KeyTable | None:
     """Rows that an outer join keeps are left out by WHERE, and not by what they are joined on."""
     ids = frozenset(column.id for column in kept.relation.columns)
-    expression = asked.over_tables(key.expression, given=ids)
+    expression = scope.over_tables(key.expression, given=ids)
     if not columns_of(expression) or not columns_of(expression) <= ids:
         return None
-    rows = _left_by(where_conditions(asked.query.relation), kept.relation)
+    rows = _left_by(where_conditions(scope.query.relation), kept.relation)
     return KeyTable(rows=rows, column=key.column, expression=expression)
 
 

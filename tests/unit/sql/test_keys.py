@@ -9,8 +9,9 @@ import pytest
 
 from dpsql.catalog.model import KeyList, KeyRange
 from dpsql.errors import BadKey
+from dpsql.sql import keys
 from dpsql.sql.emit import statement_text
-from dpsql.sql.keys import KeyTable, PrivateKey, domain
+from dpsql.sql.keys import KeyTable, PrivateKey, domains_of
 from dpsql.sql.rewrite import Statement
 
 from stages import resolved
@@ -20,7 +21,8 @@ WARDS = [(1, "north", "N"), (2, "south", "S"), (3, "east", "N"), (4, "west", Non
 
 def domain_of(key: str, rest: str = "", source: str = "visits", max_keys: int = 1000) -> object:
     query = resolved(f"SELECT COUNT(*) FROM {source} {rest} GROUP BY {key}")
-    return domain(query.keys[0], query, max_keys=max_keys)
+    (found,) = domains_of(query, max_keys=max_keys)
+    return found
 
 
 def listed(key: str, rest: str = "", source: str = "visits") -> list[object]:
@@ -225,3 +227,11 @@ def test_timestamps_themselves_are_no_groups() -> None:
 )
 def test_null_is_no_group_where_coalesce_replaces_it(key: str, values: list[object]) -> None:
     assert listed(key, source="people") == values
+
+
+def test_a_query_is_read_once_for_all_its_keys(monkeypatch):
+    query = resolved("SELECT COUNT(*) FROM (SELECT ward + 1 AS w, ward, points FROM visits) v GROUP BY w, ward, points")
+    read, computed = [], keys._computed
+    monkeypatch.setattr(keys, "_computed", lambda relation: read.append(relation) or computed(relation))
+    assert len(domains_of(query, max_keys=1000)) == 3
+    assert read == [query.relation]
