@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -135,52 +135,32 @@ class Noisy:
         return f"{self.value:{spec}} ± " + ("?" if self.margin is None else f"{self.margin:{spec}}")
 
 
-def linear_cell(value: Number, weights: Weights, *, margin: Fraction, confidence: Fraction, groups: int = 1) -> Noisy:
+def linear_cell(
+    value: Number,
+    noise: Weights | ColumnNoise,
+    *,
+    margin: Number,
+    confidence: Fraction,
+    groups: int,
+    row: int = 0,
+    doubtful: bool = False,
+) -> Noisy:
     """A number whose noise is a weighted sum of slots; `margin` is that of the law of this sum."""
-    size = _size(margin)
     return Noisy(
         value=value,
-        margin=size,
-        low=value - size,
-        high=value + size,
+        margin=margin,
+        low=value - margin,
+        high=value + margin,
         confidence=confidence,
-        weights=weights,
+        weights=noise,
+        row=row,
+        doubtful=doubtful,
         groups=groups,
     )
 
 
-def linear_cells(
-    values: Iterable[Number | None],
-    rows: Iterable[int],
-    noise: ColumnNoise,
-    *,
-    margin: Fraction,
-    confidence: Fraction,
-    groups: int,
-    above_zero: bool,
-) -> Iterator[Noisy | None]:
-    """A column of such numbers in these rows of a release; None where there is none. Where all of them are `above_zero`
-    by what they count, one below 0 is doubtful."""
-    size = _size(margin)
-    for value, row in zip(values, rows, strict=True):
-        yield (
-            None
-            if value is None
-            else Noisy(
-                value=value,
-                margin=size,
-                low=value - size,
-                high=value + size,
-                confidence=confidence,
-                weights=noise,
-                row=row,
-                doubtful=above_zero and value < 0,
-                groups=groups,
-            )
-        )
-
-
-def _size(margin: Fraction) -> Number:
+def margin_number(margin: Fraction) -> Number:
+    """An exact margin as it is shown: a whole number as it is, another never below it."""
     return int(margin) if margin.denominator == 1 else round_up(margin)
 
 
@@ -309,7 +289,7 @@ def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_float
     chosen = [part.groups for part in (a, b) if isinstance(part, Noisy)]
     weights, groups = _combined_weights(sign, a, b), max(chosen)
     if weights is not None:
-        margin = _margin(weights, confidence=confidence, groups=groups)
+        margin = margin_number(_margin(weights, confidence=confidence, groups=groups))
         return linear_cell(value, weights, margin=margin, confidence=confidence, groups=groups)
     groups = min(math.prod(chosen), _MOST_CHOICES)  # each may be of another row
     level = confidence_of_each(confidence, groups)

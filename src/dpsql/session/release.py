@@ -17,7 +17,7 @@ from dpsql.plan.simultaneous import SelectionScope, selection_scope
 from dpsql.session.boxes import Boxes
 from dpsql.session.desk_text import ROW, Layers, directed, listed
 from dpsql.session.linear_noise import LinearNoise, SlotNoise
-from dpsql.session.noisy import Noisy, enclosed_cell, linear_cells, simulated_cell
+from dpsql.session.noisy import Noisy, enclosed_cell, linear_cell, margin_number, simulated_cell
 from dpsql.session.plausible import Fixed
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
@@ -219,7 +219,8 @@ def _linear(
     *,
     above_zero: bool,
 ) -> list[Cell]:
-    """Every row has the same margin, computed once, and noise of its own."""
+    """Every row has the same margin, computed once, and noise of its own. Where no number is below 0 by what it counts
+    (`above_zero`), one below 0 is doubtful."""
     table, confidence, groups = about.table, about.confidence, scope.groups_of(scalar)
     level, outputs = scope.each(scalar, confidence)
     slots = tuple(
@@ -227,10 +228,21 @@ def _linear(
         for slot in table.slots
         if slot.law is not None and slot.column.id in form.weights
     )
-    margin = linear_margin([(slot.weight, slot.law) for slot in slots], confidence=level, groups=outputs)
-    noise = LinearNoise(release=about.release, slots=slots)
+    exact = linear_margin([(slot.weight, slot.law) for slot in slots], confidence=level, groups=outputs)
+    margin, noise = margin_number(exact), LinearNoise(release=about.release, slots=slots)
     return [
-        *linear_cells(values, rows, noise, margin=margin, confidence=confidence, groups=groups, above_zero=above_zero)
+        None
+        if value is None
+        else linear_cell(
+            value,
+            noise,
+            margin=margin,
+            confidence=confidence,
+            groups=groups,
+            row=row,
+            doubtful=above_zero and value < 0,
+        )
+        for value, row in zip(values, rows, strict=True)
     ]
 
 
