@@ -26,32 +26,27 @@ from dpsql.accounting.triple import Triple
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.encoding import Json, json_bytes, json_value, triple_from_json, triple_to_json
 from dpsql.ledger.ledger import Head
-from dpsql.ledger.snapshot import PIN_BYTES
+from dpsql.ledger.snapshot import pin_of
 from dpsql.ledger.unusable import Unusable
 
 PLACE_BYTES: Final = 4096
 _BYTES: Final = 2 * PLACE_BYTES
 _MAC_BYTES: Final = 32
 _FINEST: Final = 10**30
-_LINK_BYTES: Final = PIN_BYTES
 _MOST_PLACES: Final = 48
 _MOST_COPIES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """An entry the ledger had: its number, and enough of its hash, which is of all before it too, to know it again."""
+    """An entry the ledger had: its number, and the pin of its hash."""
 
     number: int
-    link: bytes
-
-    @classmethod
-    def of(cls, number: int, link: bytes) -> Place:
-        return cls(number=number, link=link[:_LINK_BYTES])
+    pin: str
 
     def is_of(self, link: bytes | None) -> bool:
         """Whether this is the hash of the entry."""
-        return link is not None and chain.equal(link[:_LINK_BYTES], self.link)
+        return link is not None and pin_of(link) == self.pin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +68,7 @@ class Anchored:
     @property
     def places(self) -> tuple[Place, ...]:
         """All entries it knows again, the newest first."""
-        known = [Place.of(self.head.number, self.head.hash), *self.trail, *self.copies]
+        known = [Place(number=self.head.number, pin=pin_of(self.head.hash)), *self.trail, *self.copies]
         return tuple(
             sorted([*known, *([] if self.promise is None else [self.promise])], key=lambda place: -place.number)
         )
@@ -242,7 +237,7 @@ def _later(known: Anchored, to: Anchored) -> Anchored | None:
 def _trail(known: Anchored, end: int) -> tuple[Place, ...]:
     """The places before, less those between two that are as close to each other as the newer one is to the end: their
     number grows with the logarithm of the length. The first stays."""
-    places = (Place.of(known.head.number, known.head.hash), *known.trail)
+    places = (Place(number=known.head.number, pin=pin_of(known.head.hash)), *known.trail)
     kept, newer = [], end
     for place, older in zip(places, (*places[1:], None), strict=True):
         if older is None or newer - older.number > end - newer:
@@ -252,11 +247,11 @@ def _trail(known: Anchored, end: int) -> tuple[Place, ...]:
 
 
 def _places_to_json(places: Iterable[Place]) -> list[Json]:
-    return [[place.number, place.link.hex()] for place in places]
+    return [[place.number, place.pin] for place in places]
 
 
 def _places_from_json(value: list[tuple[int, str]]) -> tuple[Place, ...]:
-    return tuple(Place(number=number, link=bytes.fromhex(link)) for number, link in value)
+    return tuple(Place(number=number, pin=pin) for number, pin in value)
 
 
 def _content_of(turn: int, said: Anchored) -> bytes:

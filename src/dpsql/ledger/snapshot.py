@@ -19,7 +19,7 @@ MOST_OPEN: Final = 1000
 question is paid again. This bounds the snapshot, whatever happens to the questions."""
 ATTEMPTS: Final = 3
 """How often one payment may run in all."""
-PIN_BYTES: Final = 16
+_PIN_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Payment:
 
 def pin_of(link: bytes) -> str:
     """Enough of the hash of an entry, which is of all before it too, to know it again."""
-    return link[:PIN_BYTES].hex()
+    return link[:_PIN_BYTES].hex()
 
 
 class Snapshot:

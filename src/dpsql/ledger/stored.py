@@ -28,6 +28,7 @@ from dpsql.ledger.ledger import Head
 from dpsql.ledger.losses import held, stop_until_looked_at, write_off_lost
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen
 from dpsql.ledger.schema import SCHEMA
+from dpsql.ledger.snapshot import pin_of
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.unusable import Unusable
 from dpsql.points import Point, reached
@@ -285,7 +286,7 @@ class StoredLedger(BookLedger):
     def copied(self, number: int, link: bytes) -> None:
         """A backup was made that ends with this entry: put back later, it is known as an older state of the ledger."""
         with self._transaction(write=False) as page:
-            place = Place.of(number, link)
+            place = Place(number=number, pin=pin_of(link))
             if self._anchor is not None and held(page, place):
                 self._anchor.advance(_anchored(page))  # a place behind the end would not show what came after it
                 self._anchor.copied(place)
@@ -340,7 +341,7 @@ def _anchored(page: SqlPage) -> Anchored:
     source = page.account(SOURCE)
     head = Head(number=number, hash=link, spent=FREE if source is None else source.spent)
     made = page.snapshot.latest.get("promise")
-    promise = None if made is None else Place(number=made[0], link=bytes.fromhex(made[1]))
+    promise = None if made is None else Place(number=made[0], pin=made[1])
     return Anchored(head=head, period=page.snapshot.periods, promise=promise)
 
 

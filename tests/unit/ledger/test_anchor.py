@@ -11,6 +11,7 @@ from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.anchor import DEFAULT, PLACE_BYTES, Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.ledger import Head
+from dpsql.ledger.snapshot import pin_of
 from dpsql.testing.ledger_cases import at_once
 
 KEY = bytes(range(32))
@@ -90,7 +91,7 @@ def test_places_on_the_way_are_remembered_the_nearer_the_more(anchor, file):
 
 
 def test_the_ends_of_backups_are_remembered(anchor):
-    ends = [Place.of(number, bytes([number]) * 32) for number in range(1, 12)]
+    ends = [Place(number=number, pin=pin_of(bytes([number]) * 32)) for number in range(1, 12)]
     anchor.copied(ends[0])
     assert anchor.read() is None
     anchor.advance(seen(10))
@@ -101,7 +102,7 @@ def test_the_ends_of_backups_are_remembered(anchor):
 
 
 def test_the_longest_anchor_fits_its_place(anchor, file):
-    places = tuple(Place.of(10**12 + number, bytes(32)) for number in range(48))
+    places = tuple(Place(number=10**12 + number, pin=pin_of(bytes(32))) for number in range(48))
     whole = replace(seen(10**13), promise=places[0], trail=places, copies=places[:8])
     awkward = Fraction(10**2500 + 1, 3 * 10**2500)
     for spent in (SPENT, Triple(epsilon=awkward, delta=awkward, rho=awkward)):
