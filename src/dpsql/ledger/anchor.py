@@ -181,7 +181,7 @@ class Anchor:
     def _locked(self) -> Iterator[int]:
         """The file, while no other process writes it; closing it ends the lock."""
         with _opened(self._path, os.O_RDWR) as file:
-            _lock(file)
+            keyfile.lock(file)
             yield file
 
     def _place(self, turn: int, said: Anchored) -> bytes:
@@ -292,11 +292,3 @@ def _opened(path: Path, how: int) -> Iterator[int]:
 _BINARY: Final = getattr(os, "O_BINARY", 0)  # where systems tell text from bytes
 _to_disk: Final = getattr(os, "fdatasync", os.fsync)
 """A place is overwritten: only its bytes matter, and the length of a file that has grown. Not when it was written."""
-
-
-def _lock(file: int) -> None:
-    """Wait until nobody else holds the file; released where it is closed."""
-    if os.name == "posix":
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import open as open_descriptor
 from pathlib import Path
 from typing import Final
@@ -58,22 +60,54 @@ def _named(file: Path, name: Path) -> bool:
     except (FileExistsError, FileNotFoundError):
         return False
     except OSError:  # a disk without hard links
-        if name.exists():
+        if not _renamed(file, name):
             return False
-        file.rename(name)
     file.unlink(missing_ok=True)
     sync_folder(name.parent)
     return True
 
 
+def _renamed(file: Path, name: Path) -> bool:
+    """Rename a file unless the name is taken, or the file is gone. On POSIX a rename replaces what has the name, so
+    processes look and rename one at a time; the lock ends with a process that is killed."""
+    with _folder(name.parent) as folder:
+        if folder is not None:
+            lock(folder)
+        if name.exists():
+            return False
+        try:
+            file.rename(name)
+        except (FileExistsError, FileNotFoundError):
+            return False
+        return True
+
+
 def sync_folder(folder: Path) -> None:
     """The name of a new file is durable once its folder is."""
-    if _POSIX:
-        descriptor = open_descriptor(folder, os.O_RDONLY)
-        try:
+    with _folder(folder) as descriptor:
+        if descriptor is not None:
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[int | None]:
+    """The folder, opened; None on systems that open files only."""
+    if not _POSIX:
+        yield None
+        return
+    descriptor = open_descriptor(path, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> None:
+    """Wait until no other process holds the file or folder; closing it ends the lock."""
+    if _POSIX:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def create_key(path: Path, *, ledger: str) -> bytes:
