@@ -34,8 +34,27 @@ class Bounds:
     high: int | Fraction | date | datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyList:
+class _ComparedKeys:
+    """Keys that are equal as sets: the order of a list means nothing. Truth values stay apart from numbers, whatever
+    Python's True == 1 says."""
+
+    __slots__ = ()
+    values: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.values is other.values or self._kinds() == other._kinds()
+
+    def __hash__(self) -> int:
+        return hash(type(self))  # few lists are compared, and long ones: reading all of one takes longer
+
+    def _kinds(self) -> set[tuple[bool, Value]]:
+        return {(type(value) is bool, value) for value in self.values}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeyList(_ComparedKeys):
     """Public keys, each once, in order of delivery: one value that plans, statements and records share."""
 
     values: tuple[Value, ...]
@@ -85,23 +104,12 @@ class KeyRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PublicKeys:
-    """A list everybody may know: each key appears in every answer, also with nobody behind it. None is NULL.
-
-    Released keys are sorted, so the order of a list means nothing: two of the same keys are equal.
-    """
+class PublicKeys(_ComparedKeys):
+    """A list everybody may know: each key appears in every answer, also with nobody behind it. None is NULL."""
 
     values: tuple[Value, ...]
     known_lists: dict[bool, KeyList] = field(default_factory=dict, init=False, repr=False)
     """Filled by `key_lists.declared_list`: sorted once, and the same value ever after."""
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PublicKeys):
-            return NotImplemented
-        return self.values == other.values or set(self.values) == set(other.values)
-
-    def __hash__(self) -> int:
-        return hash(PublicKeys)  # few lists are compared, and long ones: reading all of one takes longer
 
 
 class KeyKind(Enum):

@@ -3,6 +3,7 @@
 from datetime import date, datetime
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,16 @@ def test_other_keys_have_another_digest():
     assert len({list_digest(KeyList(values=values)) for values in lists}) == len(lists)
     assert PublicKeys(values=(1, 2)) != PublicKeys(values=(1, 3))
     assert PublicKeys(values=(1,)) != (1,)
+
+
+@pytest.mark.parametrize("kind", [PublicKeys, KeyList])
+def test_truth_values_are_no_numbers(kind):
+    assert kind(values=(False, True)) != kind(values=(0, 1))
+    assert kind(values=(True, 1)) != kind(values=(True,))
+    assert kind(values=(True, None)) == kind(values=(None, True))
+    assert kind(values=(2000,)) == kind(values=(Fraction(2000),))
+    assert len({kind(values=(True,)), kind(values=(1,)), kind(values=(Fraction(1),))}) == 2
+    assert PublicKeys(values=(1,)) != KeyList(values=(1,))
 
 
 def test_a_declared_list_is_one_value():
