@@ -1,8 +1,10 @@
-"""The named points of the pipeline: places where a test can stop the process.
+"""The named points of the pipeline: how code around a query follows where it is, without being called by it.
 
 Passing one is an audit event of Python (PEP 578) and nothing else: `dpsql.reached`, with the name of the point and no
-value. Nobody hears it unless code in this very process has called `sys.addaudithook`; no setting, file or environment
-variable of dpsql can make a process stop here.
+value. It reaches only code in this process that has called `sys.addaudithook`; no setting, file or environment variable
+of dpsql adds such code. In dpsql the command line listens, to show the stage on a terminal, and so does a worker of the
+server, which must not be ended while a charge is written, or from the draw to the store (`serve/workers.py`): the order
+of these points is part of rule 2 of the design. Tests stop a process at each of them.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ def test_no_word_twice():
     assert len({point.value for point in Point}) == len(Point)
 
 
-def test_dpsql_itself_never_listens_but_to_show_a_stage_on_a_terminal():
-    """The command line shows where a question is, in fixed words, and a worker tells the server whether it is between
-    draw and store, where no deadline may stop it; nothing that answers hears a point."""
+def test_in_dpsql_only_the_command_line_and_workers_listen():
+    """The command line shows where a question is, in fixed words, and a worker is not ended while a charge is written,
+    or between draw and store; nothing that answers hears a point."""
     listening = {
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")

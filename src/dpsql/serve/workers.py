@@ -34,8 +34,15 @@ from dpsql.serve.wire import Gone, Message, encoded, error_to_wire
 Opened: TypeAlias = Callable[[], Owner]
 _END: Final = signal.SIGUSR2
 """Ends a worker at once, by the system and without a handler; is ignored where a worker may not be ended."""
-_CANNOT_END: Final = frozenset({Point.CHARGING.name, Point.READ.name})
-_CAN_END: Final = frozenset({Point.CHARGED.name, Point.RUNNING.name, Point.STORED.name})
+_MAY_END: Final = {
+    Point.CHARGING.name: False,
+    Point.CHARGED.name: True,
+    Point.RUNNING.name: True,  # also after a step that failed between the two points below
+    Point.READ.name: False,
+    Point.STORED.name: True,
+}
+"""Whether a worker may be ended from this point of the pipeline on. Rule 2 of the design rests on it: no deadline falls
+between draw and store, and a charge is written and reported, or neither."""
 _MOST: Final = 256
 _TICK: Final = 0.02  # seconds between two looks whether all workers have ended
 _CLOSING: Final = 0.5  # seconds in which a worker that does nothing ends by itself
@@ -101,7 +108,7 @@ def not_finished() -> EngineFailed:
 
 
 class _Progress:
-    """Hears from the points of the pipeline what a request took up to its charge, and when it cannot be ended."""
+    """Follows the points of the pipeline: what a request took up to its charge, and whether it may be ended now."""
 
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
@@ -120,13 +127,12 @@ class _Progress:
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
         if event != EVENT:
             return
-        if arguments[0] in _CANNOT_END:
-            signal.signal(_END, signal.SIG_IGN)
-        elif arguments[0] in _CAN_END:
-            if arguments[0] == Point.CHARGED.name and self.charged is None:
-                self.charged = time.process_time() - self._begun
-                self._channel.send(self.charged)
-            signal.signal(_END, signal.SIG_DFL)
+        point = str(arguments[0])
+        if point == Point.CHARGED.name and self.charged is None:
+            self.charged = time.process_time() - self._begun
+            self._channel.send(self.charged)
+        if point in _MAY_END:
+            signal.signal(_END, signal.SIG_DFL if _MAY_END[point] else signal.SIG_IGN)
 
 
 def work(channel: Connection, opened: Opened) -> None:

@@ -1,8 +1,10 @@
-"""The processes that answer requests: what keeps one from starting is over some time later."""
+"""The processes that answer requests: when one may be ended; what keeps one from starting is over some time later."""
 
 import errno
 import os
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -28,3 +30,36 @@ def test_a_worker_that_gets_no_socket_can_be_tried_again(monkeypatch):
     monkeypatch.setattr(socket, "socketpair", full)
     with pytest.raises(NoSource, match="no worker process can be started"):
         nursery.worker()
+
+
+ANSWERING = """
+import signal, sys
+import dpsql
+from dpsql.points import EVENT
+from dpsql.serve import workers
+
+class Channel:
+    def send(self, told):
+        pass
+
+def heard(event, told):
+    if event == EVENT:
+        print(told[0], signal.getsignal(workers._END) is signal.SIG_DFL)
+
+analyst = dpsql.demo()
+progress = workers._Progress(Channel())
+sys.addaudithook(heard)
+progress.begin()
+analyst.sql("SELECT COUNT(*) FROM visits")
+progress.end()
+assert signal.getsignal(workers._END) is signal.SIG_DFL
+"""
+PROTECTED = {"CHARGING", "CHARGE_BEGUN", "CHARGE_WRITTEN", "READ", "DRAWN", "STORE_BEGUN", "STORE_WRITTEN"}
+
+
+def test_a_worker_is_not_ended_while_a_charge_is_written_or_between_draw_and_store():
+    done = subprocess.run([sys.executable, "-c", ANSWERING], check=True, capture_output=True, text=True)
+    may_end = dict(line.split() for line in done.stdout.splitlines())
+    may_end.pop("COMMITTED", None)  # of a ledger in a file, both in a charge and in a step
+    assert {point for point, may in may_end.items() if may == "False"} == PROTECTED
+    assert {"PARSED", "CHARGED", "RUNNING", "STORED", "TOLD"} <= may_end.keys()
