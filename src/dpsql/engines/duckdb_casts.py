@@ -17,6 +17,8 @@ def total_cast(field: str, engine_type: str, target: SqlType, *, by_rows: bool, 
 
     `by_rows`: the library has chosen the type by looking at values, so that integers may come as doubles. They are then
     read as doubles hold them: one missing value must not move the others. A person is never rounded to another one.
+    Elsewhere fractions are rounded to whole numbers, halves away from 0: DuckDB does so with texts and decimals, and
+    would round the half of a double to the even number.
     """
     kind, goal = sql_type(engine_type), ENGINE_TYPES[target]
     if kind is target is SqlType.BOOLEAN or (kind in TEMPORAL and target in TEMPORAL):
@@ -30,7 +32,7 @@ def total_cast(field: str, engine_type: str, target: SqlType, *, by_rows: bool, 
     as_double = by_rows or kind is SqlType.DOUBLE or kind is SqlType.BOOLEAN
     safe = f"abs({number}) < {WHOLE_DOUBLES}"
     if target is SqlType.INTEGER:
-        whole = f"TRY_CAST({number if as_double else written} AS {goal})"
+        whole = f"TRY_CAST({f'round({number})' if as_double else written} AS {goal})"
         held = [safe] * as_double + [f"{number} = CAST({whole} AS DOUBLE)"] * is_person
         return f"CASE WHEN {' AND '.join(held)} THEN {whole} END" if held else whole
     if as_double and kind in NUMERIC:  # 8001 and 8001.0 are one text

@@ -1,8 +1,10 @@
 """What can be added: files and frames of every kind, copied; and that no type is guessed from a value."""
 
+import math
 import subprocess
 import sys
 from datetime import date, datetime
+from decimal import Decimal
 
 import duckdb
 import pandas as pd
@@ -314,6 +316,27 @@ def test_one_value_is_one_value_whatever_stands_beside_it(engine):
             engine.add(name, pd.DataFrame({"x": [8001, *others]}), ColumnDeclarations(types={"x": kind}))
             assert rows(engine, f"FROM {name} LIMIT 1") == [(expected,)], (kind, name)
             engine.remove(name)
+
+
+def test_a_fraction_is_one_whole_number_in_every_source(engine, tmp_path):
+    """Halves away from 0, as ROUND does; what is no number is NULL, and never an error."""
+    values = [0.5, 1.5, 2.5, -0.5, -2.5, 2.4, 0.49999999999999994, 1e300, math.inf, -math.inf, math.nan]
+    texts, tenths = [repr(value) for value in values], [f"{value:.1f}" for value in values[:6]]
+    (tmp_path / "x.csv").write_text("\n".join(["x", *texts]))
+    sources = {
+        "plain": pd.DataFrame({"x": values}),
+        "objects": pd.DataFrame({"x": pd.Series([*values, "no number"], dtype=object)}),
+        "arrow": pa.table({"x": values}),
+        "floats": pa.table({"x": pa.array(values[:6], pa.float32())}),
+        "decimals": pa.table({"x": pa.array(map(Decimal, tenths))}),
+        "texts": pl.DataFrame({"x": texts}),
+        "csv": tmp_path / "x.csv",
+    }
+    expected = [1, 2, 3, -1, -3, 2, 0, None, None, None, None]
+    for name, source in sources.items():
+        engine.add(name, source, ColumnDeclarations(types={"x": SqlType.INTEGER}))
+        found = [value for (value,) in rows(engine, f"FROM {name}")]
+        assert found[: len(expected)] == expected[: len(found)], name
 
 
 def test_nobody_is_rounded_to_somebody_else(engine):
