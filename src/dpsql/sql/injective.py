@@ -1,7 +1,12 @@
-"""Which columns an expression tells apart, by its rules alone: different values of them are different values of it.
+"""Which columns an expression keeps apart, by its form: their values can be read off its value, but for a few.
 
-GROUP BY id + 0, -id, CAST(id AS VARCHAR) and 'no. ' || id have the groups of id. What may make two values one, as % 10,
-a piece of a text, DATE_TRUNC or CASE, has groups of its own.
+GROUP BY id + 0, -id, CAST(id AS VARCHAR) and 'no. ' || id have the groups of id. The forms are not all one-to-one:
+COALESCE and NULLIF make one value another's, texts in a row may be cut in several places ('a' || 'bc', 'ab' || 'c'),
+and arithmetic counts as exact, although doubles round and what overflows is NULL. A form that may join many values, as
+% 10, a piece of a text, DATE_TRUNC or any CASE, keeps nothing apart here, even where its values happen to stay apart.
+
+No protection rests on this: groups are listed in public or found by selection, whatever their expression. It decides
+which queries are refused because each group would belong to one person, and what is advised instead.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ NOTHING: frozenset[int] = frozenset()
 
 
 def told_apart(scalar: Scalar, known: Findings | Notes) -> frozenset[int]:
-    """The columns, by their numbers. COALESCE and NULLIF make at most one value another's."""
+    """The columns that it keeps apart, by their numbers."""
     match scalar:
         case ColumnRef():
             return frozenset({scalar.id})
@@ -52,7 +57,7 @@ def told_apart(scalar: Scalar, known: Findings | Notes) -> frozenset[int]:
 
 
 def _of_all(parts: Iterable[Scalar], known: Findings | Notes) -> frozenset[int]:
-    """Where one text ends and the next begins is not seen, which no list of groups depends on."""
+    """All columns of a concatenation, although its parts may run into one another."""
     return NOTHING.union(*(told_apart(part, known) for part in parts))
 
 
@@ -76,7 +81,7 @@ def _fits(inner: Scalar, low: Fraction | int, high: Fraction, known: Findings | 
 def keys_of_people(
     spelled: Iterable[Scalar], known: Findings | Notes, catalog: Catalog
 ) -> Iterator[tuple[Column, ...]]:
-    """Columns that these expressions tell apart and whose values, together, are of one person by declaration: the
+    """Columns that these expressions keep apart and whose values, together, are of one person by declaration: the
     person, a key of a path to the person, or what the engine keeps unique in a private table."""
     apart = (known.columns[number] for scalar in spelled for number in sorted(told_apart(scalar, known)))
     columns = {column.origin: column for column in apart if column.origin is not None}
