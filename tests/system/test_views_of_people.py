@@ -6,6 +6,8 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.catalog.views import ViewReads
+from dpsql.engines.duckdb_views import read_views
 from dpsql.errors import BadPolicy
 from dpsql.suggest.reviewing import review_policy
 
@@ -34,6 +36,12 @@ CREATE MACRO named(t) AS TABLE SELECT * FROM query_table(t);
 CREATE SEQUENCE numbers;
 CREATE TYPE ages AS ENUM (SELECT DISTINCT age::VARCHAR FROM patients);
 CREATE MACRO kind(x) AS typeof(x::ages);
+CREATE MACRO defaults(n := len(enum_range(NULL::ages))) AS n;
+CREATE MACRO "quo""ted"() AS len(enum_range(NULL::ages));
+CREATE MACRO typed(x ages) AS 1;
+CREATE MACRO half(x) AS x / 2;
+CREATE TYPE several AS STRUCT(age ages);
+CREATE TYPE bed AS INTEGER;
 CREATE VIEW by_type AS SELECT kind(NULL) AS n;
 CREATE VIEW by_macro AS SELECT how_many() AS n;
 """
@@ -74,6 +82,17 @@ UNKNOWN = {
     "values that a type was made of": "SELECT enum_range(NULL::ages) AS n",
     "the name of such a type": "SELECT typeof(NULL::ages) AS n",
     "a cast to such a type": "SELECT x FROM range(200) r(x) WHERE TRY_CAST(x::VARCHAR AS ages) IS NOT NULL",
+    "a cast that is computed when it is bound": "SELECT * FROM wards LIMIT len([TRY_CAST('30' AS ages)::VARCHAR])",
+    "such a cast as an argument": "FROM range(CASE WHEN TRY_CAST('30' AS ages) IS NULL THEN 1 ELSE 2 END)",
+    "such a cast to what holds one": "SELECT * FROM wards LIMIT len({'age': '30'}::several::VARCHAR)",
+    "a pivot on the values of a type": "SELECT * FROM wards PIVOT (COUNT(*) FOR ward IN ages)",
+    "a type as a value": "SELECT * FROM wards LIMIT len(get_type(NULL::ages)::VARCHAR)",
+    "a default of a macro": "SELECT * FROM wards LIMIT defaults()",
+    "a macro with a quote in its name": 'SELECT * FROM wards LIMIT "quo""ted"()',
+    "a macro with such a parameter": "SELECT * FROM wards LIMIT typed(NULL)",
+    "a setting that is computed when it is bound": "SELECT * FROM wards LIMIT len(current_setting('memory_limit'))",
+    "a macro of DuckDB that calls what is not listed": "SELECT * FROM wards LIMIT len(current_schemas(true))",
+    "an expression that is too deep to be read": f"SELECT {'+'.join(['ward'] * 900)} AS n FROM wards",
     "a plan that looks at statistics": "SELECT json_serialize_plan('SELECT * FROM patients WHERE age > 1000', "
     "optimize := true) LIKE '%EMPTY%' AS n",
     "the same in a macro of a view": "SELECT * FROM by_type",
@@ -92,6 +111,14 @@ PUBLIC = {
     "current_date AS d, list_sum(list_transform([ward], lambda x: x + 1)) AS e, strftime(DATE '2020-01-01', '%Y') AS f,"
     " CAST(ward AS VARCHAR) LIKE '1%' AS g, regexp_matches('a', 'b') AS h FROM wards",
     "aggregates": "SELECT ward, COUNT(*) AS n, SUM(doubled) AS s, string_agg(ward, ',') AS t FROM wards GROUP BY ward",
+    "columns called like functions": "SELECT ward AS query, doubled AS typeof, 'getvariable' AS enum_code FROM wards",
+    "a macro of public rows": "SELECT half(ward) AS n, defaults(1) AS m, itself(ward)::bed AS i FROM wards",
+    "macros of DuckDB": "SELECT fdiv(ward, 2) AS a, list_append([ward], 1) AS b, array_to_string([ward], ',') AS c, "
+    "nullif(ward, 1) AS d, json_group_array(ward) OVER () AS e FROM wards",
+    "operators": "SELECT '{\"a\": 1}'::JSON ->> '$.a' AS a, 'a' GLOB 'b' AS b, ward ** 2 AS c, [ward][1] AS d, "
+    "{'x': ward}.x AS e, EXTRACT(year FROM DATE '2020-01-01') AS f, ward IS DISTINCT FROM 2 AS g FROM wards",
+    "windows": "SELECT LAG(ward) OVER w AS a, RANK() OVER w AS b, NTILE(2) OVER w AS c FROM wards "
+    "WINDOW w AS (ORDER BY ward)",
     "everything public": """WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 4)
         SELECT w.ward, SUM(x) OVER (ORDER BY w.ward) AS n FROM wards w JOIN r ON r.x = w.ward
         WHERE w.ward IN (SELECT ward FROM wards v WHERE v.ward = w.ward) ORDER BY 1 LIMIT 3""",
@@ -140,6 +167,16 @@ def test_a_view_of_public_rows_may_be_public(declared, name):
     with dpsql.open(path) as owner:
         owner.grant("ana", budget=1)
         assert owner.analyst("ana").sql("SELECT COUNT(*) FROM shown COST 1").cost.epsilon == 0
+
+
+@pytest.mark.parametrize("name", ['"a (b), c" (ward, "x ""AS"" y")', 'other."d.e AS f"(k)', "plain(k)"])
+def test_the_query_of_a_view_is_found_behind_its_names(name):
+    with duckdb.connect() as data:
+        data.execute(TABLES.partition("CREATE TYPE")[0])
+        columns = "ward, doubled" if "ward" in name else "ward"
+        data.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM wards")
+        ((_, read),) = read_views(lambda sql: data.execute(sql).fetchall()).items()
+    assert read == ViewReads(tables=frozenset({"wards"}))
 
 
 def test_a_view_of_private_rows_has_its_person(declared):

@@ -2,14 +2,19 @@
 
 The bound plan has macros, other views, common table expressions, `query('…')` and `query_table('…')` expanded by DuckDB
 itself, and is taken before the optimizer, which looks at statistics of rows and leaves out scans it can do without.
+
+Binding computes what needs no row: a LIMIT, the arguments of range(), the columns of a PIVOT. The plan holds their
+values alone, which may come from rows through the catalogue, as those of an ENUM do. So the texts of views and macros,
+as DuckDB parses them, may call listed functions alone and name no such type.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import duckdb
@@ -23,16 +28,22 @@ SELECT schema_name, view_name, current_database(), sql FROM system.main.duckdb_v
 WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
 
 _MACROS: Final = """
-SELECT function_name, macro_definition FROM system.main.duckdb_functions()
-WHERE NOT internal AND macro_definition IS NOT NULL"""
-_FOLDED: Final = re.compile(
-    r"\b(?:json_(?:de)?serialize\w*|(?:pg_)?typeof|getvariable|query(?:_table)?|enum_\w+)\b", re.I
+SELECT function_name, function_type, macro_definition, len(parameters), parameter_types::VARCHAR, internal
+FROM system.main.duckdb_functions() WHERE macro_definition IS NOT NULL AND (NOT internal OR function_name NOT IN (
+    SELECT function_name FROM system.main.duckdb_functions() WHERE macro_definition IS NULL))"""
+"""Without those of DuckDB that share their name with a function and call it: the list decides on that."""
+_TYPES: Final = """
+SELECT type_name FROM system.main.duckdb_types()
+WHERE NOT internal AND (type_category IS NULL OR type_category = 'COMPOSITE')"""
+"""Of the owner: those with values, and those that may hold one of them."""
+_NAME: Final = r'(?:"(?:[^"]|"")*+"|[^\s".,()]++)'
+_CREATED: Final = re.compile(
+    rf"CREATE VIEW {_NAME}(?:\.{_NAME})*+(?: \({_NAME}(?:, {_NAME})*+\))? AS (?P<query>.*);", re.DOTALL
 )
-"""What the binder computes, so that the plan holds its value alone: from the statistics of rows, from the values of a
-type, from a text that may hold any of these."""
 _NAMES: Final = """
-+ - * / // % ^ ** & | << >> ~ @ || ~~ !~~ ~~* !~~* abs add subtract multiply divide mod power pow sqrt cbrt exp ln
-log log2 log10 sin cos tan asin acos atan atan2 pi degrees radians ceil ceiling floor round round_even trunc sign
++ - * / // % ^ ** & | << >> ~ @ || ~~ !~~ ~~* !~~* ~~~ ^@ -> ->> abs add subtract multiply divide mod power pow
+sqrt cbrt exp ln log log2 log10 sin cos tan asin acos atan atan2 pi degrees radians ceil ceiling floor round round_even
+trunc sign
 even gcd lcm greatest least factorial isnan isinf isfinite nextafter bit_count xor hash md5 sha1 sha256 ascii bar
 chr concat concat_ws contains ends_with suffix prefix starts_with format format_bytes instr position strpos lcase
 lower ucase upper left right length len char_length character_length strlen bit_length lpad rpad ltrim rtrim trim
@@ -55,7 +66,8 @@ avg mean min max min_by max_by arg_min arg_max any_value first last first_value 
 string_agg group_concat bool_and bool_or bit_and bit_or bit_xor product median mode quantile quantile_cont
 quantile_disc approx_count_distinct approx_quantile stddev stddev_pop stddev_samp var_pop var_samp variance skewness
 kurtosis covar_pop covar_samp corr regr_slope regr_intercept regr_r2 histogram fsum kahan_sum favg count_if countif
-current_date today now get_current_time get_current_timestamp transaction_timestamp
+current_date today now get_current_time get_current_timestamp transaction_timestamp row_number rank dense_rank
+percent_rank cume_dist ntile lag lead
 """
 _FUNCTIONS: Final = frozenset(_NAMES.split())
 """Functions of their arguments and the clock alone. DuckDB calls others consistent too that read the catalogue, the
@@ -100,30 +112,89 @@ _OPERATORS: Final = frozenset(
 """Operators that read their inputs alone; GET is the one that reads a table or calls a table function."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """The query of a view, or of a macro."""
+
+    query: str | None
+    """None: the catalogue does not show all of it."""
+    parameters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Texts:
+    """The texts of a database by the names of their views and macros, of which several may share one."""
+
+    ask: Ask
+    views: Mapping[str, Sequence[_Text]]
+    macros: Mapping[str, Sequence[_Text]]
+    types: Collection[str]
+
+    def unknown(self, view: str) -> frozenset[str]:
+        """What a view and the views and macros in it name that no list allows."""
+        found, seen, waiting = set[str](), set[_Text](), [*self.views[view.casefold()]]
+        while waiting:
+            text = waiting.pop()
+            if text not in seen:
+                seen.add(text)
+                for node in self._parsed(text):
+                    if node.get("type") == "BASE_TABLE":
+                        waiting += self.views.get(node["table_name"].casefold(), ())
+                    elif "function_name" in node:
+                        called = self.macros.get(node["function_name"].casefold(), ())
+                        waiting += called
+                        found.update(self._unknown_call(node, called))
+                    elif node.get("class") == "TYPE" and node["type_name"].casefold() in self.types:
+                        found.add(f"the type {node['type_name']}")
+                    elif node.get("pivot_enum"):
+                        found.add("an ENUM")
+                    elif node.get("error"):
+                        found.add("something DuckDB does not show")
+        return frozenset(found)
+
+    def _parsed(self, text: _Text) -> list[dict[str, Any]]:
+        if text.query is None:
+            return [{"error": True}]
+        ((tree,),) = self.ask(f"SELECT system.main.json_serialize_sql({literal(text.query)})")
+        try:
+            return list(_nodes(json.loads(tree)))
+        except RecursionError:
+            return [{"error": True}]
+
+    def _unknown_call(self, node: dict[str, Any], called: Sequence[_Text]) -> Iterator[str]:
+        name = node["function_name"]
+        if not called and name.casefold() not in _FUNCTIONS:
+            yield f"{name}()"
+        elif any(len(node["arguments"]) < macro.parameters for macro in called):
+            yield f"a default of {name}()"  # the catalogue does not show it
+
+
 def read_views(ask: Ask) -> dict[str, ViewReads]:
     """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads."""
     views = ask(_VIEWS)
-    texts: dict[str, str] = {}
-    for name, text in (*((name, sql) for _, name, _, sql in views), *(ask(_MACROS) if views else ())):
-        texts[name.lower()] = f"{texts.get(name.lower(), '')} {text}"
+    if not views:
+        return {}
+    texts = _texts(ask, views)
     found = {}
     for schema, name, database, _ in views:
-        read, folded = _reads(ask, schema, name, database), _FOLDED.findall(_whole_text(name.lower(), texts))
-        unknown = read.unknown.union(f"{function.lower()}()" for function in folded)
-        found[dotted_name(schema, name)] = replace(read, unknown=unknown)
+        read = _reads(ask, schema, name, database)
+        found[dotted_name(schema, name)] = replace(read, unknown=read.unknown | texts.unknown(name))
     return found
 
 
-def _whole_text(name: str, texts: Mapping[str, str]) -> str:
-    """The text of a view, and those of all views and macros whose names are in it."""
-    there, waiting = set[str](), [name]
-    while waiting:
-        here = waiting.pop()
-        if here not in there:
-            there.add(here)
-            words = texts[here].lower()
-            waiting += [other for other in texts if other in words]
-    return " ".join(texts[each] for each in sorted(there))
+def _texts(ask: Ask, rows: Sequence[Sequence[Any]]) -> _Texts:
+    views, macros = defaultdict[str, list[_Text]](list), defaultdict[str, list[_Text]](list)
+    for _, name, _, created in rows:
+        found = _CREATED.fullmatch(created)
+        views[name.casefold()].append(_Text(query=found and found["query"]))
+    for name, kind, definition, parameters, types, internal in ask(_MACROS):
+        query = definition if kind == "table_macro" else f"SELECT {definition}"
+        if not internal:
+            shown = None if "ENUM" in types else query
+            macros[name.casefold()].append(_Text(query=shown, parameters=parameters))
+        elif name not in _FUNCTIONS:
+            macros[name.casefold()].append(_Text(query=query))
+    return _Texts(ask=ask, views=views, macros=macros, types={name.casefold() for (name,) in ask(_TYPES)})
 
 
 def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
@@ -133,7 +204,7 @@ def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
         plan = json.loads(text)
     except duckdb.InterruptException:
         raise
-    except (duckdb.Error, ValueError):
+    except (duckdb.Error, ValueError, RecursionError):
         plan = {}
     nodes = list(_nodes(plan))
     operators = [node for node in nodes if str(node.get("type")).startswith("LOGICAL_")]
@@ -179,12 +250,13 @@ def _is_known(call: dict[str, Any]) -> bool:
     return (not schema and call["is_operator"] is True) or (schema == ["system", "main"] and function in _FUNCTIONS)
 
 
-def _nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a plan, wherever it stands in it."""
-    if isinstance(node, dict):
-        yield node
-        for part in node.values():
-            yield from _nodes(part)
-    elif isinstance(node, list):
-        for part in node:
-            yield from _nodes(part)
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a plan or of a parsed text, wherever it stands in it."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
