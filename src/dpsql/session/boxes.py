@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
-from math import ceil, floor
+from math import ceil, floor, frexp, ldexp
 from typing import Final, TypeAlias
 
 from dpsql.catalog.types import SqlType
@@ -137,7 +137,8 @@ class Boxes:
         return self._at_both_ends(low, high, ends, rows)
 
     def _at_both_ends(self, low: Windowed, high: Windowed, ends: _Ends, rows: Sequence[int]) -> _Ends:
-        """What the desk computes of low and of high ends."""
+        """What the desk computes of low and of high ends, which it adds up without rounding."""
+        step = _step(ends)
         layers = Layers(names={**self.table.names, _LOW.id: "low_end", _HIGH.id: "high_end"})
         texts = ", ".join(f"CAST({layers.text(window)} AS DOUBLE)" for window in (low, high))
         shown = [self.table.shown_row(row) for row in rows]
@@ -150,13 +151,12 @@ class Boxes:
                 *self.table.shown_columns(shown),
             ),
             rows=[
-                (row, *_floats(ends.get(row)), *self.table.key_rows[row], *numbers)
+                (row, *_floats(ends.get(row), step), *self.table.key_rows[row], *numbers)
                 for row, numbers in zip(rows, shown, strict=True)
             ],
         )
         found = self.desk.query(f"SELECT {ROW}, {texts} FROM ({layers.below('box')}) AS framed", {"box": laid})
-        exact = low.function != "avg" and all(_is_whole(each) for each in ends.values())
-        return {row: _hull(first, last, exact=exact) for row, first, last in found}
+        return {row: _hull(first, last, exact=low.function != "avg") for row, first, last in found}
 
     def _ranks_alone(self, window: Windowed) -> bool:
         """A rank by one number, in all rows or among those of the same keys."""
@@ -252,11 +252,6 @@ def _hull(one: float | None, other: float | None, *, exact: bool) -> Interval:
     return ends if exact else widened(ends)
 
 
-def _is_whole(ends: Interval) -> bool:
-    """Whole numbers of which floating point adds up a million without rounding."""
-    return all(end is not None and end.denominator == 1 and abs(end) < 2**32 for end in (ends.low, ends.high))
-
-
 def _unknown(rows: Sequence[int]) -> _Ends:
     return dict.fromkeys(rows, EVERYTHING)
 
@@ -265,5 +260,17 @@ def _end(end: Fraction | None) -> Fraction:
     return end if end is not None else Fraction(0)
 
 
-def _floats(ends: Interval | None) -> tuple[float | None, float | None]:
-    return (None, None) if ends is None else (float(_end(ends.low)), float(_end(ends.high)))
+def _step(ends: _Ends) -> int:
+    """The exponent of a power of two whose multiples floating point adds up without rounding, in any order: however they
+    cancel out, all of them together are below 2**52 steps."""
+    largest = max((abs(_end(end)) for each in ends.values() for end in (each.low, each.high)), default=Fraction(0))
+    return max(frexp(float(largest))[1] + len(ends).bit_length() - 51, -1074)
+
+
+def _floats(ends: Interval | None, step: int) -> tuple[float | None, float | None]:
+    """Both ends as multiples of the step, rounded outwards."""
+    return (None, None) if ends is None else (_down(_end(ends.low), step), -_down(-_end(ends.high), step))
+
+
+def _down(end: Fraction, step: int) -> float:
+    return ldexp((end.numerator << max(-step, 0)) // (end.denominator << max(step, 0)), step)

@@ -168,6 +168,19 @@ class TestHowWideTheyAre:
         (cells,) = answered(window(function, leaning_to[leaning](), type_=type_), values=noisy)
         assert all(cell.margin is None or cell.low <= 0 <= cell.high for cell in cells)
 
+    def test_windows_over_large_numbers_that_cancel_out_are_rounded_outwards(self):
+        """Doubles near 2**60 are 256 apart, and a margin here is 4."""
+        fine = NoisySlotLaw(law=DiscreteGaussianLaw(sigma_squared=Fraction(1)), grain=Fraction(1))
+        noisy = tuple((sign * (2**60 + 100 + 3 * group), 0) for group in range(5) for sign in (1, -1))
+        margin = simultaneous(fine.law, 10)
+        sums, largest = answered(
+            window("sum", N), window("max", N), counts=fine, values=noisy, having=call("ne", N, whole(0))
+        )
+        for ends in itertools.product((-margin, margin), repeat=3):
+            truth = [n + end for (n, _), end in zip(noisy, itertools.cycle(ends), strict=False)]
+            assert all(cell.low <= sum(truth) <= cell.high for cell in sums)
+            assert all(cell.low <= max(truth) <= cell.high for cell in largest)
+
     def test_a_distance_can_be_zero(self):
         (cells,) = answered(call("abs", call("sub", N, whole(VALUES[0][0]))))
         margin = simultaneous(GAUSSIAN, 1)
