@@ -20,6 +20,7 @@ _Floats: TypeAlias = NDArray[np.float64]
 
 _PLACES: Final = 2000
 _SLACK: Final = 1e-7  # more than the relative error of a tail in floating point
+_SMALLEST_TAIL: Final = 1e-290  # smaller ones lose digits
 
 
 def shown_intervals(
@@ -77,21 +78,17 @@ def _smallest(enough: Callable[[_Floats], NDArray[np.bool_]], low: _Floats, high
 
 
 def _at_least(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
-    """Pr[Y >= y] given that it is shown; it grows with n."""
-    return _given_shown(_tail(law, seen - n), n, law, threshold, else_=np.where(seen > threshold + 1, 0.0, 1.0))
+    """Pr[Y >= y] given that it is shown; it grows with n. Where both tails are too small for a double, a limit from
+    above: Pr[Z = k + further] is at most this part of Pr[Z = k], for each k >= start."""
+    further, start = seen - threshold - 1, threshold + 1 - n
+    limit = np.exp(np.minimum(-further * (2 * start + further) / (2 * float(law.sigma_squared)), 0.0))
+    shown = _tail(law, start)
+    return np.divide(_tail(law, seen - n), shown, out=limit, where=shown > _SMALLEST_TAIL)
 
 
 def _at_most(seen: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int) -> _Floats:
-    """Pr[Y <= y] given that it is shown; it falls with n. On each side of the threshold the smaller tails are taken."""
-    below = _tail(law, n - seen) - _tail(law, n - threshold)
-    above = _tail(law, threshold + 1 - n) - _tail(law, seen + 1 - n)
-    return _given_shown(np.where(n > threshold, below, above), n, law, threshold, else_=np.ones_like(n))
-
-
-def _given_shown(part: _Floats, n: _Floats, law: DiscreteGaussianLaw, threshold: int, *, else_: _Floats) -> _Floats:
-    """A probability given that Y > τ; its limit for small n where both are too small for a double."""
-    shown = _tail(law, threshold + 1 - n)
-    return np.divide(part, shown, out=else_, where=shown > 0)
+    """Pr[Y <= y] given that it is shown, for n > y; it falls with n."""
+    return (_tail(law, n - seen) - _tail(law, n - threshold)) / _tail(law, threshold + 1 - n)
 
 
 def _tail(law: DiscreteGaussianLaw, start: _Floats) -> _Floats:

@@ -261,8 +261,8 @@ def _end(end: Fraction | None) -> Fraction:
 
 
 def _step(ends: _Ends) -> int:
-    """The exponent of a power of two whose multiples floating point adds up without rounding, in any order: however they
-    cancel out, all of them together are below 2**52 steps."""
+    """The exponent of a power of two whose multiples floating point adds up without rounding, in any order: however
+    they cancel out, all of them together are below 2**52 steps."""
     largest = max((abs(_end(end)) for each in ends.values() for end in (each.low, each.high)), default=Fraction(0))
     return max(frexp(float(largest))[1] + len(ends).bit_length() - 51, -1074)
 
