@@ -16,18 +16,18 @@ from dpsql.sql.parsing.text import blanked
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES
 
 _STRAIGHT: Final = str.maketrans("‘’‚‛´“”„‟", "'''''\"\"\"\"")
+_TOP: Final = r"\bTOP\b\s*+(?:\(\s*+)?(?P<number>\d++)(?:\s*+\))?"
 _SELECT_TOP: Final = re.compile(
-    r"\b(?P<select>SELECT)\s+(?:DISTINCT\s+)?(?P<top>TOP\b\s*\(?\s*(?P<number>\d+)\s*\)?)(?P<more>\s+PERCENT|\s+WITH\s+TIES)?",
-    re.IGNORECASE,
+    rf"\b(?P<select>SELECT)\s+(?:DISTINCT\s+)?{_TOP}(?P<more>\s+PERCENT\b|\s+WITH\s+TIES\b)?", re.IGNORECASE
 )
 _SET_JOIN: Final = re.compile(
-    r"(?P<left>.+?)\s+(?:LEFT\s+)?(?P<kind>SEMI|ANTI)\s+JOIN\s+(?P<right>\w+(?:\s+(?:AS\s+)?(?!ON\b|USING\b)\w+)?)\s+"
-    r"(?:ON\s+(?P<on>.+)|USING\s*\(\s*(?P<using>\w+)\s*\))",
+    r"(?P<left>.*?\S)\s++(?:LEFT\s++)?(?P<kind>SEMI|ANTI)\s++JOIN\s++"
+    r"(?P<right>\w++(?:\s++(?:AS\s++)?(?!ON\b|USING\b)\w++)?)\s++(?:ON\s+(?P<on>.+)|USING\s*\(\s*(?P<using>\w+)\s*\))",
     re.IGNORECASE | re.DOTALL,
 )
-_HINT: Final = re.compile(r"\s*\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)", re.IGNORECASE)
+_HINT: Final = re.compile(r"(?<!\s)\s*+\bWITH\s*\(\s*(?:NOLOCK|READUNCOMMITTED|READPAST)\s*\)", re.IGNORECASE)
 _TWO_LIMITS: Final = re.compile(r"\bLIMIT\s+(\d+)\s*,\s*(\d+)", re.IGNORECASE)
-_BACKTICKS: Final = re.compile(r"`([^`]+)`")
+_BACKTICKS: Final = re.compile(r"`((?:[^`]|``)+)`")
 _BRACKETS: Final = re.compile(r"\[([^\[\]]+)\]")
 _AGGREGATE: Final = re.compile(rf"\b(?:{'|'.join(sorted(AGGREGATES | RAW_AGGREGATES))})\s*\(", re.IGNORECASE)
 
@@ -121,14 +121,14 @@ def _limited(text: str, words: str) -> str | None:
     written = found and clauses_of(text, (found.start("select"), len(text)))
     if not found or found["more"] or not written:
         return None
-    top = re.compile(r"\bTOP\b\s*\(?\s*\d+\s*\)?\s*", re.IGNORECASE)
+    top = re.compile(rf"{_TOP}\s*", re.IGNORECASE)
     order = f"{written.order} LIMIT {found['number']}".strip()
     return replace(written, items=top.sub("", written.items, count=1), order=order).text
 
 
 def _double_quoted(text: str, words: str) -> str:
     def name(found: re.Match[str]) -> str:
-        parts = found[1].split(".") if found[0].startswith("`") else [found[1]]
+        parts = found[1].replace("``", "`").split(".") if found[0].startswith("`") else [found[1]]
         return ".".join(part if re.fullmatch(r"[A-Za-z_]\w*", part) else f'"{part}"' for part in parts)
 
     return _replaced(_BACKTICKS if "`" in words else _BRACKETS, text, words, name)
@@ -309,8 +309,8 @@ def with_our_calls(text: str) -> str:
         if start < done or name not in CALLS:
             continue
         inside = text.index("(", start) + 1
-        ours = CALLS[name]([with_our_calls(each) for each in split_arguments(text[inside : end - 1])])
-        parts += [text[done:start], ours or f"{text[start:inside]}{with_our_calls(text[inside : end - 1])})"]
+        within = with_our_calls(text[inside : end - 1])  # once: calls within calls would double it at each level
+        parts += [text[done:start], CALLS[name](split_arguments(within)) or f"{text[start:inside]}{within})"]
         done = end
     return "".join([*parts, text[done:]])
 
@@ -359,9 +359,9 @@ CALLS: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
     **dict.fromkeys(("dateadd", "date_add", "timestampadd", "datetime_add", "timestamp_add"), _moved("+")),
     **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _moved("-")),
     **dict.fromkeys(("getdate", "sysdatetime", "current_date"), lambda given: None if given[0] else "CURRENT_DATE"),
-    "date": lambda given: f"CAST({given[0]} AS DATE)" if len(given) == 1 else None,
+    "date": lambda given: None if len(given) > 1 or re.match(r"'\D", given[0]) else f"CAST({given[0]} AS DATE)",
     "convert": lambda given: f"CAST({given[1]} AS {given[0]})" if len(given) == 2 else None,
-    "safe_divide": lambda given: f"({given[0]}) / ({given[1]})" if len(given) == 2 else None,
+    "safe_divide": lambda given: f"(({given[0]}) / ({given[1]}))" if len(given) == 2 else None,
     "iff": lambda given: f"IF({', '.join(given)})" if len(given) == 3 else None,
     **dict.fromkeys(("isnull", "ifnull"), lambda given: f"COALESCE({', '.join(given)})" if len(given) == 2 else None),
     "zeroifnull": lambda given: f"COALESCE({given[0]}, 0)" if len(given) == 1 else None,

@@ -1,8 +1,12 @@
 """What analysts of other tools write: the refusal marks it, says how it is written here, and its rewrite works."""
 
+import time
+
 import pytest
 
 import dpsql
+from dpsql.errors import NotUnderstood
+from dpsql.sql.other_dialects import in_other_words, with_our_calls
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +26,15 @@ def refusal(ana, sql):
 @pytest.mark.parametrize(
     ("sql", "marked", "rewrite"),
     [
-        ("SELECT TOP 3 city, COUNT(*) AS n FROM patients GROUP BY city ORDER BY n DESC", "SELECT TOP 3 ",
+        ("SELECT TOP 3 city, COUNT(*) AS n FROM patients GROUP BY city ORDER BY n DESC", "SELECT TOP 3",
          "SELECT city, COUNT(*) AS n FROM patients GROUP BY city ORDER BY n DESC LIMIT 3"),
         ("SELECT TOP (3) city, COUNT(*) FROM patients GROUP BY city COST 0.1", "SELECT TOP (3)",
          "SELECT city, COUNT(*) FROM patients GROUP BY city LIMIT 3 COST 0.1"),
+        ("SELECT TOP 3 PERCENT city, COUNT(*) FROM patients GROUP BY city", "SELECT TOP 3 PERCENT", None),
+        ("SELECT AVG(charge) / SAFE_DIVIDE(SUM(charge), 2) FROM visits", "SAFE_DIVIDE(SUM(charge), 2)",
+         "SELECT AVG(charge) / ((SUM(charge)) / (2)) FROM visits"),
+        ("SELECT COUNT(*) FROM visits WHERE day > DATE('now')", "DATE('now')", None),
+        ("SELECT AVG(`a``ge`) FROM patients", "`a`", None),
         ("SELECT `city`, COUNT(*) FROM `patients` GROUP BY `city`", "`city`",
          "SELECT city, COUNT(*) FROM patients GROUP BY city"),
         ("SELECT COUNT(*) FROM [patients] WHERE [age] > 3", "[patients]",
@@ -65,7 +74,7 @@ def refusal(ana, sql):
          "DATE_SUB('2025-05-05', INTERVAL 30 DAY)",
          "SELECT COUNT(*) FROM visits WHERE day >= '2025-05-05' - INTERVAL 30 DAY"),
         ("SELECT SAFE_DIVIDE(SUM(charge), COUNT(*)) FROM visits", "SAFE_DIVIDE(SUM(charge), COUNT(*))",
-         "SELECT (SUM(charge)) / (COUNT(*)) FROM visits"),
+         "SELECT ((SUM(charge)) / (COUNT(*))) FROM visits"),
         ("SELECT IFF(age > 30, 'a,b', 'c') AS g, COUNT(*) FROM patients GROUP BY 1", "IFF(age > 30, 'a,b', 'c')",
          "SELECT IF(age > 30, 'a,b', 'c') AS g, COUNT(*) FROM patients GROUP BY 1"),
         ("SELECT ISNULL(city, '?') AS c, COUNT(*) FROM patients GROUP BY ISNULL(city, '?')", "ISNULL(city, '?')",
@@ -123,3 +132,31 @@ def test_what_is_not_alike_is_not_guessed(ana, call):
 def test_calls_nested_too_deep_keep_their_refusal(ana, depth):
     error = refusal(ana, f"SELECT SUM({'IFF(flu, 1, ' * depth}0{')' * depth}) FROM patients")
     assert "write IF(" not in error.fix
+
+
+@pytest.mark.parametrize(
+    ("start", "filling", "end"),
+    [
+        ("SELECT TOP", " ", "x FROM t"),
+        ("SELECT 1 FROM t", " ", "; WITH (NOLOCK)"),
+        ("/*", "a", "*/ SELECT 1 FROM t WITH (NOLOCK)"),
+        ("SELECT 1 FROM p SEMI JOIN q", " ", "x y"),
+        ("SELECT 1 FROM p", " ", "SEMI JOIN q x y"),
+        ("SELECT `", "`", ""),
+        ("", "CUBE (", ""),
+    ],
+)
+def test_advice_takes_no_longer_than_its_text_is_long(start, filling, end):
+    """Milliseconds; seconds where a pattern looks at the rest of the text from each place of it."""
+    text = f"{start}{filling * (19_500 // len(filling))}{end}"
+    began = time.process_time()
+    in_other_words(NotUnderstood("a", why="b", fix="c", at=(0, 1)), text)
+    assert time.process_time() - began < 0.8
+
+
+def test_calls_within_calls_are_rewritten_once():
+    """Of 18 calls without an equal here the innermost was rewritten 2^18 times."""
+    text = f"{'DATEPART(' * 18}ISNULL(a, b){')' * 18}"
+    began = time.process_time()
+    assert with_our_calls(text) == text.replace("ISNULL", "COALESCE")
+    assert time.process_time() - began < 0.8
