@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from dpsql.catalog.types import NUMERIC
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.mechanisms.margins import NoisySlotLaw, SlotLaw
 from dpsql.sql.finish import Finish
 from dpsql.sql.linear import linear_form
-from dpsql.sql.scalars import Apply, Scalar, Windowed, columns_of, walk
+from dpsql.sql.scalars import Apply, Constant, Scalar, Windowed, columns_of, rebuilt, walk
 
 _EXTREMES: Final = frozenset({"min", "max"})
 """Window functions whose value is that of a row which noise has helped to choose."""
@@ -50,7 +50,7 @@ class SelectionScope:
     def is_placed_by_noise(self, window: Windowed) -> bool:
         """Whether noise decides which rows a window looks at, and in which order."""
         read = (*placing(window), *(window.arguments if window.function in _EXTREMES else ()))
-        return any(not self.noisy.isdisjoint(columns_of(each)) for each in read)
+        return any(map(self._reads, read))
 
     def encloses(self, scalar: Scalar) -> bool:
         """Whether its interval is made of those of its slots: noise decides which row is shown, or which of several
@@ -64,18 +64,37 @@ class SelectionScope:
     def _windows(self, scalar: Scalar) -> list[Windowed]:
         """The window functions that read noisy numbers."""
         windows = [node for node in walk(scalar) if isinstance(node, Windowed)]
-        return [window for window in windows if not self.noisy.isdisjoint(columns_of(window))]
+        return [window for window in windows if self._reads(window)]
 
     def _adds_up(self, window: Windowed) -> bool:
-        """Whether its rows lean to one side together, as those of SUM(ABS(x)) do: noises of sums cancel out instead."""
-        return any(linear_form(argument, self.noisy) is None for argument in window.arguments)
+        """Whether its rows lean to one side together, as those of SUM(ABS(x)) do: noises of sums cancel out instead,
+        also with weights and conditions that are exact."""
+        return any(map(self._leans, window.arguments))
+
+    def _leans(self, scalar: Scalar) -> bool:
+        if (
+            isinstance(scalar, Apply)
+            and scalar.function == "case"
+            and not any(map(self._reads, scalar.arguments[:-1:2]))
+        ):
+            return any(map(self._leans, (*scalar.arguments[1::2], scalar.arguments[-1])))
+        return self._reads(scalar) and linear_form(self._with_equal_weights(scalar), self.noisy) is None
+
+    def _with_equal_weights(self, scalar: Scalar) -> Scalar:
+        """The same of noise, with 1 for every exact number: whether it is linear does not depend on them."""
+        if scalar.type in NUMERIC and not self._reads(scalar):
+            return Constant(1, SqlType.INTEGER)
+        return rebuilt(scalar, self._with_equal_weights)
+
+    def _reads(self, scalar: Scalar) -> bool:
+        return not self.noisy.isdisjoint(columns_of(scalar))
 
     def _is_chosen(self, call: Apply) -> bool:
         """GREATEST, LEAST and CASE between noisy numbers; ABS, which is the larger of two."""
         if call.function not in _CHOICES:
             return False
         between = (*call.arguments[1::2], call.arguments[-1]) if call.function == "case" else call.arguments
-        noisy = sum(not self.noisy.isdisjoint(columns_of(each)) for each in between)
+        noisy = sum(map(self._reads, between))
         return noisy >= _CHOICES[call.function]
 
     def groups_of(self, scalar: Scalar) -> int:

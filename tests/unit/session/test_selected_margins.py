@@ -168,6 +168,13 @@ class TestHowWideTheyAre:
         (cells,) = answered(window(function, leaning_to[leaning](), type_=type_), values=noisy)
         assert all(cell.margin is None or cell.low <= 0 <= cell.high for cell in cells)
 
+    def test_exact_weights_and_conditions_do_not_lean(self):
+        """Noise of 40 rows cancels out: within 10 % of 1.96 standard deviations, and not the sum of 40 margins."""
+        odd = Apply("case", (call("eq", HALF, whole(1)), N, whole(0)), SqlType.INTEGER)
+        weighted, some = answered(window("sum", call("mul", N, KEY)), window("sum", odd))
+        assert weighted[0].margin == pytest.approx(1.96 * 30 * sum(k * k for k in range(GROUPS)) ** 0.5, rel=0.1)
+        assert some[0].margin == pytest.approx(1.96 * 30 * (GROUPS / 2) ** 0.5, rel=0.1)
+
     def test_windows_over_large_numbers_that_cancel_out_are_rounded_outwards(self):
         """Doubles near 2**60 are 256 apart, and a margin here is 4."""
         fine = NoisySlotLaw(law=DiscreteGaussianLaw(sigma_squared=Fraction(1)), grain=Fraction(1))
