@@ -124,10 +124,9 @@ _PAGES: Final = (
         kind=errors.NothingStored,
         title="only stored answers were asked for, and none answers this",
         what="The question ends in `COST 0`, which asks for answers that were released before, and none of "
-        "them answers it; or a finer level of a stored answer was lost between its price and the answer.",
+        "them answers it.",
         why="an answer for nothing may not depend on the data, unless it was paid for before.",
-        fix="leave `COST 0` out, or say what the answer may cost; of a lost level, ask again: the question is "
-        "priced anew.",
+        fix="leave `COST 0` out, or say what the answer may cost.",
         example="`SELECT COUNT(*) FROM visits COST 0` → `SELECT COUNT(*) FROM visits COST 0.1`",
         exit=5,
     ),

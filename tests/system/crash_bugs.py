@@ -5,7 +5,7 @@ They tell the points as if nothing were wrong, so that it is the ledger or the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -43,9 +43,7 @@ def charge_after_run() -> None:
 def store_after_tell() -> None:
     """The answer is told first and kept when there is time, which never comes."""
 
-    def store(
-        self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
-    ) -> ReleasedStep:
+    def store(self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         for point in KEEPING:
             reached(point)
         return released
@@ -57,10 +55,8 @@ def tell_another_draw() -> None:
     """One draw is kept, and another one told."""
     keep = BookLedger.store
 
-    def store(
-        self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
-    ) -> ReleasedStep:
-        kept = keep(self, receipt, step, released, hidden)
+    def store(self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+        kept = keep(self, receipt, step, released)
         return replace(kept, values=tuple(tuple(value + 1 for value in values) for values in kept.values))
 
     BookLedger.store = store  # type: ignore[method-assign]

@@ -4,8 +4,6 @@ The tests that look at noise draw it, and say how often they raise a false alarm
 """
 
 import math
-import sqlite3
-from contextlib import closing
 from fractions import Fraction
 
 import pandas as pd
@@ -214,102 +212,6 @@ def test_what_comes_out_is_as_precise_as_it_says(analyst):
     assert spread == pytest.approx(cells[0].margin / 1.96, rel=0.25)
 
 
-# ---- Laplace noise where ε alone is added up: levels -----------------------------------------------------------
-
-
-@pytest.fixture
-def additive():
-    """An account without a second branch: δ' = 0."""
-    return opened(delta=0, delta_prime=0)
-
-
-def test_a_level_is_revealed_for_the_difference_without_asking_the_engine(additive, monkeypatch):
-    analyst = additive.grant("ana", budget=5)
-    analyst.sql(BOTH, epsilon=0.05)
-
-    def asked(*_, **__):
-        raise EngineFailed("asked", why="a test", fix="none")
-
-    monkeypatch.setattr(type(analyst.place.engine), "run", asked)
-    for price, paid in (("0.1", "0.05"), ("0.4", "0.3"), ("5", "4.6")):
-        answer = analyst.sql(BOTH, epsilon=float(price))
-        assert answer.cost.epsilon == Fraction(paid)
-        assert analyst.budget.spent == Fraction(price)
-        again = analyst.sql(BOTH, epsilon=float(price))
-        assert (again.cost.epsilon, plain(again)) == (0, plain(answer))
-    assert finer(answer) == ["made finer: 0.4 was paid before, 4.6 now"]
-
-
-def test_a_level_has_the_margin_of_its_price(additive):
-    analyst, fresh = additive.grant("ana", budget=5), additive.grant("bob", budget=5)
-    analyst.sql(BOTH, epsilon=0.05)
-    answer = analyst.sql(BOTH, epsilon=0.8)
-    assert {name: answer[name][0].margin for name in "ns"} == fresh.query(BOTH, epsilon=0.8).margins
-
-
-def test_the_last_level_is_the_cap_of_one_query(additive):
-    analyst = additive.grant("ana", budget=5, max_per_query=0.3)
-    analyst.sql(BOTH, epsilon=0.1)
-    assert analyst.query(BOTH, epsilon=0.3).cost.epsilon == Fraction("0.2")
-
-
-def test_between_two_levels_the_finer_one_is_told_where_it_costs_no_more(additive):
-    analyst = additive.grant("ana", budget=5)
-    analyst.sql(BOTH, epsilon=0.1)
-    query = analyst.query(BOTH, epsilon=0.35)  # 0.4 is the next level, 0.3 more
-    assert query.cost.epsilon == Fraction("0.3")
-    whole = analyst.query(BOTH, epsilon=0.25)  # 0.3 more would be more than what was said
-    assert whole.cost.epsilon == Fraction("0.25")
-    assert whole.explain().as_json()["finer"]["way"] == "averaged"
-
-
-def test_no_levels_are_drawn_where_the_account_counts_in_rho(analyst):
-    analyst.sql(BOTH, epsilon=0.05, noise="laplace")
-    assert analyst.query(BOTH, epsilon=0.1, noise="laplace").explain().as_json()["finer"]["way"] == "averaged"
-
-
-def test_levels_of_groups_that_were_found_are_told_for_the_same_groups():
-    analyst = opened(delta=1e-6, delta_prime=0).grant("ana", budget=20)
-    first = analyst.sql(BY_CITY, epsilon=2)
-    answer = analyst.sql(BY_CITY, epsilon=8)
-    assert answer.cost.epsilon == Fraction("4.5")
-    assert answer.cost.delta == 0
-    assert [row[0] for row in answer] == [row[0] for row in first] == ["c0", "c1", "c2"]
-    for cell in answer["s"]:
-        assert abs(cell.value - 300 * 44.5) < 2000
-
-
-def test_explain_speaks_of_both_levels_together(additive):
-    analyst = additive.grant("ana", budget=5)
-    analyst.sql(BOTH, epsilon=0.05)
-    told = str(analyst.sql(f"EXPLAIN PRIVACY {BOTH} COST 0.2"))
-    assert "e^0.2" in told
-    assert "e^0.15" not in told
-    assert "docs/theorems/top_up.md" in told
-    assert "0.15 of" in told
-
-
-def test_levels_and_their_prices_are_audited(additive):
-    analyst = additive.grant("ana", budget=5)
-    for epsilon in (0.05, 0.1, 0.8):
-        analyst.sql(BOTH, epsilon=epsilon)
-    rows = additive.audit()
-    assert [row.verdict for row in rows] == ["agrees"] * 3
-    assert [row.derived.epsilon for row in rows] == [Fraction("0.05"), Fraction("0.05"), Fraction("0.7")]
-    assert [row.derived.rho for row in rows][1:] == [None, None]
-
-
-def test_what_the_levels_tell_has_their_margins(additive):
-    """1500 empty groups: about one in twenty lies outside. One false alarm in 10^9 runs."""
-    analyst = additive.grant("ana", budget=20)
-    sql = "SELECT room, COUNT(*) AS n FROM rooms GROUP BY room"
-    for epsilon in (0.5, 1, 4):
-        answer = analyst.sql(sql, epsilon=epsilon)
-        outside = sum(abs(cell.value) > cell.margin for cell in answer["n"][1:])
-        assert outside <= GROUPS * 0.05 + math.sqrt(math.log(2e9) * GROUPS / 2)
-    assert analyst.budget.spent == 4
-
-
 # ---- otherwise: bought whole, and averaged ---------------------------------------------------------------------
 
 
@@ -320,6 +222,16 @@ def test_other_noise_is_bought_whole_and_averaged(analyst):
     assert finer(answer) == ["made finer: 0.2 was paid before, 0.4 now, averaged with what was told before"]
     again = analyst.sql(BOTH, epsilon=0.4, noise="gaussian")
     assert (again.cost.epsilon, plain(again)) == (0, plain(answer))
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_laplace_noise_is_bought_whole_and_averaged_also_where_epsilon_alone_is_added_up(delta):
+    analyst = opened(delta=delta, delta_prime=0).grant("ana", budget=5)
+    analyst.sql(BOTH, epsilon=0.05)
+    answer = analyst.sql(BOTH, epsilon=0.2)
+    assert (answer.cost.epsilon, analyst.budget.spent) == (Fraction("0.2"), Fraction("0.25"))
+    assert finer(answer) == ["made finer: 0.05 was paid before, 0.2 now, averaged with what was told before"]
+    assert analyst.sql(BOTH, epsilon=0.2).cost.epsilon == 0
 
 
 def test_an_average_is_what_was_told_weighted_by_precision(analyst):
@@ -434,66 +346,6 @@ def test_with_the_option_it_is_already_known(owner, analyst):
     assert "0.2" not in str(seeing.explain(f"{BOTH} COST 0.9").text())
     shown = seeing.query(f"{BOTH} COST 0.9").explain()
     assert str(shown) == repr(shown) == shown.text()  # nothing of the plan that the text does not tell
-
-
-def test_levels_that_were_paid_for_and_are_gone_are_priced_anew(monkeypatch):
-    """The machine dies between the payment and the answer, and is restored from a backup, which has no levels."""
-    owner = opened(delta=0)
-    analyst = owner.grant("ana", budget=20)
-    analyst.sql(BOTH, epsilon=0.05)
-
-    def dies(*values, **named):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("dpsql.ledger.levels.reveal", dies)
-        with pytest.raises(KeyboardInterrupt):
-            analyst.sql(BOTH, epsilon=0.1)
-    assert analyst.budget.spent == Fraction("0.1")
-    monkeypatch.setattr("dpsql.ledger.memory_page.MemoryPage.revealed", lambda *place, **named: None)
-    answer = analyst.sql(BOTH, epsilon=0.1)
-    assert answer.cost.epsilon == Fraction("0.1")
-    assert finer(answer) == ["made finer: 0.05 was paid before, 0.1 now, averaged with what was told before"]
-    assert analyst.budget.spent == Fraction("0.2")  # nothing is refunded
-
-
-def test_a_level_that_is_damaged_after_its_price_was_told_is_not_charged(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "state"))
-    with dpsql.open(str(tmp_path / "ledger.db")) as owner:
-        owner.register("p", pd.DataFrame({"id": range(100), "x": 1}), person="id", unique=True, bounds={"x": (0, 1)})
-        owner.promise(epsilon=20, accounting="basic")
-        analyst = owner.grant("ana", budget=20)
-        analyst.sql("SELECT SUM(x) AS s FROM p COST 1")
-        query = analyst.query("SELECT SUM(x) AS s FROM p COST 4")
-        assert query.cost.epsilon == 3
-        with closing(sqlite3.connect(tmp_path / "ledger.db")) as file, file:
-            assert file.execute("UPDATE hidden SET content = zeroblob(length(content))").rowcount == 1
-        with pytest.raises(NothingStored, match="ask again"):
-            query.answered(max_cost=None)
-        assert analyst.budget.spent == 1
-        assert query.run().cost.epsilon == 4  # as the error says: priced anew
-        owner.keeper.verify()
-
-
-def test_damaged_levels_cost_the_whole_price_and_stop_nobody(tmp_path, monkeypatch):
-    """One byte beside the entries: no money for nothing, and no ledger that is taken for broken."""
-    monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "state"))
-
-    def asked(cost):
-        owner = dpsql.open(str(tmp_path / "ledger.db"))
-        owner.register("p", pd.DataFrame({"id": range(100), "x": 1}), person="id", unique=True, bounds={"x": (0, 1)})
-        owner.promise(epsilon=20, accounting="basic")
-        answer = owner.grant("ana", budget=20).sql(f"SELECT SUM(x) AS s FROM p COST {cost}")
-        owner.close()
-        return answer
-
-    assert asked(1).cost.epsilon == 1
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as file, file:
-        assert file.execute("UPDATE hidden SET content = zeroblob(length(content))").rowcount == 1
-    again = asked(4)
-    assert again.cost.epsilon == 4
-    assert finer(again) == ["made finer: 1 was paid before, 4 now, averaged with what was told before"]
-    assert asked(4).cost.epsilon == 0
 
 
 def test_the_groups_of_an_answer_that_was_made_finer_are_told_without_its_numbers(analyst):

@@ -25,7 +25,6 @@ from dpsql.privacy.events import (
     KeySelection,
     PlannedBatch,
     Pure,
-    Refined,
 )
 from dpsql.require import require_non_negative
 
@@ -83,12 +82,6 @@ def _(event: Pure) -> Triple:
 
 
 @triple.register
-def _(event: Refined) -> Triple:
-    """docs/theorems/top_up.md: the price of a finer level less that of the coarser one, in ε and in nothing else."""
-    return Triple(epsilon=event.epsilon, delta=Fraction(0), rho=None)
-
-
-@triple.register
 def _(event: BoundedRange) -> Triple:
     """Cesar, Rogers (2021), Lemma 3.4: a log-ratio that stays in an interval of length ε is ε²/8-zCDP."""
     return Triple(epsilon=event.epsilon, delta=Fraction(0), rho=event.epsilon**2 / 8)
@@ -130,12 +123,6 @@ def _(event: Composed) -> Triple:
 @triple.register
 def _(event: PlannedBatch) -> Triple:
     """The better of "as one (ε, δ) release" and "as the sum of its parts", sharing one exceptional δ."""
-    if any(isinstance(part, Refined) for part in releases(Composed(event.events))):
-        raise UnsupportedEvent(
-            "a finer level of an earlier release stands in a batch",
-            why="it keeps its price only together with the release it makes finer",
-            fix="charge it by itself",
-        )
     inside = triple(Composed(event.events))
     if event.delta < inside.delta:
         raise BadParameter(

@@ -116,7 +116,6 @@ def _copied(source: Path, target: Path) -> tuple[int, bytes]:
             closing(sqlite3.connect(target, timeout=_WAIT)) as written,
         ):
             read.backup(written)
-            _forget_levels(written)
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
             (last,) = written.execute("SELECT number, hash FROM entries ORDER BY number DESC LIMIT 1").fetchall()
     except (sqlite3.Error, ValueError):  # the latter: it has no entries
@@ -127,15 +126,6 @@ def _copied(source: Path, target: Path) -> tuple[int, bytes]:
         ) from None
     _synced(target)
     return last[0], last[1]
-
-
-def _forget_levels(copy: sqlite3.Connection) -> None:
-    """Finer levels of releases, which nobody has paid for, stay behind: a copy is kept longer and by others."""
-    if copy.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'hidden'").fetchone() is not None:
-        copy.execute("PRAGMA secure_delete = ON")
-        copy.execute("DELETE FROM hidden")
-        copy.commit()
-        copy.execute("VACUUM")
 
 
 def _synced(path: Path) -> None:

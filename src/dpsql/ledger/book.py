@@ -13,7 +13,7 @@ from fractions import Fraction
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import batches, grants, laws, levels, owners, promises, sayings
+from dpsql.ledger import batches, grants, laws, owners, promises, sayings
 from dpsql.ledger.encoding import charge_to_json, question_digest
 from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import Adopted, Entry, Granted, Revoked
@@ -244,7 +244,6 @@ class BookLedger(ABC):
         foreseen = laws.foreseen(charge)  # what has no word in a ledger is refused here, where none waits
         with self.writing(foreseen) as page:
             reached(Point.CHARGE_BEGUN)
-            levels.require_kept(page, charge)
             receipt = laws.charge(page, charge, under=under, same=foreseen.same)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)
@@ -272,20 +271,10 @@ class BookLedger(ABC):
         with self._turns.of(same), self.process_turn(same):
             yield
 
-    def store(
-        self, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
-    ) -> ReleasedStep:
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         with self.writing() as page:
             reached(Point.STORE_BEGUN)
-            kept = levels.store_with(page, receipt=receipt.number, step=step, released=released, hidden=hidden)
-            reached(Point.STORE_WRITTEN)
-        reached(Point.STORED)
-        return kept
-
-    def reveal(self, receipt: Receipt, step: int, *, level: int) -> ReleasedStep:
-        with self.writing() as page:
-            reached(Point.STORE_BEGUN)
-            kept = levels.reveal(page, receipt=receipt.number, step=step, level=level)
+            kept = laws.store(page, receipt=receipt.number, step=step, released=released)
             reached(Point.STORE_WRITTEN)
         reached(Point.STORED)
         return kept

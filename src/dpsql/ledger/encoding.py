@@ -29,7 +29,6 @@ from dpsql.privacy.events import (
     KeySelection,
     PlannedBatch,
     Pure,
-    Refined,
 )
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | bool | None"
@@ -51,7 +50,6 @@ EVENT_WORDS: Final[Mapping[str, type[Event]]] = {
     "key_selection": KeySelection,
     "planned_batch": PlannedBatch,
     "pure": Pure,
-    "refined": Refined,
 }
 """The priced events, by the word they have in ledgers. A word is never given another meaning."""
 

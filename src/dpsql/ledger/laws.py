@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 
 from dpsql.accounting.account import Account, price_of
-from dpsql.accounting.history import releases
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger import owners
@@ -22,12 +21,9 @@ from dpsql.ledger.page import SOURCE, Foreseen, Page
 from dpsql.ledger.promises import account
 from dpsql.ledger.snapshot import MOST_OPEN, Payment, pin_of
 from dpsql.ledger.words import about_grant, require_name
-from dpsql.privacy.events import Refined
 from dpsql.require import require_count, require_epsilon
 
 MOST_STEPS: Final = 10_000
-LEVEL_COUNT: Final = 4
-"""In how many bytes hidden levels begin with their number."""
 
 
 def foreseen(asked: Charge) -> Foreseen:
@@ -72,10 +68,7 @@ def _not_of_a_batch() -> InternalError:
 
 def _require_upon(page: Page, asked: Charge) -> None:
     """What is made finer is a complete release of the same question, which itself makes nothing finer."""
-    level = any(isinstance(part, Refined) for part in releases(asked.event))
     if asked.upon is None:
-        if level:
-            raise _not_by_itself()
         return
     first = page.payment(asked.upon)
     complete = first is not None and first.complete
@@ -85,32 +78,10 @@ def _require_upon(page: Page, asked: Charge) -> None:
             why="two measurements are put together only where they measure the same",
             fix="report this; nothing was charged",
         )
-    if level and (_paid(page, first).batch is not None or account(page, None).delta_prime):
-        raise _not_by_itself()
-    if level and not _is_of_this_period(page, first.number):
-        raise NotPermitted(
-            "a finer level of an answer is told only in the period in which the answer was",
-            why="it costs the difference to what was paid before, which another period has paid for",
-            fix="ask again: the question is priced anew",
-        )
 
 
 def _is_first(paid: Charge, asked: Charge) -> bool:
     return paid.question == asked.question and paid.upon is None
-
-
-def _not_by_itself() -> InternalError:
-    return InternalError(
-        "a finer level was to be charged where ε alone is not what is added up",
-        why="its price is the difference to that of the first answer: only the sum of both is proven, not the price in"
-        " ρ or in a planned batch",
-        fix="report this; nothing was charged",
-    )
-
-
-def _is_of_this_period(page: Page, receipt: int) -> bool:
-    """It was paid for since the promise was made, and since it was renewed last."""
-    return receipt > max(page.latest("promise") or 0, page.latest("renew") or 0)
 
 
 def paying_accounts(page: Page, asked: Charge | Batched, *, under: Ownership | None = None) -> dict[str, Account]:
@@ -231,19 +202,7 @@ def _paid(page: Page, payment: Payment) -> Charge:
 
 def _release(page: Page, payment: Payment, *, steps: tuple[ReleasedStep, ...]) -> Release:
     paid = _paid(page, payment)
-    return Release(
-        receipt=payment.number,
-        analyst=paid.analyst,
-        record=paid.record,
-        steps=steps,
-        hidden=_hidden_levels(page, payment) if paid.batch is None and _is_of_this_period(page, payment.number) else 0,
-    )
-
-
-def _hidden_levels(page: Page, payment: Payment) -> int:
-    """How many can be told: looked at before there is a price, so that nobody pays for what is not there."""
-    count = page.revealed(payment.number, payment.steps - 1, first=LEVEL_COUNT)
-    return 0 if count is None else int.from_bytes(count, "big")
+    return Release(receipt=payment.number, analyst=paid.analyst, record=paid.record, steps=steps)
 
 
 def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:

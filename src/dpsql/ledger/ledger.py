@@ -164,8 +164,6 @@ class Release:
     analyst: str
     record: str
     steps: tuple[ReleasedStep, ...]
-    hidden: int = 0
-    """How many finer levels of its last step are kept and can be told; what was changed or lost is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,8 +352,7 @@ class Ledger(Protocol):
         transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
         told again where its release is complete, and continued while it has attempts left. NotPermitted without a
         promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now, or nothing
-        of one of its tables; nobody pays before `own`.
-        NothingStored where a finer level is to be paid for and what was kept of it was changed or lost."""
+        of one of its tables; nobody pays before `own`."""
         ...
 
     def charge_together(
@@ -375,17 +372,9 @@ class Ledger(Protocol):
         answer. Without it every payment is right all the same, but twins use up each other's attempts."""
         ...
 
-    def store(
-        self, receipt: Receipt, step: int, released: ReleasedStep, hidden: Sequence[ReleasedStep] = ()
-    ) -> ReleasedStep:
+    def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
-        where another attempt was faster, that is what the other drew. `hidden`: finer levels of the same numbers, which
-        are encrypted, stand in no entry, and are told when they are paid for."""
-        ...
-
-    def reveal(self, receipt: Receipt, step: int, *, level: int) -> ReleasedStep:
-        """Keep, as a step of this receipt, a hidden level of the release that it makes finer (`Charge.upon`), and tell
-        it. As with `store`, each once. NothingStored where the level was changed or lost."""
+        where another attempt was faster, that is what the other drew."""
         ...
 
     def recall(self, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:

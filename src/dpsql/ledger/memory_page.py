@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from dpsql.ledger import hiding
 from dpsql.ledger.chain import START, linked, salt_of
 from dpsql.ledger.clock import time_after
 from dpsql.ledger.entries import Link, fact_to_entry, keys_of
@@ -24,7 +23,6 @@ class MemoryPage(Page):
         self._links: list[Link] = []
         self._found: dict[object, list[int]] = {}
         """Numbers of entries by what they are looked up by."""
-        self._hidden: dict[tuple[int, int], bytes] = {}
 
     def append(self, fact: Fact, *, same: bytes | None = None) -> int:
         kind, payload = fact_to_entry(fact)  # refuses what a file would refuse
@@ -43,7 +41,6 @@ class MemoryPage(Page):
         if len(self._links) > number:
             del self._links[number:]
             self._found = {name: [each for each in found if each <= number] for name, found in self._found.items()}
-            self._hidden = {each: kept for each, kept in self._hidden.items() if len(self._steps_of(each[0])) > each[1]}
             self.snapshot = replay(self)
 
     def now(self) -> int:
@@ -77,17 +74,6 @@ class MemoryPage(Page):
 
     def _steps_of(self, receipt: int) -> Sequence[int]:
         return self._found.get(("receipt", receipt), ())
-
-    def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        entry = self._links[self._steps_of(receipt)[step] - 1].hash
-        self._hidden[receipt, step] = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=entry)
-
-    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
-        kept = self._hidden.get((receipt, step))
-        if kept is None:
-            return None
-        entry = self._links[self._steps_of(receipt)[step] - 1].hash
-        return hiding.revealed(self._key, kept, receipt=receipt, step=step, entry=entry, first=first)
 
     def salt(self, number: int) -> int:
         return salt_of(self._key, number=number)

@@ -160,12 +160,4 @@ class Page(ABC):
     # Under the key
 
     @abstractmethod
-    def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        """Keep something about a stored step under the key, beside the entries and in none of them."""
-
-    @abstractmethod
-    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
-        """What was hidden, or its first bytes; None where it is not there, or not what was hidden."""
-
-    @abstractmethod
     def salt(self, number: int) -> int: ...

@@ -142,12 +142,6 @@ class _ReplayPage(Page):
     def _steps_of(self, receipt: int) -> Sequence[int]:
         return [number for number in self._source._steps_of(receipt) if number < self.link.number]
 
-    def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        """Nothing is hidden while entries are read."""
-
-    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
-        return None
-
     def salt(self, number: int) -> int:
         """Salts are of no use here."""
         return 0

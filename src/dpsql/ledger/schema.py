@@ -48,14 +48,6 @@ def tables(*, whole: str, binary: str) -> tuple[str, ...]:
             seal {binary} NOT NULL
         )
         """,
-        f"""
-        CREATE TABLE hidden (
-            payment {whole} NOT NULL REFERENCES entries (number),
-            step {whole} NOT NULL,
-            content {binary} NOT NULL,
-            PRIMARY KEY (payment, step)
-        )
-        """,
         f"CREATE INDEX entries_kind ON entries (kind, number) WHERE {NEITHER_CHARGE_NOR_STEP}",
         "CREATE INDEX entries_analyst ON entries (analyst, kind, number) WHERE analyst IS NOT NULL",
         *(

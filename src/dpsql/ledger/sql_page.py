@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import chain, hiding
+from dpsql.ledger import chain
 from dpsql.ledger.clock import time_after
 from dpsql.ledger.database import Database, Look, Row, among
 from dpsql.ledger.encoding import unreadable
@@ -57,7 +57,6 @@ _KEEP_HEAD: Final = (
     " SET number = excluded.number, snapshot = excluded.snapshot, seal = excluded.seal"
 )
 
-_HIDDEN: Final = "SELECT content FROM hidden WHERE payment = ? AND step = ? AND content >= ?"
 """Not less than no bytes are bytes alone: where SQLite was given text or a number, nothing is found."""
 
 _SMALL: Final = 4096
@@ -273,27 +272,6 @@ class SqlPage(Page):
             yield row
         if previous != self._last[1]:
             raise head_broken()
-
-    # Finer levels of a release
-
-    def hide(self, receipt: int, step: int, plain: bytes) -> None:
-        kept = hiding.hidden(self._key, plain, receipt=receipt, step=step, entry=self._step_hash(receipt, step))
-        self._database.run("INSERT INTO hidden (payment, step, content) VALUES (?, ?, ?)", receipt, step, kept)
-
-    def revealed(self, receipt: int, step: int, *, first: int | None = None) -> bytes | None:
-        found = self._database.rows(_HIDDEN, receipt, step, b"")
-        if not found:
-            return None
-        entry = self._step_hash(receipt, step)
-        return hiding.revealed(self._key, found[0][0], receipt=receipt, step=step, entry=entry, first=first)
-
-    def _step_hash(self, receipt: int, step: int) -> bytes:
-        """The hash of the entry that holds a stored step."""
-        payment = self.payment(receipt)
-        if payment is None or step >= len(payment.stored):
-            raise unreadable()
-        link: bytes = self._entry(payment.stored[step])[_HASH]
-        return link
 
     def salt(self, number: int) -> int:
         return chain.salt_of(self._key, number=number)

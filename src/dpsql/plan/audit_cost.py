@@ -123,4 +123,4 @@ _RHO: Final[Mapping[type, Callable[[Any], Span | None]]] = {
     DiscreteGaussian: _of_gaussian,
     GaussianThreshold: _of_gaussian,
 }
-"""What each was bought for in ρ; a finer level of Laplace noise is never."""
+"""What each was bought for in ρ."""

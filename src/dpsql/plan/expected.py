@@ -166,7 +166,7 @@ def told_noises(plan: Plan) -> tuple[ToldNoise, ...]:
     if plan.stored is not None:
         told = plan.stored.noises
     elif plan.finer is not None:
-        told = averaged_noises((*plan.finer.averaged, Measured(receipt=0, noises=own, places=())))
+        told = averaged_noises((*plan.finer.upon.measured, Measured(receipt=0, noises=own, places=())))
     slots = plan.bounded.slots if told else ()
     return tuple(ToldNoise(placed=placed, carried=carried) for placed, carried in zip(slots, told, strict=True))
 

@@ -7,7 +7,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpsql.mechanisms.margins import NoisySlotLaw
-from dpsql.plan.recall import Measured, Stored
+from dpsql.plan.recall import Stored
 
 
 class Way(Enum):
@@ -15,8 +15,6 @@ class Way(Enum):
 
     MEASURED = "measured"
     """Gaussian: a second measurement for the difference of the prices, averaged with what is stored."""
-    REVEALED = "revealed"
-    """Laplace, where ε alone is added up: a finer level, drawn with the first release, for the difference."""
     AVERAGED = "averaged"
     """A whole answer at its own price, averaged with what is stored."""
 
@@ -35,10 +33,3 @@ class Finer:
     """What all of it is bought for in ρ; None where it is not all bought in ρ."""
     people: int | None
     """Where keys are private: from about how many people on such an answer would have shown a key."""
-    level: Fraction = Fraction(1)
-    """Of a level that is revealed: how many times the ε of the first release it has."""
-
-    @property
-    def averaged(self) -> tuple[Measured, ...]:
-        """The releases that what is bought is averaged with; a level that is revealed stands for itself."""
-        return () if self.way is Way.REVEALED else self.upon.measured

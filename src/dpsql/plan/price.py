@@ -20,7 +20,7 @@ from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.finer import Finer
 from dpsql.plan.recall import Recalled, Stored, precise_enough
-from dpsql.plan.steps import MeasurementStep, RevealStep, SelectionStep, SlotNoise, Step, released_noises
+from dpsql.plan.steps import MeasurementStep, SelectionStep, SlotNoise, Step, released_noises
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
@@ -34,7 +34,6 @@ from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprot
 __all__ = [
     "MeasurementStep",
     "Plan",
-    "RevealStep",
     "SelectionStep",
     "SlotNoise",
     "Step",
@@ -59,8 +58,6 @@ class Plan:
     """Other stored releases that are precise enough, the most precise first."""
     finer: Finer | None = None
     """A stored release that the steps make finer, instead of buying everything anew."""
-    levels: tuple[Fraction, ...] = ()
-    """Finer levels that are drawn with what is released, and told when they are paid for: how many times its ε."""
 
     @property
     def rewritten(self) -> Rewritten:

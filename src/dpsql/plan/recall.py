@@ -44,10 +44,6 @@ class Stored:
     """It holds the slots of this question and no others: it can be made finer."""
     rho: Fraction | None = None
     """The ρ its numbers were bought for in all; None where they were not bought in ρ."""
-    levels: tuple[Fraction, ...] = ()
-    """Finer levels that were drawn with it, or with the release it began with: how many times the ε of that one."""
-    level: Fraction = Fraction(1)
-    """How many times that ε it has itself."""
     paid: Fraction = Fraction(0)
     """What was paid for it in all, in ε of the account."""
     own: bool = True

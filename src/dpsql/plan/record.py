@@ -15,7 +15,7 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import Law, NoisySlotLaw
 from dpsql.plan.finer import Finer, Way
-from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, Step, released_noises
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step, released_noises
 from dpsql.plan.transcript import ReadTable, read, unreadable, written
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.emit import statement_text
@@ -45,7 +45,6 @@ def plan_record(plan: Plan, *, dialect: str) -> str:
             **({} if plan.recalled.fresh is None else {"fresh": plan.recalled.fresh}),
             **({} if plan.rho is None else {"rho": str(plan.rho)}),
             **({} if plan.finer is None else {"upon": _upon(plan.finer)}),
-            **({"levels": [str(level) for level in plan.levels]} if plan.levels else {}),
         },
         sort_keys=True,
         separators=(",", ":"),
@@ -60,7 +59,6 @@ def _upon(finer: Finer) -> dict[str, object]:
         "paid": str(finer.upon.paid),
         "people": finer.people,
         "answers": [_noise(noise) for noise in finer.answers],
-        "level": str(finer.level),
     }
 
 
@@ -98,7 +96,7 @@ def read_plan(
     except (KeyError, TypeError, ValueError):
         raise unreadable() from None
     if (
-        _all_are(steps, (SelectionStep, MeasurementStep, RevealStep))
+        _all_are(steps, (SelectionStep, MeasurementStep))
         and _all_are(tables, (ReadTable,))
         and isinstance(neighbours, Neighbours)
     ):
@@ -132,7 +130,6 @@ class KeptUpon:
     paid: Fraction
     people: int | None
     answers: tuple[NoisySlotLaw, ...]
-    level: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,8 +143,6 @@ class Kept:
     cost: Fraction
     rho: Fraction | None
     upon: KeptUpon | None
-    levels: tuple[Fraction, ...]
-    """Finer levels that were drawn with it: how many times its ε."""
 
 
 def kept(record: str) -> Kept:
@@ -168,9 +163,7 @@ def kept(record: str) -> Kept:
                 paid=Fraction(upon["paid"]),
                 people=_people(upon),
                 answers=tuple(map(_carried, upon["answers"])),
-                level=Fraction(upon["level"]),
             ),
-            levels=tuple(map(Fraction, told.get("levels", ()))),
         )
     except (ValueError, KeyError, TypeError):
         raise unreadable() from None

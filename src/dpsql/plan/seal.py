@@ -15,8 +15,8 @@ from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.derive import Ball, Move, Moves, Reach, derive
-from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, Step
-from dpsql.privacy.events import DiscreteGaussian, Refined
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
+from dpsql.privacy.events import DiscreteGaussian
 from dpsql.sql.relations import Relation, Scan, inputs
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 
@@ -36,7 +36,6 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
     reaches = reaches_of(plan.steps, catalog)
     price = price_of_steps(plan.steps, reaches)
     require_exact_numbers(plan.steps, reaches)
-    _require_paid_level(plan)
     return Sealed(plan=plan, price=FREE if plan.charged is None else price)
 
 
@@ -65,21 +64,6 @@ def require_exact_numbers(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -
             narrower = not isinstance(law, DiscreteGaussianLaw) or law.sigma_squared < event.sigma_squared
             if narrower or move.l2_squared > event.l2_squared:
                 raise _disagreement("a number has less noise, or moves further, than its event says")
-
-
-def _require_paid_level(plan: Plan) -> None:
-    """A hidden level is told by its place: what stands there is the level whose noise was priced."""
-    for step in plan.steps:
-        if isinstance(step, RevealStep):
-            finer = plan.finer
-            levels = () if finer is None else finer.upon.levels
-            if finer is None or not 0 <= step.level < len(levels) or step.before != finer.upon.noises:
-                raise _disagreement("a level would be told that was not drawn")
-            level = levels[step.level]
-            drawn = tuple(noise.law for noise in step.before if isinstance(noise.law, DiscreteLaplaceLaw))
-            told = tuple(DiscreteLaplaceLaw(scale=law.scale * finer.upon.level / level) for law in drawn)
-            if finer.level != level or tuple(noise.carried.law for noise in step.noises) != told:
-                raise _disagreement("another level would be told than is paid for")
 
 
 def _unpaid(rewritten: Rewritten) -> list[Statement]:
@@ -112,10 +96,7 @@ def _reach(step: Step, catalog: Catalog) -> Reach:
 
 def _require_covered(step: Step, reach: Reach) -> None:
     """The event of a step is at least what its noise costs at the derived distance."""
-    if isinstance(step, RevealStep):
-        covered = _difference_covered(step, reach)
-    else:
-        covered = _selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)
+    covered = _selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)
     if not covered:
         raise _disagreement("a plan promises less than it costs")
 
@@ -153,24 +134,6 @@ def _noise_covered(step: MeasurementStep, reach: Reach) -> bool:
         return False
     rho = _ball_rho(reach, variances) if isinstance(reach, Ball) else _moves_rho(reach.columns, variances)
     return promised.rho is not None and rho <= promised.rho
-
-
-def _difference_covered(step: RevealStep, reach: Reach) -> bool:
-    """A finer level costs Σ l1/scale less that of the level which was paid for; it is counted in ε and nothing else."""
-    fine, coarse = [noise.carried for noise in step.noises], step.before
-    laws = [noise.law for noise in (*fine, *coarse)]
-    if not isinstance(reach, Moves) or not len(fine) == len(coarse) == len(reach.columns):
-        return False
-    if not isinstance(step.event, Refined) or any(not isinstance(law, DiscreteLaplaceLaw) for law in laws):
-        return False
-    pairs = zip(fine, coarse, strict=True)
-    if any(a.law.scale >= b.law.scale or a.grain != b.grain for a, b in pairs):  # type: ignore[union-attr]
-        return False
-    losses = [
-        sum((move.l1 / noise.law.scale for move, noise in zip(reach.columns, level, strict=True)), Fraction(0))  # type: ignore[union-attr]
-        for level in (fine, coarse)
-    ]
-    return losses[0] - losses[1] <= step.event.epsilon
 
 
 def _moves_rho(moves: tuple[Move, ...], variances: list[Fraction]) -> Fraction:

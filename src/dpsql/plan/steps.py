@@ -52,26 +52,12 @@ class MeasurementStep:
     event: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevealStep:
-    """A finer level of what was told before. It was drawn then; the engine is not asked again."""
-
-    statement: Statement
-    """What was measured."""
-    noises: tuple[SlotNoise, ...]
-    before: tuple[NoisySlotLaw, ...]
-    """The noise of the level that was paid for."""
-    level: int
-    """Its place among the hidden levels, the coarsest first."""
-    event: Event
-
-
-Step: TypeAlias = SelectionStep | MeasurementStep | RevealStep
+Step: TypeAlias = SelectionStep | MeasurementStep
 
 
 def released_noises(steps: Sequence[Step]) -> tuple[SlotNoise, ...]:
     """The noise of what the last step releases."""
     last = steps[-1] if steps else None
-    if last is None or isinstance(last, MeasurementStep | RevealStep):
+    if last is None or isinstance(last, MeasurementStep):
         return () if last is None else last.noises
     return () if last.counts is None else (last.counts,)

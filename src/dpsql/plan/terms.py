@@ -30,8 +30,6 @@ class Terms:
     selection_share: Fraction | None
     delta: Fraction | None
     """What finding private keys may spend of δ."""
-    additive: bool = False
-    """Every account adds up ε alone: no second branch, so that prices may be paid in parts."""
     epsilon: Fraction | None = None
     """Of a planned batch: the ε that its theorem leaves to this answer; None: the cost itself."""
 
@@ -54,7 +52,6 @@ def terms(
         gaussian_rho=_gaussian_rho(cost, accounts),
         selection_share=defaults.selection_share,
         delta=defaults.delta_per_query,
-        additive=all(not account.delta_prime for account in accounts),
     )
 
 

@@ -24,8 +24,8 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.price import MeasurementStep, RevealStep, SelectionStep, SlotNoise
-from dpsql.privacy.events import Composed, DiscreteGaussian, GaussianThreshold, KeySelection, Pure, Refined
+from dpsql.plan.price import MeasurementStep, SelectionStep, SlotNoise
+from dpsql.privacy.events import Composed, DiscreteGaussian, GaussianThreshold, KeySelection, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.bound import PlacedSlot
@@ -76,7 +76,6 @@ PARTS: Final[Mapping[str, type[Any]]] = {
         (Union, Exists),
         (ReadTable, PathStep, EngineTable, EngineColumn),
         (Window, Windowed, Sorted),
-        (RevealStep, Refined),
     )
     for kind in family
 }

@@ -53,16 +53,6 @@ class Pure(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refined(Event):
-    """A finer level of an ε-DP release that was told before: both together cost `epsilon` more than the first alone.
-
-    By itself it keeps no such bound, so that it adds up in ε and in nothing else: no ρ, no planned batch.
-    """
-
-    epsilon: Fraction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContinuousLaplace(Event):
     """Laplace noise of scale l1/ε on the real line: ε-DP, with a tighter Rényi curve than `Pure`."""
 

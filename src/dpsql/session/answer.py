@@ -296,8 +296,8 @@ def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: P
         rewritten, place.ledger, analyst=place.analyst, sees_others=place.grant.sees_releases, fresh=ask.fresh
     )  # stored releases of the same question
     plan = good_enough(price(recalled, terms), ask)  # mechanisms, scales, one event
-    if ask.scale is None:  # or only what is missing in a stored release
-        plan = topped_up(plan, cap=place.grant.max_per_query or place.grant.budget, finer=finer)
+    if ask.scale is None and finer:
+        plan = topped_up(plan)  # or only what is missing in a stored release
     sealed = seal(plan, rewritten.bounded.query.catalog)  # derived again, independently
     reached(Point.SEALED)
     return sealed

@@ -163,9 +163,9 @@ def _counted(promise: AuditedPromise) -> Iterator[str]:
     if promise.lost or shown_up(promise.told) == shown_up(of_payments):
         return
     yield (
-        f"its payments were told to cost {shown_up(promise.told)}, each by itself; Gaussian noise has no ε and finer "
-        f"Laplace noise no ρ, so the promise adds all of them up in one of the two, {promise.account.counted_in}, as "
-        f"shares of its limit: {shown_up(of_payments)}"
+        f"its payments were told to cost {shown_up(promise.told)}, each by itself; Gaussian noise has a ρ and no ε, so "
+        f"the promise adds all of them up in one of the two, {promise.account.counted_in}, as shares of its limit: "
+        f"{shown_up(of_payments)}"
     )
 
 

@@ -57,8 +57,6 @@ class Walk:
     charges: list[AuditedCharge] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
     records: dict[int, str] = field(default_factory=dict)
-    batched_receipts: set[int] = field(default_factory=set)
-    """Of the questions that were paid for in batches."""
     batches: dict[int, list[Event]] = field(default_factory=dict)
     """Of each batch, the questions that were announced and did not come yet."""
     shares: dict[int, Shares] = field(default_factory=dict)
@@ -183,8 +181,6 @@ class Walk:
 
     def charged(self, entry: Entry, fact: Charge, told: bool) -> None:
         self.records[entry.number] = fact.record
-        if fact.batch is not None:
-            self.batched_receipts.add(entry.number)
         waiting = self.batches.get(fact.batch or 0, [])
         paid = fact.batch is None or (bool(waiting) and waiting.pop(0) == fact.event)
         if told:
@@ -243,17 +239,9 @@ class Walk:
 
     def _derived(self, charge: Charge) -> tuple[Triple | None, str]:
         """The price that follows from the record, and what is wrong with it."""
-        additive = charge.batch is None and not self.promises[-1].account.delta_prime
         try:
             found = audited(charge.record, lists=self.lists, in_batch=charge.batch is not None)
-            audited_upon(
-                charge.record,
-                upon=charge.upon,
-                records=self.records,
-                lists=self.lists,
-                additive=additive,
-                batched=self.batched_receipts,
-            )
+            audited_upon(charge.record, upon=charge.upon, records=self.records)
         except DpsqlError as error:
             return None, error.what
         except Exception:  # of a part that is another one than its place asks for: no row takes the report with it

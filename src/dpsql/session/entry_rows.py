@@ -110,7 +110,7 @@ Words = tuple[str, dict[str, object]]
 
 
 def _price(spent: Triple) -> dict[str, object]:
-    """What is infinite is not counted: Gaussian noise has no ε by itself, and a finer level of Laplace noise no ρ."""
+    """What is infinite is not counted: Gaussian noise has no ε by itself."""
     parts = (("epsilon", spent.epsilon, "rho"), ("delta", spent.delta, ""), ("rho", spent.rho, "epsilon"))
     return {name: f"not counted, see {other}" if value is None else value for name, value, other in parts}
 

@@ -40,7 +40,7 @@ def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset
 
 def permit(checked: Checked, terms: Terms, grant: Grant, *, ask: Ask) -> None:
     """Raises where the grant caps the price of one query below this one: the price of the whole answer, also where less
-    is missing in a stored one. Finer levels end at the cap as well.
+    is missing in a stored one.
 
     What is stored has no price any more, and a margin is looked for below the cap.
     """

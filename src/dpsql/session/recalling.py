@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dpsql.ledger.ledger import FIRST_VERSION, Ledger, Question, Release
-from dpsql.plan.finer import Way
 from dpsql.plan.question import identity
 from dpsql.plan.recall import Measured, Recalled, Stored, averaged_noises
 from dpsql.plan.record import KeptUpon, kept
@@ -52,21 +51,17 @@ def _stored(release: Release, slots: tuple[str, ...], before: Mapping[int, Store
         people=told.people,
         alone=len(there) == len(slots) and bool(slots),
         rho=told.rho,
-        levels=told.levels if release.hidden == len(told.levels) else (),
         paid=told.cost,
     )
     return stored if told.upon is None else _finer(stored, own, before[told.upon.receipt], told.upon)
 
 
 def _finer(stored: Stored, own: Measured, upon: Stored, told: KeptUpon) -> Stored:
-    revealed = told.way is Way.REVEALED
-    releases = () if revealed else (*upon.measured, own)
+    releases = (*upon.measured, own)
     return replace(
         stored,
-        noises=own.noises if revealed else averaged_noises(releases),
+        noises=averaged_noises(releases),
         releases=releases,
-        levels=upon.levels if revealed else (),
-        level=told.level,
         people=told.people,
         answers=told.answers,
         paid=stored.paid + told.paid,

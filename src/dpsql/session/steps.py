@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, datetime
-from fractions import Fraction
-from typing import TypeAlias
 
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
 from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
-from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.levels import measured_levels
 from dpsql.mechanisms.table import NoisyTable, measured, selected
-from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, Step
-from dpsql.plan.top_up import finer_noises
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
 from dpsql.points import Point, reached
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import Source
 from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Statement, filled
-
-Bought: TypeAlias = SelectionStep | MeasurementStep
-"""A step for which the engine is asked."""
 
 
 def perform(
@@ -41,22 +32,18 @@ def perform(
     for number, step in enumerate(plan.steps[len(done) :], start=len(done)):
         if number:
             reached(Point.NEXT_STEP)
-        if isinstance(step, RevealStep):
-            done.append(ledger.reveal(receipt, number, level=step.level))  # drawn and hidden with the first release
-            continue
         statement = statement_of(step, [*found, *done])
-        levels = leveled(step, plan.levels)
         exact = None
         if statement is not None:
             text = engine_text(statement, dialect=engine.capabilities.dialect)
             reached(Point.RUNNING)
             exact = engine.run(text.sql, parameters=text.parameters(salt=receipt.salt))
-        done.append(_drawn_and_stored(levels, exact, receipt, number, ledger=ledger, source=source))
+        done.append(_drawn_and_stored(step, exact, receipt, number, ledger=ledger, source=source))
     return tuple(done)
 
 
 def _drawn_and_stored(
-    levels: tuple[Bought, ...],
+    step: Step,
     exact: Exact[Rows] | None,
     receipt: Receipt,
     number: int,
@@ -65,20 +52,13 @@ def _drawn_and_stored(
     source: Source,
 ) -> ReleasedStep:
     """Draw and store; where `exact` is None, no key was released and there is nothing to measure."""
-    tables = (NoisyTable(keys=(), values=()),) * len(levels)
+    noisy = NoisyTable(keys=(), values=())
     if exact is not None:
         reached(Point.READ)
-        tables = drawn_at(levels, exact, source)
+        noisy = drawn(step, exact, source)
         reached(Point.DRAWN)
-    released, *hidden = (ReleasedStep(keys=_told(noisy.keys), values=noisy.values) for noisy in tables)
-    return ledger.store(receipt, number, released, hidden)  # the other's, where a twin was faster
-
-
-def leveled(step: Bought, levels: tuple[Fraction, ...]) -> tuple[Bought, ...]:
-    """The step, and the same at finer levels of its noise, each so many times its ε."""
-    if not isinstance(step, MeasurementStep):
-        return (step,)
-    return (step, *(replace(step, noises=finer_noises(step.noises, level)) for level in levels))
+    released = ReleasedStep(keys=_told(noisy.keys), values=noisy.values)
+    return ledger.store(receipt, number, released)  # the other's, where a twin was faster
 
 
 def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
@@ -89,30 +69,16 @@ def statement_of(step: Step, done: list[ReleasedStep]) -> Statement | None:
     return filled(step.statement, keys) if keys else None
 
 
-def drawn_at(levels: tuple[Bought, ...], rows: Exact[Rows], source: Source) -> tuple[NoisyTable, ...]:
-    """Exact rows in, noisy rows out at each level of a step; the one that is told comes first. An error takes no frame
-    along that holds rows."""
+def drawn(step: Step, rows: Exact[Rows], source: Source) -> NoisyTable:
+    """Exact rows in, noisy rows out, by the mechanism of the step. An error takes no frame along that holds rows."""
     try:
-        return _drawn_at(levels, rows, source)
+        return _drawn(step, rows, source)
     except BaseException as error:
         error.__context__ = None
         raise error.with_traceback(None) from None  # tools that show the locals of frames would show rows
 
 
-def _drawn_at(levels: tuple[Bought, ...], rows: Exact[Rows], source: Source) -> tuple[NoisyTable, ...]:
-    first, *finer = levels
-    if not finer:
-        return (drawn(first, rows, source),)
-    pure = [
-        [noise.carried.law for noise in level.noises if isinstance(noise.carried.law, DiscreteLaplaceLaw)]
-        for level in levels
-        if isinstance(level, MeasurementStep)
-    ]
-    return measured_levels(rows, keys=len(first.statement.keys), levels=pure, source=source)
-
-
-def drawn(step: Bought, rows: Exact[Rows], source: Source) -> NoisyTable:
-    """Exact rows in, noisy rows out, by the mechanism of the step."""
+def _drawn(step: Step, rows: Exact[Rows], source: Source) -> NoisyTable:
     keys = len(step.statement.keys)
     if isinstance(step, MeasurementStep):
         return measured(rows, keys=keys, laws=[noise.carried.law for noise in step.noises], source=source)

@@ -50,7 +50,7 @@ def told(
     plan = sealed.plan
     own = tuple(noise.carried for noise in plan.noises)
     measured = Measured(receipt=receipt.number, noises=own, places=tuple(range(len(own))))
-    upon = () if plan.finer is None else plan.finer.averaged
+    upon = () if plan.finer is None else plan.finer.upon.measured
     parts = [*((each, before[each.receipt]) for each in upon), (measured, steps)]
     cost = Cost(epsilon=plan.cost, delta=sealed.price.delta) if receipt.paid else Cost(epsilon=Fraction(0))
     answer = _answer(plan, _table(plan, parts, ledger=ledger), cost=cost, receipt=receipt.number, ledger=ledger)
@@ -61,15 +61,16 @@ def told(
 
 def told_before(plan: Plan, ledger: Ledger) -> dict[int, Steps]:
     """What the releases told that a plan makes finer, by their receipts."""
-    upon = () if plan.finer is None else plan.finer.averaged
-    return _steps_of({each.receipt for each in upon}, plan, ledger) if upon else {}
+    if plan.finer is None:
+        return {}
+    return _steps_of({each.receipt for each in plan.finer.upon.measured}, plan, ledger)
 
 
 def found_keys(plan: Plan, before: Mapping[int, Steps]) -> Steps:
     """The private keys of the release that is made finer: they are not looked for again."""
-    if plan.finer is None or not plan.finer.averaged or not isinstance(plan.rewritten, Selecting):
+    if plan.finer is None or not isinstance(plan.rewritten, Selecting):
         return ()
-    return before[plan.finer.averaged[0].receipt][:1]
+    return before[plan.finer.upon.measured[0].receipt][:1]
 
 
 _KNOWN: Final = "already known: it was released before"

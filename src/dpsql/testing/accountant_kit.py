@@ -24,7 +24,6 @@ from dpsql.privacy.events import (
     PlannedBatch,
     PoissonSampled,
     Pure,
-    Refined,
 )
 
 
@@ -36,7 +35,6 @@ class Mystery(Event):
 PARAMETERS: Final[Mapping[type[Event], Mapping[str, Any]]] = MappingProxyType(
     {
         Pure: {"epsilon": 0.1},
-        Refined: {"epsilon": 0.1},
         DiscreteGaussian: {"sigma_squared": 100, "l2_squared": 1, "dimensions": 5},
         PoissonSampled: {"event": ContinuousGaussian(noise_multiplier=Fraction(2)), "rate": 0.02},
         BoundedRange: {"epsilon": 0.5},

@@ -33,7 +33,6 @@ from dpsql.privacy.events import (
     PlannedBatch,
     PoissonSampled,
     Pure,
-    Refined,
 )
 from dpsql.privacy.unit import Neighbours
 from dpsql.testing.accountant_kit import AccountantKit, one_of_each
@@ -43,7 +42,7 @@ F = Fraction
 
 class TestPld(AccountantKit):
     events = (
-        *one_of_each(without={DiscreteGaussian, GaussianThreshold, Refined}),
+        *one_of_each(without={DiscreteGaussian, GaussianThreshold}),
         DiscreteGaussian(sigma_squared=F(100), l2_squared=F(4)),  # a vector has no single worst pair
         GaussianThreshold(sigma_squared=F(100), delta=F(1, 10**6), keys=1),
     )

@@ -31,7 +31,6 @@ from dpsql.privacy.events import (
     Event,
     PoissonSampled,
     Pure,
-    Refined,
 )
 from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
@@ -49,7 +48,7 @@ def just_above(got: float, true: mpmath.mpf, relative: float) -> bool:
 
 
 class TestRdp(AccountantKit):
-    events = (*one_of_each(without={Refined}), PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)))
+    events = (*one_of_each(), PoissonSampled(event=Pure(epsilon=F(1)), rate=F(1, 10)))
 
     def price(self, event: Event) -> float:
         return epsilon_of(event, delta=F(1, 1000))

@@ -26,7 +26,6 @@ from dpsql.privacy.events import (
     PlannedBatch,
     PoissonSampled,
     Pure,
-    Refined,
 )
 from dpsql.testing.accountant_kit import PARAMETERS, AccountantKit, one_of_each
 
@@ -41,7 +40,7 @@ def renyi(p: list[mpmath.mpf], q: list[mpmath.mpf], order: float) -> mpmath.mpf:
 
 
 class TestTripleRho(AccountantKit):
-    events = one_of_each(without=(*UNPRICED, Refined))
+    events = one_of_each(without=UNPRICED)
 
     def price(self, event: Event) -> float:
         rho = triple(event).rho
@@ -53,7 +52,6 @@ class TestTripleRho(AccountantKit):
     ("event", "expected"),
     [
         (Pure(epsilon=F(1, 2)), Triple(epsilon=F(1, 2), delta=F(0), rho=F(1, 8))),
-        (Refined(epsilon=F(1, 2)), Triple(epsilon=F(1, 2), delta=F(0), rho=None)),
         (BoundedRange(epsilon=F(1, 2)), Triple(epsilon=F(1, 2), delta=F(0), rho=F(1, 32))),
         (
             DiscreteGaussian(sigma_squared=F(9), l2_squared=F(4), dimensions=7),
@@ -208,9 +206,3 @@ def test_a_number_of_keys_that_could_wrap_around_is_refused(keys: int) -> None:
     """An 8-bit 2·100 is negative, and a negative ρ would be a refund."""
     with pytest.raises(BadParameter):
         KeySelection(epsilon=1, delta=1e-6, keys=keys)
-
-
-def test_no_batch_holds_a_finer_level():
-    """It keeps its price only together with the release it makes finer."""
-    with pytest.raises(UnsupportedEvent):
-        triple(PlannedBatch(epsilon=F(2), delta=F(0), events=(Pure(epsilon=F(1)), Composed((Refined(epsilon=F(1)),)))))

@@ -32,7 +32,6 @@ from dpsql.privacy.events import (
     Composed,
     Event,
     PoissonSampled,
-    Refined,
 )
 from dpsql.testing.accountant_kit import AccountantKit, one_of_each
 
@@ -48,7 +47,7 @@ def mp(value: float | Fraction) -> mpmath.mpf:
 
 
 class TestZcdp(AccountantKit):
-    events = one_of_each(without={PoissonSampled, Refined})
+    events = one_of_each(without={PoissonSampled})
 
     def price(self, event: Event) -> float:
         return epsilon_of(event, delta=F(1, 1000))

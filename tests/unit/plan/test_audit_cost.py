@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.plan.audit_cost import Shares, Span, costs
-from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure, Refined
+from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
 
 RATE = Fraction(1, 50)
 TINY = Fraction(1, 10**6)
@@ -30,7 +30,6 @@ GROUPS = steps(
     DiscreteGaussian(sigma_squared=Fraction(100), l2_squared=Fraction(1)),
 )
 THRESHOLD = steps(GaussianThreshold(sigma_squared=Fraction(100), delta=TINY, keys=2))  # ρ = 1/100
-LEVEL = steps(Refined(epsilon=Fraction(1, 10)))
 
 
 @pytest.mark.parametrize(
@@ -42,8 +41,6 @@ LEVEL = steps(Refined(epsilon=Fraction(1, 10)))
         (GAUSSIAN, True, ["1/4"]),
         (GROUPS, False, ["3/8"]),
         (THRESHOLD, True, ["1/2"]),
-        (LEVEL, False, ["1/10"]),
-        (LEVEL, True, ["1/10"]),
     ],
 )
 def test_a_cost_is_that_of_what_was_released(bought, in_rho, expected):

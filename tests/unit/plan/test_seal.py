@@ -155,31 +155,3 @@ def test_several_numbers_are_not_called_one():
     one = replace(step.event, dimensions=1)
     with pytest.raises(InternalError, match="called one"):
         seal(replace(plan, steps=(replace(step, event=one),)), ana.place.catalog)
-
-
-def revealing():
-    """A plan that tells a hidden level of what was released before."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"who": range(60)}), person="who", unique=True)
-    owner.promise(epsilon=10)
-    ana = owner.grant("ana", budget=10)
-    sql = "SELECT COUNT(*) FROM people"
-    ana.sql(sql, epsilon=0.1)
-    return ana.query(sql, epsilon=0.2).sealed.plan
-
-
-@pytest.mark.parametrize("away", [1, 3, -1, 99])
-def test_no_level_but_the_one_that_was_priced_is_told(away):
-    plan = revealing()
-    catalog = plan.bounded.query.catalog
-    (step,) = plan.steps
-    assert step.level == 0
-    seal(plan, catalog)
-    with pytest.raises(InternalError, match="level would be told"):
-        seal(replace(plan, steps=(replace(step, level=away),)), catalog)
-
-
-def test_a_level_stands_for_the_release_that_has_it():
-    plan = revealing()
-    with pytest.raises(InternalError, match="level would be told"):
-        seal(replace(plan, finer=None), plan.bounded.query.catalog)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 import dpsql
 import dpsql.session.query
 from dpsql.errors import BadKey, NotPermitted, NotSupported
-from dpsql.session import answer
 
 
 @pytest.fixture
@@ -190,37 +188,3 @@ def test_an_inner_question_that_the_batch_has_asked_before_is_paid_for_once(anal
         above = together.sql(ABOVE, weight=2)
     assert (mean.answer.cost.epsilon, above.answer.cost.epsilon) == (Fraction(1, 2), Fraction(1, 2))
     assert analyst.budget.spent == 1
-
-
-def test_levels_that_a_batch_draws_are_found_and_never_told(monkeypatch):
-    """Planted: questions of a batch draw finer levels too, as if they were priced in ε alone."""
-    sealed_with = answer.sealed_with
-
-    def planted(draft, known, ask, terms, place, *, finer=True):
-        if ask.scale is None:
-            return sealed_with(draft, known, ask, terms, place, finer=finer)
-        unscaled = sealed_with(draft, known, replace(ask, scale=None), terms, place, finer=False)
-        assert unscaled.plan.levels
-        return unscaled
-
-    monkeypatch.setattr(answer, "sealed_with", planted)
-    owner = dpsql.open(":memory:")
-    numbers = {f"x{n}": [1] * 100 for n in range(20)}
-    bounds = dict.fromkeys(numbers, (0, 1))
-    owner.register("p", pd.DataFrame({"id": range(100), **numbers}), person="id", unique=True, bounds=bounds)
-    owner.promise(epsilon=60, delta=1e-5, accounting="basic")
-    owner.defaults(cost_per_query=0.1, delta_per_query=1e-6, max_keys=10, noise="laplace")
-    analyst = owner.grant("ana", budget=60)
-    with analyst.plan(total=2) as batch:
-        asked = [batch.sql(f"SELECT SUM({name}) AS s FROM p") for name in numbers]
-    assert "20 questions planned together" in asked[0].answer.notes[-1]
-    finer = analyst.sql("SELECT SUM(x0) AS s FROM p COST 1.784375")
-    assert finer.cost.epsilon == Fraction("1.784375")  # the whole price, not the difference
-    assert "averaged with what was told before" in finer.notes[-1]
-    audit = owner.audit()
-    assert not audit.holds
-    assert {row.problem for row in audit.problems} == {
-        "a stored plan does not hold what it promises: it has finer levels where ε alone is not what is added up"
-    }
-    assert len([row for row in audit.problems if row.batch is not None]) == 20
-    owner.close()

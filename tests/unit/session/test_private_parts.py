@@ -430,10 +430,10 @@ def test_a_stored_answer_over_a_public_inner_question_is_told_for_nothing_after_
 
 
 def test_a_statement_over_a_public_inner_question_is_made_finer():
-    ana, _ = analyst_of()
-    ana.sql(NORTH, epsilon=0.1)
-    assert ana.query(NORTH, epsilon=0.2).cost.epsilon == Fraction(1, 10)
-    answer_ = ana.sql(NORTH, epsilon=0.2)
+    ana, _ = analyst_of(delta=1e-6)
+    ana.sql(NORTH, epsilon=0.1, noise="gaussian")
+    assert ana.query(NORTH, epsilon=0.2, noise="gaussian").cost.epsilon == Fraction(1, 10)
+    answer_ = ana.sql(NORTH, epsilon=0.2, noise="gaussian")
     assert any("made finer: 0.1 was paid before, 0.1 now" in note for note in answer_.notes)
 
 

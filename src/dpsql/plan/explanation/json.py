@@ -22,7 +22,7 @@ from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
 from dpsql.plan.explanation.rules import RULES
 from dpsql.plan.explanation.tree import derivation
 from dpsql.plan.finer import Finer
-from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, SlotNoise, Step
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import title, unit_name
 from dpsql.privacy.events import Composed, Event
 from dpsql.sql.ball import ball
@@ -140,7 +140,7 @@ def _value(value: Value) -> Json:
     return value.isoformat() if isinstance(value, date) else value
 
 
-_KINDS: Final = {SelectionStep: "select", MeasurementStep: "measure", RevealStep: "reveal"}
+_KINDS: Final = {SelectionStep: "select", MeasurementStep: "measure"}
 
 
 def _step(step: Step, plan: Plan, dialect: str) -> Json:
@@ -151,7 +151,7 @@ def _step(step: Step, plan: Plan, dialect: str) -> Json:
         "event": _event(step.event),
         "price": _triple(triple(step.event)),
     }
-    if isinstance(step, MeasurementStep | RevealStep):
+    if isinstance(step, MeasurementStep):
         return {**told, "slots": _slots(step.noises, plan.bounded)}
     counts = () if step.counts is None else (step.counts,)
     return {**told, "mechanism": _selection(step), "slots": _slots(counts, plan.bounded)}

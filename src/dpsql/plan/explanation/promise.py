@@ -10,9 +10,8 @@ from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter, Refused
-from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.explanation.rows import reads_released
-from dpsql.plan.price import Plan, RevealStep
+from dpsql.plan.price import Plan
 from dpsql.plan.slot_words import protects_rows, unit_name
 from dpsql.plan.wording import amount, five_digits, left_amount, percent
 from dpsql.privacy.group import group_privacy
@@ -92,24 +91,10 @@ def _slack(delta: Fraction) -> str:
     return f", apart from a slack of δ = {amount(delta)}" if delta else ""
 
 
-def _whole_epsilon(plan: Plan, epsilon: Fraction) -> Fraction:
-    """Of a finer level: that of all levels together, for by itself it has no bound."""
-    last = plan.steps[-1]
-    if not isinstance(last, RevealStep):
-        return epsilon
-    ratios = [
-        coarse.law.scale / noise.carried.law.scale
-        for noise, coarse in zip(last.noises, last.before, strict=True)
-        if isinstance(noise.carried.law, DiscreteLaplaceLaw) and isinstance(coarse.law, DiscreteLaplaceLaw)
-    ]
-    return epsilon * max(ratio / (ratio - 1) for ratio in ratios)
-
-
 def _with_epsilon(plan: Plan, epsilon: Fraction) -> Iterator[str]:
-    delta, epsilon = price_of(plan).delta, _whole_epsilon(plan, epsilon)
-    what = "this query" if not isinstance(plan.steps[-1], RevealStep) else "this query, with those told before it,"
+    delta = price_of(plan).delta
     yield (
-        f"{_change(plan)} changes the probability of any answer to {what} by at most a factor "
+        f"{_change(plan)} changes the probability of any answer to this query by at most a factor "
         f"{_factor(epsilon)}{_slack(delta)}."
     )
     yield f"{_odds(plan, epsilon, delta)} ({_kind(plan, delta)})"

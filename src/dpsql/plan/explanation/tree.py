@@ -17,7 +17,7 @@ from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.explanation.node import Node
 from dpsql.plan.explanation.rows import reads_released, source
 from dpsql.plan.finer import Finer, Way
-from dpsql.plan.price import MeasurementStep, Plan, RevealStep, SelectionStep, SlotNoise, Step
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import counts_people, title, unit_name
 from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
 from dpsql.sql.bound import Bounded
@@ -69,7 +69,6 @@ def _made_finer(plan: Plan, finer: Finer, below: Node) -> Node:
 
 _WAYS: Final[Mapping[Way, str]] = {
     Way.MEASURED: "it is measured once more for the difference in ρ, with the same salt, and both are averaged",
-    Way.REVEALED: "a finer level of its noise is told, which was drawn with it; no row is read",
     Way.AVERAGED: "it is bought whole, with the same salt, and averaged with what was told before",
 }
 
@@ -91,21 +90,7 @@ def _infinite(value: Fraction | None) -> str:
 def _step(step: Step, plan: Plan, *, below: tuple[Node, ...]) -> Node:
     if isinstance(step, SelectionStep):
         return _selection(step, plan, below)
-    if isinstance(step, RevealStep):
-        return _revealed(step, plan, below)
     return _measurement(step, plan, below)
-
-
-def _revealed(step: RevealStep, plan: Plan, below: tuple[Node, ...]) -> Node:
-    what = f"{counted(len(step.noises), 'noisy number')}{_where(plan.bounded)}"
-    return Node(
-        text=f"reveal {what} at a finer level: {price_text(triple(step.event))} more than was paid before",
-        rules=("T10",),
-        children=(
-            *(_noise(noise, plan, share=_share(triple(step.event), len(step.noises))) for noise in step.noises),
-            *below,
-        ),
-    )
 
 
 # ---- finding private groups ------------------------------------------------------------------------------------
