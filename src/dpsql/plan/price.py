@@ -19,7 +19,7 @@ from dpsql.mechanisms.partition_threshold import LARGEST_SIGMA, SMALLEST_VARIANC
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.finer import Finer
-from dpsql.plan.recall import Recalled, Stored, precise_enough
+from dpsql.plan.recall import Recalled, Stored, most_precise
 from dpsql.plan.steps import MeasurementStep, SelectionStep, SlotNoise, Step, released_noises
 from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
@@ -54,8 +54,6 @@ class Plan:
     steps: tuple[Step, ...]
     stored: Stored | None = None
     """A stored release that is at least as precise as what the steps would buy: then none of them is taken."""
-    others: tuple[Stored, ...] = ()
-    """Other stored releases that are precise enough, the most precise first."""
     finer: Finer | None = None
     """A stored release that the steps make finer, instead of buying everything anew."""
 
@@ -110,8 +108,8 @@ def price(recalled: Recalled, terms: Terms) -> Plan:
     """The plan this cost buys; the stored release it need not buy again."""
     plan = Plan(recalled=recalled, terms=terms, steps=_steps(recalled.rewritten, terms))
     wanted = tuple(noise.carried for noise in plan.noises)
-    found = precise_enough(recalled.stored, wanted, people=plan.people, confidence=terms.confidence)
-    return replace(plan, stored=found[0], others=found[1:]) if found else plan
+    found = most_precise(recalled.stored, wanted, people=plan.people, confidence=terms.confidence)
+    return replace(plan, stored=found)
 
 
 def _steps(rewritten: Rewritten, terms: Terms) -> tuple[Step, ...]:

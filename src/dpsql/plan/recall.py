@@ -86,16 +86,16 @@ def averaged_noises(releases: tuple[Measured, ...]) -> tuple[SlotLaw, ...]:
     return tuple(map(averaged_slot, zip(*(each.noises for each in releases), strict=True)))
 
 
-def precise_enough(
+def most_precise(
     stored: tuple[Stored, ...], wanted: tuple[NoisySlotLaw, ...], *, people: int | None, confidence: Fraction
-) -> tuple[Stored, ...]:
-    """The stored releases whose margins are all at most the ones asked for, the most precise first.
+) -> Stored | None:
+    """The most precise of the stored releases whose margins are all at most the ones asked for; None: there is none.
 
     Keys that were selected more coarsely than asked for are not precise enough either. What was made finer is as good
     as the answer it was sold as.
     """
     if not stored:
-        return ()
+        return None
     asked = _margins(wanted, confidence)
     found = []
     for release in stored:
@@ -104,7 +104,7 @@ def precise_enough(
         finer = people is None or (release.people is not None and release.people <= people)
         if finer and len(margins) == len(asked) and all(map(le, map(min, margins, sold), asked)):
             found.append(((margins, release.people or 0), release))
-    return tuple(release for _, release in sorted(found, key=lambda each: each[0]))
+    return min(found, key=lambda each: each[0])[1] if found else None
 
 
 def by_precision(stored: tuple[Stored, ...], *, confidence: Fraction) -> list[Stored]:

@@ -9,18 +9,16 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from itertools import islice, product
 from types import MappingProxyType
-from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import InternalError, NothingStored, NotPermitted
+from dpsql.errors import InternalError, NotPermitted
 from dpsql.ledger.ledger import Ledger, Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
@@ -34,7 +32,7 @@ from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
 from dpsql.session.clock import today as current_day
 from dpsql.session.declared import Declared, ownership_of
 from dpsql.session.granting import under
-from dpsql.session.inquiry import Inquiry, Part, with_stored
+from dpsql.session.inquiry import Inquiry, Part
 from dpsql.session.labels import labelled, require_apart
 from dpsql.session.permits import permit, readable_tables
 from dpsql.session.private_parts import (
@@ -169,39 +167,8 @@ class _Asking:
 
 
 def inquired(questions: tuple[Question, ...], ask: Ask, asking: _Asking) -> Inquiry:
-    """Each question in its turn, with the most precise stored answers to the earlier ones. Where the last question is
-    stored with other ones, precise enough as well, those: what was paid for once is not paid for again because somebody
-    has made an inner answer finer since."""
-    try:
-        best = inquired_with(questions, ask, asking, choices=())
-    except NothingStored as error:
-        found = next(_with_others(questions, ask, asking, others=(_MOST_TRIED,) * (len(questions) - 1)), None)
-        if found is None:
-            raise error from None
-        return found
-    if best.outer.is_stored or not best.outer.is_priced:
-        return best
-    others = tuple(1 + len(part.sealed.plan.others) for part in best.inner)
-    return next(_with_others(questions, ask, asking, others=others), best)
-
-
-def _with_others(
-    questions: tuple[Question, ...], ask: Ask, asking: _Asking, *, others: tuple[int, ...]
-) -> Iterator[Inquiry]:
-    """What is asked with less precise answers to inner questions, where the last one is then stored."""
-    for choices in islice(product(*map(range, others)), 1, _MOST_TRIED):
-        with RefusalsIgnored():
-            found = inquired_with(questions, ask, asking, choices=choices)
-            if found.outer.is_stored:
-                yield found
-
-
-_MOST_TRIED: Final = 8
-
-
-def inquired_with(questions: tuple[Question, ...], ask: Ask, asking: _Asking, *, choices: tuple[int, ...]) -> Inquiry:
-    """Each question in its turn. What is stored of the earlier ones is known to the later ones, and awaited if not.
-    `choices`: which of the stored answers each inner question takes, the most precise being the first."""
+    """Each question in its turn. The most precise stored answers to the earlier ones are known to the later ones; what
+    is not stored is awaited."""
     *inner, last = questions
     of_inner = replace(asking, parsed=replace(asking.parsed, options=NO_OPTIONS))
     parts: list[Part] = []
@@ -209,7 +176,6 @@ def inquired_with(questions: tuple[Question, ...], ask: Ask, asking: _Asking, *,
     outcomes: dict[At, Outcome] = {}
     for number, question in enumerate(inner):
         part = asked_first(number, question, for_inner(ask), of_inner, outcomes, known)
-        part = with_stored(part, choices[number] if choices else 0)
         parts.append(part)
         outcomes[question.at] = part.outcome
         told = known_already(part.sealed, asking.place)

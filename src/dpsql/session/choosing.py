@@ -122,13 +122,12 @@ def good_enough(plan: Plan, ask: Ask) -> Plan:
     """The plan with the stored release that answers what was asked: any, or one within the margin."""
     if not plan.steps or (ask.within is None and not ask.only_stored):
         return plan
-    found = []
     for stored in by_precision(plan.recalled.stored, confidence=plan.terms.confidence):
         told = replace(plan, stored=stored)
         finer = plan.people is None or (stored.people is not None and stored.people <= plan.people)
         if ask.within is None or (finer and largest_margin(told, at=ask.priced_at) <= ask.within):
-            found.append(stored)
-    return replace(plan, stored=found[0] if found else None, others=tuple(found[1:]))
+            return told
+    return replace(plan, stored=None)
 
 
 def require_a_person(checked: Checked, options: Options) -> None:

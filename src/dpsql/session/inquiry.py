@@ -7,13 +7,12 @@ earlier ones will release left open, so that no verdict and no price depends on 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
-from dpsql.errors import NothingStored
 from dpsql.ledger.ledger import Ledger
 from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import grant_at
@@ -62,17 +61,6 @@ class Part:
     def is_priced(self) -> bool:
         """It reads people's rows; a stored answer to it is free all the same."""
         return bool(self.sealed.plan.steps)
-
-
-def with_stored(part: Part, choice: int) -> Part:
-    """The question with another of the stored answers that are precise enough: the most precise one is number 0."""
-    plan = part.sealed.plan
-    if plan.stored is None or not choice:
-        return part
-    known = (plan.stored, *plan.others)
-    if choice >= len(known):
-        raise NothingStored("no further answer is stored", why="all of them were tried", fix="buy one")
-    return replace(part, sealed=replace(part.sealed, plan=replace(plan, stored=known[choice], others=())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -385,16 +385,20 @@ def test_a_value_about_public_tables_needs_no_word_and_is_free():
 # -------------------------------------------------------------------------------------- what was paid for stays paid
 
 
-def test_a_finer_inner_answer_does_not_make_the_statement_cost_again():
-    """Somebody asks the inner question by itself, more precisely: the statement keeps the answer it was told with."""
+def test_over_a_finer_inner_answer_the_statement_is_another_question():
+    """The inner question is asked by itself, more precisely: the statement is over that answer from then on."""
     ana, _ = analyst_of()
-    first = ana.sql(ABOVE, epsilon=0.1)
-    ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
-    spent = ana.budget.spent
+    ana.sql(ABOVE, epsilon=0.1)
     assert ana.query(ABOVE, epsilon=0.1).cost.epsilon == 0
-    again = ana.sql(ABOVE, epsilon=0.1)
-    assert (again.cost.epsilon, again.rows[0][0].value) == (0, first.rows[0][0].value)
-    assert ana.sql(f"{ABOVE} COST 0").rows[0][0].value == first.rows[0][0].value
+    fine = ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
+    assert ana.query(ABOVE, epsilon=0.1).cost.epsilon == Fraction(1, 20)  # the inner half is stored
+    with pytest.raises(NothingStored):
+        ana.sql(f"{ABOVE} COST 0")
+    bought = ana.sql(ABOVE, epsilon=0.1)
+    assert any(f"release #{fine.release}" in note for note in bought.notes)
+    spent = ana.budget.spent
+    for again in (ana.sql(ABOVE, epsilon=0.1), ana.sql(f"{ABOVE} COST 0")):
+        assert again.rows[0][0].value == bought.rows[0][0].value
     assert ana.budget.spent == spent
 
 
