@@ -94,7 +94,6 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
     "matplotlib": {"charts/png.py"},
     "IPython": {"notebook"},
     "sqlalchemy": {"dialect.py", "dialect"},
-    "yaml": {"suggest"},
     "opendp": set(),
     "scipy": set(),
     "mpmath": set(),

@@ -29,7 +29,6 @@ EXTRAS: Final = {
     "plots": "matplotlib",
     "notebook": "IPython",
     "sqlalchemy": "sqlalchemy",
-    "yaml": "yaml",
     "pld": "dp_accounting",
     "opendp": "opendp",
 }
@@ -37,7 +36,6 @@ EXTRAS: Final = {
 _PACKAGES: Final = {
     "psycopg": "'psycopg[binary]'",
     "IPython": "ipython",
-    "yaml": "pyyaml",
     "dp_accounting": "dp-accounting",
 }
 """Modules that are installed under another name."""

@@ -24,12 +24,6 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("url", metavar="URL", help="as in duckdb:///srv/hospital.duckdb, or the path of a DuckDB file")
     parser.add_argument("--output", default=POLICY, metavar="FILE", help="the policy file (default: dpsql.toml)")
     parser.add_argument("--like", metavar="CSV", help="a public file with the same columns: its values suggest bounds")
-    parser.add_argument(
-        "--from",
-        dest="imported",
-        metavar="FILE",
-        help="metadata of SmartNoise (.yaml) or CSVW-EO (.json); what does not carry over is said",
-    )
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     add_plain(parser)
     parser.set_defaults(run=run)
@@ -37,8 +31,6 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """What was read and proposed, and what to do next."""
-    suggested = dpsql.suggest_policy(
-        chosen.url, output=chosen.output, like=chosen.like, imported=chosen.imported, force=chosen.force
-    )
+    suggested = dpsql.suggest_policy(chosen.url, output=chosen.output, like=chosen.like, force=chosen.force)
     tell(suggested.lines, chosen)
     return 0

@@ -12,7 +12,6 @@ from dpsql.catalog.lines import key_lines
 from dpsql.catalog.marks import WORD, Mark, marks
 from dpsql.engines.registry import file_of
 from dpsql.errors import BadParameter, NoSource
-from dpsql.suggest.importing import read_metadata
 from dpsql.suggest.proposing import propose
 from dpsql.suggest.samples import samples
 from dpsql.suggest.writing import policy_text, report
@@ -40,22 +39,17 @@ def suggest_policy(
     *,
     output: str | os.PathLike[str] = "dpsql.toml",
     like: str | os.PathLike[str] | None = None,
-    imported: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> Suggested:
     """Write a policy that the catalogue of a source suggests; every suggestion waits to be confirmed.
 
     Reads names, types, constraints and comments: no row, no statistic, no row count. `like` is a public CSV file from
-    which bounds and keys are taken, `imported` metadata of another system. A file that is there stays, unless `force`.
+    which bounds and keys are taken. A file that is there stays, unless `force`.
     """
     source, path = _address(address), Path(output)
     if path.exists() and not force:
         raise _occupied(path)
-    proposal = propose(
-        source,
-        samples={} if like is None else samples(Path(like)),
-        imported=() if imported is None else read_metadata(Path(imported)),
-    )
+    proposal = propose(source, samples={} if like is None else samples(Path(like)))
     text = policy_text(proposal, url=_seen_from(source, path.parent))
     _write(path, text, force=force)
     found = marks(text, key_lines(text))

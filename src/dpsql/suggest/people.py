@@ -121,12 +121,10 @@ def _is_called_like_people(name: str) -> bool:
     return singular(name) in PEOPLE
 
 
-def owners(
-    tables: Mapping[str, Facts], refers: Mapping[str, Sequence[Reference]], given: Mapping[str, Owned]
-) -> dict[str, Owned]:
-    """By table, for those that lead to a person: what is `given`, then the shortest way, foreign keys before names."""
-    people = tuple(name for name in person_tables(tables, refers) if name not in given)
-    found: dict[str, Owned] = dict(given) | {
+def owners(tables: Mapping[str, Facts], refers: Mapping[str, Sequence[Reference]]) -> dict[str, Owned]:
+    """By table, for those that lead to a person: the shortest way, foreign keys before names."""
+    people = person_tables(tables, refers)
+    found = {
         name: Owned(
             person=tables[name].key, reason=f"PRIMARY KEY({', '.join(tables[name].key)})", beside=people[:index]
         )

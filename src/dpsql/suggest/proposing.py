@@ -17,8 +17,6 @@ from dpsql.errors import NoSource
 from dpsql.session.odds import odds
 from dpsql.suggest.columns import Sample, Subject, column_line, identifies
 from dpsql.suggest.conditions import NOTHING, known
-from dpsql.suggest.imported import ImportedTable
-from dpsql.suggest.importing import matched
 from dpsql.suggest.people import Facts, Owned, Reference, owners, references, singular
 from dpsql.suggest.proposal import NEEDS, Line, Proposal, TableProposal, left_out
 
@@ -33,16 +31,14 @@ _WITHOUT_A_PERSON: Final = (
 )
 
 
-def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[ImportedTable, ...] = ()) -> Proposal:
-    """What the catalogue of a source suggests. `samples` are columns of a public file, by folded name; what was
-    `imported` from another system counts before what names suggest."""
+def propose(address: str, *, samples: Mapping[str, Sample]) -> Proposal:
+    """What the catalogue of a source suggests. `samples` are columns of a public file, by folded name."""
     tables, views, nameless = _read(address)
-    said, remarks = matched(imported, tables)
     refers = references(tables)
-    owned = owners(tables, refers, dict(_given(said, tables)))
+    owned = owners(tables, refers)
     leading = next(iter(owned), None)
     public = _public(tables, refers, owned)
-    around = _Around(tables=tables, refers=refers, owned=owned, public=public, imported=said, samples=samples)
+    around = _Around(tables=tables, refers=refers, owned=owned, public=public, samples=samples)
     proposed = tuple(_Table(name, around).proposal() for name in tables)
     return Proposal(
         address=address,
@@ -51,19 +47,10 @@ def propose(address: str, *, samples: Mapping[str, Sample], imported: tuple[Impo
         tables=proposed,
         read=tuple(_counted(tables, views)),
         remarks=(
-            *remarks,
             *(f"{name} is a view: declare it like a table if somebody needs it" for name in views),
             *map(left_out, nameless),
         ),
     )
-
-
-def _given(said: Mapping[str, ImportedTable], tables: Mapping[str, Facts]) -> Iterator[tuple[str, Owned]]:
-    """The persons that were imported, of columns that are there."""
-    for name, table in said.items():
-        columns = {folded(column.name): column.name for column in tables[name].table.columns}
-        if table.person and all(person in columns for person in table.person):
-            yield name, Owned(person=tuple(columns[person] for person in table.person), reason=table.person_place)
 
 
 def _called(leading: str, owned: Owned) -> str:
@@ -125,7 +112,6 @@ class _Around:
     refers: Mapping[str, Sequence[Reference]]
     owned: Mapping[str, Owned]
     public: frozenset[str]
-    imported: Mapping[str, ImportedTable]
     samples: Mapping[str, Sample]
 
 
@@ -135,22 +121,20 @@ class _Table:
     def __init__(self, name: str, around: _Around) -> None:
         self.name, self.facts, self.refers = name, around.tables[name], around.refers
         self.owned, self.samples = around.owned, around.samples
-        self.imported = around.imported.get(name, ImportedTable(names=(), place=""))
         self.public = around.public
 
     def proposal(self) -> TableProposal:
         """What is proposed about it."""
-        if self.name in self.public and not self.imported.unit_row:
+        if self.name in self.public:
             lines = (Line(key="public", value="true", reason=_PUBLIC),)
             return TableProposal(name=self.name, lines=lines, public=True)
-        if self.name not in self.owned and not self.imported.unit_row:
+        if self.name not in self.owned:
             reason = _NO_PERSON + self._if_people()
             return TableProposal(name=self.name, header_reason=reason, offers=_WITHOUT_A_PERSON)
-        said = self.imported.columns
-        found = [said.get(folded(each.column.name)) or column_line(each) for each in self._subjects()]
+        found = [column_line(each) for each in self._subjects()]
         return TableProposal(
             name=self.name,
-            lines=tuple({line.key: self.imported.lines.get(line.key, line) for line in self._lines()}.values()),
+            lines=tuple(self._way(self.owned[self.name])),
             columns=tuple(line for line in found if isinstance(line, Line)),
             remarks=tuple(line for line in found if isinstance(line, str)),
         )
@@ -162,16 +146,8 @@ class _Table:
             return ""
         return f'. {listed(referring)} refer to it: if a row of it is a person, write person = "{self.facts.key[0]}"'
 
-    def _lines(self) -> Iterator[Line]:
-        """The way to a person, what was imported beside it, and the caps that are needed."""
-        if self.name in self.owned:
-            yield from self._way(self.owned[self.name])
-        else:
-            yield Line(key="unit", value=toml("row"), reason=f"from {self.imported.place}: each row is protected alone")
-        unique = self.name in self.owned and self._is_unique(self.owned[self.name])
-        yield from (line for key, line in self.imported.lines.items() if not (unique and key in _CAPS))
-
     def _way(self, owned: Owned) -> Iterator[Line]:
+        """The way to a person, and the caps that are needed."""
         also = f"; {listed(owned.also)} may lead to a person too, and only one of them is protected here" * bool(
             owned.also
         )

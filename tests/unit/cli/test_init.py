@@ -63,7 +63,7 @@ def test_from_a_database_to_a_policy_that_can_be_used(run, here):
 def test_ways_it_is_refused(run, here):
     assert run("init", "duckdb://none.duckdb")[0] == 7
     assert run("init", "patients.csv")[0] == 7
-    assert run("init", "duckdb://clinic.duckdb", "--from", "x.txt")[0] == 2
+    assert run("init", "duckdb://clinic.duckdb", "--like", "none.csv")[0] == 2
     assert run("check")[0] == 8  # there is no policy
     assert run("init", "clinic.duckdb")[0] == 0
     before = (here / "dpsql.toml").read_bytes()
