@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import dpsql
 from dpsql import BadParameter
 from dpsql.cli import ask
-from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.manner import is_plain
 from dpsql.cli.registry import COMMANDS, Commands
 
 if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # stories are loaded when they are told, not by every command
 
 _NOW_YOU: Final = """
 Now you: dpsql demo -c "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
-Next:    dpsql tour, a lesson of five minutes; dpsql demo --attack, an attack"""
+Next:    dpsql demo --attack, an attack on one of the patients"""
 
 
 _OF_QUESTIONS: Final = {
@@ -34,19 +34,9 @@ def add_to(commands: Commands) -> None:
     about = COMMANDS["demo"]
     parser = commands.add_parser("demo", help=about, description=about)
     parser.add_argument("--attack", action="store_true", help="how counts give somebody away, and what stops it")
-    _add_pause(parser)
+    parser.add_argument("--no-pause", action="store_true", help="to the end without waiting for a key, and no shell")
     ask.add_questions(parser)
     parser.set_defaults(run=run, target="demo")
-
-
-def add_stage_options(parser: argparse.ArgumentParser) -> None:
-    """How a story is told."""
-    _add_pause(parser)
-    add_plain(parser)
-
-
-def _add_pause(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-pause", action="store_true", help="to the end without waiting for a key, and no shell")
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -56,7 +46,7 @@ def run(chosen: argparse.Namespace) -> int:
         return ask.run(chosen)
     from dpsql.demonstration import attack, tour
 
-    stage = stage_of(chosen)
+    stage = _stage(chosen)
     if chosen.attack:
         stage.tell(attack.pages(stage))
         return 0
@@ -86,7 +76,7 @@ def _require_sense(chosen: argparse.Namespace) -> None:
         )
 
 
-def stage_of(chosen: argparse.Namespace) -> Stage:
+def _stage(chosen: argparse.Namespace) -> Stage:
     """The terminal it is told in: letters it has, and a reader who is waited for if there is one."""
     from dpsql.demonstration.stage import Stage
 

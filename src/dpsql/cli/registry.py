@@ -13,7 +13,6 @@ Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 COMMANDS: Final[Mapping[str, str]] = {
     "demo": "look around in an invented hospital: a tour, a shell, a question (-c), or the attack on Bob",
-    "tour": "a lesson of five minutes, in the terminal",
     "init": "suggest a policy for a database, from its catalogue alone",
     "check": "list what is left to do in the policy file",
     "table": "list, show or confirm the tables of the policy file; suggest bounds privately",

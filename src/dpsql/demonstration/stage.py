@@ -13,7 +13,6 @@ from dpsql import Analyst, Answer, DpsqlError, Noisy, formatted, in_ascii, summa
 from dpsql.errors import InternalError
 
 WIDTH: Final = 80
-_INDENT: Final = "    "
 _LABEL: Final = re.compile(r"note: | *\S+ {2,}| *")
 """What a long line begins with that is not repeated when it goes on: it goes on below the first word behind it."""
 
@@ -25,20 +24,6 @@ Hear: TypeAlias = Callable[[str], str | None]
 
 class _EnoughError(Exception):
     """Somebody wants to see no more pages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quiz:
-    """A question to the reader, with what is right and why."""
-
-    asks: str
-    choices: tuple[str, ...]
-    right: int
-    because: str
-
-    @property
-    def letter(self) -> str:
-        return _letter(self.right)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +40,6 @@ class Page:
 
     title: str
     blocks: tuple[str, ...]
-    quiz: Quiz | None = None
     trial: Trial | None = None
 
 
@@ -79,17 +63,8 @@ class Stage:
             title = f"{number}. {page.title}"
             print("\n" + (f"\x1b[1m{title}\x1b[0m" if self.bold else self.lettered(title)) + "\n")
             print("\n\n".join(self.fitted(block) for block in page.blocks), flush=True)
-            if page.quiz is not None:
-                self._ask(page.quiz)
             while page.trial is not None and (heard := self._heard(page.trial.asks)):
                 print("\n" + self.fitted(page.trial.tell(heard)), flush=True)
-
-    def _ask(self, quiz: Quiz) -> None:
-        choices = [f"{_INDENT}{_letter(number)}  {choice}" for number, choice in enumerate(quiz.choices)]
-        print("\n" + self.fitted("\n".join([quiz.asks, *choices])), flush=True)
-        heard = self._heard(f"{', '.join(map(_letter, range(len(quiz.choices))))}? ([Enter] tells, q skips the rest) ")
-        verdict = _verdict(quiz, heard) if heard else f"It is {quiz.letter}"
-        print("\n" + self.fitted(f"{verdict}: {quiz.because}"), flush=True)
 
     def _heard(self, words: str) -> str:
         """What is typed; nothing where nobody is there."""
@@ -147,12 +122,3 @@ def _wrapped(line: str) -> Iterator[str]:
     label = _LABEL.match(line)
     indent = " " * (label.end() if label else 0)
     return iter(wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False))
-
-
-def _letter(number: int) -> str:
-    return "abcdef"[number]
-
-
-def _verdict(quiz: Quiz, heard: str) -> str:
-    right = heard.lower() == quiz.letter
-    return f"Yes, {quiz.letter}" if right else f"Not quite: it is {quiz.letter}"
