@@ -66,7 +66,7 @@ FENCED: dict[str, set[str]] = {  # third-party package -> the places that may im
             f"sql/parsing/{part}.py"
             for part in (
                 "calls",
-                "foreign",
+                "google_sql",
                 "grammar",
                 "membership",
                 "nameless",

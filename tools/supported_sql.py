@@ -235,8 +235,8 @@ CLAUSE_EXAMPLES: Final = (
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
-        "GoogleSQL as meant there: epsilon, delta, max_groups_contributed, bounds, ANON_ functions, AVG of people.",
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) ANON_COUNT(*) FROM visits",
+        "GoogleSQL as meant there: epsilon, delta, max_groups_contributed, bounds, AVG of people.",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon=0.1) COUNT(*) FROM visits",
     ),
     (
         "Public tables",

@@ -276,7 +276,7 @@ def test_intervals_of_pairs_cover_between_94_and_99_percent(aggregate, noise):
 
 
 OF_PEOPLE: Mapping[str, Callable[[Slots], float]] = {
-    "ANON_AVG(charge CLAMPED BETWEEN 10 AND 60)": lambda slots: 35 + slots["mean"] / slots["values"],
+    "AVG(charge, contribution_bounds_per_group => (10, 60))": lambda slots: 35 + slots["mean"] / slots["values"],
     "SUM(charge, contribution_bounds_per_group => (0, 70))": lambda slots: slots["sum"],
 }
 """What each person has together, inside bounds of its own."""

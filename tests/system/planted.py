@@ -131,7 +131,8 @@ BUGS = [
     Bug(
         title="a person in more groups than the query allows",
         plant=one_group_too_many,
-        sql="SELECT WITH ANONYMIZATION OPTIONS (kappa = 1) ward_id, COUNT(*) FROM visits GROUP BY ward_id",
+        sql="SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1) ward_id, COUNT(*) FROM visits "
+        "GROUP BY ward_id",
         seal=True,
         audit=TOO_FAR,
         options=CHOOSE,

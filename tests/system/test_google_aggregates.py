@@ -48,7 +48,6 @@ def by_item(analyst, aggregate, *, clause=CLAUSE):
     [
         ("AVG(quantity)", [18.5, 40, 8]),
         ("AVG(quantity, contribution_bounds_per_group => (0, 100))", [18.5, 40, 8]),
-        ("ANON_AVG(quantity CLAMPED BETWEEN 0 AND 100)", [18.5, 40, 8]),
         ("SUM(quantity)", [58, 144, 8]),
         ("SUM(quantity, contribution_bounds_per_group => (0, 100))", [58, 144, 8]),
         ("COUNT(*, contribution_bounds_per_group => (0, 100))", [3, 4, 1]),
@@ -66,10 +65,6 @@ def test_the_examples_of_the_documentation(professors, aggregate, documented):
 
 def test_without_the_clause_an_average_is_that_of_rows(professors):
     assert by_item(professors, "AVG(quantity)", clause="SELECT") == pytest.approx([58 / 3, 36, 8])
-
-
-def test_the_older_name_needs_no_clause(professors):
-    assert by_item(professors, "ANON_AVG(quantity)", clause="SELECT") == pytest.approx([18.5, 40, 8], abs=1e-3)
 
 
 BOUNDS = [(0, 100), (10, 60), (-7.5, 33.25), (99, 200)]

@@ -10,9 +10,7 @@ from typing import Final
 from dpsql.sql.parsing.text import blanked
 
 _WHERE: Final = re.compile(r"\s*WHERE\b", re.IGNORECASE)
-_BOUNDS: Final = re.compile(
-    r"(\s*,\s*contribution_bounds_per_\w+\s*=>\s*\([^()]*\)|\s+CLAMPED\s+BETWEEN\s[^()]*)\s*$", re.IGNORECASE
-)
+_BOUNDS: Final = re.compile(r"\s*,\s*contribution_bounds_per_\w+\s*=>\s*\([^()]*\)\s*$", re.IGNORECASE)
 """GoogleSQL's bounds at the end of a call: they are no part of its argument."""
 
 

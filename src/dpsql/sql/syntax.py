@@ -91,8 +91,7 @@ class ContributionBounds:
 
     low: Literal
     high: Literal
-    per_group: bool | None
-    """None: CLAMPED BETWEEN, which leaves it to the aggregate."""
+    per_group: bool
     at: At = None
 
 

@@ -23,7 +23,6 @@ from stages import bounded
         ("SUM(/* ) */ x) FILTER (WHERE y /* ( */)", "x", "y"),
         ("COUNT(*)", "*", ""),
         ("SUM(x + 1, contribution_bounds_per_group => (0, 9)) FILTER (WHERE y)", "x + 1", "y"),
-        ("ANON_AVG(x CLAMPED BETWEEN 0 AND 9)", "x", ""),
         ("", "", ""),
         ("COUNT", "", ""),
     ],

@@ -47,15 +47,18 @@ def added(
 
 AGGREGATES = (
     "COUNT(*), COUNT(points), SUM(points), AVG(points), VAR_POP(points), SUM(CLAMP(code, -3, 1000)), "
-    "CORR(points, CLAMP(code, -3, 1000)), ANON_AVG(points), AVG(points, contribution_bounds_per_group => (-3, 40)), "
+    "CORR(points, CLAMP(code, -3, 1000)), AVG(points, contribution_bounds_per_group => (-3, 40)), "
     "SUM(points, contribution_bounds_per_group => (-20, 70))"
 )
+SELECTS = ["SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY"]
+"""AVG of rows, and of the averages of each person."""
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("grouped", ["", " GROUP BY ward"])
-def test_nobody_adds_more_than_the_slot_says(seed: int, grouped: str) -> None:
-    value, found = added(f"SELECT {AGGREGATES} FROM visits{grouped}", rows_of(seed), mode=Mode.CHOOSE)
+@pytest.mark.parametrize("select", SELECTS)
+def test_nobody_adds_more_than_the_slot_says(seed: int, grouped: str, select: str) -> None:
+    value, found = added(f"{select} {AGGREGATES} FROM visits{grouped}", rows_of(seed), mode=Mode.CHOOSE)
     slots = [placed.slot for placed in value.slots]  # type: ignore[attr-defined]
     assert len({row[0] for row in found}) == len({row[0] for row in rows_of(seed)})
     for row in found:
@@ -86,8 +89,9 @@ def test_scaled_contributions_lie_inside_the_ball(seed: int) -> None:
     assert isqrt(sum((inside.weights[0] * row[-2]) ** 2 for row in busiest)) > 0.5 * isqrt(inside.radius_squared) / 2
 
 
-def test_a_contribution_depends_on_the_rows_of_its_person_alone() -> None:
-    sql = f"SELECT {AGGREGATES} FROM visits GROUP BY ward"
+@pytest.mark.parametrize("select", SELECTS)
+def test_a_contribution_depends_on_the_rows_of_its_person_alone(select: str) -> None:
+    sql = f"{select} {AGGREGATES} FROM visits GROUP BY ward"
     rows = rows_of(1)
     _, before = added(sql, rows, mode=Mode.CHOOSE)
     _, after = added(sql, [row for row in reversed(rows) if row[0] != 99], mode=Mode.CHOOSE)

@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
-from dpsql.sql.parsing.contributions import ANONYMOUS, bounded_call, of_each_person
 from dpsql.sql.parsing.functions import called
+from dpsql.sql.parsing.google_sql import bounded_call, of_each_person
 from dpsql.sql.parsing.operators import moved, unwrapped
 from dpsql.sql.parsing.reading import Reader, Rule, hull, own_place
 from dpsql.sql.parsing.refusals import CLAUSES, NO_RULE, Lesson, construct, unsupported
@@ -39,14 +39,12 @@ def _call(reader: Reader, node: exp.Expr) -> Expression:
     if name.quoted:
         raise unsupported(Lesson("A function in quotes", NO_RULE, "write its name without quotes"), at=at)
     bounds = reader.tokens.contributions.get(name.at[0]) if name.at is not None else None
-    foreign = name.name in ANONYMOUS or (name.at is not None and name.at[0] in reader.tokens.of_people)
-    if name.name in ANONYMOUS:
-        name = replace(name, name=ANONYMOUS[name.name])
+    of_people = name.at is not None and name.at[0] in reader.tokens.of_people
     found = _named_call(reader, node, name, at)
     if bounds is not None and name.at is not None:
         reader.bounded.add(name.at[0])
         found = bounded_call(found, bounds)
-    return of_each_person(found) if foreign else found
+    return of_each_person(found) if of_people else found
 
 
 def _named_call(reader: Reader, node: exp.Expr, name: Identifier, at: At) -> Expression:

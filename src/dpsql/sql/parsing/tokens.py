@@ -18,7 +18,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dpsql.errors import BadParameter, NotSupported
-from dpsql.sql.parsing.foreign import without_foreign_words
+from dpsql.sql.parsing.google_sql import without_foreign_words
 from dpsql.sql.parsing.option_values import require_once
 from dpsql.sql.parsing.refusals import (
     CLAUSES,

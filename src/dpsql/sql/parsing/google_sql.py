@@ -1,16 +1,16 @@
 """GoogleSQL for differential privacy, as far as it means the same here: cut out before the parser sees the tokens.
 
     SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, max_groups_contributed = 2) …
-    SUM(x, contribution_bounds_per_group => (0, 110))        ANON_SUM(x CLAMPED BETWEEN 0 AND 110)
+    SUM(x, contribution_bounds_per_group => (0, 110))
 
-What it says of one person becomes a bound of that call, and AVG is that of each person's average; what has another
-meaning here is refused.
+Bounds of a call become a CLAMP of each row or a limit of what one person adds in a group, and AVG is that of each
+person's average; what has another meaning here is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -18,8 +18,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.option_values import price, rows, share, unknown_option, with_option
-from dpsql.sql.parsing.refusals import misread
-from dpsql.sql.syntax import NO_OPTIONS, At, ContributionBounds, Literal, Options
+from dpsql.sql.parsing.refusals import NO_RULE, misread
+from dpsql.sql.syntax import NO_OPTIONS, At, Call, ContributionBounds, Expression, Literal, Options
 
 
 def _column(name: str, written: str, at: At) -> str:
@@ -33,7 +33,6 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str, At], object]]]] = {
     "epsilon": ("epsilon", price),
     "delta": ("delta", share),
     "max_groups_contributed": ("groups_per_person", rows),
-    "kappa": ("groups_per_person", rows),
     "max_rows_contributed": ("rows_in_all", rows),
     "privacy_unit_column": ("privacy_unit", _column),
 }
@@ -47,8 +46,12 @@ _BOUNDS: Final = {"CONTRIBUTION_BOUNDS_PER_GROUP": True, "CONTRIBUTION_BOUNDS_PE
 _QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES")
 _SETS: Final = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _SIGNS: Final = {TokenType.DASH: True, TokenType.PLUS: False}
-_MARKS: Final = frozenset({"DIFFERENTIAL_PRIVACY", "ANONYMIZATION", "CLAMPED", *_BOUNDS})
+_MARKS: Final = frozenset({"DIFFERENTIAL_PRIVACY", *_BOUNDS})
 """One of these words is in everything that is cut out here."""
+_OF_ROWS: Final = frozenset({"sum", "var_pop", "var_samp", "stddev_pop", "stddev_samp"})
+"""Aggregates whose rows may be bounded one by one."""
+_OF_GROUPS: Final = frozenset({"count", "sum", "avg"})
+"""Aggregates that have a number for each person and group, which may be bounded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ class _Cutting:
 
     def cut(self) -> None:
         while self.place < len(self.tokens):
-            if not (self._with_options() or self._named_bounds() or self._clamped()):
+            if not (self._with_options() or self._named_bounds()):
                 self._keep(self.tokens[self.place])
 
     def _keep(self, token: Token) -> None:
@@ -127,14 +130,14 @@ class _Cutting:
 
     def _with_options(self) -> bool:
         """SELECT WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]."""
-        if self.word() != "WITH" or self.word(1) not in ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION"):
+        if self.word() != "WITH" or self.word(1) != "DIFFERENTIAL_PRIVACY":
             return False
         after_select = bool(self.kept) and self.kept[-1].token_type is TokenType.SELECT
         if not after_select and self.word(2) in ("AS", "("):  # a common table of that name
             return False
         if self.calls or self.selected or not after_select:
             raise NotUnderstood(
-                f"WITH {self.word(1)} stands where nothing reads it",
+                "WITH DIFFERENTIAL_PRIVACY stands where nothing reads it",
                 why="its options are about the whole statement",
                 fix="put it right after the first SELECT that is not in parentheses",
                 at=self._at(self.place, self.place + 1),
@@ -184,27 +187,13 @@ class _Cutting:
         self._expect(",")
         high = self._number()
         self._expect(")")
-        self._bound(low, high, per_group=per_group, at=self._at(start, self.place - 1))
-        return True
-
-    def _clamped(self) -> bool:
-        """x CLAMPED BETWEEN 0 AND 110 at the end of a call."""
-        if self.word() != "CLAMPED" or self.word(1) != "BETWEEN" or not self.calls:
-            return False
-        start = self.place
-        self.place += 2
-        low = self._number()
-        self._expect("AND")
-        high = self._number()
-        self._bound(low, high, per_group=None, at=self._at(start, self.place - 1))
-        return True
-
-    def _bound(self, low: Literal, high: Literal, *, per_group: bool | None, at: tuple[int, int]) -> None:
+        at = self._at(start, self.place - 1)
         if self.word() != ")" or self.calls[-1] in self.contributions:
             raise misread(self.text, self._at(self.place), what="Bounds end the call, and are said once")
         if not _less(low, high):
             raise misread(self.text, at, what="The smaller bound comes first")
         self.contributions[self.calls[-1]] = ContributionBounds(low=low, high=high, per_group=per_group, at=at)
+        return True
 
     def _number(self) -> Literal:
         first = self.place
@@ -220,3 +209,48 @@ class _Cutting:
 def _less(low: Literal, high: Literal) -> bool:
     """Both are numbers."""
     return low.value < high.value  # type: ignore[operator]
+
+
+def bounded_call(call: Expression, bounds: ContributionBounds) -> Call:
+    """The call with its bounds."""
+    if not isinstance(call, Call) or call.function not in _OF_ROWS | _OF_GROUPS or call.distinct:
+        raise _no_rule(bounds, "bounds belong to COUNT, SUM, AVG, VAR_POP and STDDEV_POP, without DISTINCT")
+    if call.function == "count":
+        if not bounds.per_group or bounds.low.value != 0 or type(bounds.high.value) is not int:
+            raise _no_rule(bounds, "rows of one person are counted from 0 up to a whole number")
+        return replace(call, per_group=bounds)
+    if len(call.arguments) != 1:
+        raise _no_rule(bounds, "bounds are about one expression")
+    if call.function not in (_OF_GROUPS if bounds.per_group else _OF_ROWS):
+        raise _misplaced(call, bounds)
+    if bounds.per_group:
+        return replace(call, per_group=bounds, per_person=call.function == "avg")
+    clamp = Call(function="clamp", arguments=(call.arguments[0], bounds.low, bounds.high), at=call.arguments[0].at)
+    return replace(call, arguments=(clamp,))
+
+
+def of_each_person(call: Expression) -> Expression:
+    """The call as GoogleSQL means it under its clause: AVG is the average of the averages of each person."""
+    return replace(call, per_person=True) if isinstance(call, Call) and call.function == "avg" else call
+
+
+def _misplaced(call: Call, bounds: ContributionBounds) -> NotSupported:
+    """GoogleSQL bounds the rows of a variance, and what each person has of an average; the other has no meaning."""
+    name, low, high = call.function.upper(), bounds.low.value, bounds.high.value
+    average = call.function == "avg"
+    return NotSupported(
+        f"{name} has no contribution_bounds_per_{'row' if average else 'group'}",
+        why="in GoogleSQL it is the average of each person's average, and that is what its bounds are about"
+        if average
+        else "it is about rows, so that its bounds are those of each row",
+        fix=f"write contribution_bounds_per_{'group' if average else 'row'} => ({low}, {high})"
+        + (f"; AVG(CLAMP(x, {low}, {high})) without GoogleSQL's words is the average of rows" if average else ""),
+        at=bounds.at,
+    )
+
+
+def _no_rule(bounds: ContributionBounds, why: str) -> NotSupported:
+    return NotSupported(
+        "These bounds are not available", why=f"{why}; {NO_RULE}", fix="use CLAMP(x, 0, 100) and LIMIT n PER PERSON",
+        at=bounds.at,
+    )  # fmt: skip

@@ -33,7 +33,7 @@ def test_all_options_are_read():
 
 
 @pytest.mark.parametrize(
-    "words", ["WITH DIFFERENTIAL_PRIVACY", "WITH ANONYMIZATION", "with anonymization options (kappa=3)"]
+    "words", ["WITH DIFFERENTIAL_PRIVACY", "with differential_privacy options (max_groups_contributed=3)"]
 )
 def test_the_rest_is_the_question(words):
     plain = parsed(f"SELECT {' ' * len(words)} a, COUNT(*) FROM t GROUP BY a")
@@ -46,10 +46,7 @@ def test_options_go_before_a_hint_and_beside_a_clause():
     assert (found.epsilon.value, found.noise.value.value, found.confidence.value) == (2, "laplace", Fraction(9, 10))
 
 
-@pytest.mark.parametrize(
-    ("written", "function"),
-    [("SUM", "sum"), ("ANON_SUM", "sum"), ("VAR_POP", "var_pop"), ("anon_stddev_pop", "stddev_pop")],
-)
+@pytest.mark.parametrize(("written", "function"), [("SUM", "sum"), ("VAR_POP", "var_pop"), ("stddev", "stddev_samp")])
 def test_bounds_of_each_row_are_a_clamp(written, function):
     found = call(f"SELECT {written}(x + 1, contribution_bounds_per_row => (-5, 2.5)) FROM t")
     (clamp,) = found.arguments
@@ -57,20 +54,17 @@ def test_bounds_of_each_row_are_a_clamp(written, function):
     assert [literal.value for literal in clamp.arguments[1:]] == [-5, Fraction(5, 2)]
 
 
-@pytest.mark.parametrize("text", ["x, contribution_bounds_per_group => (0, 9)", "x CLAMPED BETWEEN 0 AND 9"])
-@pytest.mark.parametrize("function", ["SUM", "AVG", "ANON_AVG"])
-def test_bounds_of_a_person_leave_rows_as_they_are(text, function):
-    found = call(f"SELECT {function}({text}) FROM t")
+@pytest.mark.parametrize("function", ["SUM", "AVG"])
+def test_bounds_of_a_person_leave_rows_as_they_are(function):
+    found = call(f"SELECT {function}(x, contribution_bounds_per_group => (0, 9)) FROM t")
     assert isinstance(found.arguments[0], Name)
     assert (found.per_group.low.value, found.per_group.high.value) == (0, 9)
     assert found.per_person is (function != "SUM")
-    counted = call(f"SELECT COUNT({text.replace('x', '*', 1)}) FROM t")
+
+
+def test_bounds_of_a_person_cap_a_count():
+    counted = call("SELECT COUNT(*, contribution_bounds_per_group => (0, 9)) FROM t")
     assert (counted.function, counted.per_group.high.value) == ("count", 9)
-
-
-def test_clamped_bounds_the_rows_of_a_variance():
-    found = call("SELECT ANON_VAR_POP(x CLAMPED BETWEEN 0 AND 9) FROM t")
-    assert (found.arguments[0].function, found.per_group) == ("clamp", None)
 
 
 def averages(expression):
@@ -85,9 +79,8 @@ def averages(expression):
     ("sql", "of_people"),
     [
         ("SELECT AVG(x) FROM t", [False]),
-        ("SELECT ANON_AVG(x) FROM t", [True]),
         ("SELECT WITH DIFFERENTIAL_PRIVACY AVG(x), avg(y) + 1, ROUND(MEAN(z), 2) FROM t", [True, True, True]),
-        ("WITH s AS (SELECT AVG(x) AS y FROM t GROUP BY id) SELECT WITH ANONYMIZATION AVG(y) FROM s", [True]),
+        ("WITH s AS (SELECT AVG(x) AS y FROM t GROUP BY id) SELECT WITH DIFFERENTIAL_PRIVACY AVG(y) FROM s", [True]),
         ("SELECT WITH DIFFERENTIAL_PRIVACY (AVG(x)) FROM t", [True]),
     ],
 )
@@ -119,9 +112,7 @@ def test_each_call_has_its_own_bounds():
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT options, clamped, anonymization FROM t options",
-        "SELECT a FROM t WHERE clamped BETWEEN 0 AND 1",
-        "WITH anonymization AS (SELECT a FROM t) SELECT a FROM anonymization",
+        "SELECT options, differential_privacy FROM t options",
         "WITH differential_privacy AS (SELECT a FROM t) SELECT COUNT(*) FROM differential_privacy",
     ],
 )
@@ -139,19 +130,25 @@ def test_the_words_are_not_reserved(sql):
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 0) COUNT(*) FROM t", "0"),
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1.5) COUNT(*) FROM t", "1.5"),
         ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = 'id') COUNT(*) FROM t", "'id'"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY WITH ANONYMIZATION COUNT(*) FROM t", "WITH ANONYMIZATION"),
+        ("SELECT COUNT(*) WITH DIFFERENTIAL_PRIVACY FROM t", "WITH DIFFERENTIAL_PRIVACY"),
         ("SELECT DISTINCT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM t", "WITH DIFFERENTIAL_PRIVACY"),
         ("SELECT SUM(x, contribution_bounds_per_row => (0, 1), y) FROM t", ","),
-        ("SELECT SUM(x CLAMPED BETWEEN 0 AND 1, contribution_bounds_per_row => (0, 1)) FROM t", ","),
-        ("SELECT SUM(x CLAMPED BETWEEN 0 AND) FROM t", ")"),
-        ("SELECT a FROM (SELECT a FROM t) sum (a CLAMPED BETWEEN 0 AND 1)", "CLAMPED BETWEEN 0 AND 1"),
+        ("SELECT SUM(x, contribution_bounds_per_row => (0, 1), contribution_bounds_per_row => (0, 1)) FROM t", ","),
+        ("SELECT SUM(x, contribution_bounds_per_row => (0, )) FROM t", ")"),
+        (
+            "SELECT a FROM (SELECT a FROM t) sum (a, contribution_bounds_per_row => (0, 1))",
+            "contribution_bounds_per_row => (0, 1)",
+        ),
         ("SELECT AVG(x, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
         (
             "SELECT VAR_POP(x, contribution_bounds_per_group => (0, 1)) FROM t",
             "contribution_bounds_per_group => (0, 1)",
         ),
         ("SELECT COUNT(*, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
-        ("SELECT COUNT(DISTINCT x CLAMPED BETWEEN 0 AND 1) FROM t", "CLAMPED BETWEEN 0 AND 1"),
+        (
+            "SELECT COUNT(DISTINCT x, contribution_bounds_per_group => (0, 1)) FROM t",
+            "contribution_bounds_per_group => (0, 1)",
+        ),
     ],
 )
 def test_what_is_wrong_is_marked(sql, marked):
@@ -163,7 +160,7 @@ def test_what_is_wrong_is_marked(sql, marked):
 
 def test_an_open_list_of_options_ends_in_an_error():
     for sql in ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (",
-                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon =", "SELECT SUM(x CLAMPED BETWEEN",
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon =", "SELECT SUM(x, contribution_bounds_per_row => (",
                 "SELECT SUM(x, contribution_bounds_per_row => (0,", "SELECT WITH DIFFERENTIAL_PRIVACY"):  # fmt: skip
         with pytest.raises(DpsqlError):
             parsed(sql)
