@@ -148,7 +148,7 @@ def commands_of_this_and_of_other_shells(at):
     assert "visits " in asked(at, ".tables")
     assert "INVENTED ROWS" in asked(at, "\\sample wards")
     assert "would cost   0.05 of 0.95 left" in asked(at, "\\cost SELECT COUNT(*) FROM visits")
-    assert "rows that count: 6 of one patient" in asked(
+    assert "+++ second" in asked(
         at, "\\diff SELECT COUNT(*) FROM visits; SELECT COUNT(*) FROM visits LIMIT 1 PER PERSON"
     )
     assert "SELECT city, COUNT(*) AS n" in asked(at, "\\history")

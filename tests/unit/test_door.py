@@ -123,7 +123,7 @@ def test_whoever_asks_applies_no_changed_policy(tmp_path, capsys):
         ana.sql(COUNT)
     words = policy.read_text()
     for was, now, told in (
-        ("[0, 90]", "[0, 40]", r"people\.id\.bounds changed"),
+        ("[0, 90]", "[0, 40]", r"people\.columns\.id\.bounds"),
         ("budget = 3", "budget = 2", "ana: changed to 2, was 3"),
         ("[person]", 'data_version = "2"\n[person]', "data version 1 → 2"),
     ):

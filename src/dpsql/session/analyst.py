@@ -87,10 +87,11 @@ class Analyst:
             return sampled
         both = compared(sql) if isinstance(sql, str) else None
         if both is not None:
-            from dpsql.session.comparing import comparison  # few questions are compared
+            from dpsql.session.describing import comparison  # few questions are compared
 
             ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-            return comparison(*(self._compared(sql, *each, ask) for each in both))
+            first, second = (self._compared(sql, *each, ask).inquiry for each in both)
+            return comparison(first, second, accounts=self.place.accounts, dialect=self.place.dialect)
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
             query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             return query.answered(max_cost=max_cost)

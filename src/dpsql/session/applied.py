@@ -10,7 +10,7 @@ from dpsql.catalog.model import Catalog
 from dpsql.errors import Incomparable, NotPermitted
 from dpsql.ledger.ledger import Ledger
 from dpsql.session.granting import grant_changes
-from dpsql.session.policy_changes import changes
+from dpsql.session.policy_changes import changed_lines, names_of
 
 
 def require_applied(catalog: Catalog, ledger: Ledger, path: Path) -> None:
@@ -39,9 +39,9 @@ def _promise_holds(ledger: Ledger) -> bool:
 
 def _differences(catalog: Catalog, ledger: Ledger, applied: str) -> Iterator[str]:
     policy = catalog.policy
-    declared = changes(applied, declarations(catalog))
-    if declared:
-        yield declared
+    declared = declarations(catalog)
+    if declared != applied:
+        yield names_of(changed_lines(applied, declared))
     version = ledger.data_version()
     if policy.data_version not in (None, version):
         yield f"data version {version} → {policy.data_version}"

@@ -44,7 +44,7 @@ from dpsql.session.audited import AuditedCharge, AuditedGrant, AuditedPromise, H
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import moment_of
 from dpsql.session.owner_deeds import POLICY, deed, is_deed
-from dpsql.session.policy_changes import changes
+from dpsql.session.policy_changes import changed_lines, names_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -196,7 +196,7 @@ class Walk:
         before, self.policy = self.policy, fact.text
         self.lists |= named_lists(declared_keys(fact.text))
         if told:
-            what = changes(before, fact.text) if before else "the first version"
+            what = names_of(changed_lines(before, fact.text)) if before else "the first version"
             self.deeds.append(Happening(at=moment_of(entry), kind=POLICY, what=what))
 
     def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:

@@ -1,9 +1,10 @@
-"""EXPLAIN PRIVACY and DRY RUN: what would happen, as rows. Free; nothing is read."""
+"""EXPLAIN PRIVACY, alone or of two questions, and DRY RUN: what would happen, as rows. Free; nothing is read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from difflib import unified_diff
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
@@ -31,6 +32,16 @@ def described(inquiry: Inquiry, *, accounts: Sequence[Account], dialect: str) ->
         whole = json.dumps(explanation.as_json(), indent=2, ensure_ascii=False)
         return _rows(plan, ("explanation",), ((whole,),), is_text=True)
     return _rows(plan, ("explanation",), tuple((line,) for line in explanation.text().splitlines()), is_text=True)
+
+
+def comparison(first: Inquiry, second: Inquiry, *, accounts: Sequence[Account], dialect: str) -> Answer:
+    """The explanations of two questions, as a text diff."""
+    before, after = (
+        explained(each, accounts=accounts, dialect=dialect).text().splitlines() for each in (first, second)
+    )
+    lines = [line.rstrip() for line in unified_diff(before, after, "first", "second", lineterm="")]
+    told = tuple((line,) for line in lines or ["Both are explained alike."])
+    return _rows(first.outer.sealed.plan, ("explanation",), told, is_text=True)
 
 
 def explained(inquiry: Inquiry, *, accounts: Sequence[Account], dialect: str) -> Explanation:

@@ -1,96 +1,75 @@
-"""What changed between two policies, in the words of the owner: which declarations, shortly or with their values."""
+"""What is declared, a line each, and the lines in which two policies differ."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from difflib import unified_diff
+from fractions import Fraction
 from typing import Any, Final
 
+from dpsql.catalog.key_lists import value_of_text
+from dpsql.catalog.toml_spelling import toml
+from dpsql.require import shown
 from dpsql.session.render import printable
 
 _MOST: Final = 5
-_INNER: Final = ("tables", "columns")
-"""Words that only say what kind of name follows."""
 _WORDS: Final = ("person", "cost_per_query", "confidence")
 """What decides about no answer: words for people, the price of a question, and how wide a margin is shown."""
-_NOTHING: Final = "nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One declaration, and what it was and is, in words."""
-
-    path: tuple[str, ...]
-    before: str
-    after: str
-
-    @property
-    def name(self) -> str:
-        return printable(".".join(word for word in self.path if word not in _INNER))
-
-    @property
-    def table(self) -> str | None:
-        """The table it is about; None: all of them."""
-        return self.path[1] if self.path[0] == "tables" and len(self.path) > 1 else None
-
-    @property
-    def decides(self) -> bool:
-        """Answers may come out otherwise; a table or column that is new was in no answer so far."""
-        return self.path[0] not in _WORDS and not (
-            self.before == _NOTHING and self.path[-2:-1] in (("tables",), ("columns",))
-        )
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.before} → {self.after}"
+def changed_lines(before: str, after: str) -> list[str]:
+    """The lines that differ between two texts of `declarations`: - what was, + what is."""
+    compared = unified_diff(_lines(before), _lines(after), n=0, lineterm="")
+    return [line for line in compared if line[:2] not in ("--", "++", "@@")]
 
 
-def changes(before: str, after: str) -> str:
-    """The declarations that differ between two texts of `declarations`, shortly."""
-    found = [_short(change) for change in differences(before, after)]
+def names_of(lines: Iterable[str]) -> str:
+    """The declarations of changed lines by their names, the first few."""
+    found = list(dict.fromkeys(line[1:].partition(" = ")[0] for line in lines))
     more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
     return f"{', '.join(found[:_MOST])}{more}"
 
 
-def _short(change: Change) -> str:
-    what = "added" if change.before == _NOTHING else "removed" if change.after == _NOTHING else "changed"
-    return f"{change.name} {what}"
+def changed_tables(before: str, after: str) -> set[str | None]:
+    """The tables whose answers may come out otherwise; None among them stands for all. A table or column that is new
+    was in no answer so far."""
+    was, now = json.loads(before), json.loads(after)
+    tables: Mapping[str, Any] = now.pop("tables")
+    found: set[str | None] = {name for name, table in was.pop("tables").items() if _differs(table, tables.get(name))}
+    general = {*was, *now}.difference(_WORDS)
+    return found | {None} if any(was.get(name) != now.get(name) for name in general) else found
 
 
-def differences(before: str, after: str) -> Iterator[Change]:
-    """The declarations that differ between two texts of `declarations`, one by one."""
-    return _changed(json.loads(before), json.loads(after), ())
+def _differs(was: Mapping[str, Any], now: Mapping[str, Any] | None) -> bool:
+    if now is None:
+        return True
+    kept = {name: column for name, column in now["columns"].items() if name in was["columns"]}
+    return was != {**now, "columns": kept}
 
 
-def _changed(before: Any, after: Any, path: tuple[str, ...]) -> Iterator[Change]:
-    if before == after:
-        return
-    if not isinstance(before, dict) or not isinstance(after, dict):
-        yield Change(path=path, before=_shown(before), after=_shown(after))
-        return
-    for word in sorted({*before, *after}):
-        yield from _changed(before.get(word), after.get(word), (*path, word))
+def _lines(text: str) -> list[str]:
+    said = _said(json.loads(text), ())
+    return [f"{printable('.'.join(path))} = {printable(_spelled(value))}" for path, value in said]
 
 
-def _shown(value: Any) -> str:
-    """A value of a digest as an owner would write it."""
-    if value is None:
-        return _NOTHING
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+def _said(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """What is declared, by its name; what is left out in a policy file is left out here."""
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_shown(each)}' for key, each in value.items() if each)} }}"
-    kind, blank, rest = str(value).partition(" ")
-    if not blank or kind not in _KINDS:
-        return printable(str(value))
-    return _number(rest) if kind == "number" else printable(f'"{rest}"' if kind == "text" else rest.lower())
+        for word, each in sorted(value.items()):
+            yield from _said(each, (*path, word))
+    elif value is not None and value is not False:
+        yield path, value
 
 
-_KINDS: Final = frozenset({"number", "text", "boolean", "date", "timestamp"})
-
-
-def _number(written: str) -> str:
-    top, _, bottom = written.partition("/")
-    return top if bottom == "1" else f"{int(top) / int(bottom):.15g}"
+def _spelled(value: Any) -> str:
+    """A value as an owner would write it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_spelled, value))}]"
+    if isinstance(value, str) and " " in value:
+        with suppress(LookupError, ValueError):  # a word of the policy
+            value = value_of_text(value)
+    if value is None:
+        return "null"
+    return shown(value) if isinstance(value, Fraction) else toml(value)

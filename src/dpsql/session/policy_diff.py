@@ -1,4 +1,4 @@
-"""The policy file against what the ledger has applied: each declaration that differs, and what applying it means."""
+"""The policy file against what the ledger has applied: the lines that differ, and what applying them means."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from dpsql.require import shown
 from dpsql.session.binding import bound_ledger, is_there
 from dpsql.session.granting import grant_changes
 from dpsql.session.opening import ledger_place
-from dpsql.session.policy_changes import Change, differences
+from dpsql.session.policy_changes import changed_lines, changed_tables, names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDiff:
     """What applying a policy file would change."""
 
-    changes: tuple[Change, ...]
-    """Declarations, with what they were and are."""
+    changes: tuple[str, ...]
+    """Declarations as a text diff: - what was, + what is."""
     grants: tuple[str, ...]
     """Grants, in words."""
     promise: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class PolicyDiff:
         if self.is_first:
             yield "nothing is applied yet: dpsql policy apply makes the ledger and the promise"
             return
-        yield from (*map(str, self.changes), *self.grants, *self.promise)
+        yield from (*self.changes, *self.grants, *self.promise)
         if not (self.changes or self.grants or self.promise):
             yield "the ledger has applied what the file says"
         if self.answers:
@@ -63,10 +63,8 @@ class PolicyDiff:
         """Incomparable where stored answers would not be told again: that is for the owner to say."""
         if not self.answers:
             return
-        first = self.changes[0]
-        more = f", and {len(self.changes) - 1} more changes," if len(self.changes) > 1 else ""
         raise Incomparable(
-            f"changing {first.name} from {first.before} to {first.after}{more} makes up to {self.answers} stored "
+            f"changing {names_of(self.changes)} makes up to {self.answers} stored "
             f"answer{'s' if self.answers > 1 else ''} incomparable",
             why="numbers that were made under other limits mean something else, and asking again is paid again",
             fix="look at it: dpsql policy diff; then dpsql policy apply --new-version LABEL (all answers so far are of "
@@ -96,13 +94,13 @@ def _compared(catalog: Catalog, ledger: Ledger) -> PolicyDiff:
     applied = [entry.fact.text for entry in entries if isinstance(entry.fact, Adopted)]
     if not applied:
         return PolicyDiff(changes=(), grants=(), answers=0, is_first=True)
-    changes = tuple(differences(applied[-1], declarations(catalog)))
-    touched = {change.table for change in changes if change.decides}
+    declared = declarations(catalog)
+    touched = changed_tables(applied[-1], declared)
     version = _version(entries)
     moved = policy.data_version not in (None, version)  # then all answers so far are of the version before
     charges = (entry.fact for entry in entries if isinstance(entry.fact, Charge))
     return PolicyDiff(
-        changes=changes,
+        changes=tuple(changed_lines(applied[-1], declared)),
         grants=tuple(grant_changes(ledger, policy)),
         promise=tuple(_promise_changes(policy, ledger)),
         answers=0

@@ -11,7 +11,7 @@ from dpsql.ledger.ledger import GrantedBy
 from dpsql.require import shown
 from dpsql.session.digits import shown_amount
 from dpsql.session.entry_rows import moment_of
-from dpsql.session.policy_changes import differences
+from dpsql.session.policy_changes import changed_lines
 from dpsql.session.render import printable
 
 _BY: Final = {GrantedBy.FILE: "policy file", GrantedBy.CALL: "owner", GrantedBy.BESIDE: "owner"}
@@ -23,15 +23,11 @@ def policy_history(entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
         fact = entry.fact
         if isinstance(fact, Adopted):
-            told: Iterable[str] = ["declared: the first version"] if before is None else _declared(before, fact.text)
+            told = ["the first version"] if before is None else changed_lines(before, fact.text)
             before = fact.text
-            yield from (_line(entry, "policy file", what) for what in told)
+            yield from (_line(entry, "policy file", f"declared: {what}") for what in told)
         elif type(fact) in _WORDS:
             yield _line(entry, *_WORDS[type(fact)](fact))
-
-
-def _declared(before: str, after: str) -> Iterator[str]:
-    return (f"declared: {change}" for change in differences(before, after))
 
 
 def _line(entry: Entry, by: str, what: str) -> str:

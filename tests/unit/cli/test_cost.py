@@ -70,7 +70,7 @@ def test_an_explanation_that_is_asked_for_as_json_is_json(policy, capsys):
 def test_what_compares_two_questions_is_left_as_it_is(policy, capsys):
     code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY DIFF {COUNT}; {COUNT} WHERE id < 5", policy)
     assert code == 0
-    assert out.startswith("COST")
+    assert out.startswith("--- first\n+++ second\n")
 
 
 def test_an_explanation(policy, capsys):

@@ -312,7 +312,7 @@ COMMANDS: Final = (
     Command(usage="\\budget", about="what you have left, and about how far it goes", run=_budget),
     Command(usage="\\cost [SQL]", about="the price and the margins, before anything is paid", run=_cost),
     Command(usage="\\explain [SQL]", about="how an answer is protected, step by step", run=_explain),
-    Command(usage="\\diff SQL; SQL", about="why one question costs more, or is less close, than another", run=_diff),
+    Command(usage="\\diff SQL; SQL", about="the explanations of two questions, as a text diff", run=_diff),
     Command(usage=USAGE, about="what a closer answer costs; you are asked before it is bought", run=more),
     Command(usage="\\history", about="what you have paid for", run=_history),
     Command(usage="\\sample TABLE", about="five invented rows, to see the shape: nobody is in them", run=_sample),

