@@ -151,7 +151,7 @@ def _clock(policy: str) -> str:
     now = datetime.now(UTC)
     try:
         with dpsql.open_ledger(policy) as keeper:
-            times = [row.at for row in keeper.rows() if row.at is not None]
+            times = [row.at for row in keeper.rows()]
     except NoSource:
         times = []
     if times and max(times) > now + _SLACK:

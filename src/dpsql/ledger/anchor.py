@@ -209,7 +209,7 @@ class Anchor:
             return None
         value = json_value(content)
         head = Head(number=value["number"], hash=bytes.fromhex(value["hash"]), spent=triple_from_json(value["spent"]))
-        promise, trail, copies = (_places_from_json(value.get(name, [])) for name in ("promise", "trail", "copies"))
+        promise, trail, copies = (_places_from_json(value[name]) for name in ("promise", "trail", "copies"))
         return value["turn"], Anchored(
             head=head,
             period=value["period"],

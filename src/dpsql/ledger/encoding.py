@@ -287,7 +287,7 @@ def question_digest(question: Question) -> bytes:
 
 
 def charge_to_json(charge: Charge) -> dict[str, Json]:
-    """A request to pay, whole. What is not said is not written: so older ledgers read the same."""
+    """A request to pay, whole. What is not said is not written."""
     found: dict[str, Json] = {
         "analyst": _text(charge.analyst),
         "question": question_to_json(charge.question),

@@ -122,14 +122,12 @@ def _opened(payload: bytes) -> Opened:
 
 
 def _promised_bytes(fact: Promised) -> bytes:
-    per: dict[str, encoding.Json] = {} if fact.per is None else {"per": fact.per.value}
-    return encoding.json_bytes({**encoding.account_to_json(fact.account), **per})
+    return encoding.json_bytes({**encoding.account_to_json(fact.account), "per": fact.per.value})
 
 
 def _promised(payload: bytes) -> Promised:
     value = encoding.json_value(payload)
-    per = Window(value["per"]) if "per" in value else None
-    return Promised(account=encoding.account_from_json(value), per=per)
+    return Promised(account=encoding.account_from_json(value), per=Window(value["per"]))
 
 
 def _ownership(payload: bytes) -> Ownership:
@@ -143,7 +141,7 @@ def _pair(said: list[str]) -> tuple[str, str]:
 
 
 def _granted_bytes(fact: Granted) -> bytes:
-    """What is not said is not written: so older ledgers read the same."""
+    """What is not said is not written."""
     conditions = fact.conditions
     cap, expires = conditions.max_per_query, conditions.expires
     said: dict[str, encoding.Json] = {

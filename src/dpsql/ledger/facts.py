@@ -25,9 +25,8 @@ class Promised:
     """The account of the source, as it was opened: nothing is spent yet."""
 
     account: Account
-    per: Window | None = None
-    """When the owner may renew it. None: from before windows were kept; it is not renewed any more, as if it were for
-    ever."""
+    per: Window = Window.FOREVER
+    """When the owner may renew it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,5 +192,5 @@ class Entry:
 
     number: int
     fact: Fact
-    time: int | None = None
-    """When it was written, in seconds since 1970; None: no time was kept."""
+    time: int
+    """When it was written, in seconds since 1970."""

@@ -72,7 +72,7 @@ class GrantedBy(Enum):
     """Where the owner has said a grant."""
 
     CALL = "call"
-    """In a call or a command, of somebody whom no policy file names; or before it was written down where."""
+    """In a call or a command, of somebody whom no policy file names."""
     FILE = "file"
     BESIDE = "beside"
     """In a call or a command, of somebody whom the policy file names: it holds in place of what the file says."""
@@ -184,7 +184,7 @@ class Made:
     """As it was opened: nothing is spent yet."""
     per: Window
     begun: tuple[int | None, ...]
-    """When each period began, in seconds since 1970. None: it is not known, or the period is lost."""
+    """When each period began, in seconds since 1970. None: the period is lost."""
 
     @property
     def periods(self) -> int:

@@ -25,7 +25,7 @@ _ANOTHER: Final = (
 )
 
 
-def promise(page: Page, account: Account, *, per: Window | None, anew: bool = True) -> bool:
+def promise(page: Page, account: Account, *, per: Window, anew: bool = True) -> bool:
     """Open the account of the source. Whether the promise holds: one that was closed is made `anew` only."""
     known = page.account(SOURCE)
     if known is None and not anew and _closed(page) is not None:
@@ -39,9 +39,9 @@ def promise(page: Page, account: Account, *, per: Window | None, anew: bool = Tr
         for name in ("epsilon", "delta", "delta_prime")
         if (before := getattr(known, name)) != (now := getattr(account, name))
     ]
-    held = window(page) or Window.FOREVER
+    held = window(page)
     if per is not held:
-        changed.append(f'per was "{held.value}" and is now "{(per or Window.FOREVER).value}"')
+        changed.append(f'per was "{held.value}" and is now "{per.value}"')
     if changed:
         raise _another_promise(changed)
     return True
@@ -64,10 +64,10 @@ def _another_promise(changed: Sequence[str]) -> BadParameter:
     )
 
 
-def window(page: Page) -> Window | None:
-    """When the promise that was made last may be renewed; None: from before windows were kept."""
+def window(page: Page) -> Window:
+    """When the promise that was made last may be renewed."""
     made = latest_fact(page, "promise", Promised)
-    return None if made is None else made.per
+    return Window.FOREVER if made is None else made.per
 
 
 def _closed(page: Page) -> Closed | None:
@@ -129,7 +129,7 @@ def account(page: Page, analyst: str | None) -> Account:
 def renew(page: Page) -> int:
     """Begin a new period: every account starts again from nothing. The number of the period, from 2 on."""
     promised(page)
-    if window(page) in (None, Window.FOREVER):
+    if window(page) is Window.FOREVER:
         raise NotPermitted(
             "this promise is for ever",
             why="people were told that nothing of it is given back as time goes by",
@@ -175,7 +175,7 @@ def promises(page: Page) -> tuple[Made, ...]:
     return tuple(
         Made(
             account=fact.account,
-            per=fact.per or Window.FOREVER,
+            per=fact.per,
             begun=tuple(time for number, time in sorted(begun, key=itemgetter(0)) if first <= number < end),
         )
         for (first, fact), end in zip(made, ends, strict=True)

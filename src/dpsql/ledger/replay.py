@@ -242,7 +242,7 @@ _LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
     Revoked: lambda page, fact: grants.revoke(page, fact.analyst, by_file=fact.by_file),
     Frozen: lambda page, fact: grants.freeze(page, fact.reason, by=fact.by),
     Unfrozen: lambda page, fact: grants.unfreeze(page, fact.reason, by=fact.by),
-    Versioned: lambda page, fact: sayings.keep_version(page, fact.label),
+    Versioned: lambda page, fact: sayings.say_version(page, fact.label),
     Adopted: lambda page, fact: sayings.adopt(page, fact.digest, fact.text),
     Refused: lambda page, fact: sayings.refuse(page, fact.analyst, code=fact.code, sql=fact.sql),
     Issued: lambda page, fact: sayings.issue(page, fact.user, fact.digest),

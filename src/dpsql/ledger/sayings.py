@@ -24,21 +24,17 @@ def data_version(page: Page) -> str:
 def say_version(page: Page, label: str) -> str:
     """Move the label of the data to one that was never used: by it answers of other data would be told as those of
     these. The present one again is nothing."""
-    used = (FIRST_VERSION, *(said.label for _, said in page.facts_of(Versioned)))
-    if label != data_version(page) and label in used:
+    present = data_version(page)
+    if label == present:
+        return label
+    if label in (FIRST_VERSION, *(said.label for _, said in page.facts_of(Versioned))):
         raise NotPermitted(
-            f"data version {label} was before; the data are now of version {data_version(page)}",
+            f"data version {label} was before; the data are now of version {present}",
             why="answers that are stored under that label would be told as answers about the data of today",
             fix="choose a label that was never used, also where data of before are back: what is asked is paid again",
         )
-    return keep_version(page, label)
-
-
-def keep_version(page: Page, label: str) -> str:
-    """Keep the label of the data; the same again is nothing. Older ledgers hold labels that have come back."""
-    if label != data_version(page):
-        readable(label, "a data version", "stored answers are told again by this label")
-        page.keep_latest("version", page.append(Versioned(label=label)))
+    readable(label, "a data version", "stored answers are told again by this label")
+    page.keep_latest("version", page.append(Versioned(label=label)))
     return label
 
 

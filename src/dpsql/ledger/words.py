@@ -30,7 +30,7 @@ def require_name(analyst: str) -> str:
 
 
 def require_new_name(name: str) -> None:
-    """A name nobody takes for another one: where it comes in, not where older entries are read."""
+    """A name nobody takes for another one, where it comes in."""
     if require_name(name) != name.strip():
         raise BadParameter(
             f"the name {name!r} begins or ends with a blank",

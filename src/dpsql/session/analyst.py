@@ -156,7 +156,7 @@ class Analyst:
         """What was left of the budget after each of the analyst's own payments, in the period that runs now."""
         ledger, holder = self.place.ledger, self.place.grant.to
         begun = ledger.promises()[-1].begun[-1]
-        later = (each for each in ledger.entries_about(self.name) if (each.time or 0) >= (begun or 0))
+        later = (each for each in ledger.entries_about(self.name) if each.time >= (begun or 0))
         from dpsql.session.burning import burn_down, payments_of  # only pictures need it
 
         payments = payments_of(later, holder=holder)

@@ -51,8 +51,8 @@ def in_text(audit: Audit) -> str:
 def statements(audit: Audit) -> Iterator[tuple[str, list[str]]]:
     """What was found, in sentences, each under a word."""
     yield "Report", list(_head(audit))
-    written = "" if audit.last_written is None else f", last written {_time(audit.last_written)}"
-    yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact{written}  {_YES}", *_lost(audit)]
+    written = f"last written {_time(audit.last_written)}"
+    yield "Ledger", [f"{_number(audit.entries, 'entry', 'entries')}, chain intact, {written}  {_YES}", *_lost(audit)]
     yield "Promise", list(_promise(audit))
     if audit.owners:
         yield "Protects", list(_protected(audit))
@@ -85,10 +85,10 @@ def _head(audit: Audit) -> Iterator[str]:
     """Which ledger it is about, up to where, and when it was made by what."""
     yield f"about the ledger {audit.ledger}, made {_time(audit.made)} by dpsql {audit.version}"
     begin = audit.first_written if audit.since is None else audit.since
-    covered = "" if begin is None else f"covers {_time(begin)} to {_time(audit.last_written or audit.made)}; "
+    covered = f"covers {_time(begin)} to {_time(audit.last_written)}"
     later = audit.head.number - audit.entries
     missing = f", of which the last {later} came while this was made and are not in it" if later else ""
-    yield f"{covered}the ledger ends with entry {audit.head.number}{missing}, hash {audit.head.hash.hex()}"
+    yield f"{covered}; the ledger ends with entry {audit.head.number}{missing}, hash {audit.head.hash.hex()}"
 
 
 def _promise(audit: Audit) -> Iterator[str]:
@@ -106,11 +106,11 @@ def _promise(audit: Audit) -> Iterator[str]:
         f" unlikely, because of their rows{', apart from δ' if delta else ''}"
     )
     number = len(audit.promises)
-    until = "for ever" if audit.promises[-1].per in (None, Window.FOREVER) else "until it is renewed"
+    until = "for ever" if audit.promises[-1].per is Window.FOREVER else "until it is renewed"
     asked = f"All {number} promises and periods together, which add up" if number > 1 else f"Whatever is asked, {until}"
     yield f"{asked}: {odds(epsilon=epsilon, delta=delta, person=audit.person)}"
     last = audit.promises[-1]
-    if last.is_ahead and last.per is not None:
+    if last.is_ahead:
         yield (
             f"It was to be renewed each {last.per.value}, and has {len(last.begun)} periods by now: more than that, or "
             "nobody knows when they began"
@@ -141,7 +141,7 @@ def _stated(promise: AuditedPromise, person: str, *, is_first: bool) -> str:
     account = promise.account
     numbered = promise.period > 1 or is_first
     period = ", a lost period" if promise.lost else f", period {promise.period}" if numbered else ""
-    if promise.is_early and promise.per is not None:
+    if promise.is_early:
         period += f", begun sooner than each {promise.per.value}"
     ended = "" if promise.ended is None else f", closed: {promise.ended}"
     verdict = "kept" if promise.kept else "NOT KEPT"
@@ -191,7 +191,7 @@ def _has_periods(audit: Audit) -> bool:
 def _policy(audit: Audit) -> str:
     if not audit.policies:
         return f"no {'new ' if audit.since is not None else ''}version was written down"
-    times = ", ".join(each.what[:12] if each.at is None else _time(each.at) for each in audit.policies)
+    times = ", ".join(_time(each.at) for each in audit.policies)
     return f"{_number(len(audit.policies), 'version')} written down ({times})"
 
 
@@ -226,7 +226,7 @@ def tables(audit: Audit) -> Iterator[Table]:
     yield Table(
         title="What was decided, and by whom",
         names=("when", "kind", "what", "by"),
-        rows=tuple((_when(each.at), each.kind, each.what, each.by) for each in audit.deeds),
+        rows=tuple((_time(each.at), each.kind, each.what, each.by) for each in audit.deeds),
     )
     yield _payments(audit)
 
@@ -240,7 +240,7 @@ def _payments(audit: Audit) -> Table:
         rows=tuple(
             (
                 str(each.receipt),
-                _when(each.at),
+                _time(each.at),
                 each.analyst,
                 each.holder,
                 _kind(each),
@@ -337,7 +337,3 @@ def _number(count: int, one: str, several: str | None = None) -> str:
 
 def _time(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _when(moment: datetime | None) -> str:
-    return "" if moment is None else _time(moment)

@@ -94,8 +94,7 @@ class Walk:
             step(self, entry, entry.fact, told)
 
     def _is_told(self, entry: Entry) -> bool:
-        at = moment_of(entry)
-        return self.since is None or (at is not None and at >= self.since)
+        return self.since is None or moment_of(entry) >= self.since
 
     def promised(self, entry: Entry, fact: Promised, told: bool) -> None:
         self._begin(AuditedPromise(account=fact.account, per=fact.per, begun=(entry.time,)), grants={})
@@ -108,7 +107,7 @@ class Walk:
         begun = (*last.begun, entry.time)
         now = AuditedPromise(account=again, per=last.per, period=fact.period, begun=begun)
         self._begin(now, grants=unspent)
-        if told and now.is_early and now.per is not None:
+        if told and now.is_early:
             self._add_to_deed(f"; sooner than each {now.per.value}")
 
     def _begin(self, promise: AuditedPromise, *, grants: dict[str, Account]) -> None:

@@ -43,8 +43,8 @@ class AuditedCharge:
     """The receipt of the batch that paid for it: then `charged` is what it would cost alone, and not added up."""
     is_batch: bool = False
     """It is the payment for questions that were planned together, which follow."""
-    at: datetime | None = None
-    """UTC; None: from before times were kept."""
+    at: datetime
+    """UTC."""
 
     @property
     def holder(self) -> str:
@@ -66,11 +66,11 @@ class AuditedPromise:
     """One promise in one of its periods, and everything that was charged under it, added up anew."""
 
     account: Account
-    per: Window | None = None
-    """When the owner may renew it; None: not at all, as if it were for ever."""
+    per: Window = Window.FOREVER
+    """When the owner may renew it."""
     period: int = 1
     begun: tuple[int | None, ...] = ()
-    """When this period and those before it began, in seconds since 1970. None: it is not known, or it is lost."""
+    """When this period and those before it began, in seconds since 1970. None: it is lost."""
     ended: str | None = None
     """Why it was closed; None: it holds."""
     lost: bool = False
@@ -88,16 +88,15 @@ class AuditedPromise:
     def is_early(self) -> bool:
         """It began sooner than the window of the promise lets the one before it end."""
         pair = self.begun[-2:]
-        known = self.per is not None and len(pair) == 2 and None not in pair
-        return known and self._is_ahead(pair)
+        return len(pair) == 2 and None not in pair and self._is_ahead(pair)
 
     @property
     def is_ahead(self) -> bool:
         """It has more periods than its window means, or nobody knows."""
-        return self.per is not None and self._is_ahead(self.begun)
+        return self._is_ahead(self.begun)
 
     def _is_ahead(self, begun: tuple[int | None, ...]) -> bool:
-        return is_ahead_of_its_window(Made(account=self.account, per=self.per or Window.FOREVER, begun=begun))
+        return is_ahead_of_its_window(Made(account=self.account, per=self.per, begun=begun))
 
     @property
     def lost_part(self) -> Fraction:
@@ -156,7 +155,7 @@ class AnalystSum:
 class Happening:
     """Something that was decided, and when."""
 
-    at: datetime | None
+    at: datetime
     kind: str
     what: str
     by: str = ""

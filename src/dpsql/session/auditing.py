@@ -38,8 +38,8 @@ class Audit:
     person: str
     since: datetime | None
     entries: int
-    first_written: datetime | None
-    last_written: datetime | None
+    first_written: datetime
+    last_written: datetime
     promises: tuple[AuditedPromise, ...]
     """All of them, whatever `since` says: people remember."""
     owners: tuple[tuple[str, str], ...]
@@ -126,7 +126,7 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
     for entry in entries:
         walk.past(entry)
     walk.end_period()
-    last = entries[-1].time or 0
+    last = entries[-1].time
     return Audit(
         ledger=ledger.id,
         head=head,

@@ -26,7 +26,7 @@ _MOST_TICKS: Final = 8
 class Payment:
     """What one entry took from an account."""
 
-    at: datetime | None
+    at: datetime
     spent: Triple
 
 
@@ -78,11 +78,11 @@ def _point(number: int, level: Fraction, label: str) -> Point:
 
 
 def _label(number: int, payment: Payment) -> str:
-    return f"{number}" if payment.at is None else f"{number} · {payment.at:%Y-%m-%d %H:%M}"
+    return f"{number} · {payment.at:%Y-%m-%d %H:%M}"
 
 
 def _period(payments: Sequence[Payment]) -> str:
-    days = [f"{payment.at:%Y-%m-%d}" for payment in payments if payment.at is not None]
+    days = [f"{payment.at:%Y-%m-%d}" for payment in payments]
     first_and_last = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
     return f"payments, {first_and_last}" if days else "payments"
 

@@ -30,8 +30,8 @@ class EntryRow:
     """One entry in plain words."""
 
     number: int
-    at: datetime | None
-    """UTC; None: from before times were kept."""
+    at: datetime
+    """UTC."""
     kind: str
     who: str
     """The analyst, group or user it is about; empty where it is about the source."""
@@ -39,14 +39,13 @@ class EntryRow:
 
     def as_json(self) -> dict[str, object]:
         """Exact: fractions are texts such as 1/20."""
-        at = None if self.at is None else self.at.isoformat()
         said = {name: _exact(value) for name, value in self.details.items()}
-        return {"number": self.number, "at": at, "kind": self.kind, "who": self.who, **said}
+        return {"number": self.number, "at": self.at.isoformat(), "kind": self.kind, "who": self.who, **said}
 
     def __str__(self) -> str:
-        at = "-" if self.at is None else f"{self.at:%Y-%m-%d %H:%M:%S}"
         said = " ".join(f"{name}={printable(_shown(value))}" for name, value in self.details.items())
-        return f"{self.number:>6}  {at:<19}  {self.kind:<9}  {printable(self.who):<12}  {said}".rstrip()
+        at = f"{self.at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.number:>6}  {at}  {self.kind:<9}  {printable(self.who):<12}  {said}".rstrip()
 
 
 def entry_rows(entries: Iterable[Entry], *, texts: bool) -> Iterator[EntryRow]:
@@ -64,9 +63,9 @@ def entry_rows(entries: Iterable[Entry], *, texts: bool) -> Iterator[EntryRow]:
         )
 
 
-def moment_of(entry: Entry) -> datetime | None:
+def moment_of(entry: Entry) -> datetime:
     """When it was written."""
-    return None if entry.time is None else datetime.fromtimestamp(entry.time, tz=UTC)
+    return datetime.fromtimestamp(entry.time, tz=UTC)
 
 
 def as_json_lines(rows: Iterable[EntryRow]) -> Iterator[str]:
@@ -79,10 +78,9 @@ def as_csv(rows: Iterable[EntryRow]) -> Iterator[str]:
     """One line per entry under a line of names. No cell is taken for a formula by a spreadsheet."""
     yield _csv_line(("number", "at", "kind", "who", *_COLUMNS, "more"))
     for row in rows:
-        at = "" if row.at is None else row.at.isoformat()
         known = [_shown(row.details[name]) if name in row.details else "" for name in _COLUMNS]
         more = "; ".join(f"{name}={_shown(value)}" for name, value in row.details.items() if name not in _COLUMNS)
-        yield _csv_line((row.number, at, row.kind, row.who, *known, more))
+        yield _csv_line((row.number, row.at.isoformat(), row.kind, row.who, *known, more))
 
 
 _COLUMNS: Final = ("cost", "epsilon", "delta", "rho", "receipt", "code", "reason", "sql")
@@ -136,7 +134,7 @@ def _granted(fact: facts.Granted) -> Words:
 
 
 def _promised(fact: facts.Promised) -> Words:
-    account, per = fact.account, None if fact.per is None else fact.per.value
+    account, per = fact.account, fact.per.value
     return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime, "per": per}
 
 

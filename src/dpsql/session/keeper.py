@@ -292,7 +292,7 @@ def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, .
     begin = _utc(since)
     if begin is None:
         return entries
-    return tuple(entry for entry in entries if (at := moment_of(entry)) is not None and at >= begin)
+    return tuple(entry for entry in entries if moment_of(entry) >= begin)
 
 
 def _utc(since: datetime | None) -> datetime | None:

@@ -32,7 +32,7 @@ def deed(entry: Entry) -> Happening:
 
 
 def _promised(fact: facts.Promised) -> tuple[str, str]:
-    window = "for ever" if fact.per in (None, Window.FOREVER) else f"to be renewed each {fact.per.value}"
+    window = "for ever" if fact.per is Window.FOREVER else f"to be renewed each {fact.per.value}"
     return f"ε = {shown_amount(fact.account.epsilon)}, δ = {float(fact.account.delta):g} for everybody, {window}", ""
 
 

@@ -31,8 +31,7 @@ def policy_history(entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _line(entry: Entry, by: str, what: str) -> str:
-    at = moment_of(entry)
-    return f"{'-':<19}  {by:<11}  {what}" if at is None else f"{at:%Y-%m-%d %H:%M:%S}  {by:<11}  {what}"
+    return f"{moment_of(entry):%Y-%m-%d %H:%M:%S}  {by:<11}  {what}"
 
 
 def _promised(fact: facts.Promised) -> tuple[str, str]:

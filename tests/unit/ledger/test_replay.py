@@ -151,6 +151,7 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, asking("a"), asking("a")], 6),  # the law would have continued the first
         ([BEGUN[0], Versioned(label="1")], 2),
         ([*BEGUN, Versioned(label="2"), Versioned(label="2")], 6),
+        ([*BEGUN, Versioned(label="2"), Versioned(label="3"), Versioned(label="2")], 7),
         ([*BEGUN, Versioned(label="")], 5),
         ([BEGUN[0], OWNED], 2),
         ([*BEGUN, OWNED], 5),

@@ -190,7 +190,7 @@ def test_a_cost_in_rho_is_none_while_epsilon_is_what_is_added_up():
 
 def test_a_batch_is_said_to_cost_what_it_does_and_its_questions_have_their_shares(paid):
     other = replace(paid, sql="the other", question=replace(paid.question, plan="other"))
-    cheap = with_cost(Entry(number=1, fact=other), Fraction(1, 2)).fact
+    cheap = with_cost(Entry(number=1, fact=other, time=0), Fraction(1, 2)).fact
     fair = planned_batch((paid.event, other.event), delta=0, by="basic")
     for second, cost, problems in (
         (other, fair.epsilon, ["", "", ""]),

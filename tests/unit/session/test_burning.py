@@ -69,15 +69,18 @@ def test_a_batch_is_one_payment_and_the_questions_in_it_none():
     event = PlannedBatch(epsilon=tenth, delta=Fraction(1, 10**9), events=(Pure(epsilon=tenth),) * 2)
     batch = Batched(analyst="ana", payer=None, event=event, cost=tenth, digest="")
     inside = replace(asking(), batch=4)
-    paid = payments_of([Entry(number=4 + n, fact=fact) for n, fact in enumerate((batch, inside, inside, asking("x")))])
+    paid = payments_of(
+        [Entry(number=4 + n, fact=fact, time=0) for n, fact in enumerate((batch, inside, inside, asking("x")))]
+    )
     assert [payment.spent.epsilon for payment in paid] == [tenth, tenth]
 
 
 def test_payments_from_another_budget_are_left_out():
-    entries = [Entry(number=n, fact=fact) for n, fact in enumerate((asking(), replace(asking(), payer="team")))]
+    entries = [Entry(number=n, fact=fact, time=0) for n, fact in enumerate((asking(), replace(asking(), payer="team")))]
     assert [len(payments_of(entries, holder=holder)) for holder in ("ana", "team", "bob", None)] == [1, 1, 0, 2]
 
 
 def test_a_new_period_begins_with_nothing_paid():
-    entries = [Entry(number=n, fact=fact) for n, fact in enumerate((asking(), Renewed(period=2), asking("later")))]
+    facts = (asking(), Renewed(period=2), asking("later"))
+    entries = [Entry(number=n, fact=fact, time=0) for n, fact in enumerate(facts)]
     assert len(payments_of(entries)) == 1
