@@ -1,5 +1,5 @@
-"""What must not change while code is moved or removed: of every fixture the verdict, the price, the noise, the distances
-of the second derivation, the text for the engine and the margins.
+"""What must not change while code is moved or removed: of every fixture the verdict, the price, the noise, the
+distances of the second derivation, the text for the engine and the margins.
 
     python tests/system/fixture_facts.py > after.json        compare with the same of another commit
     python tests/system/fixture_facts.py before.json after.json        lists what differs
@@ -68,8 +68,9 @@ def compared(before: dict[str, object], after: dict[str, object]) -> int:
     both = before.keys() & after.keys()
     changed = sorted(name for name in both if before[name] != after[name])
     for name in changed:
-        print(f"CHANGED {name}\n  before {json.dumps(before[name])}\n  after  {json.dumps(after[name])}")
-    print(f"{len(both)} in both, {len(changed)} changed, {len(before) - len(both)} gone, {len(after) - len(both)} new")
+        sys.stdout.write(f"CHANGED {name}\n  before {json.dumps(before[name])}\n  after  {json.dumps(after[name])}\n")
+    gone, new = len(before) - len(both), len(after) - len(both)
+    sys.stdout.write(f"{len(both)} in both, {len(changed)} changed, {gone} gone, {new} new\n")
     return int(bool(changed))
 
 
