@@ -30,7 +30,7 @@ format: $(READY)             ## rewrite the layout, fix what lint can fix
 	$(BIN)/ruff check --fix .
 
 audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTENCES of them, from SEED), CRASHES at each point
-	$(BIN)/python -m dpsql.audit.vectors tests/vectors.json
+	$(BIN)/python -m tests.vectors tests/vectors.json
 	DPSQL_SENTENCES=$(SENTENCES) DPSQL_SENTENCES_SEED=$(SEED) DPSQL_SENTENCES_DEEP=1 \
 	  DPSQL_TPCH_SCALE=0.1 $(BIN)/python -m pytest -n auto tests/system/test_sentences.py tests/system/test_tpch.py
 	DPSQL_CRASHES=$(CRASHES) DPSQL_RACERS=64 DPSQL_RACER_CHARGES=174 DPSQL_CANARY_STEP=1 $(BIN)/python -m pytest -n auto \

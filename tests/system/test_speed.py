@@ -22,7 +22,7 @@ FORMS = {
 NEEDLESS = """
 dpsql.charts.figure dpsql.charts.picture dpsql.plan.explain dpsql.session.batch dpsql.session.describing
 dpsql.session.keeper dpsql.session.plotting dpsql.session.proposals dpsql.session.suggesting dpsql.ledger.backup
-dpsql.ledger.postgres dpsql.ledger.sqlite dpsql.suggest dpsql.audit pyarrow pandas
+dpsql.ledger.postgres dpsql.ledger.sqlite dpsql.suggest pyarrow pandas
 """
 COMMAND = """
 import sys

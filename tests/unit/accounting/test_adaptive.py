@@ -14,10 +14,10 @@ from dpsql.accounting.adaptive import compose_adaptive, compose_adaptive_het, ep
 from dpsql.accounting.basic import compose_basic
 from dpsql.accounting.heterogeneous import heterogeneous_delta
 from dpsql.accounting.optimal import optimal_delta
-from dpsql.audit.errata_accounting import adaptive_delta_without_slack
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Event, Pure
 from dpsql.testing.accountant_kit import AccountantKit
+from tests.vectors.errata_accounting import adaptive_delta_without_slack
 
 F = Fraction
 

@@ -8,10 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.audit.errata_mechanisms import (
-    classic_sigma_without_its_precondition,
-    gaussian_accuracy_with_the_root_around_everything,
-)
 from dpsql.errors import BadParameter, DpsqlError, NoTheorem
 from dpsql.mechanisms.gaussian import (
     gaussian_accuracy,
@@ -20,6 +16,10 @@ from dpsql.mechanisms.gaussian import (
     gaussian_epsilon,
     gaussian_sigma,
     gaussian_sigma_classic,
+)
+from tests.vectors.errata_mechanisms import (
+    classic_sigma_without_its_precondition,
+    gaussian_accuracy_with_the_root_around_everything,
 )
 
 

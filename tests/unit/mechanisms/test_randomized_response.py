@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpsql.audit.errata_selection import notes_survey_mean_expected
 from dpsql.errors import BadParameter
 from dpsql.mechanisms import randomized_response
 from dpsql.mechanisms.randomized_response import (
@@ -33,6 +32,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
 from dpsql.testing.kits import MechanismKit
 from dpsql.testing.paths import law_of
+from tests.vectors.errata_selection import notes_survey_mean_expected
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
 EPSILONS = st.floats(1e-9, 60)

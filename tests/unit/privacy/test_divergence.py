@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.audit.errata_privacy import pointwise_approx_max_divergence
 from dpsql.errors import BadParameter, NotRandomised
 from dpsql.privacy.divergence import (
     approx_max_divergence,
@@ -31,6 +30,7 @@ from dpsql.privacy.divergence import (
     total_variation,
 )
 from dpsql.privacy.pmf import paired, post_process
+from tests.vectors.errata_privacy import pointwise_approx_max_divergence
 
 M = mpmath.MPContext()  # an own context: other test files keep their precision
 M.dps = 60

@@ -15,12 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.audit.errata_elastic import (
-    smoothing_capped_at_rows,
-    smoothing_that_stops_early,
-    smoothing_with_the_bound_in_the_exponent,
-    stability_of_a_unique_key_join,
-)
 from dpsql.errors import BadParameter, DpsqlError, NoTheorem
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
@@ -48,6 +42,12 @@ from dpsql.sensitivity.elastic import (
     with_frequencies,
 )
 from dpsql.sensitivity.elastic.algebra import nodes
+from tests.vectors.errata_elastic import (
+    smoothing_capped_at_rows,
+    smoothing_that_stops_early,
+    smoothing_with_the_bound_in_the_exponent,
+    stability_of_a_unique_key_join,
+)
 
 ADD, CHANGE = Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE
 BOTH = pytest.mark.parametrize("neighbours", [ADD, CHANGE])

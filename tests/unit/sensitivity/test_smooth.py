@@ -11,11 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.audit.errata_smooth import (
-    is_near_local_sensitivity,
-    median_windows_two_arguments,
-    median_windows_up_to_k,
-)
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.smooth import (
@@ -28,6 +23,11 @@ from dpsql.sensitivity.smooth import (
     smooth_sensitivity,
 )
 from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
+from tests.vectors.errata_smooth import (
+    is_near_local_sensitivity,
+    median_windows_two_arguments,
+    median_windows_up_to_k,
+)
 
 CHANGE, ADD = Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE
 Rows = tuple[int, ...]

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.audit import vectors
+from tests.vectors import verdicts
 
 DIRECTORY = Path(__file__).parent.parent.parent
 VECTORS = json.loads((DIRECTORY / "more_vectors.json").read_text(encoding="utf-8"))
-vectors.load_readings()
+verdicts.load_readings()
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_golden_value(vector):
-    verdict = vectors.judge(vector)
+    verdict = verdicts.judge(vector)
     assert verdict.passed, str(verdict)
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Final
 
-from dpsql.audit.errata_local import rows_with_one_zero_less
-from dpsql.audit.readings.words import relation
-from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
@@ -31,6 +28,9 @@ from dpsql.sensitivity.brute_force import brute_force_local
 from dpsql.sensitivity.column import Column, Outside
 from dpsql.sensitivity.global_ import global_sensitivity, mean_move_of_one_more
 from dpsql.sensitivity.local import breakpoints, local_sensitivity
+from tests.vectors.errata_local import rows_with_one_zero_less
+from tests.vectors.verdicts import reading
+from tests.vectors.words import relation
 
 ADD_REMOVE, CHANGE_ONE = Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE
 Bound = Number | str | None

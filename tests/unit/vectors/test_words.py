@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpsql.audit.readings.words import relation
 from dpsql.errors import DpsqlError
 from dpsql.privacy.unit import Neighbours
+from tests.vectors.words import relation
 
 
 @pytest.mark.parametrize("words", ["add_remove", "add-remove: factor 1", "Unbounded", "remove every row of one user"])

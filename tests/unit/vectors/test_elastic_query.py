@@ -2,10 +2,10 @@
 
 import pytest
 
-from dpsql.audit.elastic_query import read_query
 from dpsql.errors import DpsqlError
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.elastic import Count, GroupedCount, elastic_sensitivity, join_count
+from tests.vectors.elastic_query import read_query
 
 TABLES = {
     "orders": {"cid": 100, "pid": 100},

@@ -49,13 +49,13 @@ from dpsql.accounting.zcdp import (
 from dpsql.accounting.zcdp import (
     optimal_epsilon as zcdp_optimal_epsilon,
 )
-from dpsql.audit.errata_accounting import parallel_by_position, per_query_without_two
-from dpsql.audit.readings.words import relation
-from dpsql.audit.vectors import Outputs, reading
 from dpsql.errors import BadParameter
 from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
+from tests.vectors.errata_accounting import parallel_by_position, per_query_without_two
+from tests.vectors.verdicts import Outputs, reading
+from tests.vectors.words import relation
 
 
 @reading("composition_basic")

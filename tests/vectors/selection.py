@@ -8,8 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpsql.audit.errata_selection import notes_noisy_max_scale, notes_survey_mean_expected
-from dpsql.audit.vectors import reading
 from dpsql.mechanisms.exponential import (
     exponential_log_probabilities,
     exponential_probabilities,
@@ -47,6 +45,8 @@ from dpsql.mechanisms.sparse_vector import (
     sparse_vector_scales,
 )
 from dpsql.privacy.unit import Neighbours
+from tests.vectors.errata_selection import notes_noisy_max_scale, notes_survey_mean_expected
+from tests.vectors.verdicts import reading
 
 Outputs = dict[str, Any]
 

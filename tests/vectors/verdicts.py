@@ -1,4 +1,4 @@
-"""Golden values: `python -m dpsql.audit.vectors FILE…` recomputes every vector of a file and compares.
+"""Golden values: `python -m tests.vectors FILE…` recomputes every vector of a file and compares.
 
 A vector names a topic, inputs, expected values and a tolerance. A *reading* is a function that turns inputs into
 outputs; it serves a vector when the topic is its own and the names of the inputs fit its signature. Where one
@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -173,7 +172,7 @@ def _differences(outputs: Outputs, expected: Outputs, tolerance: Tolerance) -> I
 def load_readings() -> None:
     """Import every module of readings, so that their decorators have run."""
     for module in READING_MODULES:
-        import_module(f"dpsql.audit.readings.{module}")
+        import_module(f"tests.vectors.{module}")
 
 
 def run(paths: Sequence[str]) -> int:
@@ -193,11 +192,3 @@ def run(paths: Sequence[str]) -> int:
             passed, failed = passed + verdict.passed, failed + (not verdict.passed)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        print("usage: python -m dpsql.audit.vectors FILE…", file=sys.stderr)
-        sys.exit(2)
-    # Run as the module the readings register with, not as a second copy called __main__.
-    sys.exit(import_module("dpsql.audit.vectors").run(sys.argv[1:]))

@@ -5,14 +5,14 @@ import math
 import pytest
 from scipy import integrate
 
-from dpsql.audit.errata_mechanisms import (
+from dpsql.errors import DpsqlError
+from dpsql.mechanisms.gaussian import gaussian_delta, gaussian_sigma_classic
+from dpsql.mechanisms.normal import Normal
+from tests.vectors.errata_mechanisms import (
     classic_sigma_without_its_precondition,
     gaussian_accuracy_with_the_root_around_everything,
     normal_density_divided_by_the_variance,
 )
-from dpsql.errors import DpsqlError
-from dpsql.mechanisms.gaussian import gaussian_delta, gaussian_sigma_classic
-from dpsql.mechanisms.normal import Normal
 
 
 def test_classic_sigma_beyond_its_range_breaks_its_promise():

@@ -8,13 +8,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from dpsql.audit.errata_smooth import (
-    is_near_local_sensitivity,
-    median_windows_two_arguments,
-    median_windows_up_to_k,
-)
-from dpsql.audit.readings.words import relation
-from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.smooth import Rows, SmoothBound, databases, largest_log_ratio, log_ratio, smooth_sensitivity
@@ -29,6 +22,13 @@ from dpsql.sensitivity.smooth_extremes import (
 from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
 from dpsql.sensitivity.smooth_mst import Graph, complete_graph, mst_cost, mst_sensitivities, mst_smooth_sensitivity
 from dpsql.sensitivity.smooth_quantile import quantile_sensitivities, quantile_smooth_sensitivity
+from tests.vectors.errata_smooth import (
+    is_near_local_sensitivity,
+    median_windows_two_arguments,
+    median_windows_up_to_k,
+)
+from tests.vectors.verdicts import reading
+from tests.vectors.words import relation
 
 Sizes = tuple[Fraction, ...]
 

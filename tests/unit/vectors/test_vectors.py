@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.audit import vectors
+from tests.vectors import verdicts
 
 FILE = Path(__file__).parent.parent.parent / "vectors.json"
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
-vectors.load_readings()
+verdicts.load_readings()
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_golden_value(vector):
-    verdict = vectors.judge(vector)
+    verdict = verdicts.judge(vector)
     assert verdict.passed, str(verdict)
 
 
@@ -41,30 +41,30 @@ def shifted(value, *, place=0):
 def test_every_expected_value_is_really_checked(vector):
     """Each right value, moved by one percent, must make its vector fail."""
     for key in vector["expected"]:
-        if key.endswith(vectors.WRONG) or key in vectors.PROSE:
+        if key.endswith(verdicts.WRONG) or key in verdicts.PROSE:
             continue
         if vector["tolerance"]["rel"] >= 1e-3:
             continue  # grid scans, compared loosely
         wrongs = [shifted(vector["expected"][key], place=place) for place in (0, -1)]
         for wrong in wrongs if wrongs[0] != wrongs[1] else wrongs[:1]:
-            assert not vectors.judge({**vector, "expected": {**vector["expected"], key: wrong}}).passed, key
+            assert not verdicts.judge({**vector, "expected": {**vector["expected"], key: wrong}}).passed, key
 
 
 def test_the_identifier_is_never_read():
     for vector in VECTORS[::7]:
-        assert vectors.judge({**vector, "id": "anything"}).passed
+        assert verdicts.judge({**vector, "id": "anything"}).passed
 
 
 def test_a_wrong_value_must_not_come_out():
     vector = next(v for v in VECTORS if v["id"].startswith("divergence-04"))
-    assert vectors.judge(vector).passed
+    assert verdicts.judge(vector).passed
     trap = copy.deepcopy(vector)
     right = trap["expected"]["correct_by_sets"]
     trap["tolerance"] = {"rel": 1e-3, "abs": 0}
     trap["expected"] |= {"correct_by_sets": right * (1 - 0.9e-3), "seed_pointwise_do_not_use": right * (1 + 0.9e-3)}
-    assert not vectors.judge(trap).passed  # what comes out agrees with the value that must not
+    assert not verdicts.judge(trap).passed  # what comes out agrees with the value that must not
     trap["expected"] |= {"correct_by_sets": right, "seed_pointwise_do_not_use": right}
-    assert vectors.judge(trap).passed  # a wrong formula that is right for these inputs does no harm
+    assert verdicts.judge(trap).passed  # a wrong formula that is right for these inputs does no harm
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_wrong_value_must_not_come_out():
     ids=str,
 )
 def test_what_cannot_be_dispatched_is_a_failure(vector):
-    verdict = vectors.judge(vector)
+    verdict = verdicts.judge(vector)
     assert not verdict.passed
     assert verdict.reason
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_dispatched_is_a_failure(vector):
 def test_the_command_line(tmp_path):
     def run(*arguments):
         return subprocess.run(
-            [sys.executable, "-m", "dpsql.audit.vectors", *map(str, arguments)],
+            [sys.executable, "-m", "tests.vectors", *map(str, arguments)],
             capture_output=True,
             text=True,
             check=False,

@@ -2,7 +2,9 @@
 
 import math
 
-from dpsql.audit.errata_elastic import (
+from dpsql.mechanisms.smooth_loss import scale_change_delta
+from dpsql.mechanisms.smooth_noise import smooth_beta
+from tests.vectors.errata_elastic import (
     beta_without_delta,
     scale_factor_without_two,
     smoothing_capped_at_rows,
@@ -10,8 +12,6 @@ from dpsql.audit.errata_elastic import (
     smoothing_with_the_bound_in_the_exponent,
     stability_of_a_unique_key_join,
 )
-from dpsql.mechanisms.smooth_loss import scale_change_delta
-from dpsql.mechanisms.smooth_noise import smooth_beta
 
 
 def test_stopping_early_misses_the_maximum():

@@ -10,15 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations_with_replacement
 from typing import Any, Final
 
-from dpsql.audit.elastic_query import read_query
-from dpsql.audit.errata_elastic import (
-    beta_without_delta,
-    scale_factor_without_two,
-    smoothing_capped_at_rows,
-    stability_of_a_unique_key_join,
-)
-from dpsql.audit.readings.words import relation
-from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.smooth_noise import smooth_beta, smooth_laplace_scale
 from dpsql.privacy.unit import Neighbours
@@ -38,6 +29,15 @@ from dpsql.sensitivity.elastic import (
     smooth_elastic,
     stability,
 )
+from tests.vectors.elastic_query import read_query
+from tests.vectors.errata_elastic import (
+    beta_without_delta,
+    scale_factor_without_two,
+    smoothing_capped_at_rows,
+    stability_of_a_unique_key_join,
+)
+from tests.vectors.verdicts import reading
+from tests.vectors.words import relation
 
 NAMED: Final = {
     "count_filter": "SELECT COUNT(*) FROM t WHERE p",

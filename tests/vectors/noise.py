@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpsql.audit.vectors import reading
 from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from dpsql.mechanisms.smooth_loss import (
     cauchy_worst_loss_found,
@@ -18,6 +17,7 @@ from dpsql.mechanisms.smooth_noise import (
     smooth_cauchy_scale,
     smooth_laplace_scale,
 )
+from tests.vectors.verdicts import reading
 
 
 @reading("smooth_mechanism")

@@ -6,8 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpsql.audit.errata_mechanisms import classic_sigma_without_its_precondition
-from dpsql.audit.vectors import reading
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, rho_for
 from dpsql.mechanisms.discrete_gaussian_curve import (
@@ -39,6 +37,8 @@ from dpsql.mechanisms.laplace import (
 )
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
+from tests.vectors.errata_mechanisms import classic_sigma_without_its_precondition
+from tests.vectors.verdicts import reading
 
 Outputs = dict[str, Any]
 

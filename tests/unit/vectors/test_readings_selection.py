@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.audit import vectors
-from dpsql.audit.errata_selection import notes_noisy_max_scale, notes_survey_mean
-from dpsql.audit.readings import selection
 from dpsql.mechanisms.scores import selection_scale
+from tests.vectors import selection, verdicts
+from tests.vectors.errata_selection import notes_noisy_max_scale, notes_survey_mean
 
 TOPICS = {
     "exponential_mechanism",
@@ -30,7 +29,7 @@ VECTORS = [
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["id"] for vector in VECTORS])
 def test_golden_value(vector):
     """C034 C035 C036 C037 C038 C040 C042 C044 C045 C046 C065 C066."""
-    verdict = vectors.judge(vector)
+    verdict = verdicts.judge(vector)
     assert verdict.passed, str(verdict)
 
 
@@ -56,7 +55,7 @@ def test_a_changed_value_fails(topic):
     vector = next(vector for vector in VECTORS if vector["topic"] == topic)
     key, value = next((k, v) for k, v in vector["expected"].items() if not isinstance(v, str))
     wrong = [x * 1.01 + 0.01 for x in value] if isinstance(value, list) else value * 1.01 + 0.01
-    assert not vectors.judge(vector | {"expected": vector["expected"] | {key: wrong}}).passed
+    assert not verdicts.judge(vector | {"expected": vector["expected"] | {key: wrong}}).passed
 
 
 def test_the_scale_of_the_notes_is_half_of_what_general_scores_need():

@@ -9,7 +9,6 @@ from typing import Any
 from dpsql.accounting.basic import compose_basic
 from dpsql.accounting.filters import BasicFilter
 from dpsql.accounting.parallel import Partition, compose_parallel
-from dpsql.audit.vectors import Outputs, reading
 from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.mechanisms.scores import scores_are_monotone, selection_scale
 from dpsql.privacy.database import l1_distance, size, to_histogram
@@ -38,6 +37,7 @@ from dpsql.privacy.tails import (
     stirling_log_factorial,
 )
 from dpsql.privacy.unit import Neighbours
+from tests.vectors.verdicts import Outputs, reading
 
 
 def as_written(number: float) -> Fraction:

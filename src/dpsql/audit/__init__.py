@@ -1,1 +1,0 @@
-"""Proof by attack and by golden values."""
