@@ -1,4 +1,4 @@
-"""Readings of the golden vectors on elastic sensitivity: the library and, where tables are small, brute force."""
+"""Golden values of elastic sensitivity: the library and, where tables are small, brute force."""
 
 from __future__ import annotations
 
@@ -10,34 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations_with_replacement
 from typing import Any, Final
 
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.smooth_noise import smooth_beta, smooth_laplace_scale
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.elastic import (
-    Attribute,
-    Column,
-    Count,
-    Join,
-    Query,
-    SemiJoin,
-    Table,
-    elastic_sensitivity,
-    frequency_at,
-    largest_frequency,
-    scan_limit,
-    smooth_bound,
-    smooth_elastic,
-    stability,
-)
+from dpsql.sensitivity import elastic
+from dpsql.sensitivity.elastic import Attribute, Column, Count, Join, Query, Table, largest_frequency, stability
+from tests.vectors import errata
 from tests.vectors.elastic_query import read_query
-from tests.vectors.errata_elastic import (
-    beta_without_delta,
-    scale_factor_without_two,
-    smoothing_capped_at_rows,
-    stability_of_a_unique_key_join,
-)
-from tests.vectors.verdicts import reading
-from tests.vectors.words import relation
+from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation
 
 NAMED: Final = {
     "count_filter": "SELECT COUNT(*) FROM t WHERE p",
@@ -53,8 +32,7 @@ NAMED: Final = {
 Keys = Sequence[Any]
 
 
-@reading("elastic_sensitivity")
-def question(
+def _question(
     query: str,
     tables: Mapping[str, Mapping[str, int]],
     epsilon: float,
@@ -63,58 +41,47 @@ def question(
     max_k: str | int = "unbounded",
     neighbours: str = "change_one",
     public: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Outputs:
+    """The maximum is over all k, whatever `max_k` is: cut off at the number of rows it would not be smooth."""
     same = re.match(r"same as (\w+)", query)
     asked = read_query(NAMED.get(same[1], query) if same else query, tables, public=public)
-    among = relation(neighbours)
     beta = smooth_beta(epsilon=epsilon, delta=delta, dimensions=1)
-    at = _elastic_at(asked, among)
-    if isinstance(max_k, int):
-        size, distance = smoothing_capped_at_rows(at, beta=beta, rows=max_k)
-    else:
-        smooth = smooth_elastic(asked, beta=beta, neighbours=among)
-        size, distance = float(smooth.bound), smooth.distance
+    smooth = elastic.smooth_elastic(asked, beta=beta, neighbours=relation(neighbours))
     return {
-        "S_hat_k": [at(distance) for distance in k],
+        "S_hat_k": list(map(_elastic_at(asked, relation(neighbours)), k)),
         "beta": beta,
-        "smooth_S": size,
-        "argmax_k": distance,
-        "laplace_scale": float(smooth_laplace_scale(bound=size, epsilon=epsilon)),
+        "smooth_S": smooth.bound,
+        "argmax_k": smooth.distance,
+        "laplace_scale": smooth_laplace_scale(bound=smooth.bound, epsilon=epsilon),
     }
 
 
-@reading("elastic_sensitivity")
-def polynomial(S_hat: str, beta: float) -> dict[str, Any]:
+def _polynomial(S_hat: str, beta: float) -> Outputs:
     body = ast.parse(S_hat.replace("^", "**"), mode="eval").body
 
     def at(k: int) -> int:
         return _value(body, k)
 
-    smooth = smooth_bound(at, beta=beta, limit=scan_limit(joins=_degree(body), beta=beta))
-    return {"smooth_S": float(smooth.bound), "argmax_k": smooth.distance}
+    smooth = elastic.smooth_bound(at, beta=beta, limit=elastic.scan_limit(joins=_degree(body), beta=beta))
+    return {"smooth_S": smooth.bound, "argmax_k": smooth.distance}
 
 
-@reading("elastic_sensitivity")
-def published_parameters(S_hat_0: int, epsilon: float, delta: float) -> dict[str, Any]:
+def _published_parameters(S_hat_0: int, epsilon: float, delta: float) -> Outputs:
     return {
         "correct_beta": smooth_beta(epsilon=epsilon, delta=delta, dimensions=1),
-        "uber_beta_wrong": beta_without_delta(epsilon=epsilon),
-        "correct_scale_factor": float(smooth_laplace_scale(bound=S_hat_0, epsilon=epsilon) / S_hat_0),
-        "uber_scale_factor_wrong": scale_factor_without_two(epsilon=epsilon),
+        "uber_beta_wrong": errata.beta_without_delta(epsilon=epsilon),
+        "correct_scale_factor": smooth_laplace_scale(bound=S_hat_0, epsilon=epsilon) / S_hat_0,
+        "uber_scale_factor_wrong": errata.scale_factor_without_two(epsilon=epsilon),
     }
 
 
-@reading("elastic_sensitivity")
-def misprinted_smoothing(S_hat_k: Sequence[int], beta: float) -> dict[str, Any]:
+def _misprinted_smoothing(S_hat_k: Sequence[int], beta: float) -> Outputs:
     rising = list(accumulate(S_hat_k, max))  # has the same smoothed maximum, and never falls
-    smooth = smooth_bound(rising.__getitem__, beta=beta, limit=len(rising) - 1)
-    return {"correct": float(smooth.bound)}
+    smooth = elastic.smooth_bound(rising.__getitem__, beta=beta, limit=len(rising) - 1)
+    return {"correct": smooth.bound}
 
 
-@reading("elastic_sensitivity")
-def brute_force_join(
-    r_keys: Keys, s_keys: Keys, domain: Keys, query: str, neighbours: str, beta: float
-) -> dict[str, Any]:
+def _brute_force_join(r_keys: Keys, s_keys: Keys, domain: Keys, query: str, neighbours: str, beta: float) -> Outputs:
     rows = len(r_keys) + len(s_keys)
     at = _elastic_at(_two_tables(r_keys, s_keys), relation(neighbours))
     true = _local_within((Counter(r_keys), Counter(s_keys)), domain, _joined, distances=rows)
@@ -125,12 +92,11 @@ def brute_force_join(
         "A_k": true,
         "elastic_S_hat_k": elastic,
         "true_smooth": max(math.exp(-beta * k) * size for k, size in enumerate(true)),
-        "elastic_smooth_capped_n": smoothing_capped_at_rows(at, beta=beta, rows=rows)[0],
+        "elastic_smooth_capped_n": errata.smoothing_capped_at_rows(at, beta=beta, rows=rows)[0],
     }
 
 
-@reading("elastic_sensitivity")
-def brute_force_self_join(keys: Keys, domain: Keys, query: str, neighbours: str) -> dict[str, Any]:
+def _brute_force_self_join(keys: Keys, domain: Keys, query: str, neighbours: str) -> Outputs:
     copies = [_table("t", largest_frequency(keys), alias=alias) for alias in ("t1", "t2")]
     asked = Count(Join(copies[0], copies[1], ((Attribute("t1", "key"), Attribute("t2", "key")),)))
     at = _elastic_at(asked, relation(neighbours))
@@ -143,8 +109,7 @@ def brute_force_self_join(keys: Keys, domain: Keys, query: str, neighbours: str)
     }
 
 
-@reading("elastic_sensitivity")
-def frequency_of_join(tables: Mapping[str, Mapping[str, int]], join: str, k: Sequence[int]) -> dict[str, Any]:
+def _frequency_of_join(tables: Mapping[str, Mapping[str, int]], join: str, k: Sequence[int]) -> Outputs:
     (left, left_key), (right, right_key) = (side.strip().split(".") for side in join.split("="))
     sides = {
         name: Table(name=name, columns=tuple(Column(name=c, max_frequency=mf) for c, mf in columns.items()))
@@ -153,7 +118,7 @@ def frequency_of_join(tables: Mapping[str, Mapping[str, int]], join: str, k: Seq
     joined = Join(sides[left], sides[right], ((Attribute(left, left_key), Attribute(right, right_key)),))
     return {
         f"mf_{name}_{column}": [
-            frequency_at(joined, Attribute(name, column), distance=distance, neighbours=Neighbours.CHANGE_ONE)
+            elastic.frequency_at(joined, Attribute(name, column), distance=distance, neighbours=CHANGE_ONE)
             for distance in k
         ]
         for name in (left, right)
@@ -161,8 +126,7 @@ def frequency_of_join(tables: Mapping[str, Mapping[str, int]], join: str, k: Seq
     }
 
 
-@reading("elastic_sensitivity")
-def unique_key(orders_cid: Keys, customers_cid: Keys, query: str, neighbours: str) -> dict[str, Any]:
+def _unique_key(orders_cid: Keys, customers_cid: Keys, query: str, neighbours: str) -> Outputs:
     orders = _table("orders", largest_frequency(orders_cid))
     customers = Table(name="customers", columns=(Column(name="key", unique=True, enforced=True),))
     join = Join(orders, customers, ((Attribute("orders", "key"), Attribute("customers", "key")),))
@@ -176,12 +140,11 @@ def unique_key(orders_cid: Keys, customers_cid: Keys, query: str, neighbours: st
     return {
         "local_sensitivity": max(moves),
         "elastic_with_mf_unique_1": stability(join, distance=0, neighbours=relation(neighbours)),
-        "uber_uniqueness_optimisation_unsafe": stability_of_a_unique_key_join(),
+        "uber_uniqueness_optimisation_unsafe": errata.stability_of_a_unique_key_join(),
     }
 
 
-@reading("elastic_sensitivity")
-def not_in(partsupp_suppkey: Keys, supplier: Sequence[Sequence[int]], query: str, neighbours: str) -> dict[str, Any]:
+def _not_in(partsupp_suppkey: Keys, supplier: Sequence[Sequence[int]], query: str, neighbours: str) -> Outputs:
     def count(suppliers: Sequence[tuple[Any, int]]) -> int:
         banned = {key for key, complaint in suppliers if complaint}
         return sum(key not in banned for key in partsupp_suppkey)
@@ -195,26 +158,23 @@ def not_in(partsupp_suppkey: Keys, supplier: Sequence[Sequence[int]], query: str
         for complaint in (0, 1)
     ]
     outer, inner = _table("partsupp", largest_frequency(partsupp_suppkey)), _table("supplier", 1)
-    anti = SemiJoin(outer, inner, (Attribute("partsupp", "key"), Attribute("supplier", "key")), negated=True)
+    anti = elastic.SemiJoin(outer, inner, (Attribute("partsupp", "key"), Attribute("supplier", "key")), negated=True)
     local = max(abs(count(other) - count(rows)) for other in changed)
-    if local > stability(anti, distance=0, neighbours=Neighbours.CHANGE_ONE):
-        raise BadParameter(
-            "the rule for NOT IN is below the truth", why="brute force found more", fix="correct the rule"
-        )
+    if local > stability(anti, distance=0, neighbours=CHANGE_ONE):
+        raise ValueError("the rule for NOT IN is below the truth")
     return {"count": count(rows), "local_sensitivity": local}
 
 
-@reading("elastic_sensitivity")
-def user_level(
+def _user_level(
     r_keys: Keys, s_keys: Keys, user_owns: Mapping[str, Sequence[int]], query: str, neighbours: str
-) -> dict[str, Any]:
+) -> Outputs:
     with_user = Counter(r_keys), Counter(s_keys)
     left, right = (
         Counter(key for place, key in enumerate(keys) if place not in user_owns.get(name, ()))
         for name, keys in (("r", r_keys), ("s", s_keys))
     )
     before, after = _joined(with_user), _joined((left, right))
-    rule = _elastic_at(_two_tables(r_keys, s_keys), Neighbours.ADD_REMOVE)(0)
+    rule = _elastic_at(_two_tables(r_keys, s_keys), ADD_REMOVE)(0)
     return {
         "count": before,
         "count_without_user": after,
@@ -224,7 +184,7 @@ def user_level(
 
 
 def _elastic_at(query: Query, neighbours: Neighbours) -> Callable[[int], int]:
-    return lambda distance: elastic_sensitivity(query, distance=distance, neighbours=neighbours)
+    return lambda distance: elastic.elastic_sensitivity(query, distance=distance, neighbours=neighbours)
 
 
 def _table(name: str, frequency: int, *, alias: str | None = None) -> Table:
@@ -292,7 +252,7 @@ def _value(node: ast.expr, k: int) -> int:
             return int(_value(left, k) ** power)
         case ast.Call(func=ast.Name(id="max"), args=parts, keywords=[]) if parts:
             return max(_value(part, k) for part in parts)
-    raise BadParameter("not a polynomial in k", why="the scan limit is proven for those", fix="use +, *, ^ and max")
+    raise ValueError("not a polynomial in k, for which the scan limit is proven")
 
 
 def _degree(node: ast.expr) -> int:
@@ -308,3 +268,19 @@ def _degree(node: ast.expr) -> int:
         case ast.Call(args=parts):
             return max(map(_degree, parts))
     return 0
+
+
+READINGS: Final[Readings] = {
+    "elastic_sensitivity": (
+        _question,
+        _polynomial,
+        _published_parameters,
+        _misprinted_smoothing,
+        _brute_force_join,
+        _brute_force_self_join,
+        _frequency_of_join,
+        _unique_key,
+        _not_in,
+        _user_level,
+    )
+}

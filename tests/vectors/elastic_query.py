@@ -14,7 +14,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dpsql.errors import BadParameter, NoTheorem
 from dpsql.sensitivity.elastic import (
     Attribute,
     Column,
@@ -48,7 +47,7 @@ def read_query(text: str, tables: Frequencies, *, public: Collection[str] = ()) 
     Requires  a counting question as described above, and a frequency for every joined column.
     """
     if text.count("(") > LARGEST_QUERY:
-        raise _unreadable(f"the question has more than {LARGEST_QUERY} parentheses")
+        raise ValueError(f"the question has more than {LARGEST_QUERY} parentheses")
     return _Reader(_tokens(text), tables, frozenset(public)).query()
 
 
@@ -69,7 +68,7 @@ class _Reader:
         relation, grouped = self.block()
         self.take(";")
         if self.peek() not in (_END, "("):  # a parenthesis behind the question is a remark
-            raise _unreadable(f"cannot read {self.peek()!r}")
+            raise ValueError(f"cannot read {self.peek()!r}")
         return Count(relation) if grouped is None else GroupedCount(relation, grouped)
 
     def block(self) -> tuple[Relation, tuple[Attribute, ...] | None]:
@@ -121,7 +120,7 @@ class _Reader:
         name = self.next()
         alias = self.next() if self.take("AS") or self.is_alias() else None
         if name not in self.tables:
-            raise _unreadable(f"table {name!r} has no frequencies")
+            raise ValueError(f"table {name!r} has no frequencies")
         listed = self.tables[name]
         columns = tuple(Column(name=key, max_frequency=mf) for key, mf in listed.items() if not isinstance(mf, bool))
         public = name in self.public or listed.get("public") is True  # a flag among the columns
@@ -146,11 +145,7 @@ class _Reader:
             return (_shared(self.next(), left, right),)
         pairs = [pair for words in self.conditions() if (pair := _equality(words, left, right)) is not None]
         if not pairs:
-            raise NoTheorem(
-                "the join has no equality between its sides",
-                why="one row could meet every row of the other side",
-                fix="join ON a.key = b.key",
-            )
+            raise ValueError("the join has no equality between its sides: one row could meet every row of the other")
         return (pairs[0],)
 
     def is_single_name(self) -> bool:
@@ -197,11 +192,7 @@ class _Reader:
             negated = upper[1:3] == ["NOT", "IN"]
             start = 3 if negated else 2
             if upper[start - 1 : start + 2] != ["IN", "(", "SELECT"] or upper[-1] != ")":
-                raise NoTheorem(
-                    "a sub-query in a condition must be column [NOT] IN (SELECT column FROM …)",
-                    why="other sub-queries have no rule here",
-                    fix="write it as IN, or as a join",
-                )
+                raise ValueError("a sub-query in a condition must be column [NOT] IN (SELECT column FROM …)")
             inside = words[start + 2 : -1]
             inner, _ = _Reader(["SELECT", *inside], self.tables, self.public).block()
             relation = SemiJoin(relation, inner, (_known(words[0], relation), _known(inside[0], inner)), negated)
@@ -217,7 +208,7 @@ class _Reader:
 
     def next(self) -> str:
         if self.at >= len(self.tokens):
-            raise _unreadable("the question ends too early")
+            raise ValueError("the question ends too early")
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -228,7 +219,7 @@ class _Reader:
 
     def expect(self, word: str) -> None:
         if not self.take(word):
-            raise _unreadable(f"expected {word!r}, found {self.peek()!r}")
+            raise ValueError(f"expected {word!r}, found {self.peek()!r}")
 
 
 def _renamed(relation: Relation, name: str) -> Relation:
@@ -250,7 +241,7 @@ def _find(name: str, relation: Relation) -> Attribute | None:
 def _known(name: str, relation: Relation) -> Attribute:
     found = _find(name, relation)
     if found is None:
-        raise _unreadable(f"no table of the question has a column {name!r} with a frequency")
+        raise ValueError(f"no table of the question has a column {name!r} with a frequency")
     return found
 
 
@@ -269,11 +260,3 @@ def _equality(words: list[str], left: Relation, right: Relation) -> tuple[Attrib
         if first is not None and second is not None:
             return first, second
     return None
-
-
-def _unreadable(what: str) -> BadParameter:
-    return BadParameter(
-        what,
-        why="only counting questions over equal-key joins can be read here",
-        fix="write SELECT COUNT(*) FROM a JOIN b ON a.key = b.key",
-    )

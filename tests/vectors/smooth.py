@@ -1,106 +1,75 @@
-"""Readings of the golden vectors on smooth sensitivity."""
+"""Golden values of smooth sensitivity."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from dpsql.errors import BadParameter
-from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity import smooth_extremes, smooth_median, smooth_mst, smooth_quantile
 from dpsql.sensitivity.smooth import Rows, SmoothBound, databases, largest_log_ratio, log_ratio, smooth_sensitivity
-from dpsql.sensitivity.smooth_extremes import (
-    maximum_sensitivities,
-    maximum_smooth_sensitivity,
-    minimum_sensitivities,
-    minimum_smooth_sensitivity,
-    range_sensitivities,
-    range_smooth_sensitivity,
-)
-from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
-from dpsql.sensitivity.smooth_mst import Graph, complete_graph, mst_cost, mst_sensitivities, mst_smooth_sensitivity
-from dpsql.sensitivity.smooth_quantile import quantile_sensitivities, quantile_smooth_sensitivity
-from tests.vectors.errata_smooth import (
-    is_near_local_sensitivity,
-    median_windows_two_arguments,
-    median_windows_up_to_k,
-)
-from tests.vectors.verdicts import reading
-from tests.vectors.words import relation
+from dpsql.sensitivity.smooth_mst import Graph, complete_graph
+from tests.vectors import errata
+from tests.vectors.words import CHANGE_ONE, Outputs, Readings, relation, taken
 
 Sizes = tuple[Fraction, ...]
+Values = Sequence[float]
 
-LISTED: Final[dict[str, Callable[..., Sizes]]] = {
-    "median": median_sensitivities,
-    "min": minimum_sensitivities,
-    "max": maximum_sensitivities,
-    "range": range_sensitivities,
-    "max-min": range_sensitivities,
-    "quantile": quantile_sensitivities,
+STATISTICS: Final[Mapping[str, tuple[Callable[..., Sizes], Callable[..., SmoothBound]]]] = {
+    "median": (smooth_median.median_sensitivities, smooth_median.median_smooth_sensitivity),
+    "min": (smooth_extremes.minimum_sensitivities, smooth_extremes.minimum_smooth_sensitivity),
+    "max": (smooth_extremes.maximum_sensitivities, smooth_extremes.maximum_smooth_sensitivity),
+    "range": (smooth_extremes.range_sensitivities, smooth_extremes.range_smooth_sensitivity),
+    "max-min": (smooth_extremes.range_sensitivities, smooth_extremes.range_smooth_sensitivity),
+    "quantile": (smooth_quantile.quantile_sensitivities, smooth_quantile.quantile_smooth_sensitivity),
 }
-SMOOTH: Final[dict[str, Callable[..., SmoothBound]]] = {
-    "median": median_smooth_sensitivity,
-    "min": minimum_smooth_sensitivity,
-    "max": maximum_smooth_sensitivity,
-    "range": range_smooth_sensitivity,
-    "max-min": range_smooth_sensitivity,
-    "quantile": quantile_smooth_sensitivity,
-}
+"""A^(k) for k = 0, 1, …, and S."""
+
 SHOWN: Final = 6
 """Lists under add/remove are written out to this distance; what follows is bounded by upper - lower."""
 
 
-@reading("smooth_sensitivity")
-def at_distances(
-    data: Sequence[float],
-    lower: float,
-    upper: float,
-    k: Sequence[int],
-    query: str = "median",
-    neighbours: str = "change_one",
-    q: float | None = None,
-    median: str = "",
-    empty_dataset: str = "",
-) -> dict[str, Any]:
-    listed = _listed(query, data, lower, upper, relation(neighbours), q)
-    return {"A_k": [float(listed[min(distance, len(listed) - 1)]) for distance in k]}
+def _at(listed: Sizes, distances: Sequence[int]) -> list[Fraction]:
+    return [listed[min(distance, len(listed) - 1)] for distance in distances]
 
 
-@reading("smooth_sensitivity")
-def column_statistic(
-    data: Sequence[float],
+def _column_statistic(
+    data: Values,
     lower: float,
     upper: float,
-    beta: float,
+    beta: float | None = None,
     query: str = "median",
     neighbours: str = "change_one",
     q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
     k: Sequence[int] | None = None,
-) -> dict[str, Any]:
+) -> Outputs:
     among = relation(neighbours)
-    listed = _listed(query, data, lower, upper, among, q)
-    found = SMOOTH[query](data, lower=lower, upper=upper, beta=beta, neighbours=among, **_which(query, q))
-    shown = k if k is not None else range(len(data) + 1 if among is Neighbours.CHANGE_ONE else SHOWN + 1)
-    outputs: dict[str, Any] = {
-        "A_k": [float(listed[min(distance, len(listed) - 1)]) for distance in shown],
-        "smooth_sensitivity": found.bound,
-        "argmax_k": found.distance,
+    given: dict[str, Any] = {
+        "lower": lower,
+        "upper": upper,
+        "neighbours": among,
+        **({} if q is None else {"quantile": q}),
     }
-    if query == "median" and among is Neighbours.CHANGE_ONE:
-        short = median_windows_up_to_k(data, lower=lower, upper=upper)
-        wide = median_windows_two_arguments(data, lower=lower, upper=upper)
-        outputs["seed_t0_to_k_formula_A_k_underestimates"] = [float(size) for size in short]
-        outputs["seed_t0_to_kplus1_two_arg_formula_A_k"] = [float(size) for size in wide]
+    listed, smooth = STATISTICS[query]
+    sizes = listed(data, **given)
+    shown = k if k is not None else range(len(data) + 1 if among is CHANGE_ONE else SHOWN + 1)
+    outputs: dict[str, Any] = {"A_k": _at(sizes, shown)}
+    if beta is None:
+        return outputs
+    outputs |= taken(smooth(data, beta=beta, **given), smooth_sensitivity="bound", argmax_k="distance")
+    if query == "median" and among is CHANGE_ONE:
+        short = errata.median_windows_up_to_k(data, lower=lower, upper=upper)
+        wide = errata.median_windows_two_arguments(data, lower=lower, upper=upper)
+        outputs |= {"seed_t0_to_k_formula_A_k_underestimates": short, "seed_t0_to_kplus1_two_arg_formula_A_k": wide}
     return outputs
 
 
-@reading("smooth_sensitivity")
-def column_statistic_to_the_end(
-    data: Sequence[float],
+def _column_statistic_to_the_end(
+    data: Values,
     lower: float,
     upper: float,
     beta: float,
@@ -109,19 +78,17 @@ def column_statistic_to_the_end(
     q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
-) -> dict[str, Any]:
-    listed = _listed(query, data, lower, upper, relation(neighbours), q)
-    found = smooth_sensitivity(listed, beta=beta)
+) -> Outputs:
+    which = {} if q is None else {"quantile": q}
+    sizes = STATISTICS[query][0](data, lower=lower, upper=upper, neighbours=relation(neighbours), **which)
     return {
-        "A_k": [float(size) for size in listed],
-        "smooth_sensitivity": found.bound,
-        "argmax_k": found.distance,
+        "A_k": sizes,
+        **taken(smooth_sensitivity(sizes, beta=beta), smooth_sensitivity="bound", argmax_k="distance"),
     }
 
 
-@reading("smooth_sensitivity")
-def over_all_databases(
-    domain: Sequence[float],
+def _over_all_databases(
+    domain: Values,
     n: int,
     beta: float,
     query: str = "median",
@@ -129,75 +96,54 @@ def over_all_databases(
     q: float | None = None,
     median: str = "",
     empty_dataset: str = "",
-) -> dict[str, Any]:
-    among, bounds = relation(neighbours), {"lower": min(domain), "upper": max(domain)}
-    which = _which(query, q)
+) -> Outputs:
+    among, (listed, smooth) = relation(neighbours), STATISTICS[query]
+    given: dict[str, Any] = {"lower": min(domain), "upper": max(domain), **({} if q is None else {"quantile": q})}
 
     def bound(rows: Rows) -> float:
-        return SMOOTH[query](rows, beta=beta, neighbours=among, **bounds, **which).bound
+        return smooth(rows, beta=beta, neighbours=among, **given).bound
 
-    def local(rows: Rows) -> Fraction:
-        return LISTED[query](rows, neighbours=among, **bounds, **which)[0]
-
-    every = list(databases(domain=domain, size=n, neighbours=among))
+    both = [
+        (bound(rows), listed(rows, neighbours=among, **given)[0])
+        for rows in databases(domain=domain, size=n, neighbours=among)
+    ]
     return {
         "max_ln_ratio_S_over_neighbours": largest_log_ratio(bound, domain=domain, size=n, neighbours=among),
-        "max_ln_S_over_LS": max(log_ratio(bound(rows), local(rows)) for rows in every),
+        "max_ln_S_over_LS": max(log_ratio(size, local) for size, local in both),
         "seed_condition_S_le_ebeta_LS_holds": all(
-            is_near_local_sensitivity(bound=bound(rows), local_sensitivity=local(rows), factor=math.exp(beta))
-            for rows in every
+            errata.is_near_local_sensitivity(bound=size, local_sensitivity=local, factor=math.exp(beta))
+            for size, local in both
         ),
     }
 
 
-@reading("smooth_sensitivity")
-def spanning_tree(
-    edge_weights: Sequence[float],
+def _spanning_tree(
+    edge_weights: Values,
     lower: float,
     upper: float,
     beta: float,
     graph: str | Sequence[Sequence[int]] = "complete",
     neighbours: str = "change one edge weight",
     query: str = "mst_cost",
-) -> dict[str, Any]:
+) -> Outputs:
     shape = _graph(graph, len(edge_weights))
-    found = mst_smooth_sensitivity(shape, edge_weights, lower=lower, upper=upper, beta=beta)
+    found = smooth_mst.mst_smooth_sensitivity(shape, edge_weights, lower=lower, upper=upper, beta=beta)
     return {
-        "mst_cost": float(mst_cost(shape, edge_weights)),
-        "A_k": [float(size) for size in mst_sensitivities(shape, edge_weights, lower=lower, upper=upper)],
-        "smooth_sensitivity": found.bound,
-        "argmax_k": found.distance,
+        "mst_cost": smooth_mst.mst_cost(shape, edge_weights),
+        "A_k": smooth_mst.mst_sensitivities(shape, edge_weights, lower=lower, upper=upper),
+        **taken(found, smooth_sensitivity="bound", argmax_k="distance"),
     }
 
 
-@reading("smooth_sensitivity")
-def seed_up_to_k(
-    D: Sequence[float], Dprime: Sequence[float], lower: float, upper: float, beta: float
-) -> dict[str, Any]:
-    return _compared(median_windows_up_to_k, D, Dprime, lower, upper, beta)
-
-
-@reading("smooth_sensitivity")
-def seed_two_arguments(
-    D: Sequence[float], Dprime: Sequence[float], lower: float, upper: float, beta: float
-) -> dict[str, Any]:
-    return _compared(median_windows_two_arguments, D, Dprime, lower, upper, beta)
-
-
 def _compared(
-    wrong: Callable[..., Sizes],
-    first: Sequence[float],
-    second: Sequence[float],
-    lower: float,
-    upper: float,
-    beta: float,
-) -> dict[str, Any]:
+    wrong: Callable[..., Sizes], D: Values, Dprime: Values, lower: float, upper: float, beta: float
+) -> Outputs:
     """S at two neighbours by a formula of the notes and by the right one."""
-    both = (first, second)
-    variant = [smooth_sensitivity(wrong(data, lower=lower, upper=upper), beta=beta).bound for data in both]
+    given: dict[str, Any] = {"lower": lower, "upper": upper}
+    variant = [smooth_sensitivity(wrong(data, **given), beta=beta).bound for data in (D, Dprime)]
     right = [
-        median_smooth_sensitivity(data, lower=lower, upper=upper, beta=beta, neighbours=Neighbours.CHANGE_ONE).bound
-        for data in both
+        smooth_median.median_smooth_sensitivity(data, beta=beta, neighbours=CHANGE_ONE, **given).bound
+        for data in (D, Dprime)
     ]
     return {
         "seed_variant_S": variant,
@@ -207,33 +153,33 @@ def _compared(
     }
 
 
-def _which(query: str, q: float | None) -> dict[str, float]:
-    if query not in SMOOTH:
-        raise BadParameter(
-            f"query={query!r} has no smooth sensitivity here", why="no theorem is known", fix=f"one of {list(SMOOTH)}"
-        )
-    return {} if q is None else {"quantile": q}
-
-
-def _listed(query: str, data: Sequence[float], lower: float, upper: float, among: Neighbours, q: float | None) -> Sizes:
-    which = _which(query, q)
-    return LISTED[query](data, lower=lower, upper=upper, neighbours=among, **which)
-
-
 def _graph(name: str | Sequence[Sequence[int]], edges: int) -> Graph:
     """K4, C5 (a circle), P3 (a path), a list of edges, or the complete graph with so many edges."""
     if not isinstance(name, str):
-        pairs = tuple((int(tail), int(head)) for tail, head in name)
-        shift = 1 - min(min(pair) for pair in pairs)
-        moved = tuple((tail + shift, head + shift) for tail, head in pairs)
-        return Graph(vertices=max(max(pair) for pair in moved), edges=moved)
+        shift = 1 - min(map(min, name))
+        moved = tuple((tail + shift, head + shift) for tail, head in name)
+        return Graph(vertices=max(map(max, moved)), edges=moved)
     if name == "complete":
         return complete_graph((1 + math.isqrt(1 + 8 * edges)) // 2)
     shape = re.fullmatch(r"([KCP])_?(\d{1,3})", name)
     if shape is None:
-        raise BadParameter(f"graph={name!r} is not known", why="its edges are not given", fix="K4, C5, P3, or edges")
+        raise ValueError(f"graph={name!r} is not known: K4, C5, P3, or edges")
     vertices = int(shape[2])
     if shape[1] == "K":
         return complete_graph(vertices)
     path = tuple((vertex, vertex + 1) for vertex in range(1, vertices))
     return Graph(vertices=vertices, edges=path if shape[1] == "P" else (*path, (1, vertices)))
+
+
+READINGS: Final[Readings] = {
+    "smooth_sensitivity": (
+        _column_statistic,
+        _column_statistic_to_the_end,
+        _over_all_databases,
+        _spanning_tree,
+        lambda D, Dprime, lower, upper, beta: _compared(errata.median_windows_up_to_k, D, Dprime, lower, upper, beta),
+        lambda D, Dprime, lower, upper, beta: _compared(
+            errata.median_windows_two_arguments, D, Dprime, lower, upper, beta
+        ),
+    ),
+}

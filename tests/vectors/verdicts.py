@@ -11,46 +11,23 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import import_module
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError
-
-Outputs = Mapping[str, Any]
-Reading = Callable[..., Outputs]
+from tests.vectors import accounting, elastic, mechanisms, privacy, selection, sensitivity, smooth
+from tests.vectors.words import Outputs, Reading, Readings
 
 COMMENTS: Final = frozenset({"note"})  # inputs that are remarks to a human
 PROSE: Final = frozenset({"rule", "debias"})  # expected values that are remarks to a human
 WRONG: Final = "_do_not_use"  # expected values that must not come out
 
-READING_MODULES: Final = (
-    "accounting",
-    "elastic",
-    "mechanisms",
-    "noise",
-    "privacy",
-    "selection",
-    "sensitivity",
-    "smooth",
-)
-
-_readings: dict[str, list[Reading]] = defaultdict(list)
-
-
-def reading(topic: str) -> Callable[[Reading], Reading]:
-    """Register a function as a reading of `topic`; its parameters are the names of the inputs it understands."""
-
-    def register(function: Reading) -> Reading:
-        _readings[topic].append(function)
-        return function
-
-    return register
+TABLES: Final = (accounting, elastic, mechanisms, privacy, selection, sensitivity, smooth)
+READINGS: Final[Readings] = {topic: readings for table in TABLES for topic, readings in table.READINGS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +56,7 @@ def judge(vector: Mapping[str, Any]) -> Verdict:
         tolerance = Tolerance(rel=float(vector["tolerance"]["rel"]), abs=float(vector["tolerance"]["abs"]))
     except (KeyError, TypeError, AttributeError, ValueError):
         return Verdict(id=_name_of(vector), reason="not a vector: needs id, topic, inputs, expected, tolerance")
-    fitting = [function for function in _readings[topic] if _fits(function, inputs)]
+    fitting = [function for function in READINGS.get(topic, ()) if _fits(function, inputs)]
     if not fitting:
         return Verdict(id=name, reason=f"no reading of topic {topic!r} takes the inputs {sorted(inputs)}")
     outcomes = [_outcome(function, inputs) for function in fitting]
@@ -164,20 +141,13 @@ def _differences(outputs: Outputs, expected: Outputs, tolerance: Tolerance) -> I
         # Some wrong formulas are right for some inputs (a missing factor ε at ε = 1).
         harmless = any(tolerance.agree(wrong, value) for value in right.values())
         if key.endswith(WRONG) and not harmless:
-            for name in right:
-                if tolerance.agree(outputs[name], wrong):
+            for name, value in outputs.items():
+                if tolerance.agree(value, wrong):
                     yield f"{name} is the wrong value {key}"
-
-
-def load_readings() -> None:
-    """Import every module of readings, so that their decorators have run."""
-    for module in READING_MODULES:
-        import_module(f"tests.vectors.{module}")
 
 
 def run(paths: Sequence[str]) -> int:
     """Judge every vector of every file, one line each, then the count. Returns the exit code."""
-    load_readings()
     passed = failed = 0
     for path in paths:
         try:

@@ -22,7 +22,7 @@ from dpsql.accounting.curves import randomized_response_delta
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Composed, Event, Pure
 from dpsql.testing.accountant_kit import AccountantKit
-from tests.vectors.errata_accounting import advanced_without_epsilon, per_query_without_two
+from tests.vectors.errata import advanced_without_epsilon, per_query_without_two
 
 F = Fraction
 counts = st.one_of(st.integers(1, 1000), st.sampled_from([10**6, 10**12, 2**53]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpsql.accounting.parallel import Partition, compose_parallel, parts_touched
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
-from tests.vectors.errata_accounting import parallel_by_position
+from tests.vectors.errata import parallel_by_position
 
 F = Fraction
 EPSILONS = [F(3, 10), F(7, 10), F(5, 10)]

@@ -17,7 +17,7 @@ from dpsql.mechanisms.gaussian import (
     gaussian_sigma,
     gaussian_sigma_classic,
 )
-from tests.vectors.errata_mechanisms import (
+from tests.vectors.errata import (
     classic_sigma_without_its_precondition,
     gaussian_accuracy_with_the_root_around_everything,
 )

@@ -32,7 +32,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
 from dpsql.testing.kits import MechanismKit
 from dpsql.testing.paths import law_of
-from tests.vectors.errata_selection import notes_survey_mean_expected
+from tests.vectors.errata import notes_survey_mean_expected
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
 EPSILONS = st.floats(1e-9, 60)

@@ -30,7 +30,7 @@ from dpsql.privacy.divergence import (
     total_variation,
 )
 from dpsql.privacy.pmf import paired, post_process
-from tests.vectors.errata_privacy import pointwise_approx_max_divergence
+from tests.vectors.errata import pointwise_approx_max_divergence
 
 M = mpmath.MPContext()  # an own context: other test files keep their precision
 M.dps = 60

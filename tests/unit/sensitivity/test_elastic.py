@@ -42,7 +42,7 @@ from dpsql.sensitivity.elastic import (
     with_frequencies,
 )
 from dpsql.sensitivity.elastic.algebra import nodes
-from tests.vectors.errata_elastic import (
+from tests.vectors.errata import (
     smoothing_capped_at_rows,
     smoothing_that_stops_early,
     smoothing_with_the_bound_in_the_exponent,

@@ -23,7 +23,7 @@ from dpsql.sensitivity.smooth import (
     smooth_sensitivity,
 )
 from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
-from tests.vectors.errata_smooth import (
+from tests.vectors.errata import (
     is_near_local_sensitivity,
     median_windows_two_arguments,
     median_windows_up_to_k,

@@ -12,7 +12,6 @@ from tests.vectors import verdicts
 
 DIRECTORY = Path(__file__).parent.parent.parent
 VECTORS = json.loads((DIRECTORY / "more_vectors.json").read_text(encoding="utf-8"))
-verdicts.load_readings()
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from dpsql.mechanisms.scores import selection_scale
 from tests.vectors import verdicts
 
 FILE = Path(__file__).parent.parent.parent / "vectors.json"
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
-verdicts.load_readings()
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_golden_value(vector):
+    """C034 C035 C036 C037 C038 C040 C042 C044 C045 C046 C065 C066."""
     verdict = verdicts.judge(vector)
     assert verdict.passed, str(verdict)
 
@@ -65,6 +66,27 @@ def test_a_wrong_value_must_not_come_out():
     assert not verdicts.judge(trap).passed  # what comes out agrees with the value that must not
     trap["expected"] |= {"correct_by_sets": right, "seed_pointwise_do_not_use": right}
     assert verdicts.judge(trap).passed  # a wrong formula that is right for these inputs does no harm
+
+
+def test_a_wrong_value_must_not_come_out_under_any_name():
+    """C093: a maximum over k <= n is not smooth. The vector expects no maximum by name, and refuses the capped one."""
+    vector = next(v for v in VECTORS if v["id"].startswith("elastic_sensitivity-08"))
+    assert not {"smooth_S", "argmax_k", "laplace_scale"} & set(vector["expected"])
+    assert verdicts.judge(vector).passed
+    unlimited = next(v for v in VECTORS if v["id"].startswith("elastic_sensitivity-07"))["expected"]["smooth_S"]
+    trap = {**vector, "expected": {**vector["expected"], "k_capped_smooth_S_do_not_use": unlimited}}
+    assert str(verdicts.judge(trap)).endswith("smooth_S is the wrong value k_capped_smooth_S_do_not_use")
+
+
+def test_the_noise_scales_of_the_vectors_are_those_we_calibrate():
+    """C044: the reading takes the stated scale; here it is compared with ours."""
+    stated = [vector["inputs"] for vector in VECTORS if "noise_scale" in vector["inputs"]]
+    assert len(stated) >= 8
+    for inputs in stated:
+        calibrated = selection_scale(
+            sensitivity=inputs["sensitivity"], epsilon=inputs["epsilon"], monotonic=inputs["monotonic"]
+        )
+        assert float(calibrated) == inputs["noise_scale"]
 
 
 @pytest.mark.parametrize(
