@@ -10,7 +10,8 @@ import pytest
 from hypothesis import settings
 
 gc.disable()  # until all tests are collected
-sys.path.insert(0, str(Path(__file__).parent))  # postgres_server.py is shared by unit and system tests
+TESTS = Path(__file__).parent
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]  # what tests share, as files beside this one and as `tests.…`
 
 # Anchors of the ledgers that tests make: not among those of the machine.
 STATE = tempfile.TemporaryDirectory(prefix="dpsql-state-", ignore_cleanup_errors=True)

@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # everything absent is forbidden
     "notebook": set(),
     "demonstration": {"privacy", "mechanisms", "charts"},
     "door": {"session", "serve", "demonstration"},
-    "testing": BELOW_SESSION | {"local", "session"},
+    "testing": {"privacy", "mechanisms", "catalog", "engines"},
     "errors": set(),
     "require": set(),
     "enclosure": set(),

@@ -29,8 +29,8 @@ from dpsql.privacy.exact import Exact
 from dpsql.session.answer_value import Answer
 from dpsql.session.render import is_doubtful
 from dpsql.session.telling import told
-from dpsql.testing.noiseless import ExactStep, exact_steps
 from dpsql.testing.seeded import SeededSource
+from tests.kits.noiseless import ExactStep, exact_steps
 
 DRAWS = 2000
 COVERAGE = 0.95

@@ -29,8 +29,8 @@ from dpsql.session.steps import drawn
 from dpsql.sql import rewrite
 from dpsql.sql.contributions import Builder, ids
 from dpsql.sql.relations import Group, Total
-from dpsql.testing.noiseless import exact_steps
 from dpsql.testing.seeded import SeededSource
+from tests.kits.noiseless import exact_steps
 
 DRAWS = 3000
 DELTA = 0.05

@@ -36,8 +36,8 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.steps import drawn
 from dpsql.session.telling import told
 from dpsql.sql.finish import Finish
-from dpsql.testing.noiseless import ExactStep, exact_steps
 from dpsql.testing.seeded import SeededSource
+from tests.kits.noiseless import ExactStep, exact_steps
 
 RUNS = int(os.environ.get("DPSQL_SELECTED_RUNS", "20"))
 GROUPS = 275

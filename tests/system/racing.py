@@ -15,7 +15,7 @@ from dpsql.ledger.ledger import Ledger
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking
+from tests.kits.ledger_cases import asking
 
 from crashing import PROCESSES, opened
 

@@ -17,9 +17,9 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.session.noisy import Noisy
-from dpsql.testing.noiseless import without_noise
-from dpsql.testing.replay import excesses, replayed
 from dpsql.testing.seeded import SeededSource
+from tests.kits.noiseless import without_noise
+from tests.kits.replay import excesses, replayed
 
 from hospital import WARDS, Hospital, opened
 

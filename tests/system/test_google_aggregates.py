@@ -11,7 +11,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import DpsqlError, NotSupported
-from dpsql.testing.noiseless import exact_steps, without_noise
+from tests.kits.noiseless import exact_steps, without_noise
 
 CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY"
 PROFESSORS = [

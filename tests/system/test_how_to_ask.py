@@ -19,7 +19,7 @@ import dpsql
 from dpsql.demonstration import hospital
 from dpsql.session.noisy import Noisy
 from dpsql.sql.parse import parse
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 from sentence_parts import PLAIN_MACROS
 

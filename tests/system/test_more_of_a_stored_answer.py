@@ -12,7 +12,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BudgetExhausted, NotPermitted
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 PEOPLE = pd.DataFrame({"id": range(50), "age": range(50)})

@@ -8,7 +8,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadPolicy
-from dpsql.testing.noiseless import exact_steps, without_noise
+from tests.kits.noiseless import exact_steps, without_noise
 
 MADE = """
 CREATE TABLE t AS SELECT range AS id,

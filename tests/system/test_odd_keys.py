@@ -9,7 +9,7 @@ import pytest
 
 import dpsql
 from dpsql.session.noisy import Noisy
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 TEXTS = [
     "a\0b", "\0", "\0" * 5000, "x\0", "'\0''", "'", "", " ", "\\", "$1", ":released", "NULL", "é\u0301", "\U0001f600",

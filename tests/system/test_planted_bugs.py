@@ -25,9 +25,9 @@ from dpsql.privacy.exact import Exact
 from dpsql.session import answer
 from dpsql.session.steps import drawn
 from dpsql.sql import functions, inner
-from dpsql.testing.noiseless import ExactStep, exact_steps, without_noise
-from dpsql.testing.replay import excesses, replayed
 from dpsql.testing.seeded import SeededSource
+from tests.kits.noiseless import ExactStep, exact_steps, without_noise
+from tests.kits.replay import excesses, replayed
 
 from hospital import Hospital, badly_behaved, opened
 from planted import BUGS, BY_WARD, FIRST, TOO_FAR, Bug

@@ -16,8 +16,8 @@ from dpsql.errors import InternalError
 from dpsql.session import answer
 from dpsql.sql import sources
 from dpsql.sql.scans import scanned
-from dpsql.testing.ledger_cases import charges_of
-from dpsql.testing.replay import excesses, replayed
+from tests.kits.ledger_cases import charges_of
+from tests.kits.replay import excesses, replayed
 
 from hospital import badly_behaved, opened
 

@@ -9,7 +9,7 @@ import pytest
 
 import dpsql
 from dpsql.sql.slots import SlotKind
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 ROWS = 400
 

@@ -14,7 +14,7 @@ import pytest
 
 from dpsql.errors import BudgetExhausted
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking, charges_of, promised
+from tests.kits.ledger_cases import asking, charges_of, promised
 
 from crashing import STATEMENTS, looked, written
 from racing import STORES, ask_all, at_once, spend

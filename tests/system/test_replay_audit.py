@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from dpsql.testing.replay import excesses, replayed
+from tests.kits.replay import excesses, replayed
 
 from fixtures import ACCEPTED, Fixture
 from hospital import badly_behaved, opened

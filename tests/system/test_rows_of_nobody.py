@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 from hospital import Hospital, opened, well_behaved
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpsql.session.noisy import Noisy
 from dpsql.sql.parse import parse
-from dpsql.testing.noiseless import answered_without_noise
+from tests.kits.noiseless import answered_without_noise
 
 from fixtures import ACCEPTED, Fixture
 from hospital import opened, well_behaved

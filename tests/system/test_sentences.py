@@ -20,8 +20,8 @@ import pytest
 
 import dpsql
 from dpsql.session.noisy import Noisy
-from dpsql.testing.noiseless import without_noise
-from dpsql.testing.replay import excesses, replayed
+from tests.kits.noiseless import without_noise
+from tests.kits.replay import excesses, replayed
 
 from hospital import badly_behaved, opened, well_behaved
 from sentence_parts import PLAIN_MACROS, SIGNATURES

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.testing.noiseless import without_noise
-from dpsql.testing.replay import excesses, replayed
+from tests.kits.noiseless import without_noise
+from tests.kits.replay import excesses, replayed
 
 PEOPLE = [(house, number, 10 * house + number) for house, number in product(range(1, 5), range(1, 5))]
 VISITS = [(house, number, house * number % 7) for house, number, _ in PEOPLE[::2] for _ in range(number)]

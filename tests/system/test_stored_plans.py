@@ -10,7 +10,7 @@ from dpsql.accounting.triple import triple
 from dpsql.plan.audit import audited
 from dpsql.plan.record import lists_of, plan_record, read_plan
 from dpsql.sql.emit import engine_text
-from dpsql.testing.noiseless import filled_plans
+from tests.kits.noiseless import filled_plans
 
 from fixtures import ACCEPTED, Fixture
 from hospital import opened, well_behaved

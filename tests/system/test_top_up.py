@@ -13,7 +13,7 @@ import dpsql
 from dpsql.catalog.model import Grant
 from dpsql.errors import BadParameter, DpsqlError, EngineFailed, NothingStored, OverLimit
 from dpsql.session.noisy import Noisy
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 BY_CITY = "SELECT city, SUM(age) AS s FROM people GROUP BY city"

@@ -18,7 +18,7 @@ import duckdb
 import pytest
 
 from dpsql.session.noisy import Noisy
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 ROOT = Path(__file__).parent.parent.parent
 AT_LEAST = 22

@@ -12,7 +12,7 @@ import pytest
 
 import dpsql
 from dpsql.plan.record import plan_record
-from dpsql.testing.noiseless import filled_plans
+from tests.kits.noiseless import filled_plans
 
 from fixtures import ALL, Fixture
 from hospital import opened, well_behaved

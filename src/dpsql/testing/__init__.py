@@ -1,4 +1,4 @@
-"""The law, for extenders: kits that a new mechanism or accountant must pass, and doubles that only tests may use."""
+"""For those who build upon dpsql or extend it: noise from a seed, and the laws that every engine obeys."""
 
 from dpsql.testing.fixed import fixed_noise
 

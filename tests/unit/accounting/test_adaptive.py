@@ -16,7 +16,7 @@ from dpsql.accounting.heterogeneous import heterogeneous_delta
 from dpsql.accounting.optimal import optimal_delta
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Event, Pure
-from dpsql.testing.accountant_kit import AccountantKit
+from tests.kits.accountant_kit import AccountantKit
 from tests.vectors.errata import adaptive_delta_without_slack
 
 F = Fraction

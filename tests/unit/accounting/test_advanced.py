@@ -21,7 +21,7 @@ from dpsql.accounting.advanced import (
 from dpsql.accounting.curves import randomized_response_delta
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Composed, Event, Pure
-from dpsql.testing.accountant_kit import AccountantKit
+from tests.kits.accountant_kit import AccountantKit
 from tests.vectors.errata import advanced_without_epsilon, per_query_without_two
 
 F = Fraction

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpsql.accounting.basic import compose_basic, compose_basic_equal, epsilon_of, survival
 from dpsql.errors import BadParameter, DpsqlError, UnsupportedEvent
 from dpsql.privacy.events import Approximate, Composed, DiscreteGaussian, Event, PoissonSampled, Pure
-from dpsql.testing.accountant_kit import AccountantKit
+from tests.kits.accountant_kit import AccountantKit
 
 F = Fraction
 

@@ -15,7 +15,7 @@ from dpsql.accounting.rdp import rdp_at
 from dpsql.accounting.zcdp import standard_epsilon
 from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, UnsupportedEvent
 from dpsql.privacy.events import Approximate, DiscreteGaussian, Event, Pure
-from dpsql.testing.accountant_kit import AccountantKit
+from tests.kits.accountant_kit import AccountantKit
 
 F = Fraction
 

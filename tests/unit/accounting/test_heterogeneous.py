@@ -15,7 +15,7 @@ from dpsql.accounting.heterogeneous import epsilon_of, heterogeneous_delta, hete
 from dpsql.accounting.optimal import optimal_delta
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Composed, Event, Pure
-from dpsql.testing.accountant_kit import AccountantKit
+from tests.kits.accountant_kit import AccountantKit
 
 F = Fraction
 

@@ -35,7 +35,7 @@ from dpsql.privacy.events import (
     Pure,
 )
 from dpsql.privacy.unit import Neighbours
-from dpsql.testing.accountant_kit import AccountantKit, one_of_each
+from tests.kits.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 

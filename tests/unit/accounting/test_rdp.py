@@ -32,7 +32,7 @@ from dpsql.privacy.events import (
     PoissonSampled,
     Pure,
 )
-from dpsql.testing.accountant_kit import AccountantKit, one_of_each
+from tests.kits.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 orders = st.one_of(st.sampled_from([1.25, 2.0, 3.0, 16.0, 4096.0]), st.floats(1.01, 4000))

@@ -27,7 +27,7 @@ from dpsql.privacy.events import (
     PoissonSampled,
     Pure,
 )
-from dpsql.testing.accountant_kit import PARAMETERS, AccountantKit, one_of_each
+from tests.kits.accountant_kit import PARAMETERS, AccountantKit, one_of_each
 
 F = Fraction
 UNPRICED = (ContinuousGaussian, ContinuousLaplace, PoissonSampled)

@@ -33,7 +33,7 @@ from dpsql.privacy.events import (
     Event,
     PoissonSampled,
 )
-from dpsql.testing.accountant_kit import AccountantKit, one_of_each
+from tests.kits.accountant_kit import AccountantKit, one_of_each
 
 F = Fraction
 rhos = st.floats(1e-12, 1e3)

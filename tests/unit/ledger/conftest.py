@@ -10,7 +10,7 @@ import pytest
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, asking, promised
+from tests.kits.ledger_cases import FIRST, SECOND, TENTH, asking, promised
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger.anchor import DEFAULT, PLACE_BYTES, Anchor, Anchored, Place, anchors_folder
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.snapshot import pin_of
-from dpsql.testing.ledger_cases import at_once
+from tests.kits.ledger_cases import at_once
 
 KEY = bytes(range(32))
 SPENT = Triple(epsilon=Fraction(3, 10), delta=Fraction(1, 10**9), rho=None)

@@ -15,7 +15,7 @@ from dpsql.errors import BadParameter, LedgerBroken, NotPermitted
 from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking, promised
+from tests.kits.ledger_cases import asking, promised
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import TENTH, asking
+from tests.kits.ledger_cases import TENTH, asking
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from psycopg import DatabaseError
 
 from dpsql.errors import DpsqlError, FrozenLedger, LedgerBroken
 from dpsql.ledger.ledger import Conditions
-from dpsql.testing.ledger_cases import FIRST, TENTH, asking
+from tests.kits.ledger_cases import FIRST, TENTH, asking
 
 ENTRIES = 11
 COLUMNS = "time, kind, analyst, question, same, receipt, hash, payload"

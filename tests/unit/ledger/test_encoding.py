@@ -15,8 +15,8 @@ from dpsql.ledger.encoding import RECORD_BYTES
 from dpsql.ledger.ledger import Question, ReleasedStep
 from dpsql.privacy import events
 from dpsql.privacy.events import Composed, ContinuousGaussian, DiscreteGaussian, PlannedBatch, PoissonSampled, Pure
-from dpsql.testing.accountant_kit import Mystery, one_of_each
-from dpsql.testing.ledger_cases import asking
+from tests.kits.accountant_kit import Mystery, one_of_each
+from tests.kits.ledger_cases import asking
 
 UNPRICED = (ContinuousGaussian, events.ContinuousLaplace, PoissonSampled)
 

@@ -33,7 +33,7 @@ from dpsql.ledger.facts import (
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import TOLD, asking
+from tests.kits.ledger_cases import TOLD, asking
 
 FACTS = [
     Opened(id="ab" * 16),

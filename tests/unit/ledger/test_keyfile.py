@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.ledger import keyfile
-from dpsql.testing.ledger_cases import at_once
+from tests.kits.ledger_cases import at_once
 
 
 def refuse(*_):

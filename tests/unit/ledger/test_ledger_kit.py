@@ -18,7 +18,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.snapshot import Payment
-from dpsql.testing.ledger_kit import LedgerKit
+from tests.kits.ledger_kit import LedgerKit
 
 SAME_CHARGE = ("analyst", "question", "event", "cost", "steps", "record", "payer", "upon")
 

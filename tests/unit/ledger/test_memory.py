@@ -1,7 +1,7 @@
 """The ledger that ends with its process."""
 
 from dpsql.ledger.memory import MemoryLedger
-from dpsql.testing.ledger_kit import LedgerKit
+from tests.kits.ledger_kit import LedgerKit
 
 
 class TestMemoryLedger(LedgerKit):

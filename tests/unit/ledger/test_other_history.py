@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking, promised
+from tests.kits.ledger_cases import asking, promised
 
 DEAR = replace(asking("dear", event=Pure(epsilon=Fraction(1, 2))), cost=Fraction(1, 2))
 

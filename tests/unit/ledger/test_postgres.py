@@ -13,8 +13,9 @@ import pytest
 from dpsql.errors import BadParameter, BudgetExhausted, LedgerBroken, MissingExtra
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once, promised
-from dpsql.testing.ledger_kit import LedgerKit
+from tests import ROOT
+from tests.kits.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once, promised
+from tests.kits.ledger_kit import LedgerKit
 
 
 class TestPostgresLedger(LedgerKit):
@@ -156,7 +157,7 @@ from fractions import Fraction
 from dpsql.errors import BudgetExhausted
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import asking
+from tests.kits.ledger_cases import asking
 ledger = PostgresLedger(sys.argv[1], key=sys.argv[2])
 admitted = []
 for number in range(30):
@@ -177,6 +178,7 @@ def test_three_processes_spend_exactly_to_the_limit(url, key):
         running = [
             subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, url, key, str(number)],
+                cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,

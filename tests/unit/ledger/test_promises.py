@@ -7,7 +7,7 @@ from dpsql.accounting.triple import Triple
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.promises import write_off
-from dpsql.testing.ledger_cases import SMALL, TENTH, asking, promised
+from tests.kits.ledger_cases import SMALL, TENTH, asking, promised
 
 
 def test_what_was_lost_is_the_larger_of_both_in_every_part():

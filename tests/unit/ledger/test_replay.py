@@ -33,7 +33,7 @@ from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replay
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import FIRST, SMALL, TENTH, asking
+from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
 OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))

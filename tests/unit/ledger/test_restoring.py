@@ -21,7 +21,8 @@ from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
-from dpsql.testing.ledger_cases import FIRST, TENTH, asking, promised
+from tests import ROOT
+from tests.kits.ledger_cases import FIRST, TENTH, asking, promised
 
 
 def uses(ledger):
@@ -373,7 +374,7 @@ import os, signal, sys
 from dpsql.ledger.anchor import Anchor
 from dpsql.ledger.book import require_verified
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import asking, promised
+from tests.kits.ledger_cases import asking, promised
 ledger = SqliteLedger(sys.argv[1])
 Anchor.advance = lambda self, to, *, holds: os.kill(os.getpid(), signal.SIGKILL)
 ledger.charge(asking("four"))
@@ -381,7 +382,7 @@ ledger.charge(asking("four"))
 
 
 def test_a_crash_between_commit_and_anchor_leaves_an_anchor_that_lags(full, state):
-    dead = subprocess.run([sys.executable, "-c", CRASH, full], capture_output=True, text=True, check=False)
+    dead = subprocess.run([sys.executable, "-c", CRASH, full], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (dead.returncode, dead.stderr) == (-signal.SIGKILL, "")
     with closing(SqliteLedger(full)) as ledger:
         ledger.verify()

@@ -18,8 +18,9 @@ from dpsql.ledger import laws
 from dpsql.ledger.ledger import Ownership, ReleasedStep
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import FIRST, TENTH, TOLD, asking
-from dpsql.testing.ledger_kit import LedgerKit
+from tests import ROOT
+from tests.kits.ledger_cases import FIRST, TENTH, TOLD, asking
+from tests.kits.ledger_kit import LedgerKit
 
 
 class TestSqliteLedger(LedgerKit):
@@ -227,7 +228,7 @@ from fractions import Fraction
 from dpsql.errors import BudgetExhausted
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from dpsql.testing.ledger_cases import FIRST, asking, promised
+from tests.kits.ledger_cases import FIRST, asking, promised
 ledger = SqliteLedger(sys.argv[1])
 """
 
@@ -235,7 +236,7 @@ ledger = SqliteLedger(sys.argv[1])
 def process(path, program, *values):
     code = PRELUDE + textwrap.dedent(program)
     return subprocess.Popen(
-        [sys.executable, "-c", code, path, *values], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, path, *values], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import FIRST, asking, promised
+from tests.kits.ledger_cases import FIRST, asking, promised
 
 STRIDE = int(os.environ.get("DPSQL_FLIPS_STRIDE", "41"))
 MEANINGLESS = {

@@ -10,7 +10,7 @@ import pytest
 from dpsql.errors import BadParameter, LedgerBroken
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.testing.ledger_cases import at_once
+from tests.kits.ledger_cases import at_once
 
 
 def test_nobody_else_can_read_the_files(path, begun):

@@ -12,7 +12,7 @@ from dpsql.ledger.ledger import Conditions
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.replay import replay
-from dpsql.testing.ledger_cases import SMALL, asking, promised
+from tests.kits.ledger_cases import SMALL, asking, promised
 
 NOON = 1_800_000_000
 YEARS = 9 * 365 * 86_400

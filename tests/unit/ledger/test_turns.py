@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from dpsql.ledger.turns import FileTurns, Turns
-from dpsql.testing.ledger_cases import at_once
+from tests.kits.ledger_cases import at_once
 
 SAME, OTHER = b"the same" * 4, b"another " * 4
 

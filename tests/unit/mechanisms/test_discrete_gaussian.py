@@ -23,8 +23,8 @@ from dpsql.mechanisms.discrete_gaussian import (
     sigma_squared_for_rho,
 )
 from dpsql.privacy import events
-from dpsql.testing.kits import MechanismKit
 from dpsql.testing.seeded import SeededSource
+from tests.kits.mechanism_kit import MechanismKit
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -23,8 +23,8 @@ from dpsql.mechanisms.discrete_laplace import (
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
 from dpsql.testing.seeded import SeededSource
+from tests.kits.mechanism_kit import MechanismKit
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -19,7 +19,7 @@ from dpsql.mechanisms.exponential import (
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
+from tests.kits.mechanism_kit import MechanismKit
 
 SCORES = st.lists(st.integers(-50, 50), min_size=1, max_size=8)
 EPSILONS = st.fractions(Fraction(1, 50), 8)

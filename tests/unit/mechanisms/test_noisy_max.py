@@ -20,7 +20,7 @@ from dpsql.mechanisms.permute_and_flip import permute_and_flip_probabilities
 from dpsql.privacy.events import BoundedRange, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
+from tests.kits.mechanism_kit import MechanismKit
 
 
 class NoisyMaxKit(MechanismKit):

@@ -24,8 +24,8 @@ from dpsql.privacy.events import GaussianThreshold
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
-from dpsql.testing.paths import law_of
+from tests.kits.mechanism_kit import MechanismKit
+from tests.kits.paths import law_of
 
 DELTAS = st.floats(1e-200, 0.99)
 KEYS = st.integers(1, 1000)

@@ -26,7 +26,7 @@ from dpsql.privacy.events import KeySelection
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
+from tests.kits.mechanism_kit import MechanismKit
 
 EPSILONS = st.fractions(Fraction(1, 20), 6)
 DELTAS = st.fractions(Fraction(1, 10**9), Fraction(9, 10))

@@ -13,7 +13,7 @@ from dpsql.errors import BadParameter
 from dpsql.mechanisms.exponential import exponential_probabilities
 from dpsql.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip_probabilities
 from dpsql.privacy.events import Pure
-from dpsql.testing.kits import MechanismKit
+from tests.kits.mechanism_kit import MechanismKit
 
 
 class TestPermuteAndFlipKit(MechanismKit):

@@ -24,7 +24,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
 from dpsql.sensitivity.brute_force import utility_sensitivity
-from dpsql.testing.kits import MechanismKit, surprise
+from tests.kits.mechanism_kit import MechanismKit, surprise
 
 QS = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 

@@ -30,8 +30,8 @@ from dpsql.mechanisms.randomized_response import (
 )
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
-from dpsql.testing.paths import law_of
+from tests.kits.mechanism_kit import MechanismKit
+from tests.kits.paths import law_of
 from tests.vectors.errata import notes_survey_mean_expected
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))

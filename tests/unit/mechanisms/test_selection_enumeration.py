@@ -21,7 +21,7 @@ from dpsql.mechanisms.noisy_max import (
 from dpsql.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip_probabilities
 from dpsql.mechanisms.scores import selection_scale
 from dpsql.privacy.exact import Exact
-from dpsql.testing.paths import law_of
+from tests.kits.paths import law_of
 
 
 def exponential_law(scores, scale):

@@ -26,8 +26,8 @@ from dpsql.mechanisms.sparse_vector import (
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.kits import MechanismKit
-from dpsql.testing.paths import law_of
+from tests.kits.mechanism_kit import MechanismKit
+from tests.kits.paths import law_of
 
 EXAMPLE = {
     "threshold": 2,

@@ -9,7 +9,7 @@ import pytest
 import dpsql
 from dpsql.errors import LedgerBroken
 from dpsql.plan.audit_upon import audited_upon
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 

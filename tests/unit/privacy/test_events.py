@@ -20,7 +20,7 @@ from dpsql.privacy.events import (
     PoissonSampled,
     Pure,
 )
-from dpsql.testing.accountant_kit import PARAMETERS
+from tests.kits.accountant_kit import PARAMETERS
 
 ZERO_MEANS_SOMETHING = {"delta": (Approximate, PlannedBatch)}
 

@@ -22,7 +22,7 @@ from dpsql.privacy.events import Composed, Pure
 from dpsql.privacy.window import Window
 from dpsql.session.audit_walk import Walk
 from dpsql.session.auditing import audit
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 COUNT = "SELECT COUNT(*) FROM people"
 TOWNS = "SELECT town, COUNT(*), SUM(age) FROM people GROUP BY town"

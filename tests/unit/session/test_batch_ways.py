@@ -21,7 +21,7 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.record import kept
 from dpsql.session.auditing import audit
 from dpsql.session.declared import ownership_of
-from dpsql.testing.ledger_cases import batches_of, charges_of
+from tests.kits.ledger_cases import batches_of, charges_of
 
 SLACK = Fraction(1, 10**8)
 COUNTS = [f"SELECT COUNT(*) FROM people WHERE age > {age}" for age in range(30)]

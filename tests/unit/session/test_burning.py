@@ -10,7 +10,7 @@ import dpsql
 from dpsql.ledger.facts import Batched, Entry, Renewed
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.session.burning import payments_of
-from dpsql.testing.ledger_cases import asking
+from tests.kits.ledger_cases import asking
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from dpsql.plan.record import lists_of, plan_record, read_plan
 from dpsql.session.auditing import audit
 from dpsql.session.declared import ownership_of
 from dpsql.sql.emit import engine_text
-from dpsql.testing.noiseless import without_noise
-from dpsql.testing.replay import excesses, replayed
+from tests.kits.noiseless import without_noise
+from tests.kits.replay import excesses, replayed
 
 COUNT = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
 

@@ -13,7 +13,7 @@ import dpsql
 from dpsql.catalog.model import Grant
 from dpsql.errors import BadName, NotPermitted, TwoPeople
 from dpsql.session.permits import readable_tables
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 UNTOLD = ("salary", "grade", "nickname", "payroll_no", "owner_no", "BIGINT", "integer")
 """What is known about the table that is not granted."""

@@ -16,7 +16,7 @@ from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.window import Window
 from dpsql.randomness import SYSTEM
 from dpsql.session.owner import Owner
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 COUNT = "SELECT COUNT(*) FROM people"
 OLD = "SELECT COUNT(*) FROM people WHERE age > 60"

@@ -13,7 +13,7 @@ from dpsql.errors import InternalError, TwoPeople
 from dpsql.sql import lookups
 from dpsql.sql.check import check
 from dpsql.sql.relations import Group, Join
-from dpsql.testing.noiseless import without_noise
+from tests.kits.noiseless import without_noise
 
 from clinic import CLINIC, resolved_in
 

@@ -4,15 +4,14 @@ import copy
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from dpsql.mechanisms.scores import selection_scale
+from tests import ROOT
 from tests.vectors import verdicts
 
-FILE = Path(__file__).parent.parent.parent / "vectors.json"
-VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
+VECTORS = json.loads((ROOT / "tests" / "vectors.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
@@ -125,6 +124,7 @@ def test_the_command_line(tmp_path):
     def run(*arguments):
         return subprocess.run(
             [sys.executable, "-m", "tests.vectors", *map(str, arguments)],
+            cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql import randomness
-from dpsql.testing.paths import law_of
+from tests.kits.paths import law_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from dpsql.ledger.facts import Frozen, Promised, Renewed, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
 from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
+from tests.kits.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
 
 _HALF: Final = Fraction(1, 2)
 

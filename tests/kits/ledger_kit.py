@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Final
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, LedgerBroken, NotPermitted, UnsupportedEvent
 from dpsql.ledger.ledger import Conditions, Ledger, Question, Receipt, ReleasedStep
 from dpsql.privacy.events import Composed, ContinuousLaplace, DiscreteGaussian, Pure
-from dpsql.testing.accountant_kit import Mystery
-from dpsql.testing.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, charges_of, refused
-from dpsql.testing.ledger_declarations import DeclarationLaws
-from dpsql.testing.ledger_standing import StandingLaws
-from dpsql.testing.ledger_written import WrittenGrants
+from tests.kits.accountant_kit import Mystery
+from tests.kits.ledger_cases import FIRST, SECOND, TENTH, TOLD, asking, at_once, charges_of, refused
+from tests.kits.ledger_declarations import DeclarationLaws
+from tests.kits.ledger_standing import StandingLaws
+from tests.kits.ledger_written import WrittenGrants
 
 _PARTS: Final = ("plan", "policy", "data_version")
 

@@ -13,7 +13,7 @@ from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.facts import Adopted, Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy, Role, User
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import OWNED, SMALL, TENTH, LedgerCase, asking, promised, refused
+from tests.kits.ledger_cases import OWNED, SMALL, TENTH, LedgerCase, asking, promised, refused
 
 _HALF: Final = Fraction(1, 2)
 

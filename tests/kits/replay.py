@@ -20,7 +20,7 @@ from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
 from dpsql.session.analyst import Analyst
 from dpsql.session.query import Query
-from dpsql.testing.noiseless import ExactStep, exact_parts
+from tests.kits.noiseless import ExactStep, exact_parts
 
 Key = tuple[object, ...]
 

@@ -17,7 +17,7 @@ from dpsql.privacy.events import BoundedRange, ContinuousGaussian, GaussianThres
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import bernoulli
 from dpsql.require import require_epsilon
-from dpsql.testing.kits import SECRET, MechanismKit, surprise
+from tests.kits.mechanism_kit import SECRET, MechanismKit, surprise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

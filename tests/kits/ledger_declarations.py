@@ -11,7 +11,7 @@ from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.ledger import Ownership
 from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
-from dpsql.testing.ledger_cases import OWNED, PERSON, PUBLIC, SMALL, TENTH, LedgerCase, asking, refused
+from tests.kits.ledger_cases import OWNED, PERSON, PUBLIC, SMALL, TENTH, LedgerCase, asking, refused
 
 HOUSEHOLD: Final = 'person = "household"'
 
