@@ -20,7 +20,7 @@ LINE = re.compile(r"^proves: (?P<module>[\w.]+):(?P<name>[\w.]+)(?:  (?P<print>[
 
 def definition(module: str, name: str) -> ast.AST:
     """The function or class `name` (dots for methods) in `module`."""
-    path = ROOT / "src" / Path(*module.split("."))
+    path = (ROOT if module.startswith("tests.") else ROOT / "src") / Path(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     node: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
     for part in name.split("."):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting import advanced, curves, optimal, subsampling, zcdp
+from dpsql.accounting import advanced, optimal, subsampling, zcdp
 from dpsql.accounting import rdp as renyi
 from dpsql.accounting.adaptive import compose_adaptive_het
 from dpsql.accounting.basic import compose_basic
@@ -15,6 +15,7 @@ from dpsql.accounting.parallel import Partition, compose_parallel, parts_touched
 from dpsql.accounting.workload import repeat_cost
 from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.unit import Neighbours
+from tests.oracles import curves
 from tests.vectors.errata import parallel_by_position, per_query_without_two
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation, taken, whole
 

@@ -11,6 +11,7 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.privacy.rounding import exact
+from tests.oracles.smooth_loss import cauchy_worst_loss_found
 from tests.vectors.errata import classic_sigma_without_its_precondition
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, whole, written
 
@@ -183,7 +184,7 @@ READINGS: Final[Readings] = {
             "beta_max": smooth_noise.cauchy_beta(epsilon=epsilon, gamma=gamma),
             "noise_scale": smooth_noise.smooth_cauchy_scale(bound=S, epsilon=epsilon, gamma=gamma),
             "density_normaliser": heavy_tail_normaliser(gamma=gamma),
-            "max_privacy_loss_found": smooth_loss.cauchy_worst_loss_found(epsilon=epsilon, gamma=gamma, points=8001),
+            "max_privacy_loss_found": cauchy_worst_loss_found(epsilon=epsilon, gamma=gamma, points=8001),
             "variance_finite": heavy_tail_variance_is_finite(gamma=gamma),
         },
         _smooth_laplace,

@@ -11,11 +11,10 @@ from dpsql.mechanisms import exponential, partition_threshold, sparse_vector
 from dpsql.mechanisms import randomized_response as survey
 from dpsql.mechanisms.gaussian import gaussian_sigma
 from dpsql.mechanisms.laplace import Laplace, laplace_sample_size
-from dpsql.mechanisms.noisy_max import noisy_max_probabilities
 from dpsql.mechanisms.partitions import keep_probability, split_delta
-from dpsql.mechanisms.permute_and_flip import permute_and_flip_probabilities
 from dpsql.mechanisms.quantile import quantile_probabilities
 from dpsql.mechanisms.scores import selection_scale
+from tests.oracles.laws import first_above_probabilities, noisy_max_probabilities, permute_and_flip_probabilities
 from tests.vectors.errata import notes_noisy_max_scale, notes_survey_mean_expected
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, written
 
@@ -174,7 +173,7 @@ def _first_above(
     monotonic: bool = False,
 ) -> Outputs:
     here, above = (
-        sparse_vector.first_above_probabilities(
+        first_above_probabilities(
             queries=[query + shift for query in queries],
             threshold=threshold,
             threshold_scale=sensitivity / eps1,

@@ -45,12 +45,6 @@ def heavy_tail_variance_is_finite(*, gamma: Number) -> bool:
     return exact(gamma) > 3
 
 
-def log_density(z: float, *, gamma: float) -> float:
-    """ln 1/(1 + |z|^γ), without overflow."""
-    size = abs(z)
-    return -math.log1p(size**gamma) if size <= 1 else -(gamma * math.log(size) + math.log1p(size**-gamma))
-
-
 def rounded_heavy_tail(*, gamma: Fraction, scale: Fraction, source: Source) -> int:
     """The nearest whole number to scale · Z, where Z has density ∝ 1 / (1 + |z|^γ) on the line.
 

@@ -14,8 +14,8 @@ from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.heavy_tail import log_density, require_gamma
-from dpsql.privacy.rounding import exact, round_down
+from dpsql.mechanisms.heavy_tail import require_gamma
+from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_epsilon, require_positive
 
 _BITS: Final = 192
@@ -168,24 +168,3 @@ def cauchy_loss_bound(*, epsilon: Number, gamma: Number, slack: Number) -> Fract
     require_gamma(gamma=gamma)
     loss, power = exact(epsilon), exact(gamma)
     return max(Fraction(1), power - 1) * (loss / (power + 1) + exact(slack))
-
-
-def cauchy_worst_loss_found(*, epsilon: Number, gamma: Number, points: int) -> float:
-    """The largest privacy loss of smooth Cauchy-type noise on a grid; S differs by exp(β), the centres by one S.
-
-    Theorem   none: a maximum over a grid is a lower bound of the supremum, a check of `cauchy_loss_bound` from below.
-    Requires  γ > 1, ε up to 4096; 3 to 10**6 points.
-    Rounds    to nearest.
-    """
-    _require_reach(epsilon=epsilon, beta=1)
-    require_gamma(gamma=gamma)
-    require_count(at_least=3, at_most=10**6, points=points)
-    power = float(gamma)
-    alpha = round_down(exact(epsilon) / (2 * (exact(gamma) + 1)))
-    worst = 0.0
-    for index in range(1, points):
-        z = math.tan(math.pi * (index / points - 0.5))  # evenly over the whole line, dense where the loss turns
-        narrow = log_density(z - alpha, gamma=power)
-        wide = log_density(z * math.exp(-alpha), gamma=power) - alpha
-        worst = max(worst, abs(narrow - wide))
-    return worst

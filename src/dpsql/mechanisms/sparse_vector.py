@@ -14,12 +14,9 @@ from fractions import Fraction
 from threading import Lock
 from typing import Final, NoReturn
 
-import numpy as np
-
 from dpsql.enclosure import log_bounds
 from dpsql.errors import BadParameter, BudgetExhausted, Refused
 from dpsql.mechanisms.mechanism import opened
-from dpsql.mechanisms.quadrature import log_laplace, panels
 from dpsql.mechanisms.whole import require_listed, whole
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
@@ -31,13 +28,11 @@ from dpsql.require import (
     require_epsilon,
     require_flag,
     require_non_negative,
-    require_numbers,
     require_open_unit,
     require_positive,
 )
 
 LARGEST_THRESHOLD: Final = 2**62
-REACH: Final = 40.0
 SPLITS: Final[Mapping[str, str]] = {
     "optimal": "the least variance of query noise minus threshold noise",
     "half": "half for the threshold, half for the queries",
@@ -238,43 +233,3 @@ class SparseVectorRun:
 
     def __repr__(self) -> str:
         return f"SparseVectorRun(left={self._left}, threshold hidden)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstAbove:
-    """Where the first positive answer falls: one probability per query, and that of none."""
-
-    at: tuple[float, ...]
-    none: float
-
-
-def first_above_probabilities(
-    *, queries: Sequence[Number], threshold: Number, threshold_scale: Number, query_scale: Number
-) -> FirstAbove:
-    """The law of the first positive answer with continuous Laplace noise on threshold and queries.
-
-    Theorem   Pr[first = i] = ∫ f(z) Π_{j<i} Pr[ν < T + z − q_j] · Pr[ν >= T + z − q_i] dz, smooth between 0 and
-              the q_j − T.
-    Requires  finite queries, at least one, within some thousand scales of the threshold; scales > 0.
-    Rounds    to nearest, within 1e-9 relative. For the auditor's eye.
-    """
-    require_numbers(queries=queries)
-    require_positive(threshold_scale=threshold_scale, query_scale=query_scale)
-    unit = exact(threshold_scale)
-    at = [round_up((exact(query) - exact(threshold)) / unit) for query in queries]
-    ratio = round_up(exact(query_scale) / unit)
-    if not all(map(math.isfinite, [*at, ratio])) or ratio == 0:
-        raise BadParameter(
-            "queries or scales are too far apart for numeric integration",
-            why="their quotient is not a floating-point number",
-            fix="compare queries within some thousand scales of the threshold",
-        )
-    left, right = min(0.0, *at) - REACH, max(0.0, *at) + REACH
-    z, weights = panels(breaks=[0.0, *at], left=left, right=right, width=min(1.0, ratio))
-    log_density = -np.abs(z) - math.log(2)
-    first = list[float]()
-    for one in at:
-        below, above = log_laplace((z - one) / ratio)
-        first.append(float(weights @ np.exp(log_density + above)))
-        log_density = log_density + below
-    return FirstAbove(at=tuple(first), none=float(weights @ np.exp(log_density)))

@@ -18,10 +18,10 @@ from dpsql.accounting.advanced import (
     per_query_epsilon,
     tradeoff_table,
 )
-from dpsql.accounting.curves import randomized_response_delta
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Approximate, Composed, Event, Pure
 from tests.kits.accountant_kit import AccountantKit
+from tests.oracles.curves import randomized_response_delta
 from tests.vectors.errata import advanced_without_epsilon, per_query_without_two
 
 F = Fraction

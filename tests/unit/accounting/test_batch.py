@@ -9,7 +9,6 @@ import pytest
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.batch import finer, finest, planned_batch, proven
-from dpsql.accounting.curves import gaussian_exact_epsilon
 from dpsql.accounting.optimal import optimal_delta, optimal_epsilon
 from dpsql.errors import BadParameter, DpsqlError, UnsupportedEvent
 from dpsql.privacy.events import (
@@ -22,6 +21,7 @@ from dpsql.privacy.events import (
     KeySelection,
     Pure,
 )
+from tests.oracles.curves import gaussian_exact_epsilon
 
 TENTH = Pure(epsilon=Fraction(1, 10))
 

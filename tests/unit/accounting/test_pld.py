@@ -10,13 +10,6 @@ from fractions import Fraction
 import pytest
 
 from dpsql.accounting import heterogeneous, rdp, zcdp
-from dpsql.accounting.curves import (
-    composed_laplace_delta,
-    gaussian_delta,
-    laplace_and_gaussian_delta,
-    randomized_response_delta,
-    sampled_gaussian_delta,
-)
 from dpsql.accounting.optimal import optimal_epsilon
 from dpsql.accounting.pld import delta_of, epsilon_of
 from dpsql.errors import BadParameter, DpsqlError, MissingExtra, UnsupportedEvent
@@ -36,6 +29,13 @@ from dpsql.privacy.events import (
 )
 from dpsql.privacy.unit import Neighbours
 from tests.kits.accountant_kit import AccountantKit, one_of_each
+from tests.oracles.curves import (
+    composed_laplace_delta,
+    gaussian_delta,
+    laplace_and_gaussian_delta,
+    randomized_response_delta,
+    sampled_gaussian_delta,
+)
 
 F = Fraction
 

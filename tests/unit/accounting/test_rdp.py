@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.curves import gaussian_exact_epsilon
 from dpsql.accounting.rdp import (
     ORDERS,
     epsilon_of,
@@ -33,6 +32,7 @@ from dpsql.privacy.events import (
     Pure,
 )
 from tests.kits.accountant_kit import AccountantKit, one_of_each
+from tests.oracles.curves import gaussian_exact_epsilon
 
 F = Fraction
 orders = st.one_of(st.sampled_from([1.25, 2.0, 3.0, 16.0, 4096.0]), st.floats(1.01, 4000))

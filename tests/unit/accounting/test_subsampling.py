@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.curves import gaussian_delta, sampled_gaussian_delta
 from dpsql.accounting.rdp import gaussian_rdp, subsampled_gaussian_rdp
 from dpsql.accounting.subsampling import (
     RELATION,
@@ -24,6 +23,7 @@ from dpsql.accounting.subsampling import (
 from dpsql.errors import BadParameter, DpsqlError, Refused
 from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.unit import Neighbours
+from tests.oracles.curves import gaussian_delta, sampled_gaussian_delta
 
 F = Fraction
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.curves import gaussian_exact_epsilon
 from dpsql.accounting.zcdp import (
     RhoLimit,
     bounded_range_rho,
@@ -34,6 +33,7 @@ from dpsql.privacy.events import (
     PoissonSampled,
 )
 from tests.kits.accountant_kit import AccountantKit, one_of_each
+from tests.oracles.curves import gaussian_exact_epsilon
 
 F = Fraction
 rhos = st.floats(1e-12, 1e3)

@@ -11,13 +11,13 @@ import pytest
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, DiscreteGaussianMechanism
 from dpsql.mechanisms.mechanism import opened
-from dpsql.mechanisms.permute_and_flip import permute_and_flip_probabilities
 from dpsql.mechanisms.randomized_response import RandomizedResponse
 from dpsql.privacy.events import BoundedRange, ContinuousGaussian, GaussianThreshold, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import bernoulli
 from dpsql.require import require_epsilon
 from tests.kits.mechanism_kit import SECRET, MechanismKit, surprise
+from tests.oracles.laws import permute_and_flip_probabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.exponential import exponential_probabilities
-from dpsql.mechanisms.noisy_max import (
-    NoisyMax,
-    discrete_noisy_max_probabilities,
-    laplace_noisy_max_probabilities,
-    noisy_max_probabilities,
-)
-from dpsql.mechanisms.permute_and_flip import permute_and_flip_probabilities
+from dpsql.mechanisms.noisy_max import NoisyMax
 from dpsql.privacy.events import BoundedRange, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
+from tests.oracles.laws import (
+    discrete_noisy_max_probabilities,
+    laplace_noisy_max_probabilities,
+    noisy_max_probabilities,
+    permute_and_flip_probabilities,
+)
 
 
 class NoisyMaxKit(MechanismKit):

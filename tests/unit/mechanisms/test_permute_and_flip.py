@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.exponential import exponential_probabilities
-from dpsql.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip_probabilities
+from dpsql.mechanisms.permute_and_flip import PermuteAndFlip
 from dpsql.privacy.events import Pure
 from tests.kits.mechanism_kit import MechanismKit
+from tests.oracles.laws import permute_and_flip_probabilities
 
 
 class TestPermuteAndFlipKit(MechanismKit):

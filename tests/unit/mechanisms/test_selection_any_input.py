@@ -29,6 +29,7 @@ from dpsql.mechanisms import (
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
+from tests.oracles import laws
 
 CHOICE = {"sensitivity": 1, "epsilon": 0.5, "monotonic": False}
 SURVEY = randomized_response.RandomizedResponse.two_coin()
@@ -41,14 +42,13 @@ CALLS = [
     (exponential.exponential_probabilities, {"scores": [1, 2], **CHOICE}),
     (exponential.exponential_utility_bound, {"scores": [1, 2], **CHOICE, "t": 1}),
     (exponential.wrong_outcome_bound, {"gap": 2, "candidates": 2, "sensitivity": 1, "epsilon": 0.5}),
-    (permute_and_flip.permute_and_flip_probabilities, {"scores": [1, 2], "scale": 1}),
-    (noisy_max.laplace_noisy_max_probabilities, {"scores": [1, 2], "scale": 1}),
-    (noisy_max.discrete_noisy_max_probabilities, {"scores": [1, 2], "scale": 1}),
-    (noisy_max.noisy_max_probabilities, {"scores": [1, 2], "scale": 1, "noise": "laplace"}),
+    (laws.permute_and_flip_probabilities, {"scores": [1, 2], "scale": 1}),
+    (laws.laplace_noisy_max_probabilities, {"scores": [1, 2], "scale": 1}),
+    (laws.discrete_noisy_max_probabilities, {"scores": [1, 2], "scale": 1}),
     (sparse_vector.sparse_vector_scales, {**CHOICE, "positives": 2, "split": "half"}),
     (sparse_vector.above_threshold_accuracy, {"epsilon": 0.5, "queries": 9, "beta": 0.1}),
     (
-        sparse_vector.first_above_probabilities,
+        laws.first_above_probabilities,
         {"queries": [1, 2], "threshold": 1, "threshold_scale": 2, "query_scale": 3},
     ),
     (randomized_response.rr_epsilon, {"gamma": 0.25}),

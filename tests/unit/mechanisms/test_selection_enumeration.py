@@ -13,15 +13,16 @@ import pytest
 
 from dpsql.mechanisms import exponential, noisy_max, permute_and_flip
 from dpsql.mechanisms.exponential import ExponentialMechanism, exponential_log_probabilities
-from dpsql.mechanisms.noisy_max import (
-    NoisyMax,
-    discrete_noisy_max_probabilities,
-    laplace_noisy_max_probabilities,
-)
-from dpsql.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip_probabilities
+from dpsql.mechanisms.noisy_max import NoisyMax
+from dpsql.mechanisms.permute_and_flip import PermuteAndFlip
 from dpsql.mechanisms.scores import selection_scale
 from dpsql.privacy.exact import Exact
 from tests.kits.paths import law_of
+from tests.oracles.laws import (
+    discrete_noisy_max_probabilities,
+    laplace_noisy_max_probabilities,
+    permute_and_flip_probabilities,
+)
 
 
 def exponential_law(scores, scale):

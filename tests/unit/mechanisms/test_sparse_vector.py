@@ -16,18 +16,13 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, BudgetExhausted, Refused
 from dpsql.mechanisms import sparse_vector
-from dpsql.mechanisms.sparse_vector import (
-    Comparison,
-    SparseVector,
-    above_threshold_accuracy,
-    first_above_probabilities,
-    sparse_vector_scales,
-)
+from dpsql.mechanisms.sparse_vector import Comparison, SparseVector, above_threshold_accuracy, sparse_vector_scales
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.paths import law_of
+from tests.oracles.laws import first_above_probabilities
 
 EXAMPLE = {
     "threshold": 2,

