@@ -25,7 +25,7 @@ def facts(analyst, sql: str) -> dict[str, object]:
     import dpsql
     from dpsql.plan.seal import reaches_of
     from dpsql.sql.emit import engine_text
-    from dpsql.testing.noiseless import answered_without_noise
+    from tests.kits.noiseless import answered_without_noise
 
     try:
         query = analyst.query(sql)
