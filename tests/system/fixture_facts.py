@@ -1,8 +1,8 @@
 """What must not change while code is moved or removed: of every fixture the verdict, the price, the noise, the
 distances of the second derivation, the text for the engine and the margins.
 
-    python tests/system/fixture_facts.py > after.json        compare with the same of another commit
-    python tests/system/fixture_facts.py before.json after.json        lists what differs
+    python -m tests.system.fixture_facts > after.json        compare with the same of another commit
+    python -m tests.system.fixture_facts before.json after.json        lists what differs
 """
 
 from __future__ import annotations
