@@ -21,7 +21,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
@@ -43,7 +42,6 @@ PARAMETERS: Final[Mapping[type[Event], Mapping[str, Any]]] = MappingProxyType(
         GaussianThreshold: {"sigma_squared": 100, "delta": 1e-6, "keys": 3},
         ContinuousGaussian: {"noise_multiplier": 10},
         ContinuousLaplace: {"epsilon": 0.1},
-        PlannedBatch: {"epsilon": 0.2, "delta": 1e-6, "events": (Pure(epsilon=Fraction(1, 10)),) * 2},
     }
 )
 """For every kind of release, parameters as a caller writes them."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError
-from dpsql.ledger.facts import Batched
 from dpsql.ledger.ledger import Charge, Ledger, Ownership, Question, ReleasedStep
 from dpsql.privacy.events import Event, Pure
 from dpsql.privacy.window import Window
@@ -74,11 +73,6 @@ def refused(*kinds: type[DpsqlError], saying: str = "") -> Iterator[None]:
 def charges_of(ledger: Ledger) -> tuple[tuple[int, Charge], ...]:
     """Every payment under the number of its receipt, oldest first, from a ledger that verifies."""
     return tuple((entry.number, entry.fact) for entry in ledger.entries() if isinstance(entry.fact, Charge))
-
-
-def batches_of(ledger: Ledger) -> tuple[Batched, ...]:
-    """Every batch that was paid for, oldest first."""
-    return tuple(entry.fact for entry in ledger.entries() if isinstance(entry.fact, Batched))
 
 
 def at_once(work: Iterable[Callable[[], None]]) -> None:

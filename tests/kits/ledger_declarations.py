@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.ledger import Ownership
-from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import OWNED, PERSON, PUBLIC, SMALL, TENTH, LedgerCase, asking, refused
 
@@ -151,7 +150,6 @@ class DeclarationLaws(LedgerCase):
     def test_nobody_pays_before_it_is_said_whom_the_promise_is_about(self, tmp_path: Path) -> None:
         """Neither a question nor a batch, under the first promise nor under the next one."""
         ledger = self.fresh(tmp_path)
-        event = PlannedBatch(epsilon=TENTH, delta=SMALL / 10, events=(asking().event,))
         for name in ("a", "b"):
             ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
             ledger.grant("ana", epsilon=Fraction(1))
@@ -160,13 +158,13 @@ class DeclarationLaws(LedgerCase):
                 with refused(BadPolicy, saying="nobody has said"):
                     ledger.charge(asking(), under=under)
                 with refused(BadPolicy, saying="nobody has said"):
-                    ledger.charge_together([asking()], event=event, cost=TENTH, under=under)
+                    ledger.charge_together([asking()], under=[] if under is None else [under])
             with refused(BadPolicy, saying="nobody has said"):
                 ledger.require_owned(OWNED)
             assert self.states(ledger, "ana") == before
             ledger.own(OWNED)
             assert ledger.charge(asking(name), under=OWNED).paid
-            assert [each.paid for each in ledger.charge_together([asking(name)], event=event, cost=TENTH)] == [True]
+            assert [each.paid for each in ledger.charge_together([asking(f"{name}2")], under=[OWNED])] == [True]
             ledger.verify()
             ledger.close_promise("a new start")
 

@@ -9,19 +9,13 @@ from typing import Any, Final
 
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
 from dpsql.ledger.facts import Frozen, Promised, Renewed, Unfrozen
-from dpsql.ledger.ledger import Charge, Conditions, Ledger, Paid, Receipt, Role, User
-from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.ledger.ledger import Conditions, Paid, Role, User
+from dpsql.ledger.snapshot import MOST_OPEN
+from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
 
 _HALF: Final = Fraction(1, 2)
-
-
-def together(ledger: Ledger, charges: list[Charge], *, epsilon: Fraction = TENTH) -> tuple[Receipt, ...]:
-    """The charges as one batch of this price."""
-    events = tuple(charge.event for charge in charges)
-    event = PlannedBatch(epsilon=epsilon, delta=SMALL / 10, events=events)
-    return ledger.charge_together(charges, event=event, cost=epsilon)
 
 
 class StandingLaws(LedgerCase):
@@ -38,7 +32,7 @@ class StandingLaws(LedgerCase):
         with refused(FrozenLedger):
             ledger.charge(asking())
         with refused(FrozenLedger):
-            together(ledger, [asking("a")])
+            ledger.charge_together([asking("a")])
         assert self.states(ledger, "ana") == before
         ledger.unfreeze("it is over")
         assert ledger.frozen() is None
@@ -103,7 +97,7 @@ class StandingLaws(LedgerCase):
         with refused(NotPermitted):
             ledger.charge(dear)
         with refused(NotPermitted):
-            together(ledger, [asking("c"), dear])
+            ledger.charge_together([asking("c"), dear])
         assert ledger.account("ana").spent.epsilon == TENTH
         ledger.verify()
 
@@ -226,53 +220,52 @@ class StandingLaws(LedgerCase):
 
     # Batches
 
-    def test_a_batch_is_charged_once(self, tmp_path: Path) -> None:
-        """Three questions of 1/10 for the price of 1/5 together, and its δ."""
+    def test_a_batch_is_paid_for_question_by_question_and_all_or_none(self, tmp_path: Path) -> None:
+        """The last of them, whichever it is, does not fit, is too dear or has no grant: nothing is kept of the others,
+        and what was paid before stands."""
         ledger = self.opened(tmp_path)
-        receipts = together(ledger, [asking(name) for name in "abc"], epsilon=TENTH * 2)
+        ledger.grant("ana", epsilon=_HALF, conditions=Conditions(max_per_query=_HALF))
+        receipts = ledger.charge_together([asking(name) for name in "abc"])
         assert len({receipt.number for receipt in receipts}) == 3
         assert all(receipt.paid for receipt in receipts)
-        spent = ledger.account("ana").spent
-        assert (spent.epsilon, spent.delta) == (TENTH * 2, SMALL / 10)
-        assert ledger.account().spent == spent
-        for receipt in receipts:
-            ledger.store(receipt, 0, FIRST)
+        assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH * 3
         assert [charge.question.plan for _, charge in charges_of(ledger)] == ["plan a", "plan b", "plan c"]
-        assert len(ledger.recall(asking("b").question)) == 1
-        with refused(BudgetExhausted):
-            together(ledger, [asking("d", event=Pure(epsilon=Fraction(9, 10)))], epsilon=Fraction(9, 10))
-        assert ledger.account("ana").spent == spent
-        ledger.verify()
+        before, head = self.states(ledger, "ana"), ledger.head()
+        dear = asking("f", event=Pure(epsilon=TENTH * 2))
+        for last, kind in (
+            (dear, BudgetExhausted),
+            (replace(dear, cost=TENTH * 6), NotPermitted),
+            (asking("f", analyst="eve"), NotPermitted),
+            (replace(asking("f"), cost=Fraction(0)), BadParameter),
+        ):
+            for charges in ([asking("d"), asking("a"), last], [last, asking("d")]):
+                with refused(kind):
+                    ledger.charge_together(charges)
+            assert self.states(ledger, "ana") == before
+            assert ledger.head() == head
+        ledger.store(receipts[0], 0, FIRST)
+        assert ledger.charge_together([]) == ()
 
     def test_a_batch_is_continued_question_by_question(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         asked = [asking("a"), asking("b")]
-        first = together(ledger, asked)
+        first = ledger.charge_together(asked)
         ledger.store(first[0], 0, FIRST)
-        again = together(ledger, asked)
+        again = ledger.charge_together(asked)
         assert [receipt.number for receipt in again] == [receipt.number for receipt in first]
         assert [receipt.stored for receipt in again] == [(FIRST,), ()]
-        assert together(ledger, asked)[1].number == first[1].number  # the third attempt
-        anew = together(ledger, asked)
-        assert all(receipt.paid for receipt in anew)
-        assert ledger.account().spent.epsilon == TENTH * 2
-        assert ledger.charge(asking("b")).paid  # by itself it is another payment
+        assert ledger.charge(asking("b")).number == first[1].number  # the third attempt
+        anew = ledger.charge_together(asked)
+        assert [receipt.paid for receipt in anew] == [False, True]
+        assert ledger.account().spent.epsilon == TENTH * 3
         ledger.verify()
 
-    def test_a_batch_is_priced_by_the_events_of_its_questions(self, tmp_path: Path) -> None:
+    def test_a_batch_is_no_larger_than_what_may_wait_for_an_answer(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         before = self.states(ledger, "ana")
-        event = PlannedBatch(epsilon=TENTH, delta=SMALL / 10, events=(Pure(epsilon=TENTH),))
-        dearer = asking("b", event=Pure(epsilon=TENTH * 2))
-        for charges in ([], [dearer], [asking("a"), asking("b")], [replace(asking("a"), batch=1)]):
-            with refused(InternalError):
-                ledger.charge_together(charges, event=event, cost=TENTH)
-        twice = replace(event, events=event.events * 2)
-        for charges in ([asking("a"), asking("a")], [asking("a"), replace(asking("b"), payer="ana")]):
-            with refused(InternalError):
-                ledger.charge_together(charges, event=twice, cost=TENTH)
-        with refused(InternalError):
-            ledger.charge(replace(asking("a"), batch=1))
+        tiny = Pure(epsilon=Fraction(1, 10**4))
+        with refused(BadParameter, saying="at most"):
+            ledger.charge_together([asking(f"{number}", event=tiny) for number in range(MOST_OPEN + 1)])
         assert self.states(ledger, "ana") == before
 
     # Releases made finer

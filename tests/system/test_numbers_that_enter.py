@@ -136,7 +136,6 @@ def doors() -> list[Door]:
         Door(name="query epsilon", enter=lambda x: ana.query(count, epsilon=x).ask.epsilon, holds=above_0),
         Door(name="query confidence", enter=lambda x: ana.query(count, confidence=x).ask.confidence, holds=inside_0_1),
         Door(name="plan total", enter=lambda x: ana.plan(total=x).total, holds=above_0),
-        Door(name="plan delta", enter=lambda x: ana.plan(total=1, delta=x).delta, holds=inside_0_1),
         Door(name="plan weight", enter=lambda x: ana.plan(total=1).sql(count, weight=x).weight, holds=above_0),
         *(
             Door(name=f"toml {section} {key}", enter=toml(section, key), holds=holds, read=meaning_of_toml)

@@ -117,14 +117,6 @@ class Account:
         """The ρ that costs the same share of this account as ε does: ρ*·ε/ε_total, exactly."""
         return self.rho * priced_epsilon(epsilon=epsilon) / self.epsilon
 
-    def worth(self, event: Event) -> Fraction | None:
-        """What a release is worth by itself, in ε: its ε, or the share of this account's ε that its ρ is of ρ*; None
-        where it has neither."""
-        price = triple(event)
-        if price.epsilon is not None or price.rho is None or not self.rho:
-            return price.epsilon
-        return self.epsilon * price.rho / self.rho
-
     def admits(self, event: Event) -> bool:
         """True where the event can be charged.
 

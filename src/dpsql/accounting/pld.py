@@ -30,7 +30,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
@@ -91,9 +90,8 @@ def _(event: Pure | BoundedRange) -> list[_Pair]:
     return _response(event.epsilon, Fraction(0))
 
 
-@pairs.register(Approximate)
-@pairs.register(PlannedBatch)
-def _(event: Approximate | PlannedBatch) -> list[_Pair]:
+@pairs.register
+def _(event: Approximate) -> list[_Pair]:
     return _response(event.epsilon, event.delta)
 
 

@@ -25,7 +25,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
@@ -287,11 +286,6 @@ def _(event: DiscreteGaussian, *, order: float) -> RdpPrice:
 @rdp_at.register
 def _(event: GaussianThreshold, *, order: float) -> RdpPrice:
     return _gaussian_price(event.keys / (2 * event.sigma_squared), order, delta=event.delta)
-
-
-@rdp_at.register
-def _(event: PlannedBatch, *, order: float) -> RdpPrice:
-    return RdpPrice(rdp=_pure_rdp(event.epsilon, order), delta=event.delta)
 
 
 @rdp_at.register

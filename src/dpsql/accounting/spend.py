@@ -17,7 +17,6 @@ from dpsql.privacy.events import (
     ContinuousLaplace,
     Event,
     KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
@@ -65,8 +64,7 @@ def _(event: Pure | BoundedRange | ContinuousLaplace) -> list[Spend]:
 
 @spends.register(Approximate)
 @spends.register(KeySelection)
-@spends.register(PlannedBatch)
-def _(event: Approximate | KeySelection | PlannedBatch) -> list[Spend]:
+def _(event: Approximate | KeySelection) -> list[Spend]:
     return [Spend(epsilon=event.epsilon, delta=event.delta)]
 
 

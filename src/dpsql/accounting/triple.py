@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import singledispatch
 
 from dpsql.accounting.history import releases, require_event
-from dpsql.errors import BadParameter, UnsupportedEvent
+from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
     BoundedRange,
@@ -23,7 +23,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     Pure,
 )
 from dpsql.require import require_non_negative
@@ -118,18 +117,3 @@ def _(event: Composed) -> Triple:
     for part in releases(event):
         total += triple(part)
     return total
-
-
-@triple.register
-def _(event: PlannedBatch) -> Triple:
-    """The better of "as one (ε, δ) release" and "as the sum of its parts", sharing one exceptional δ."""
-    inside = triple(Composed(event.events))
-    if event.delta < inside.delta:
-        raise BadParameter(
-            f"a batch of δ={float(event.delta):.3g} holds releases whose δ add up to {float(inside.delta):.3g}",
-            why="the exceptional events of the parts are exceptional for the batch too",
-            fix="price the batch with the sum of the δ of its releases, or more",
-        )
-    alone = event.epsilon**2 / 2
-    rho = alone if inside.rho is None else min(alone, inside.rho)
-    return Triple(epsilon=event.epsilon, delta=event.delta, rho=rho)

@@ -30,7 +30,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """The report on standard output; 9 where something does not hold, 2 where it cannot be checked here."""
+    """The report on standard output; 9 where something does not hold."""
     write = None if chosen.report is None else _WRITERS.get(chosen.report.suffix)
     if chosen.report is not None and write is None:
         endings = " or ".join(_WRITERS)
@@ -59,10 +59,7 @@ def run(chosen: argparse.Namespace) -> int:
                 fix="name a file in a folder that exists and that you may write to",
             ) from None
         say(f"written to {chosen.report}")
-    if audit.holds:
-        return 0
-    wrong = audit.problems or not audit.kept
-    return BROKEN_LEDGER if wrong else BAD_USE  # what is not installed here was not checked
+    return 0 if audit.holds else BROKEN_LEDGER
 
 
 def _place(chosen: argparse.Namespace) -> str:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import batches, grants, laws, owners, promises, sayings
-from dpsql.ledger.encoding import charge_to_json, question_digest
+from dpsql.ledger import grants, laws, owners, promises, sayings
+from dpsql.ledger.encoding import question_digest
 from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import Adopted, Entry, Granted, Revoked
 from dpsql.ledger.ledger import (
@@ -38,7 +38,6 @@ from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
 from dpsql.ledger.words import require_new_name
 from dpsql.points import Point, reached
-from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
 
 
@@ -249,21 +248,15 @@ class BookLedger(ABC):
         reached(Point.CHARGED)
         return receipt
 
-    def charge_together(
-        self, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
-    ) -> tuple[Receipt, ...]:
+    def charge_together(self, charges: Sequence[Charge], *, under: Iterable[Ownership] = ()) -> tuple[Receipt, ...]:
         for charge in charges:
-            charge_to_json(charge)
+            laws.foreseen(charge)  # as above
         with self.writing() as page:
             reached(Point.CHARGE_BEGUN)
-            receipts = batches.charge_together(page, charges, event=event, cost=cost, under=under)
+            receipts = laws.charge_together(page, charges, under=under)
             reached(Point.CHARGE_WRITTEN)
         reached(Point.CHARGED)
         return receipts
-
-    def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
-        with self.reading() as page:
-            return batches.begun(page, charges)
 
     @contextmanager
     def turn(self, analyst: str, question: Question) -> Iterator[None]:

@@ -27,7 +27,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     Pure,
 )
 
@@ -48,7 +47,6 @@ EVENT_WORDS: Final[Mapping[str, type[Event]]] = {
     "discrete_gaussian": DiscreteGaussian,
     "gaussian_threshold": GaussianThreshold,
     "key_selection": KeySelection,
-    "planned_batch": PlannedBatch,
     "pure": Pure,
 }
 """The priced events, by the word they have in ledgers. A word is never given another meaning."""
@@ -297,7 +295,7 @@ def charge_to_json(charge: Charge) -> dict[str, Json]:
         "sql": _text(charge.sql),
         "record": _text(charge.record),
     }
-    said: dict[str, Json] = {"payer": charge.payer, "upon": charge.upon, "batch": charge.batch}
+    said: dict[str, Json] = {"payer": charge.payer, "upon": charge.upon}
     return found | {name: value for name, value in said.items() if value is not None}
 
 
@@ -316,22 +314,20 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
             record=_text(value["record"]),
             payer=None if "payer" not in value else _text(value["payer"]),
             upon=None if "upon" not in value else _whole(value["upon"]),
-            batch=None if "batch" not in value else _whole(value["batch"]),
         )
 
 
-_OPTIONAL: Final = frozenset({"payer", "upon", "batch"})
+_OPTIONAL: Final = frozenset({"payer", "upon"})
 _CHARGE: Final = frozenset(field.name for field in fields(Charge)) - _OPTIONAL
 
 
 def charge_digest(charge: Charge) -> bytes:
-    """32 bytes, equal where a receipt for one may be continued for the other: all but the text of the question, and
-    the batch it was paid in."""
+    """32 bytes, equal where a receipt for one may be continued for the other: all but the text of the question."""
     asked = charge_to_json(charge)
     return hashlib.sha256(json_bytes({name: asked[name] for name in asked if name not in _NOT_SAME})).digest()
 
 
-_NOT_SAME: Final = ("sql", "batch")
+_NOT_SAME: Final = ("sql",)
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from dpsql.ledger import encoding
 from dpsql.ledger.facts import (
     Adopted,
-    Batched,
     Closed,
     Fact,
     Frozen,
@@ -30,7 +29,6 @@ from dpsql.ledger.facts import (
     WrittenOff,
 )
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, Role, User
-from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
 
 F = TypeVar("F", bound=Fact)
@@ -220,32 +218,6 @@ def _written_off(payload: bytes) -> WrittenOff:
     return WrittenOff(number=value["number"], spent=spent, periods=value.get("periods", 0))
 
 
-def _batched_bytes(fact: Batched) -> bytes:
-    return encoding.json_bytes(
-        {
-            "analyst": fact.analyst,
-            "payer": fact.payer,
-            "event": encoding.event_to_json(fact.event),
-            "cost": encoding.fraction_to_text(fact.cost),
-            "digest": fact.digest,
-        }
-    )
-
-
-def _batched(payload: bytes) -> Batched:
-    value = encoding.json_value(payload)
-    event = encoding.event_from_json(value["event"])
-    if not isinstance(event, PlannedBatch):
-        raise encoding.unreadable()
-    return Batched(
-        analyst=value["analyst"],
-        payer=value["payer"],
-        event=event,
-        cost=encoding.fraction_from_text(value["cost"]),
-        digest=value["digest"],
-    )
-
-
 def _charged(payload: bytes) -> Charge:
     return encoding.charge_from_json(encoding.json_value(payload))
 
@@ -295,7 +267,6 @@ _WRITE: Final[Mapping[type, tuple[str, Callable[[Any], bytes]]]] = {
     Unfrozen: ("unfreeze", _stop_bytes),
     Issued: ("issue", _issued_bytes),
     WrittenOff: ("write_off", _written_off_bytes),
-    Batched: ("batch", _batched_bytes),
     Charge: ("charge", lambda fact: encoding.json_bytes(encoding.charge_to_json(fact))),
     Stored: ("step", _stored_bytes),
     **{kind: (word, _plain_bytes) for word, kind in _PLAIN.items()},
@@ -310,7 +281,6 @@ _READ: Final[Mapping[str, Callable[[bytes], Fact]]] = {
     "unfreeze": _stop(Unfrozen),
     "issue": _issued,
     "write_off": _written_off,
-    "batch": _batched,
     "charge": _charged,
     "step": _stored,
     **{word: _plain(kind) for word, kind in _PLAIN.items()},

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, ReleasedStep, User
-from dpsql.privacy.events import PlannedBatch
 from dpsql.privacy.window import Window
 
 
@@ -124,23 +123,6 @@ class WrittenOff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batched:
-    """One price for the questions of the next entries, which were planned together."""
-
-    analyst: str
-    payer: str | None
-    event: PlannedBatch
-    cost: Fraction
-    digest: str
-    """Of its questions: a batch of the same digest is continued, not paid again."""
-
-    @property
-    def holder(self) -> str:
-        """Whose account pays."""
-        return self.analyst if self.payer is None else self.payer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Versioned:
     """The data are of this version from here on."""
 
@@ -179,7 +161,6 @@ Fact: TypeAlias = (
     | Issued
     | Withdrawn
     | WrittenOff
-    | Batched
     | Charge
     | Retried
     | Stored

@@ -206,14 +206,10 @@ def _today(page: Page) -> date:
     return datetime.fromtimestamp(page.now(), UTC).date()
 
 
-def require_below_cap(page: Page, asked: Charge, *, together: bool = False) -> None:
-    """The owner allows this price for one question. Of questions that are paid for `together` each counts as if it
-    were alone: its share of their price says little about how fine its own answer is."""
+def require_below_cap(page: Page, asked: Charge) -> None:
+    """The owner allows this price for one question."""
     cap = _conditions(page, asked.holder).max_per_query
-    if cap is None:
-        return
-    price = promised(page).worth(asked.event) if together else asked.cost
-    if price is None or price > cap:
+    if cap is not None and asked.cost > cap:
         raise NotPermitted(
             "this answer costs more than the grant allows for one question",
             why="the owner limits what one answer may cost",

@@ -5,16 +5,16 @@ Each law of the ledger looks first and writes last, inside the one transaction i
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from dpsql.accounting.account import Account, price_of
 from dpsql.accounting.triple import FREE, Triple
-from dpsql.errors import InternalError, NotPermitted
+from dpsql.errors import BadParameter, InternalError, NotPermitted
 from dpsql.ledger import owners
 from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
-from dpsql.ledger.facts import Batched, Entry, Granted, Refused, Retried, Revoked, Stored
+from dpsql.ledger.facts import Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
 from dpsql.ledger.page import SOURCE, Foreseen, Page
@@ -38,8 +38,6 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
     """Tell again or continue what was paid for, or pay: the grant and the promise must both admit the event. `same`:
     the digest of the charge, where it is known."""
     price = require_charge(asked)
-    if asked.batch is not None:
-        raise _not_of_a_batch()
     _require_upon(page, asked)
     accounts = paying_accounts(page, asked, under=under)
     same = charge_digest(asked) if same is None else same
@@ -58,12 +56,17 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
     return receipt
 
 
-def _not_of_a_batch() -> InternalError:
-    return InternalError(
-        "a question of a batch was to be charged by itself",
-        why="it would be paid for twice, or not at all",
-        fix="report this; nothing was charged",
-    )
+def charge_together(page: Page, charges: Sequence[Charge], *, under: Iterable[Ownership] = ()) -> tuple[Receipt, ...]:
+    """`charge` for each: where one of them is refused, the page keeps none."""
+    if len(charges) > MOST_OPEN:
+        raise BadParameter(
+            f"a batch of {len(charges)} questions, at most {MOST_OPEN}",
+            why=f"the {MOST_OPEN} newest charges without an answer may run; older ones would be paid for and not told",
+            fix="ask them in several batches; nothing was charged",
+        )
+    for protected in under:
+        owners.require_owned(page, protected)
+    return tuple(charge(page, asked) for asked in charges)
 
 
 def _require_upon(page: Page, asked: Charge) -> None:
@@ -84,7 +87,7 @@ def _is_first(paid: Charge, asked: Charge) -> bool:
     return paid.question == asked.question and paid.upon is None
 
 
-def paying_accounts(page: Page, asked: Charge | Batched, *, under: Ownership | None = None) -> dict[str, Account]:
+def paying_accounts(page: Page, asked: Charge, *, under: Ownership | None = None) -> dict[str, Account]:
     """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst, or where
     the promise is about others than those it is asked `under`; before it is said whom it is about, nobody pays."""
     source, own = account(page, None), account(page, asked.holder)
@@ -182,14 +185,13 @@ def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
 
 
 def entries_about(page: Page, analyst: str) -> tuple[Entry, ...]:
-    """The payments of the analyst, the batches that paid for them, refusals, and the grants of this name."""
-    paid = {payment.number: _paid(page, payment) for payment in page.payments_by(require_name(analyst))}
-    batches = {charge.batch for charge in paid.values() if charge.batch is not None}
+    """The payments of the analyst, refusals, and the grants of this name."""
+    paid = page.numbers_by(require_name(analyst), Charge)
     words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
     granted = {number for number, fact in words if fact.analyst == analyst}
     return tuple(
         Entry(number=number, fact=page.fact(number), time=page.time_of(number))
-        for number in sorted({*paid, *batches, *granted, *page.numbers_by(analyst, Refused)})
+        for number in sorted({*paid, *granted, *page.numbers_by(analyst, Refused)})
     )
 
 

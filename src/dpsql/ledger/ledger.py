@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
-from dpsql.privacy.events import Event, PlannedBatch
+from dpsql.privacy.events import Event
 from dpsql.privacy.window import Window
 
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ class Charge:
     """The group whose budget pays; None: the analyst's own does."""
     upon: int | None = None
     """The first receipt of the release this one makes finer: they share its salt."""
-    batch: int | None = None
-    """The entry that has charged this question together with others; None: it is charged by itself."""
 
     @property
     def holder(self) -> str:
@@ -355,16 +353,9 @@ class Ledger(Protocol):
         of one of its tables; nobody pays before `own`."""
         ...
 
-    def charge_together(
-        self, charges: Sequence[Charge], *, event: PlannedBatch, cost: Fraction, under: Ownership | None = None
-    ) -> tuple[Receipt, ...]:
-        """Pay for questions of one analyst that were planned together, at the price of the batch: all or none. The
-        events of the charges are those of the batch, in order. As with `charge`, the same batch is not paid again."""
-        ...
-
-    def begun(self, charges: Sequence[Charge]) -> tuple[int, ...]:
-        """Which of these charges, by place, are a batch that was paid for and can be continued for nothing; none where
-        there is no such batch."""
+    def charge_together(self, charges: Sequence[Charge], *, under: Iterable[Ownership] = ()) -> tuple[Receipt, ...]:
+        """`charge` for each of them, in one transaction: where one is refused, none is written. `under` is whom their
+        plans protect. BadParameter where they are more than may be without an answer at a time."""
         ...
 
     def turn(self, analyst: str, question: Question) -> AbstractContextManager[None]:

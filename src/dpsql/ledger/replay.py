@@ -6,12 +6,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
-from dpsql.ledger import batches, grants, laws, owners, promises, sayings
+from dpsql.ledger import grants, laws, owners, promises, sayings
 from dpsql.ledger.clock import LATEST
 from dpsql.ledger.entries import Link
 from dpsql.ledger.facts import (
     Adopted,
-    Batched,
     Closed,
     Fact,
     Frozen,
@@ -66,10 +65,6 @@ class _ReplayPage(Page):
         self._link: Link | None = None
         self.written: Fact | None = None
         """What a law has written at the place of the entry."""
-        self.batch: tuple[int, Batched] | None = None
-        """The batch whose questions must come next."""
-        self.joined: tuple[Charge, ...] = ()
-        """Those that have come."""
 
     def turn(self, link: Link) -> None:
         """Go on to the next entry."""
@@ -147,7 +142,7 @@ class _ReplayPage(Page):
         return 0
 
 
-_PASSING: Final = (Stored, Refused, Retried, Batched)
+_PASSING: Final = (Stored, Refused, Retried)
 """Entries that no law reads again."""
 
 
@@ -172,7 +167,7 @@ def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, 
         replayed.turn(link)
         fact = link.fact
         try:
-            if link.time > LATEST or (replayed.batch is not None and not isinstance(fact, Charge)):
+            if link.time > LATEST:
                 raise LookupError
             (_LATER if number > 1 else _FIRST)[type(fact)](replayed, fact)
         except (DpsqlError, LookupError):
@@ -184,8 +179,6 @@ def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, 
             break
     if not number:
         raise broken_at(1)
-    if replayed.batch is not None:
-        raise broken_at(number + 1)
     return replayed.snapshot
 
 
@@ -193,34 +186,7 @@ def _retry(page: _ReplayPage, fact: Retried) -> None:
     paid, payment = page.fact(fact.receipt), page.payment(fact.receipt)
     if not isinstance(paid, Charge) or payment is None:
         raise LookupError
-    if paid.batch is None:
-        laws.charge(page, paid, same=page.digest_of(payment.number))
-    elif not payment.can_run:
-        raise LookupError
-    else:
-        laws.paying_accounts(page, paid)
-        laws.continued(page, payment)
-
-
-def _batch(page: _ReplayPage, fact: Batched) -> None:
-    page.batch, page.joined = (batches.pay(page, fact), fact), ()
-
-
-def _charge(page: _ReplayPage, fact: Charge) -> None:
-    if page.batch is None:
-        laws.charge(page, fact, same=page.link.same)
-        return
-    number, batched = page.batch
-    events = batched.event.events
-    expected = (number, batched.analyst, batched.payer, events[len(page.joined)])
-    if (fact.batch, fact.analyst, fact.payer, fact.event) != expected:
-        raise LookupError
-    grants.require_below_cap(page, fact)
-    batches.join(page, batched, fact)
-    page.joined = (*page.joined, fact)
-    if len(page.joined) == len(events):
-        page.batch = None
-        batches.require_batch(batched, page.joined)
+    laws.charge(page, paid, same=page.digest_of(payment.number))
 
 
 def _grant(page: _ReplayPage, fact: Granted) -> None:
@@ -247,8 +213,7 @@ _LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
     Refused: lambda page, fact: sayings.refuse(page, fact.analyst, code=fact.code, sql=fact.sql),
     Issued: lambda page, fact: sayings.issue(page, fact.user, fact.digest),
     Withdrawn: lambda page, fact: sayings.withdraw(page, fact.name),
-    Batched: _batch,
-    Charge: _charge,
+    Charge: lambda page, fact: laws.charge(page, fact, same=page.link.same),
     Retried: _retry,
     Stored: lambda page, fact: laws.store(page, receipt=fact.receipt, step=fact.step, released=fact.released),
 }

@@ -12,7 +12,7 @@ from dpsql.catalog.ownership import declared_ways
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.plan.price import Step
 from dpsql.plan.record import kept, noises_of, read_plan
-from dpsql.plan.seal import price_of_steps, reaches_of, require_exact_numbers
+from dpsql.plan.seal import price_of_steps, reaches_of
 from dpsql.plan.transcript import ReadTable
 from dpsql.privacy.unit import Neighbours
 
@@ -27,10 +27,8 @@ class Audited:
     """Whom it protects: (table, way to its person) in the words of a ledger, and under the empty name the relation."""
 
 
-def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({}), in_batch: bool = False) -> Audited:
+def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({})) -> Audited:
     """The steps of a record, if what they release costs no more than their events say; LedgerBroken otherwise.
-
-    Of a question in a batch more is read than its price: Gaussian noise on one number must be just that.
 
     Nothing but the record is read, and of the declarations in the ledger the `lists` of keys that it names: no engine,
     no data. Whoever keeps the ledger compares the price with the one that was charged.
@@ -42,10 +40,7 @@ def audited(record: str, *, lists: Mapping[str, KeyList] = MappingProxyType({}),
         )
     catalog = _catalog(tables, neighbours)
     try:
-        reaches = reaches_of(steps, catalog)
-        price = price_of_steps(steps, reaches)
-        if in_batch:
-            require_exact_numbers(steps, reaches)
+        price = price_of_steps(steps, reaches_of(steps, catalog))
     except LedgerBroken:
         raise
     except DpsqlError as error:

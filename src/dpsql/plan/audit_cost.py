@@ -69,37 +69,6 @@ def costs(steps: Sequence[Step], *, rate: Fraction, in_rho: bool) -> tuple[Span,
     return tuple(told)
 
 
-class Shares:
-    """The questions of one batch: they are answered as finely as their parts of the price are large."""
-
-    def __init__(self) -> None:
-        self._per_cost: Bought | None = None
-
-    def fit(self, steps: Sequence[Step], *, cost: Fraction) -> bool:
-        """Whether this question has the share that those before it leave: as much ε, or as much ρ, for each unit of
-        its cost. One that has not is left out of the comparison."""
-        found = bought(steps)
-        each = Bought(epsilon=_scaled(found.epsilon, 1 / cost), rho=_scaled(found.rho, 1 / cost))
-        if self._per_cost is not None:
-            before = self._per_cost
-            each = Bought(epsilon=_common(before.epsilon, each.epsilon), rho=_common(before.rho, each.rho))
-        if each.epsilon is None and each.rho is None:
-            return False
-        self._per_cost = each
-        return True
-
-
-def _scaled(span: Span | None, factor: Fraction) -> Span | None:
-    return None if span is None else span.times(factor)
-
-
-def _common(one: Span | None, other: Span | None) -> Span | None:
-    if one is None or other is None:
-        return None
-    low, high = max(one.low, other.low), min(one.high, other.high)
-    return Span(low=low, high=high) if low <= high else None
-
-
 def _of_gaussian(event: Event) -> Span | None:
     rho = triple(event).rho
     return None if rho is None else Span(low=rho, high=rho * _ROUNDED)

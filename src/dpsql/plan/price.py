@@ -240,7 +240,7 @@ def epsilon_for(terms: Terms, *, share: Fraction, parts: int = 1) -> Fraction:
     Rounds    down.
     """
     if terms.pure or not terms.gaussian_rho or terms.noise is Noise.LAPLACE:
-        return (terms.cost if terms.epsilon is None else terms.epsilon) * share
+        return terms.cost * share
     return Fraction(isqrt(floor(2 * parts * terms.gaussian_rho * share * 4**_BITS_OF_ROOT)), 2**_BITS_OF_ROOT)
 
 

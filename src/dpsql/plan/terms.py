@@ -10,7 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from dpsql.accounting.triple import FREE
 from dpsql.catalog.model import Defaults, Noise
-from dpsql.errors import BadParameter, NotSupported
+from dpsql.errors import BadParameter
 from dpsql.privacy.events import DiscreteGaussian, Event
 from dpsql.require import shown
 
@@ -30,8 +30,6 @@ class Terms:
     selection_share: Fraction | None
     delta: Fraction | None
     """What finding private keys may spend of δ."""
-    epsilon: Fraction | None = None
-    """Of a planned batch: the ε that its theorem leaves to this answer; None: the cost itself."""
 
 
 def terms(
@@ -53,27 +51,6 @@ def terms(
         selection_share=defaults.selection_share,
         delta=defaults.delta_per_query,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
-    """How finely a question of a planned batch is answered: its ε with Laplace noise, its ρ with Gaussian noise."""
-
-    noise: Noise
-    amount: Fraction
-
-
-def at_scale(offered: Terms, scale: Scale) -> Terms:
-    """The terms of a question in a batch: the accounts are asked about the batch as a whole, and not about it."""
-    if offered.noise not in (None, scale.noise):
-        raise NotSupported(
-            f"the noise of this question is said to be {offered.noise.value}",
-            why="the batch it is in would be answered with another kind of noise",
-            fix="leave out noise",
-        )
-    if scale.noise is Noise.LAPLACE:
-        return replace(offered, noise=scale.noise, pure=True, gaussian_rho=Fraction(0), epsilon=scale.amount)
-    return replace(offered, noise=scale.noise, pure=False, gaussian_rho=scale.amount)
 
 
 def as_if_unspent(offered: Terms, accounts: tuple[Account, ...]) -> Terms:

@@ -148,16 +148,3 @@ class Composed(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _described(self.events))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedBatch(Event):
-    """Releases whose parameters were all fixed in advance, priced together as one (ε, δ) by an optimal theorem."""
-
-    epsilon: Fraction
-    delta: Fraction
-    events: tuple[Event, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", _described(self.events))
-        Event.__post_init__(self)

@@ -162,23 +162,19 @@ class Analyst:
         payments = payments_of(later, holder=holder)
         return burn_down(self.place.accounts[-1], payments, whose=holder, outlook=self.budget.outlook)
 
-    def plan(self, *, total: Number, delta: Number | None = None) -> Batch:
-        """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`.
-
-        All are planned before the first is answered, so that a theorem about planned releases may leave them less
-        noise for the same total. It spends δ: as much as `delta` says, up to delta_per_query of the policy for each
-        question; unless said, delta_per_query once. Where the policy has none, the shares are simply added up.
-        """
+    def plan(self, *, total: Number) -> Batch:
+        """Several questions for one price: `with analyst.plan(total=0.5) as p: a = p.sql("…")`, then `a.answer`. All of
+        them are paid for at once, each by its share of the total, or none."""
         from dpsql.session.batch import batch  # few questions are asked together
 
-        return batch(self._query, self.place, total=total, delta=delta)
+        return batch(self._query, self.place, total=total)
 
     def _query(self, sql: str, ask: Ask) -> Query:
         return query_of(sql, ask, self.place, session=self.place.settings.now)
 
-    def run(self, statements: Sequence[str], *, total: Number, delta: Number | None = None) -> list[Answer]:
+    def run(self, statements: Sequence[str], *, total: Number) -> list[Answer]:
         """The same for a list: equal shares, answers in order; of no questions, no answers, for nothing."""
-        with self.plan(total=total, delta=delta) as together:
+        with self.plan(total=total) as together:
             planned = [together.sql(sql) for sql in statements]
         return [question.answer for question in planned]
 

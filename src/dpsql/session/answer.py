@@ -9,7 +9,6 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -49,9 +48,7 @@ from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
 from dpsql.session.telling import (
-    NOTHING,
     PublicRows,
-    Steps,
     found_keys,
     told,
     told_again,
@@ -262,7 +259,7 @@ def sealed_with(draft: Rewritten, known: Known, ask: Ask, terms: Terms, place: P
         rewritten, place.ledger, analyst=place.analyst, sees_others=place.grant.sees_releases, fresh=ask.fresh
     )  # stored releases of the same question
     plan = good_enough(price(recalled, terms), ask)  # mechanisms, scales, one event
-    if ask.scale is None and finer:
+    if finer:
         plan = topped_up(plan)  # or only what is missing in a stored release
     sealed = seal(plan, rewritten.bounded.query.catalog)  # derived again, independently
     reached(Point.SEALED)
@@ -342,23 +339,19 @@ def answered_in_turn(sealed: Sealed, place: Place) -> Answer:
         return answered(sealed, place)
 
 
-def answered(sealed: Sealed, place: Place) -> Answer:
-    """The answer to a sealed plan: paid first, stored before it is told; free where it is stored already."""
+def answered(sealed: Sealed, place: Place, *, receipt: Receipt | None = None) -> Answer:
+    """The answer to a sealed plan: paid first, or before under this receipt, stored before it is told; free where it is
+    stored already."""
     plan, engine, ledger = sealed.plan, place.engine, place.ledger
     if plan.stored is not None:
         return told_again(sealed, ledger)
     if not plan.steps:
         return told_exactly(sealed, public_rows(sealed, place))
     before = told_before(plan, ledger)  # what is made finer: released and stored
-    receipt = charge(sealed, ledger, engine, analyst=place.analyst, payer=place.payer)  # effect 1: pay, durably
-    return delivered(sealed, receipt, place, before=before)
-
-
-def delivered(sealed: Sealed, receipt: Receipt, place: Place, *, before: Mapping[int, Steps] = NOTHING) -> Answer:
-    """The answer to a plan that is paid for. `before`: what it makes finer."""
-    plan, ledger = sealed.plan, place.ledger
+    if receipt is None:
+        receipt = charge(sealed, ledger, engine, analyst=place.analyst, payer=place.payer)  # effect 1: pay, durably
     steps = perform(
-        plan, receipt, engine=place.engine, ledger=ledger, source=place.source, found=found_keys(plan, before)
+        plan, receipt, engine=engine, ledger=ledger, source=place.source, found=found_keys(plan, before)
     )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned
     reached(Point.TELLING)
     return told(sealed, receipt, steps, ledger=ledger.id, before=before)  # post-processing only

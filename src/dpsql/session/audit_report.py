@@ -127,13 +127,12 @@ def _protected(audit: Audit) -> Iterator[str]:
 
 
 def _recomputed(audit: Audit) -> Iterator[str]:
-    wrong, open_, whole = len(audit.problems), len(audit.unchecked), len(audit.charges)
-    told = f"{whole - wrong - open_}/{whole} prices derived again from the stored plans, {wrong} differ"
-    unchecked = f", {open_} not checked here" if open_ else ""
-    yield f"{told}{unchecked}  {_NO if wrong else '' if open_ else _YES}".rstrip()
+    wrong, whole = len(audit.problems), len(audit.charges)
+    told = f"{whole - wrong}/{whole} prices derived again from the stored plans, {wrong} differ"
+    yield f"{told}  {_NO if wrong else _YES}"
     if audit.has_losses:
         yield "payments that were lost are not among them: nothing is left to derive them from"
-    yield from (f"#{each.receipt}: {each.verdict}" for each in (*audit.problems, *audit.unchecked))
+    yield from (f"#{each.receipt}: {each.verdict}" for each in audit.problems)
 
 
 def _stated(promise: AuditedPromise, person: str, *, is_first: bool) -> str:
@@ -245,8 +244,8 @@ def _payments(audit: Audit) -> Table:
                 each.holder,
                 _kind(each),
                 shown_amount(each.cost),
-                _part(each, each.of_promise),
-                _part(each, each.of_grant),
+                _part(each.of_promise),
+                _part(each.of_grant),
                 each.verdict,
                 *((each.sql,) if texts else ()),
             )
@@ -256,16 +255,10 @@ def _payments(audit: Audit) -> Table:
 
 
 def _kind(charge: AuditedCharge) -> str:
-    if charge.is_batch:
-        return "batch"
-    if charge.batch is not None:
-        return f"in batch {charge.batch}"
     return "fresh" if charge.upon is None else f"top-up of {charge.upon}"
 
 
-def _part(charge: AuditedCharge, part: Fraction | None) -> str:
-    if charge.batch is not None:
-        return "with its batch"
+def _part(part: Fraction | None) -> str:
     return "not counted" if part is None else shown_amount(part)
 
 

@@ -10,15 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpsql.accounting.account import Account
-from dpsql.accounting.batch import proven
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.catalog.digest import declared_keys
 from dpsql.catalog.key_lists import named_lists
 from dpsql.catalog.model import KeyList
-from dpsql.errors import BudgetExhausted, DpsqlError, MissingExtra
+from dpsql.errors import BudgetExhausted, DpsqlError
 from dpsql.ledger.facts import (
     Adopted,
-    Batched,
     Closed,
     Entry,
     Fact,
@@ -36,7 +34,7 @@ from dpsql.ledger.ledger import Charge, Ownership
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.promises import at_least
 from dpsql.plan.audit import Audited, audited
-from dpsql.plan.audit_cost import Shares, costs
+from dpsql.plan.audit_cost import costs
 from dpsql.plan.audit_upon import audited_upon
 from dpsql.plan.record import kept
 from dpsql.privacy.events import Event
@@ -57,10 +55,6 @@ class Walk:
     charges: list[AuditedCharge] = field(default_factory=list)
     owners: dict[str, str] = field(default_factory=dict)
     records: dict[int, str] = field(default_factory=dict)
-    batches: dict[int, list[Event]] = field(default_factory=dict)
-    """Of each batch, the questions that were announced and did not come yet."""
-    shares: dict[int, Shares] = field(default_factory=dict)
-    """Of each batch, how its questions share its price."""
     grants: dict[str, Account] = field(default_factory=dict)
     """What each grant has spent under the promise that holds."""
     passed: set[str] = field(default_factory=set)
@@ -135,8 +129,6 @@ class Walk:
         self.passed.clear()
 
     def _with_parts(self, row: AuditedCharge) -> AuditedCharge:
-        if row.batch is not None:
-            return row
         of_promise = part_of(self.promises[-1].account, row.charged)
         return replace(row, of_promise=of_promise, of_grant=part_of(self.grants[row.holder], row.charged))
 
@@ -172,21 +164,16 @@ class Walk:
     def owned(self, entry: Entry, fact: Ownership, told: bool) -> None:
         self.owners |= {"": fact.relation, **dict(fact.tables)}
 
-    def batched(self, entry: Entry, fact: Batched, told: bool) -> None:
-        self.batches[entry.number] = list(fact.event.events)
-        self._charge(fact.holder, fact.event, fact.cost)
-        if told:
-            self.charges.append(_batch_row(entry, fact))
-
     def charged(self, entry: Entry, fact: Charge, told: bool) -> None:
         self.records[entry.number] = fact.record
-        waiting = self.batches.get(fact.batch or 0, [])
-        paid = fact.batch is None or (bool(waiting) and waiting.pop(0) == fact.event)
         if told:
-            self.charges.append(self._row(entry, fact, "" if paid else "it is not the question its batch has paid for"))
+            self.charges.append(self._row(entry, fact))
             self.top_ups += fact.upon is not None
-        if fact.batch is None:
-            self._charge(fact.holder, fact.event, fact.cost)
+        last, own = self.promises[-1], self.grants[fact.holder]
+        self.promises[-1] = replace(last, account=_after(last.account, fact.event), told=last.told + fact.cost)
+        if not own.admits(fact.event):
+            self.passed.add(fact.holder)
+        self.grants[fact.holder] = _after(own, fact.event)
 
     def refusal(self, entry: Entry, fact: Refused, told: bool) -> None:
         self.refused[fact.analyst] += told
@@ -213,15 +200,8 @@ class Walk:
     def withdrawn(self, entry: Entry, fact: Withdrawn, told: bool) -> None:
         self.token_holders.discard(fact.name)
 
-    def _charge(self, holder: str, event: Event, cost: Fraction) -> None:
-        last = self.promises[-1]
-        self.promises[-1] = replace(last, account=_after(last.account, event), told=last.told + cost)
-        if not self.grants[holder].admits(event):
-            self.passed.add(holder)
-        self.grants[holder] = _after(self.grants[holder], event)
-
-    def _row(self, entry: Entry, charge: Charge, problem: str) -> AuditedCharge:
-        derived, wrong = self._derived(charge)
+    def _row(self, entry: Entry, charge: Charge) -> AuditedCharge:
+        derived, problem = self._derived(charge)
         return AuditedCharge(
             receipt=entry.number,
             analyst=charge.analyst,
@@ -229,17 +209,16 @@ class Walk:
             cost=charge.cost,
             charged=triple(charge.event),
             derived=derived,
-            problem=problem or wrong,
+            problem=problem,
             payer=charge.payer,
             upon=charge.upon,
-            batch=charge.batch,
             at=moment_of(entry),
         )
 
     def _derived(self, charge: Charge) -> tuple[Triple | None, str]:
         """The price that follows from the record, and what is wrong with it."""
         try:
-            found = audited(charge.record, lists=self.lists, in_batch=charge.batch is not None)
+            found = audited(charge.record, lists=self.lists)
             audited_upon(charge.record, upon=charge.upon, records=self.records)
         except DpsqlError as error:
             return None, error.what
@@ -257,24 +236,18 @@ class Walk:
         """Where the cost that was told, which the cap of a query looks at, is not that of what was released."""
         if kept(charge.record).cost != charge.cost:
             return "its plan was bought for another cost than was told"
-        if charge.batch is not None:
-            fits = self.shares.setdefault(charge.batch, Shares()).fit(found.steps, cost=charge.cost)
-            return "" if fits else "its cost is not its share in the cost of its batch"
         account = self.promises[-1].account
         possible = costs(found.steps, rate=account.rho / account.epsilon, in_rho=self._counts_rho(charge))
         if any(charge.cost in span for span in possible):
             return ""
-        return _said(charge.cost, " or ".join(shown_amount(span.low) for span in possible) or "more than it can pay")
+        derived = " or ".join(shown_amount(span.low) for span in possible) or "more than it can pay"
+        return f"it was said to cost {shown_amount(charge.cost)}, and costs {derived}"
 
     def _counts_rho(self, charge: Charge) -> bool:
         """One of the accounts that pay does not grant the cost as ε any more, or did not when it was priced."""
         paying = [self.promises[-1].account, self.grants[charge.holder]]
         paying += [self.before[holder] for holder in (SOURCE, charge.holder) if holder in self.before]
         return any(not account.admits_pure(epsilon=charge.cost) for account in paying)
-
-
-def _said(cost: Fraction, derived: str) -> str:
-    return f"it was said to cost {shown_amount(cost)}, and costs {derived}"
 
 
 def _after(account: Account, event: Event) -> Account:
@@ -298,36 +271,6 @@ def _less(after: Triple, before: Triple) -> Triple:
     )
 
 
-def _batch_row(entry: Entry, fact: Batched) -> AuditedCharge:
-    """Its events, priced again: each of them is compared with its own record in its own row."""
-    derived, problem, missing = None, "", None
-    try:
-        proof = proven(fact.event.events, delta=fact.event.delta)
-    except MissingExtra as error:
-        missing = error
-    except DpsqlError as error:
-        problem = error.what
-    else:
-        derived = triple(proof.batch)
-        if proof.batch.epsilon > fact.event.epsilon:
-            missing = proof.without
-            problem = f"{proof.by}, the best accountant at hand, proves more for this batch than was charged"
-    misstated = "" if fact.cost == fact.event.epsilon else _said(fact.cost, shown_amount(fact.event.epsilon))
-    return AuditedCharge(
-        receipt=entry.number,
-        analyst=fact.analyst,
-        sql=f"{len(fact.event.events)} questions planned together",
-        cost=fact.cost,
-        charged=triple(fact.event),
-        derived=derived if missing is None else None,
-        payer=fact.payer,
-        is_batch=True,
-        problem=(problem if missing is None else "") or misstated,
-        unchecked="" if missing is None else f"not checked here: {missing.what}; {missing.fix}",
-        at=moment_of(entry),
-    )
-
-
 def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
     """Everything the plan read is owned as the ledger says."""
     return all(known.get(table) == way for table, way in declared)
@@ -340,7 +283,6 @@ _STEPS: dict[type[Any], Any] = {
     Closed: Walk.closed,
     WrittenOff: Walk.written_off,
     Ownership: Walk.owned,
-    Batched: Walk.batched,
     Charge: Walk.charged,
     Refused: Walk.refusal,
     Adopted: Walk.adopted,

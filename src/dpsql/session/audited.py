@@ -28,21 +28,15 @@ class AuditedCharge:
     derived: Triple | None
     """The same, from the stored statements and noise alone; None where they do not hold what they promise."""
     problem: str = ""
-    unchecked: str = ""
-    """Why the price cannot be derived here, and what helps."""
     payer: str | None = None
     """The group whose grant paid; None: the analyst's own did."""
     of_promise: Fraction | None = None
     """What it took of the promise, in the branch that is ahead when its period ends: these add up to what is spent.
-    None: nothing by itself, or the branch does not count it."""
+    None: the branch does not count it."""
     of_grant: Fraction | None = None
     """The same of the grant that paid."""
     upon: int | None = None
     """The receipt of the release that it makes finer."""
-    batch: int | None = None
-    """The receipt of the batch that paid for it: then `charged` is what it would cost alone, and not added up."""
-    is_batch: bool = False
-    """It is the payment for questions that were planned together, which follow."""
     at: datetime
     """UTC."""
 
@@ -53,12 +47,12 @@ class AuditedCharge:
 
     @property
     def agrees(self) -> bool:
-        return not self.problem and not self.unchecked
+        return not self.problem
 
     @property
     def verdict(self) -> str:
         """One word, or what is wrong."""
-        return self.problem or self.unchecked or "agrees"
+        return self.problem or "agrees"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,11 +89,6 @@ class Audit:
     def problems(self) -> tuple[AuditedCharge, ...]:
         return tuple(charge for charge in self.charges if charge.problem)
 
-    @property
-    def unchecked(self) -> tuple[AuditedCharge, ...]:
-        """What says neither yes nor no: its accountant is not installed here."""
-        return tuple(charge for charge in self.charges if charge.unchecked and not charge.problem)
-
     def __iter__(self) -> Iterator[AuditedCharge]:
         return iter(self.charges)
 
@@ -153,10 +148,8 @@ def audit(ledger: Ledger, *, since: datetime | None = None, texts: bool = True, 
 
 
 def _sums(walk: Walk) -> Iterator[AnalystSum]:
-    """Payments: questions that were paid for by themselves, and batches."""
-    paid = [charge for charge in walk.charges if charge.batch is None]
-    for name in sorted({*walk.refused, *(charge.analyst for charge in paid)}):
-        own = [charge for charge in paid if charge.analyst == name]
+    for name in sorted({*walk.refused, *(charge.analyst for charge in walk.charges)}):
+        own = [charge for charge in walk.charges if charge.analyst == name]
         yield AnalystSum(
             name=name,
             payments=len(own),

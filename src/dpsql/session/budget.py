@@ -9,8 +9,8 @@ from math import floor
 from typing import Final
 
 from dpsql.accounting.account import Account, more_like, remaining
-from dpsql.accounting.triple import Triple, triple
-from dpsql.ledger.ledger import Charge, Ledger
+from dpsql.accounting.triple import triple
+from dpsql.ledger.ledger import Ledger
 from dpsql.privacy.events import Pure
 from dpsql.session.meter import budget_page
 
@@ -100,7 +100,7 @@ def outlook(
     ledger: Ledger, analyst: str, accounts: tuple[Account, ...], cost_per_query: Fraction | None
 ) -> tuple[int, str] | None:
     """About how many more queries like the analyst's last ones fit, or at the price of the policy; in words too."""
-    prices = [_price(paid.charge) for paid in ledger.paid_by(analyst, last=_LAST)]
+    prices = [triple(paid.charge.event) for paid in ledger.paid_by(analyst, last=_LAST)]
     if prices:
         more, like = more_like(prices, accounts), f"like your last {len(prices) if len(prices) > 1 else 'one'}"
     elif cost_per_query is not None:
@@ -116,9 +116,3 @@ def _at_least(price: Fraction, accounts: tuple[Account, ...]) -> int:
     laplace = more_like([triple(Pure(epsilon=price))], accounts)
     gaussian = floor(remaining(accounts) / price)
     return gaussian if laplace is None else min(gaussian, laplace)
-
-
-def _price(charge: Charge) -> Triple:
-    """What a question has cost: of a batch its share of the total."""
-    price = triple(charge.event)
-    return price if charge.batch is None else Triple(epsilon=charge.cost, delta=price.delta, rho=price.rho)

@@ -115,9 +115,8 @@ def _price(spent: Triple) -> dict[str, object]:
 
 def _charge(fact: Charge) -> Words:
     version = fact.question.data_version
-    paid = _price(triple(fact.event)) if fact.batch is None else {"batch": fact.batch}
     more = {"payer": fact.payer, "upon": fact.upon, "steps": fact.steps, "data_version": version, "sql": fact.sql}
-    return fact.analyst, {"cost": fact.cost, **paid, **more}
+    return fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), **more}
 
 
 def _granted(fact: facts.Granted) -> Words:
@@ -158,7 +157,6 @@ _WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
     facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value}),
     facts.Withdrawn: lambda fact: (fact.name, {}),
     facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, "periods": fact.periods, **_price(fact.spent)}),
-    facts.Batched: lambda fact: (fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), "payer": fact.payer}),
     Charge: _charge,
     facts.Retried: lambda fact: ("", {"receipt": fact.receipt}),
     facts.Stored: lambda fact: ("", {"receipt": fact.receipt, "step": fact.step}),

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from dpsql.session.plotting import Picture
 
 _FORMATS: Final[Mapping[str, Callable[[Iterable[EntryRow]], Iterator[str]]]] = {"jsonl": as_json_lines, "csv": as_csv}
-_PAYMENTS: Final = ("charge", "batch")
 
 
 class Keeper:
@@ -96,7 +95,7 @@ class Keeper:
         return tuple(entry_rows(_later(self._ledger.entries_about(analyst), since), texts=True))
 
     def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
-        """Every payment, of all, of one analyst or of one group. Questions that a batch has paid for are in its price.
+        """Every payment, of all, of one analyst or of one group.
         BadParameter where the ledger knows nobody of this name."""
         if of is not None and of not in _names(self.rows()):
             raise BadParameter(
@@ -104,7 +103,7 @@ class Keeper:
                 why="payments are found by the exact name of the analyst or the group",
                 fix="look for the name: dpsql budget show, or dpsql ledger show",
             )
-        payments = (row for row in self.rows(since=since) if row.kind in _PAYMENTS and "batch" not in row.details)
+        payments = (row for row in self.rows(since=since) if row.kind == "charge")
         return (row for row in payments if of in (None, row.who, row.details.get("payer")))
 
     def burn_down(self) -> Picture:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dpsql.accounting.account import Account
 from dpsql.catalog.model import Mode
 from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
@@ -18,7 +19,7 @@ from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number, require_non_negative
 from dpsql.session.again import Again
-from dpsql.session.answer import Place, answer, delivered, plan_of
+from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget
 from dpsql.session.clock import today
@@ -134,7 +135,7 @@ class Query:
     ) -> Answer:
         text = repriced(self.sql, within=within, epsilon=epsilon)
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=text):
-            ask = replace(self.ask, epsilon=None, fresh=fresh, scale=None, total=None)  # of a batch it is no part now
+            ask = replace(self.ask, epsilon=None, fresh=fresh, total=None)  # of a batch it is no part now
             return query_of(text, ask, self.place, session=self.session).answered(max_cost=max_cost)
 
     def anew(self, ask: Ask) -> Query:
@@ -188,14 +189,17 @@ class Query:
                 raise said_in_prices(
                     error, asked, self.place.accounts, planned_at=self._anew, priced=self._priced
                 ) from None
-        return self._noted(replace(told, notes=(*told.notes, *otherwise)) if told.cost.epsilon else told)
+        return self._noted(told, otherwise)
 
-    def delivered(self, receipt: Receipt) -> Answer:
-        """The answer to this very plan, which is paid for."""
+    def delivered(self, receipt: Receipt, accounts: Sequence[Account]) -> Answer:
+        """The answer to this very plan, which is paid for; the accounts as they were before."""
         with speaking_of(self.sql):
-            return self._noted(delivered(self.sealed, receipt, self.place))
+            told = answered(self.sealed, self.place, receipt=receipt)
+        return self._noted(told, otherwise_than_told(self.sealed.plan, accounts))
 
-    def _noted(self, told: Answer) -> Answer:
+    def _noted(self, told: Answer, otherwise: tuple[str, ...]) -> Answer:
+        if told.cost.epsilon:
+            told = replace(told, notes=(*told.notes, *otherwise))
         if not told.is_text and not self.place.invented:
             left = Budget.under(self.place.accounts, ended=self.place.ended)
             told = replace(told, head=str(self.place.ledger.head()), again=Again(self.better), budget=left)
@@ -246,8 +250,7 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             if simulates(sql):  # before anything is planned: no data are in reach from there
                 place = invented_place(sql, place, rows=rows)
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
-            if ask.scale is None:  # of a planned batch, all of it is weighed at once
-                permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
+            permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
             from dpsql.session.proposals import with_sure_proposal  # only what is refused needs it
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
-from dpsql.plan.terms import Scale, Terms, at_scale, terms
+from dpsql.plan.terms import Terms, terms
 from dpsql.require import Number, is_confidence, require_epsilon, require_open_unit, shown
 from dpsql.sql.bound import Wishes
 from dpsql.sql.syntax import At, Options, Said
@@ -43,8 +43,6 @@ class Ask:
     """New noise is bought, whatever is stored."""
     priced_at: At = None
     """Where in the text the price, or the margin it follows from, stands."""
-    scale: Scale | None = None
-    """Of a question in a planned batch: how finely it is answered. Its price is its share of the batch."""
     total: Fraction | None = None
     """Of a question in a batch: the price of all of it, as the caller said it."""
 
@@ -90,7 +88,6 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         delta=_said(options.delta),
         fresh=fresh,
         priced_at=None if priced is None else priced.at,
-        scale=call.scale,
         total=call.total,
     )
 
@@ -213,14 +210,13 @@ def terms_of(ask: Ask, defaults: Defaults, accounts: tuple[Account, ...]) -> Ter
         )
     if ask.delta is not None and defaults.delta_per_query is not None:
         defaults = replace(defaults, delta_per_query=min(ask.delta, defaults.delta_per_query))
-    offered = terms(
+    return terms(
         cost,
         confidence=ask.confidence if ask.confidence is not None else defaults.confidence,
         noise=ask.noise or defaults.noise,
         defaults=defaults,
         accounts=accounts,
     )
-    return offered if ask.scale is None else at_scale(offered, ask.scale)
 
 
 def wishes_of(ask: Ask, defaults: Defaults, offered: Terms) -> Wishes:

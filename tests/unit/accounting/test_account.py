@@ -29,7 +29,6 @@ from dpsql.privacy.events import (
     ContinuousGaussian,
     DiscreteGaussian,
     Event,
-    PlannedBatch,
     Pure,
 )
 
@@ -83,11 +82,12 @@ def bounded_range(epsilon: Fraction) -> Release:
     )
 
 
-def batch(parts: Sequence[Release], epsilon: Fraction, delta: Fraction) -> Release:
+def both(parts: Sequence[Release], epsilon: Fraction, delta: Fraction) -> Release:
+    """Several releases as the one of (ε, δ) that they are together."""
     joint: list[tuple[float, float]] = [(1.0, 1.0)]
     for part in parts:
         joint = [(p * x, q * y) for p, q in joint for x, y in part.pair]
-    return Release(PlannedBatch(epsilon=epsilon, delta=delta, events=tuple(part.event for part in parts)), joint)
+    return Release(Approximate(epsilon=epsilon, delta=delta), joint)
 
 
 def worst(account: Account, menu: Sequence[Release], depth: int, p: float = 1.0, q: float = 1.0) -> float:
@@ -132,7 +132,7 @@ def test_branches_do_not_add_up_across_paths() -> None:
     """C100: paths that end in the first branch and paths that end in the second share one δ."""
     size = F(9, 10)
     tail = optimal_epsilon(k=2, epsilon=size, delta=F(0), target_delta=F(1, 11))
-    planned = batch([pure(size), pure(size)], F(tail), F(1, 10))
+    planned = both([pure(size), pure(size)], F(tail), F(1, 10))
     menu = [planned, pure(F(1, 10)), gaussian(F(30), 6), approximate(F(1, 4), F(1, 10))]
     account = Account.opened(epsilon=F(tail) + F(1, 2), delta=F(1, 5), delta_prime=F(1, 10))
     found = worst(account, menu, depth=3)

@@ -23,7 +23,6 @@ from dpsql.privacy.events import (
     Event,
     GaussianThreshold,
     KeySelection,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
@@ -157,26 +156,13 @@ def test_key_selection_is_approximately_concentrated(keys: int) -> None:
             assert mpmath.log(moment) <= bound * (1 + mpmath.mpf(10) ** -12)
 
 
-def test_a_batch_is_priced_by_the_better_of_its_two_readings() -> None:
-    cheap_inside = PlannedBatch(epsilon=F(2), delta=F(1, 1000), events=(Pure(epsilon=F(1)), Pure(epsilon=F(1))))
-    assert triple(cheap_inside) == Triple(epsilon=F(2), delta=F(1, 1000), rho=F(1))
-    cheap_outside = PlannedBatch(epsilon=F(1, 2), delta=F(1, 10), events=(Pure(epsilon=F(1)), Pure(epsilon=F(1))))
-    assert triple(cheap_outside) == Triple(epsilon=F(1, 2), delta=F(1, 10), rho=F(1, 8))
-
-
-def test_a_batch_cannot_fail_less_often_than_its_parts() -> None:
-    inside = (Approximate(epsilon=F(1), delta=F(1, 100)), Approximate(epsilon=F(1), delta=F(1, 100)))
-    with pytest.raises(BadParameter):
-        triple(PlannedBatch(epsilon=F(2), delta=F(1, 100), events=inside))
-
-
 @pytest.mark.parametrize("kind", UNPRICED)
 def test_what_is_not_in_the_table_never_prices_a_release(kind: type[Event]) -> None:
     event = kind(**PARAMETERS[kind])
     with pytest.raises(UnsupportedEvent):
         triple(event)
     with pytest.raises(UnsupportedEvent):
-        triple(PlannedBatch(epsilon=F(1), delta=F(0), events=(event,)))
+        triple(Composed((Pure(epsilon=F(1)), event)))
 
 
 epsilons = st.fractions(min_value=F(1, 1000), max_value=10)

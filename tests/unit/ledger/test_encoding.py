@@ -14,7 +14,7 @@ from dpsql.ledger import encoding
 from dpsql.ledger.encoding import RECORD_BYTES
 from dpsql.ledger.ledger import Question, ReleasedStep
 from dpsql.privacy import events
-from dpsql.privacy.events import Composed, ContinuousGaussian, DiscreteGaussian, PlannedBatch, PoissonSampled, Pure
+from dpsql.privacy.events import Composed, ContinuousGaussian, DiscreteGaussian, PoissonSampled, Pure
 from tests.kits.accountant_kit import Mystery, one_of_each
 from tests.kits.ledger_cases import asking
 
@@ -61,7 +61,6 @@ PRICED = [
     *one_of_each(without=UNPRICED),
     Composed(()),
     Composed((Pure(epsilon=0.1), Composed((Composed(()), DiscreteGaussian(sigma_squared=3, l2_squared=2))))),
-    PlannedBatch(epsilon=1, delta=1e-6, events=(Composed((Pure(epsilon=Fraction(1, 3)),)),)),
 ]
 
 
@@ -94,7 +93,7 @@ class Disguised(Pure):
     ids=str,
 )
 def test_other_events_are_refused(event):
-    for wrapped in (event, Composed((event,)), PlannedBatch(epsilon=1, delta=0, events=(event,))):
+    for wrapped in (event, Composed((event,))):
         with pytest.raises(UnsupportedEvent):
             encoding.event_to_json(wrapped)
 

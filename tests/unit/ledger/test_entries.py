@@ -13,7 +13,6 @@ from dpsql.ledger.encoding import released_to_bytes
 from dpsql.ledger.entries import fact_from_entry, fact_to_entry
 from dpsql.ledger.facts import (
     Adopted,
-    Batched,
     Closed,
     Frozen,
     Granted,
@@ -31,7 +30,6 @@ from dpsql.ledger.facts import (
     WrittenOff,
 )
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Role, User
-from dpsql.privacy.events import PlannedBatch, Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import TOLD, asking
 
@@ -62,14 +60,7 @@ FACTS = [
     Issued(user=User(name="ana", role=Role.ANALYST), digest=bytes(range(32))),
     Withdrawn(name="ana"),
     WrittenOff(number=9, spent=Triple(epsilon=None, delta=Fraction(1, 3), rho=Fraction(1, 8))),
-    Batched(
-        analyst="ana",
-        payer="lab",
-        event=PlannedBatch(epsilon=Fraction(1, 5), delta=Fraction(1, 10**9), events=(Pure(epsilon=Fraction(1, 5)),)),
-        cost=Fraction(1, 5),
-        digest="ab" * 32,
-    ),
-    replace(asking("one", steps=2), payer="lab", upon=3, batch=7),
+    replace(asking("one", steps=2), payer="lab", upon=3),
     Retried(receipt=7),
     Stored(receipt=7, step=1, released=TOLD),
 ]
@@ -94,7 +85,7 @@ def test_what_is_not_said_is_not_written():
     assert fact_to_entry(Frozen(reason="a")) == ("freeze", b'{"reason":"a"}')
     assert fact_from_entry("unfreeze", b'{"reason":"a"}') == Unfrozen(reason="a")
     _, charged = fact_to_entry(asking("one"))
-    assert not any(word in charged for word in (b'"payer"', b'"upon"', b'"batch"'))
+    assert not any(word in charged for word in (b'"payer"', b'"upon"'))
 
 
 def test_periods_that_are_lost_are_written_where_there_are_some():

@@ -10,7 +10,7 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import DpsqlError
-from dpsql.ledger import batches, book, encoding, grants, laws, memory_page, owners, promises, sayings, snapshot, words
+from dpsql.ledger import book, encoding, grants, laws, memory_page, owners, promises, sayings, snapshot, words
 from dpsql.ledger.book import BookLedger
 from dpsql.ledger.facts import Granted, Revoked, Stored
 from dpsql.ledger.ledger import NO_CONDITIONS, Charge, Ownership
@@ -402,24 +402,16 @@ def every_token_holds(monkeypatch):
 
 def pays_for_each(monkeypatch):
     monkeypatch.setattr(
-        batches,
-        "charge_together",
-        lambda page, charges, *, event, cost, under: tuple(laws.charge(page, c) for c in charges),
+        book.BookLedger, "charge_together", lambda self, charges, *, under=(): tuple(map(self.charge, charges))
     )
+
+
+def pays_for_any_number(monkeypatch):
+    monkeypatch.setattr(laws, "MOST_OPEN", 10**9)
 
 
 def never_continues_a_batch(monkeypatch):
     monkeypatch.setattr(MemoryPage, "payments_for", lambda self, same: ())
-
-
-def batches_by_any_price(monkeypatch):
-    right = batches.require_batch
-
-    def lenient(batched, charges):
-        priced = [replace(charge, event=part) for charge, part in zip(charges, batched.event.events, strict=False)]
-        right(replace(batched, digest=batches.batch_digest(priced)), priced)
-
-    monkeypatch.setattr(batches, "require_batch", lenient)
 
 
 def own_salt(monkeypatch):
@@ -512,9 +504,9 @@ def upon_anything(monkeypatch):
         (takes_any_window, "the_window_of_a_promise_does_not_change"),
         (every_token_holds, "a_new_token_replaces_the_old_one"),
         (every_token_holds, "a_withdrawn_token_is_nobodys"),
-        (pays_for_each, "a_batch_is_charged_once"),
+        (pays_for_each, "a_batch_is_paid_for_question_by_question_and_all_or_none"),
+        (pays_for_any_number, "a_batch_is_no_larger_than_what_may_wait_for_an_answer"),
         (never_continues_a_batch, "a_batch_is_continued_question_by_question"),
-        (batches_by_any_price, "a_batch_is_priced_by_the_events_of_its_questions"),
         (own_salt, "a_finer_release_has_the_salt_of_the_first"),
         (upon_anything, "only_a_complete_release_of_the_same_question_is_made_finer"),
     ],

@@ -9,10 +9,8 @@ import pytest
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.errors import LedgerBroken
-from dpsql.ledger.batches import batch_digest
 from dpsql.ledger.facts import (
     Adopted,
-    Batched,
     Closed,
     Frozen,
     Granted,
@@ -31,7 +29,7 @@ from dpsql.ledger.ledger import Conditions, Ownership, Role, User
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replay
-from dpsql.privacy.events import DiscreteGaussian, KeySelection, PlannedBatch, Pure
+from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
 
@@ -42,22 +40,6 @@ BEGUN = [Opened(id="x"), Promised(account=ACCOUNT), Granted(analyst="ana", epsil
 
 MONTHLY = [BEGUN[0], replace(BEGUN[1], per=Window.MONTH), *BEGUN[2:]]
 USER = User(name="ana", role=Role.ANALYST)
-MEMBERS = [replace(asking(name), batch=5) for name in "ab"]
-BATCH = Batched(
-    analyst="ana",
-    payer=None,
-    event=PlannedBatch(epsilon=TENTH, delta=SMALL / 9, events=(Pure(epsilon=TENTH),) * 2),
-    cost=TENTH,
-    digest=batch_digest(MEMBERS),
-)
-
-
-def batch_of(*members, cost=TENTH):
-    """A batch whose entry fits its questions, whatever they say."""
-    return [replace(BATCH, cost=cost, digest=batch_digest(members)), *members]
-
-
-UPON = batch_of(*[replace(asking(name), batch=7, upon=5) for name in "cd"])
 
 
 def replayed(facts, time=1_800_000_000):
@@ -84,14 +66,6 @@ def test_totals_are_added_up_from_the_events():
     assert replayed([*BEGUN, noise]).account(SOURCE).spent == Triple(
         epsilon=None, delta=Fraction(0), rho=Fraction(1, 1000)
     )
-
-
-def test_a_batch_is_added_up_once():
-    assert batch_of(*MEMBERS) == [BATCH, *MEMBERS]
-    totals = replayed([*BEGUN, BATCH, *MEMBERS, Retried(receipt=7)])
-    assert totals.account(SOURCE).spent == totals.account("ana").spent
-    assert totals.account(SOURCE).spent == Triple(epsilon=TENTH, delta=SMALL / 9, rho=Fraction(1, 200))
-    assert [totals.open[number].attempts for number in (6, 7)] == [1, 2]
 
 
 def test_a_period_and_a_promise_begin_from_nothing():
@@ -185,28 +159,9 @@ def test_payments_follow_from_the_entries():
         ([*BEGUN, Withdrawn(name="ana")], 5),
         ([*BEGUN, *[Issued(user=USER, digest=bytes(32))] * 2], 6),
         ([*BEGUN, *[Adopted(digest="d", text="")] * 2], 6),
-        ([*BEGUN, replace(asking("a"), batch=4)], 5),
         ([*BEGUN[:3], asking("a")], 4),  # nobody has said whom the promise is about
-        ([*BEGUN[:3], BATCH], 4),
         ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], asking("b")], 9),
         ([*BEGUN, asking("a"), Closed(reason="a"), *BEGUN[1:3], Retried(receipt=5)], 9),
-        ([*BEGUN, BATCH], 6),
-        ([*BEGUN, BATCH, MEMBERS[0]], 7),
-        ([*BEGUN, BATCH, MEMBERS[0], Frozen(reason="a")], 7),
-        ([*BEGUN, BATCH, MEMBERS[1], MEMBERS[0]], 7),  # the digest is of their order
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], batch=6)], 7),
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], event=Pure(epsilon=TENTH / 2))], 7),
-        ([*BEGUN, BATCH, MEMBERS[0], replace(MEMBERS[1], analyst="bob")], 7),
-        ([*BEGUN, BATCH, *MEMBERS, MEMBERS[0]], 8),
-        ([*BEGUN, BATCH, *MEMBERS, *[Retried(receipt=6)] * 3], 10),
-        ([*BEGUN, BATCH, *MEMBERS, Frozen(reason="a review"), Retried(receipt=6)], 9),
-        ([*BEGUN, BATCH, *MEMBERS, Revoked(analyst="ana"), Retried(receipt=6)], 9),
-        ([*BEGUN, *batch_of(*MEMBERS, cost=Fraction(0))], 7),
-        ([*BEGUN, *batch_of(*[replace(member, steps=0) for member in MEMBERS])], 7),
-        ([*BEGUN, *batch_of(*[replace(member, cost=Fraction(0)) for member in MEMBERS])], 7),
-        ([*BEGUN, *batch_of(MEMBERS[0], MEMBERS[0])], 7),
-        ([*BEGUN, asking("c"), Stored(receipt=5, step=0, released=FIRST), *UPON], 9),
-        ([*BEGUN, replace(BATCH, event=replace(BATCH.event, epsilon=Fraction(1, 5)), analyst="bob"), *MEMBERS], 5),
     ],
 )
 def test_what_a_law_forbids_is_seen(facts, entry):

@@ -19,7 +19,7 @@ from dpsql.ledger.ledger import Ownership, ReleasedStep
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from tests import ROOT
-from tests.kits.ledger_cases import FIRST, TENTH, TOLD, asking
+from tests.kits.ledger_cases import FIRST, TENTH, TOLD, asking, promised
 from tests.kits.ledger_kit import LedgerKit
 
 
@@ -328,3 +328,42 @@ def late_by(path, *, held):
         free = time.monotonic()
         waiting.join()
     return ended[0] - free
+
+
+def test_no_other_connection_gets_between_two_charges_of_a_batch(tmp_path, monkeypatch):
+    """Bob asks for more than the batch will leave when two of its five questions are charged: he waits, and is refused.
+    With a transaction for each question he would be first, and the third one would not fit."""
+    path, refused = tmp_path / "ledger.db", []
+    with closing(SqliteLedger(path)) as ledger, closing(SqliteLedger(path)) as other:
+        promised(ledger)
+        for name in ("ana", "bob"):
+            ledger.grant(name, epsilon=Fraction(1))
+        rest = asking("the rest", analyst="bob", event=Pure(epsilon=TENTH * 7))
+
+        def ask():
+            with pytest.raises(BudgetExhausted) as error:
+                other.charge(rest)
+            refused.append(error)
+
+        asks, real, charged = threading.Thread(target=ask), laws.charge, []
+
+        def charge(page, asked, **more):
+            charged.append(asked)
+            return real(page, asked, **more)
+
+        class Asked(list):
+            def __iter__(self):
+                for asked in super().__iter__():
+                    if len(charged) == 2 and not asks.ident:
+                        asks.start()
+                        asks.join(timeout=0.2)
+                        assert asks.is_alive()
+                    yield asked
+
+        monkeypatch.setattr(laws, "charge", charge)
+        receipts = ledger.charge_together(Asked(asking(name) for name in "abcde"))
+        asks.join()
+        assert [receipt.number for receipt in receipts] == list(range(receipts[0].number, receipts[0].number + 5))
+        assert len(refused) == 1
+        assert ledger.account().spent.epsilon == TENTH * 5
+        ledger.verify()

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.plan.audit_cost import Shares, Span, costs
+from dpsql.plan.audit_cost import Span, costs
 from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
 
 RATE = Fraction(1, 50)
@@ -56,22 +56,3 @@ def test_a_cost_is_that_of_what_was_released(bought, in_rho, expected):
 def test_an_account_without_a_second_branch_counts_no_rho():
     assert costs(GAUSSIAN, rate=Fraction(0), in_rho=True) == ()
     assert costs(LAPLACE, rate=Fraction(0), in_rho=True) == (Span(low=Fraction(1, 10), high=Fraction(1, 10)),)
-
-
-def fitting(*members):
-    shares = Shares()
-    return [shares.fit(bought, cost=Fraction(cost)) for bought, cost in members]
-
-
-def test_the_questions_of_a_batch_are_as_fine_as_their_parts_of_its_price():
-    double = steps(Pure(epsilon=Fraction(1, 5)))
-    assert fitting((LAPLACE, "1/20"), (double, "1/10"), (LAPLACE, "1/20")) == [True, True, True]
-    assert fitting((LAPLACE, "1/20"), (double, "1/20"), (LAPLACE, "1/20")) == [True, False, True]
-    assert fitting((GAUSSIAN, "1/20"), (THRESHOLD, "1/10"), (GROUPS, "3/40")) == [True, True, True]
-    assert fitting((GAUSSIAN, "1/20"), (THRESHOLD, "1/20")) == [True, False]
-
-
-def test_nothing_fits_that_has_another_currency():
-    """(1/10, 1/20) and (1/5, 1/10) agree in ε and not in ρ, so that ρ decides nothing any more."""
-    double = steps(Pure(epsilon=Fraction(1, 5)))
-    assert fitting((LAPLACE, "1/20"), (double, "1/10"), (GAUSSIAN, "1/20")) == [True, True, False]

@@ -16,13 +16,12 @@ from dpsql.privacy.events import (
     Composed,
     ContinuousLaplace,
     Event,
-    PlannedBatch,
     PoissonSampled,
     Pure,
 )
 from tests.kits.accountant_kit import PARAMETERS
 
-ZERO_MEANS_SOMETHING = {"delta": (Approximate, PlannedBatch)}
+ZERO_MEANS_SOMETHING = {"delta": (Approximate,)}
 
 
 def test_every_event_has_an_example():
@@ -75,13 +74,10 @@ def test_decimals_keep_their_meaning():
 def test_only_events_are_composed(inside):
     with pytest.raises(BadParameter):
         Composed(inside)
-    with pytest.raises(BadParameter):
-        PlannedBatch(epsilon=1, delta=0, events=inside)
 
 
 def test_an_iterator_is_not_used_up_by_the_check():
     assert len(Composed(Pure(epsilon=1) for _ in range(3)).events) == 3
-    assert len(PlannedBatch(epsilon=3, delta=0, events=(Pure(epsilon=1) for _ in range(3))).events) == 3
 
 
 def test_only_an_event_is_sampled():

@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,11 +10,9 @@ import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.accounting.batch import planned_batch
 from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import promises
-from dpsql.ledger.facts import Entry
 from dpsql.ledger.ledger import Charge, Head, Ownership, ReleasedStep
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.privacy.events import Composed, Pure
@@ -188,20 +185,6 @@ def test_a_cost_in_rho_is_none_while_epsilon_is_what_is_added_up():
     assert row.problem.endswith("and costs 0.01")
 
 
-def test_a_batch_is_said_to_cost_what_it_does_and_its_questions_have_their_shares(paid):
-    other = replace(paid, sql="the other", question=replace(paid.question, plan="other"))
-    cheap = with_cost(Entry(number=1, fact=other, time=0), Fraction(1, 2)).fact
-    fair = planned_batch((paid.event, other.event), delta=0, by="basic")
-    for second, cost, problems in (
-        (other, fair.epsilon, ["", "", ""]),
-        (other, fair.epsilon / 2, ["it was said to cost 2, and costs 4", "", ""]),
-        (cheap, fair.epsilon, ["", "", "its cost is not its share in the cost of its batch"]),
-    ):
-        ledger = kept()
-        ledger.charge_together([paid, second], event=fair, cost=cost)
-        assert [row.problem for row in audit(ledger)] == problems
-
-
 def test_a_ledger_that_was_changed_is_not_audited(tmp_path):
     with asked(tmp_path / "ledger.db") as owner:
         with sqlite3.connect(tmp_path / "ledger.db") as database:
@@ -240,50 +223,6 @@ def test_a_plan_that_protected_others_than_the_ledger_says_is_found(paid):
     assert change_one != paid.record
     (row,) = audit(owned(replace(paid, record=change_one)))
     assert not row.agrees
-
-
-def test_a_batch_is_priced_by_a_theorem_and_its_questions_are_its_own(paid):
-    events = (paid.event, Composed((Pure(epsilon=Fraction(2)),)))
-    other = replace(paid, sql="the other", question=replace(paid.question, plan="other"), event=events[1])
-    fair = planned_batch(events, delta=0, by="basic")
-    for batch, problems in (
-        (fair, ["", "", ""]),
-        (
-            replace(fair, epsilon=Fraction(3)),
-            ["optimal, the best accountant at hand, proves more for this batch than was charged", "", ""],
-        ),
-    ):
-        ledger = kept()
-        ledger.charge_together([paid, other], event=batch, cost=Fraction(4))
-        found = audit(ledger)
-        assert [row.problem for row in found] == problems
-        assert found.promises[0].spent == batch.epsilon  # once, for both of them
-        assert [row.of_promise for row in found] == [batch.epsilon, None, None]
-        report = found.markdown()
-        assert report.count("| batch |") == 1
-        assert report.count(f"| in batch {found[0].receipt} | 2 | with its batch | with its batch |") == 2
-
-
-def test_a_batch_whose_accountant_is_not_installed_is_neither_right_nor_wrong(paid, monkeypatch):
-    """Without [pld] another theorem stands in, and proves more than was charged."""
-    others = [Composed((Pure(epsilon=Fraction(number, 100)),)) for number in (1, 2) * 12]
-    charges = [
-        replace(paid, sql=f"{place}", question=replace(paid.question, plan=f"{place}"), event=event)
-        for place, event in enumerate(others)
-    ]
-    fair = planned_batch(others, delta=Fraction(1, 10**6), by="pld")
-    ledger = kept()
-    ledger.charge_together(charges, event=fair, cost=fair.epsilon)
-    assert audit(ledger)[0].agrees
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
-    found = audit(ledger)
-    batch = found[0]
-    assert (batch.agrees, batch.problem, batch.derived) == (False, "", None)
-    assert "not checked here" in batch.verdict
-    assert "pip install dp-accounting" in batch.verdict
-    assert found.unchecked == (batch,)
-    assert not found.holds
-    assert ", 1 not checked here" in str(found)
 
 
 def test_versions_of_the_policy_are_counted_from_the_first_on():

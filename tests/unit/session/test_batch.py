@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from threading import Thread
 
 import pandas as pd
 import pytest
 
 import dpsql
+import dpsql.ledger.book
+import dpsql.session.batch
 import dpsql.session.query
+from dpsql.accounting.registry import accountant
 from dpsql.errors import BadKey, NotPermitted, NotSupported
+from dpsql.ledger import laws
+from dpsql.points import Point
+from dpsql.privacy.events import Composed, Pure
+from dpsql.session.auditing import audit
+from dpsql.testing.ledger_cases import charges_of
 
 
 @pytest.fixture
-def analyst():
+def owner():
     owner = dpsql.open(":memory:")
     people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)]})
     owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
-    owner.promise(epsilon=1)
+    owner.promise(epsilon=1, delta=1e-5, accounting="basic")
     owner.defaults(max_keys=10)
+    return owner
+
+
+@pytest.fixture
+def analyst(owner):
     return owner.grant("ana", budget=1)
 
 
@@ -37,7 +51,7 @@ def test_the_price_is_shared_by_weight(analyst):
 
 
 def test_no_questions_have_no_answers(analyst):
-    assert analyst.run([], total=0.5) == analyst.run([], total=0.5, delta=1e-9) == []
+    assert analyst.run([], total=0.5) == []
     assert analyst.budget.spent == 0
 
 
@@ -188,3 +202,185 @@ def test_an_inner_question_that_the_batch_has_asked_before_is_paid_for_once(anal
         above = together.sql(ABOVE, weight=2)
     assert (mean.answer.cost.epsilon, above.answer.cost.epsilon) == (Fraction(1, 2), Fraction(1, 2))
     assert analyst.budget.spent == 1
+
+
+def test_a_batch_says_its_price_before_and_after_it_is_paid(analyst):
+    """Two questions of 1/10 at δ = 10^-5: what is told beside their sum is what the library says of them."""
+    before = analyst.sql(PRICED[2], epsilon=0.5)
+    with analyst.plan(total=0.4) as together:
+        for sql in (PRICED[0], PRICED[1], "SELECT COUNT(*) FROM people", PRICED[2]):
+            together.sql(sql)
+        assert repr(together) == "Batch(4 questions for 0.4, not run yet)"
+        assert repr(together.questions[3]) == f"Planned({PRICED[2]!r}, not answered yet)"
+        assert together.cost.epsilon == Fraction(1, 5)
+        explained = together.explain()
+        assert analyst.budget.spent == Fraction(1, 2)
+    first, *lines, last = explained.splitlines()
+    assert first == "4 questions for 0.2, the sum of their prices"
+    assert [line.split()[1] for line in lines] == ["0.1", "0.1", "free", "free"]
+    assert lines[0].endswith(f"COUNT(*) ± {together.questions[0].answer.rows[0][0].margin}; {PRICED[0]}")
+    history = Composed((Pure(epsilon=Fraction(1, 10)),) * 2)
+    said = {name: accountant(name).price(history, delta=Fraction(1, 10**5)) for name in ("optimal", "pld", "adaptive")}
+    told = ", ".join(f"{name} {price:.3g}" for name, price in said.items())
+    assert last == f"fixed in advance, at δ = 0.00001, the same noise tells ε: {told}"
+    assert together.explain() == explained
+    assert together.cost.epsilon == Fraction(1, 5)
+    assert repr(together) == f"Batch({first})"
+    assert together.questions[3].answer.rows[0][0].value == before.rows[0][0].value
+
+
+# ---- one transaction -------------------------------------------------------------------------------------------
+
+COUNTS = [f"SELECT COUNT(*) FROM people WHERE age > {age}" for age in range(10)]
+
+
+def ledger_of(analyst):
+    return analyst.place.ledger
+
+
+def test_each_question_is_an_ordinary_charge_and_passes_the_points_of_one(analyst, monkeypatch):
+    passed = []
+    for module in (dpsql.session.batch, dpsql.ledger.book):
+        monkeypatch.setattr(module, "reached", passed.append)
+    analyst.run([*COUNTS, COUNTS[0]], total=1)
+    charges = [charge for _, charge in charges_of(ledger_of(analyst))]
+    assert [(charge.cost, charge.sql) for charge in charges] == [(Fraction(1, 11), sql) for sql in COUNTS]
+    assert passed[:4] == [Point.CHARGING, Point.CHARGE_BEGUN, Point.CHARGE_WRITTEN, Point.CHARGED]
+    assert Point.CHARGE_BEGUN not in passed[4:]
+    assert all(row.agrees for row in audit(ledger_of(analyst)))
+
+
+def between(monkeypatch, ledger, *, charges, act):
+    """`act` once, between two charges of a batch: when so many have been made, before the next one begins."""
+    real, together, made = laws.charge, ledger.charge_together, []
+
+    def charged(page, asked, **more):
+        made.append(asked)
+        return real(page, asked, **more)
+
+    class Asked(list):
+        def __iter__(self):
+            for asked in super().__iter__():
+                if len(made) == charges:
+                    made.append(None)
+                    act()
+                yield asked
+
+    monkeypatch.setattr(laws, "charge", charged)
+    monkeypatch.setattr(ledger, "charge_together", lambda asked, **more: together(Asked(asked), **more))
+
+
+def test_nobody_spends_between_two_questions_of_a_batch(analyst, owner, monkeypatch):
+    """Bob asks for what is left when five of ten are charged: he waits, and nothing is left for him."""
+    bob, refused = owner.grant("bob", budget=1), []
+
+    def ask():
+        try:
+            bob.sql(COUNTS[0], epsilon=0.5)
+        except dpsql.BudgetExhausted as error:
+            refused.append(error)
+
+    other = Thread(target=ask)
+
+    def start():
+        other.start()
+        other.join(timeout=0.3)
+        assert other.is_alive()
+
+    between(monkeypatch, ledger_of(analyst), charges=5, act=start)
+    answers = analyst.run(COUNTS, total=1)
+    other.join()
+    assert len(refused) == 1
+    assert sum(answer.cost.epsilon for answer in answers) == analyst.budget.spent == 1
+    assert bob.budget.spent == 0
+
+
+def test_what_others_have_spent_since_it_was_planned_refuses_a_batch_whole(analyst, owner, monkeypatch):
+    bob, real = owner.grant("bob", budget=1), ledger_of(analyst).charge_together
+
+    def late(charges, **more):
+        bob.sql("SELECT COUNT(*) FROM people", epsilon=0.05)
+        return real(charges, **more)
+
+    monkeypatch.setattr(ledger_of(analyst), "charge_together", late)
+    with pytest.raises(dpsql.BudgetExhausted, match=r"cost 1 together, more than the promise can pay"):
+        analyst.run(COUNTS, total=1)
+    assert [charge.analyst for _, charge in charges_of(ledger_of(analyst))] == ["bob"]
+    assert analyst.budget.spent == 0
+
+
+def test_a_failure_between_two_charges_keeps_none(analyst, monkeypatch):
+    def fail():
+        raise OSError
+
+    between(monkeypatch, ledger_of(analyst), charges=5, act=fail)
+    with pytest.raises(OSError):
+        analyst.run(COUNTS, total=1)
+    assert analyst.budget.spent == 0
+    ledger_of(analyst).verify()
+
+
+@pytest.mark.parametrize("stop", [0, 1, 9])
+def test_a_batch_that_was_interrupted_goes_on_for_nothing(analyst, monkeypatch, stop):
+    """All of the budget is spent, and the answers that were stored before stand: nothing is paid again."""
+    ledger, told = ledger_of(analyst), []
+    real = ledger.store
+
+    def stopping(receipt, step, released, *more):
+        if len(told) == stop:
+            raise KeyboardInterrupt
+        told.append(released)
+        return real(receipt, step, released, *more)
+
+    monkeypatch.setattr(ledger, "store", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        analyst.run(COUNTS, total=1)
+    monkeypatch.setattr(ledger, "store", real)
+    answers = analyst.run(COUNTS, total=1)
+    assert [answer.cost.epsilon for answer in answers] == [0] * 10
+    assert analyst.budget.spent == 1
+    assert [answer.rows[0][0].value for answer in answers[:stop]] == [step.values[0][0] for step in told]
+    ledger.verify()
+
+
+def test_twins_of_a_batch_wait_for_each_other_and_pay_once(owner, monkeypatch):
+    """Without a turn each of them would take an attempt of the others, and the fourth would pay again."""
+    analyst = owner.grant("ana", budget=1)
+    engine = type(analyst.place.engine)
+    run, told, twins = engine.run, [], []
+
+    def slow(self, sql, *, parameters=()):
+        if not twins:
+            twins.extend(Thread(target=lambda: told.append(analyst.run(COUNTS, total=0.2))) for _ in range(4))
+            for twin in twins:
+                twin.start()
+            for twin in twins:
+                twin.join(timeout=0.1)  # they wait for this one
+        return run(self, sql, parameters=parameters)
+
+    monkeypatch.setattr(engine, "run", slow)
+    told.append(analyst.run(COUNTS, total=0.2))
+    for twin in twins:
+        twin.join()
+    assert analyst.budget.spent == Fraction(1, 5)
+    values = [[answer.rows[0][0].value for answer in answers] for answers in told]
+    assert len(values) == 5
+    assert all(each == values[0] for each in values)
+    assert sorted(sum(answer.cost.epsilon for answer in answers) for answers in told) == [0, 0, 0, 0, Fraction(1, 5)]
+
+
+def test_a_stored_answer_is_made_finer_in_a_batch_as_it_is_by_itself():
+    told = []
+    for together in (False, True):
+        owner = dpsql.open(":memory:")
+        owner.register("people", pd.DataFrame({"id": range(100)}), person="id", unique=True)
+        owner.promise(epsilon=5, delta=1e-5)
+        owner.defaults(noise="gaussian")
+        analyst = owner.grant("ana", budget=5)
+        analyst.sql("SELECT COUNT(*) FROM people", epsilon=0.5)
+        finer = "SELECT COUNT(*) FROM people"
+        (answer,) = analyst.run([finer], total=1) if together else [analyst.sql(finer, epsilon=1)]
+        assert answer.cost.epsilon == Fraction(1, 2)
+        told.append((answer.rows[0][0].margin, answer.notes))
+        assert all(row.agrees for row in owner.audit())
+    assert told[0] == told[1]

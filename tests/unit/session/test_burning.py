@@ -7,8 +7,7 @@ import pandas
 import pytest
 
 import dpsql
-from dpsql.ledger.facts import Batched, Entry, Renewed
-from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.ledger.facts import Entry, Renewed
 from dpsql.session.burning import payments_of
 from tests.kits.ledger_cases import asking
 
@@ -62,17 +61,6 @@ def test_what_others_of_the_group_paid_is_the_last_step(owner):
     bob.sql("SELECT SUM(x) FROM t", epsilon=Fraction(1, 2))
     assert levels(ana.burn_down()) == pytest.approx([1, 0.9, 0.4, 0.4])
     assert "others paid" in ana.burn_down().chart.notes[0]
-
-
-def test_a_batch_is_one_payment_and_the_questions_in_it_none():
-    tenth = Fraction(1, 10)
-    event = PlannedBatch(epsilon=tenth, delta=Fraction(1, 10**9), events=(Pure(epsilon=tenth),) * 2)
-    batch = Batched(analyst="ana", payer=None, event=event, cost=tenth, digest="")
-    inside = replace(asking(), batch=4)
-    paid = payments_of(
-        [Entry(number=4 + n, fact=fact, time=0) for n, fact in enumerate((batch, inside, inside, asking("x")))]
-    )
-    assert [payment.spent.epsilon for payment in paid] == [tenth, tenth]
 
 
 def test_payments_from_another_budget_are_left_out():

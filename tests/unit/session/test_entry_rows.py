@@ -14,7 +14,7 @@ from dpsql.accounting.triple import Triple
 from dpsql.ledger import facts
 from dpsql.ledger.facts import Entry, Fact
 from dpsql.ledger.ledger import Charge, Conditions, Ownership, Question, ReleasedStep, Role, User
-from dpsql.privacy.events import PlannedBatch, Pure
+from dpsql.privacy.events import Pure
 from dpsql.session.entry_rows import as_csv, as_json_lines, entry_rows
 
 TENTH = Fraction(1, 10)
@@ -49,13 +49,6 @@ EACH = [
     facts.Issued(user=User(name="@olga", role=Role.OWNER), digest=b"secret_digest" + bytes(19)),
     facts.Withdrawn(name="olga"),
     facts.WrittenOff(number=9, spent=SPENT, periods=2),
-    facts.Batched(
-        analyst="ana",
-        payer="group",
-        event=PlannedBatch(epsilon=TENTH, delta=Fraction(0), events=(Pure(epsilon=TENTH),)),
-        cost=TENTH,
-        digest="00",
-    ),
     CHARGE,
     facts.Retried(receipt=17),
     facts.Stored(receipt=17, step=0, released=ReleasedStep(keys=(("secret_key",),), values=((987654,),))),

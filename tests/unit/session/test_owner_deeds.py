@@ -14,7 +14,7 @@ from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 from dpsql.session.owner_deeds import is_deed
 
-OF_ANALYSTS = {facts.Batched, Charge, facts.Retried, facts.Stored, facts.Refused}
+OF_ANALYSTS = {Charge, facts.Retried, facts.Stored, facts.Refused}
 TOLD_ELSEWHERE = {facts.Opened, facts.Adopted}
 
 
