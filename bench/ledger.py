@@ -43,6 +43,7 @@ def asking(name: str) -> Charge:
     """A small question; another name is another one."""
     return Charge(
         analyst="ana",
+        grant="ana",
         question=Question(plan=hashlib.sha256(name.encode()).hexdigest(), policy="policy", data_version="1"),
         event=Pure(epsilon=COST),
         cost=COST,

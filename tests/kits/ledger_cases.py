@@ -45,10 +45,19 @@ def promised(
     return ledger
 
 
-def asking(name: str = "how many", *, analyst: str = "ana", event: Event | None = None, steps: int = 1) -> Charge:
-    """A charge of ε = 1/10 unless an event is given; another name is another question."""
+def asking(
+    name: str = "how many",
+    *,
+    analyst: str = "ana",
+    grant: str | None = None,
+    event: Event | None = None,
+    steps: int = 1,
+) -> Charge:
+    """A charge of ε = 1/10 unless an event is given, from the analyst's own grant unless another is named; another name
+    is another question."""
     return Charge(
         analyst=analyst,
+        grant=analyst if grant is None else grant,
         question=Question(plan=f"plan {name}", policy="policy 1", data_version="1"),
         event=Pure(epsilon=TENTH) if event is None else event,
         cost=TENTH,

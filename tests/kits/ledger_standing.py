@@ -1,4 +1,4 @@
-"""The laws of who may spend: renewals and closings, groups, freezes, tokens, batches, and releases made finer."""
+"""The laws of who may spend: renewals and closings, freezes, tokens, batches, and releases made finer."""
 
 from __future__ import annotations
 
@@ -85,9 +85,8 @@ class StandingLaws(LedgerCase):
 
     def test_a_grant_names_what_it_is_for_readably(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
-        for conditions, told in ((Conditions(tables=("",)), "a table"), (Conditions(members=("",)), "an analyst")):
-            with refused(BadParameter, saying=f"the name of {told}"):
-                ledger.grant("bob", epsilon=TENTH, conditions=conditions)
+        with refused(BadParameter, saying="the name of a table"):
+            ledger.grant("bob", epsilon=TENTH, conditions=Conditions(tables=("",)))
 
     def test_a_grant_caps_the_price_of_one_question(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
@@ -101,21 +100,48 @@ class StandingLaws(LedgerCase):
         assert ledger.account("ana").spent.epsilon == TENTH
         ledger.verify()
 
-    def test_the_members_of_a_group_share_one_budget(self, tmp_path: Path) -> None:
+    def test_a_token_names_the_grant_that_pays(self, tmp_path: Path) -> None:
+        """Withdrawn, or made anew for another grant, it stops one name; revoking the grant stops all of them."""
         ledger = self.opened(tmp_path)
-        ledger.grant("lab", epsilon=TENTH * 2, conditions=Conditions(members=("cyn", "bob")))
-        ledger.charge(replace(asking("a", analyst="cyn"), payer="lab"))
-        ledger.charge(replace(asking("b", analyst="bob"), payer="lab"))
-        assert ledger.account("lab").spent.epsilon == ledger.account().spent.epsilon == TENTH * 2
+        ledger.grant("lab", epsilon=_HALF)
+        for place, name in enumerate(("cyn", "bob")):
+            ledger.issue(User(name=name, role=Role.ANALYST, grant="lab"), bytes([place]) * 32)
+        for name in ("cyn", "bob", "lab"):
+            assert ledger.charge(asking("a", analyst=name, grant="lab")).paid
+        assert [charge.analyst for _, charge in charges_of(ledger)] == ["cyn", "bob", "lab"]
+        assert ledger.account("lab").spent.epsilon == ledger.account().spent.epsilon == TENTH * 3
         assert ledger.account("ana").spent.epsilon == 0
-        with refused(BudgetExhausted):
-            ledger.charge(replace(asking("c", analyst="cyn"), payer="lab"))
-        for asked in (asking("d", analyst="eve"), asking("d", analyst="lab"), asking("d", analyst="bob")):
+        for name, grant in (("eve", "lab"), ("ana", "lab"), ("bob", "ana"), ("bob", "bob")):
             with refused(NotPermitted):
-                ledger.charge(replace(asked, payer="ana" if asked.analyst == "bob" else "lab"))
-        with refused(BadParameter):
-            ledger.grant("lab", epsilon=TENTH, conditions=Conditions(members=("bob", "bob")))
+                ledger.charge(asking("b", analyst=name, grant=grant))
+        ledger.withdraw("cyn")
+        assert ledger.grant_end("lab", analyst="cyn") == "not for cyn any more"
+        ledger.issue(User(name="bob", role=Role.ANALYST, grant="ana"), b"b" * 32, instead=True)
+        for name in ("cyn", "bob"):
+            with refused(NotPermitted, saying=f"{name} does not pay from the budget of lab"):
+                ledger.charge(asking("b", analyst=name, grant="lab"))
+            with refused(NotPermitted):
+                ledger.conditions(name, grant="lab")
+        assert ledger.charge(asking("b", analyst="bob", grant="ana")).paid
+        ledger.revoke("ana")
+        for name in ("ana", "bob"):
+            with refused(NotPermitted, saying="the grant of ana was revoked"):
+                ledger.charge(asking("c", analyst=name, grant="ana"))
         ledger.verify()
+
+    def test_a_token_names_a_grant_where_an_analyst_pays_from_another(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        before = ledger.entries()
+        for user in (
+            User(name="bob", role=Role.ANALYST, grant=""),
+            User(name="bob", role=Role.ANALYST, grant=" lab"),
+            User(name="bob", role=Role.ANALYST, grant="bob"),
+            User(name="bob", role=Role.AUDITOR, grant="lab"),
+            User(name="bob", role=Role.OWNER, grant="lab"),
+        ):
+            with refused(BadParameter):
+                ledger.issue(user, b"b" * 32)
+        assert ledger.entries() == before
 
     # The promise
 

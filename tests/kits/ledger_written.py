@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.accounting.account import Account
-from dpsql.errors import BadParameter, BadPolicy, NotPermitted
+from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Adopted, Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy, Role, User
 from dpsql.privacy.window import Window
@@ -18,8 +18,8 @@ from tests.kits.ledger_cases import OWNED, SMALL, TENTH, LedgerCase, asking, pro
 _HALF: Final = Fraction(1, 2)
 
 
-def _written(holder: str, epsilon: Fraction, *, members: tuple[str, ...] = ()) -> Granted:
-    return Granted(analyst=holder, epsilon=epsilon, conditions=Conditions(members=members), by=GrantedBy.FILE)
+def _written(holder: str, epsilon: Fraction) -> Granted:
+    return Granted(analyst=holder, epsilon=epsilon, by=GrantedBy.FILE)
 
 
 class WrittenGrants(LedgerCase):
@@ -54,19 +54,19 @@ class WrittenGrants(LedgerCase):
     def test_a_file_changes_and_ends_what_it_granted(self, tmp_path: Path) -> None:
         ledger = promised(self.fresh(tmp_path))
         ledger.grant("eve", epsilon=_HALF)
-        ledger.adopt_grants([_written("ana", _HALF), _written("lab", _HALF, members=("bob",))])
+        ledger.adopt_grants([_written("ana", _HALF), _written("bob", _HALF)])
         assert ledger.charge(asking("a")).paid
-        assert ledger.charge(replace(asking("b", analyst="bob"), payer="lab")).paid
+        assert ledger.charge(asking("b", analyst="bob")).paid
         entries = ledger.head().number
-        ledger.adopt_grants([_written("ana", _HALF), _written("lab", _HALF, members=("bob",))])
+        ledger.adopt_grants([_written("ana", _HALF), _written("bob", _HALF)])
         assert ledger.head().number == entries
         ledger.adopt_grants([_written("ana", TENTH * 3)])
         assert ledger.account("ana").epsilon == TENTH * 3
         with refused(NotPermitted):
-            ledger.charge(replace(asking("c", analyst="bob"), payer="lab"))
+            ledger.charge(asking("c", analyst="bob"))
         assert ledger.charge(asking("c", analyst="eve")).paid  # the file never spoke of her
-        ledger.adopt_grants([_written("ana", TENTH * 3), _written("lab", _HALF, members=("bob",))])
-        assert ledger.charge(replace(asking("c", analyst="bob"), payer="lab")).paid
+        ledger.adopt_grants([_written("ana", TENTH * 3), _written("bob", _HALF)])
+        assert ledger.charge(asking("c", analyst="bob")).paid
         ledger.verify()
 
     def test_a_file_that_grants_too_much_changes_nothing(self, tmp_path: Path) -> None:
@@ -109,40 +109,12 @@ class WrittenGrants(LedgerCase):
         assert ledger.head().number == len(whole) + 2
         ledger.verify()
 
-    def test_whoever_asks_has_one_limit(self, tmp_path: Path) -> None:
-        """Of their own or of one group, whichever of file and call comes first; one that ends makes room."""
-        ledger = self.opened(tmp_path)  # ana has a grant of her own, said in a call
-        before = ledger.entries()
-        lab = _written("lab", _HALF, members=("bob", "ana"))
-        for written in ([lab], [_written("bob", _HALF), replace(lab, conditions=Conditions(members=("bob",)))]):
-            with refused(BadPolicy, saying="a second limit of"):
-                ledger.adopt_grants(written)
-        with refused(BadPolicy, saying="a second limit of ana"):
-            ledger.grant("lab", epsilon=_HALF, conditions=lab.conditions)
-        assert ledger.entries() == before
-        ledger.revoke("ana")
-        ledger.adopt_grants([lab])
-        with refused(BadPolicy, saying="a second limit of ana: the grants of lab and of ana"):
-            ledger.grant("ana", epsilon=_HALF, by=GrantedBy.BESIDE)
-        ledger.adopt_grants([_written("bob", _HALF)])  # the group ends with this file
-        assert ledger.charge(asking("a", analyst="bob")).paid
-        ledger.verify()
-
-    def test_somebody_of_a_group_is_not_revoked_without_it(self, tmp_path: Path) -> None:
+    def test_somebody_without_a_grant_has_none_to_lose(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
-        ledger.revoke("ana")
-        ledger.adopt_grants([_written("lab", _HALF, members=("ana", "bob"))])
         before = ledger.entries()
-        for name in ("ana", "bob"):
-            with refused(NotPermitted, saying="the group lab"):
-                ledger.revoke(name)
         with refused(NotPermitted, saying="eve has no grant"):
             ledger.revoke("eve")
         assert ledger.entries() == before
-        ledger.revoke("lab")
-        with refused(NotPermitted):
-            ledger.charge(replace(asking("a"), payer="lab"))
-        ledger.verify()
 
     def test_a_name_has_no_blank_at_either_end(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
@@ -151,9 +123,7 @@ class WrittenGrants(LedgerCase):
             with refused(BadParameter):
                 ledger.grant(name, epsilon=_HALF)
             with refused(BadParameter):
-                ledger.grant("lab", epsilon=_HALF, conditions=Conditions(members=("bob", name)))
-            with refused(BadParameter):
-                ledger.adopt_grants([_written("lab", _HALF, members=(name,))])
+                ledger.adopt_grants([_written(name, _HALF)])
             with refused(BadParameter):
                 ledger.issue(User(name=name, role=Role.ANALYST), b"a" * 32)
         assert ledger.entries() == before

@@ -221,24 +221,16 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A spending limit of one analyst, or of a group that shares it, under the promise."""
+    """A spending limit under the promise, of one analyst or of all whose tokens name it."""
 
     to: str
-    """The analyst, or the name of the group."""
     budget: Fraction
     max_per_query: Fraction | None = None
     tables: tuple[str, ...] | None = None
     """None: every table."""
     expires: date | None = None
-    members: tuple[str, ...] = ()
-    """Of a group: the analysts who spend from it. Nobody: it is one analyst's own."""
     sees_releases: bool = False
     """What other analysts have asked is known to these too: it is told again for nothing, without a word of whose."""
-
-    @property
-    def analysts(self) -> tuple[str, ...]:
-        """Whoever may ask under it."""
-        return self.members or (self.to,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from fractions import Fraction
 from typing import Final
@@ -253,7 +253,7 @@ def grant_mistakes(grant: Grant, policy: Policy) -> Iterator[Mistake]:
             why="a grant is a limit under what is promised to every person",
             fix="add [promise] with epsilon and delta",
         )
-    if OWNER_ACCOUNT in (grant.to, *grant.members):
+    if grant.to == OWNER_ACCOUNT:
         yield Mistake(
             f"nobody is called {OWNER_ACCOUNT}",
             why="under this name the ledger keeps what the owner pays for suggestions",
@@ -281,17 +281,10 @@ def grant_mistakes(grant: Grant, policy: Policy) -> Iterator[Mistake]:
 def _twice_granted(grants: tuple[Grant, ...]) -> Iterator[Mistake]:
     seen: set[str] = set()
     for index, grant in enumerate(grants):
-        yield from (mistake.under("grant", index) for mistake in second_limits(grant, seen))
-        seen.update((grant.to, *grant.members))
-
-
-def second_limits(grant: Grant, named: Collection[str]) -> Iterator[Mistake]:
-    """A name stands for one analyst or one group, and whoever asks has one limit; `named` are those who have one."""
-    for name in dict.fromkeys((grant.to, *grant.members)):
-        if name in named or (grant.members and grant.to in grant.members):
+        if grant.to in seen:
             yield Mistake(
-                f"a second grant to {name}",
-                why="one analyst has one limit; two would have to be added up or chosen from",
-                fix="keep one of them; one that holds already is ended by revoke",
-            )
-            break
+                f"a second grant to {grant.to}",
+                why="one name has one limit; two would have to be added up or chosen from",
+                fix="keep one of them",
+            ).under("grant", index)
+        seen.add(grant.to)

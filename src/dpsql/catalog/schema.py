@@ -111,8 +111,6 @@ SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
     },
     "grant": {
         "to": _HOLDER,
-        "group": _HOLDER,
-        "members": {"type": "array", "items": _HOLDER, "minItems": 1, "uniqueItems": True},
         "tables": _NAMES,
         "budget": _ABOVE_0,
         "max_per_query": _ABOVE_0,
@@ -125,7 +123,7 @@ _REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("version", "source"),
     "source": ("url",),
     "promise": ("epsilon", "delta"),
-    "grant": ("budget",),
+    "grant": ("to", "budget"),
 }
 
 

@@ -26,7 +26,7 @@ DEFAULTS_KEYS: Final = (
     "mode",
     "noise",
 )
-GRANT_KEYS: Final = ("to", "group", "members", "tables", "budget", "max_per_query", "expires", "sees_releases")
+GRANT_KEYS: Final = ("to", "tables", "budget", "max_per_query", "expires", "sees_releases")
 
 BASIC: Final = "basic"
 _window: Final = values.member_of(
@@ -95,10 +95,10 @@ def defaults_of(section: Section, now: Defaults | None = None) -> Defaults:
 def grant_of(section: Section) -> Grant:
     """One [[grant]]."""
     section.only(GRANT_KEYS)
-    to, members = _granted_to(section)
     return Grant(
-        to=to,
-        members=members,
+        to=section.required(
+            "to", values.holder, why="a grant is a limit of somebody", fix='write to = "ana@example.org"'
+        ),
         budget=section.required(
             "budget", values.share, why=_BY_OWNER, fix="write budget = 1.0, at most promise.epsilon"
         ),
@@ -107,39 +107,6 @@ def grant_of(section: Section) -> Grant:
         expires=section.optional("expires", values.day, None),
         sees_releases=section.optional("sees_releases", values.flag, False),
     )
-
-
-def _granted_to(section: Section) -> tuple[str, tuple[str, ...]]:
-    """An analyst; or a group and its members, who spend from one budget."""
-    if "group" not in section.data:
-        to = section.required(
-            "to",
-            values.holder,
-            why="a grant is a limit of one analyst, or of a group",
-            fix='write to = "ana@example.org", or group = "students" and members = [...]',
-        )
-        if "members" in section.data:
-            raise Mistake(
-                "only a group has members",
-                why="a grant to one analyst is that analyst's own",
-                fix='write group = "…" in place of to, or leave out members',
-                key=(*section.key, "members"),
-            )
-        return to, ()
-    if "to" in section.data:
-        raise Mistake(
-            "to and group exclude each other",
-            why="a grant is a limit of one analyst, or of a group that shares it",
-            fix="keep one of them",
-            key=(*section.key, "group"),
-        )
-    members = section.required(
-        "members",
-        values.people,
-        why="a group without members could not ask anything",
-        fix='write members = ["ana@example.org", "bob@example.org"]',
-    )
-    return section.required("group", values.holder, why="", fix=""), members
 
 
 def said(name: str, words: Mapping[str, object], read: Callable[[Section], T]) -> T:
@@ -156,12 +123,9 @@ def _is_several(said: object) -> TypeGuard[Iterable[object]]:
 
 
 def granted(words: Mapping[str, object], policy: Policy) -> Grant:
-    """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong. What was
-    granted to the same name before is no second limit: it is said anew."""
-    several = {word: list(names) for word in ("tables", "members") if _is_several(names := words.get(word))}
-    words = {**words, **several}
-    grant = said("grant", words, grant_of)
-    others = {name for each in policy.grants if each.to != grant.to for name in (each.to, *each.members)}
-    for mistake in (*rules.grant_mistakes(grant, policy), *rules.second_limits(grant, others)):
+    """A grant said in Python under a policy with a promise, held to the rules of the file. BadPolicy if wrong."""
+    tables = words.get("tables")
+    grant = said("grant", {**words, "tables": list(tables)} if _is_several(tables) else words, grant_of)
+    for mistake in rules.grant_mistakes(grant, policy):
         raise mistake.under("grant").as_error(None)
     return grant

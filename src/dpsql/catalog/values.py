@@ -190,7 +190,7 @@ def text(value: object) -> str:
 
 
 def holder(value: object) -> str:
-    """The name of an analyst or a group, as it is."""
+    """The name of an analyst or a grant, as it is."""
     found = text(value)
     if found != found.strip():
         raise Mistake(
@@ -214,18 +214,6 @@ def names(value: object) -> tuple[str, ...]:
             f"{quoted(value)} is empty or names something twice",
             why="each name has one meaning here",
             fix="list each name once",
-        )
-    return found
-
-
-def people(value: object) -> tuple[str, ...]:
-    """A list of analysts as they are called, none twice."""
-    found = tuple(holder(entry) for entry in _list(value))
-    if not found or len(set(found)) != len(found):
-        raise Mistake(
-            f"{quoted(value)} is empty or names somebody twice",
-            why="each of them may ask under the grant",
-            fix="list each analyst once",
         )
     return found
 

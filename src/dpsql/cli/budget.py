@@ -15,7 +15,7 @@ def add_to(commands: Commands) -> None:
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     command(parts, "show", "what the promise and each grant have left").set_defaults(run=_show)
     history = command(parts, "history", "every payment, a line each")
-    history.add_argument("--of", metavar="NAME", help="of this analyst or group only")
+    history.add_argument("--of", metavar="NAME", help="of this analyst or grant only")
     add_since(history, "from this day on (UTC)")
     history.set_defaults(run=_history)
     renewed = command(parts, "renew", "begin a new period of the promise: every budget starts again from nothing")

@@ -17,7 +17,6 @@ def add_to(commands: Commands) -> None:
     """Both commands."""
     given = command(commands, "grant", COMMANDS["grant"])
     given.add_argument("name", nargs="?", metavar="NAME")
-    given.add_argument("--members", type=_names, metavar="A,B", help="NAME is a group; these share its budget")
     given.add_argument("--budget", required=True, action=read_by(number), metavar="EPSILON", help="in ε of the promise")
     given.add_argument("--max-per-query", action=read_by(number), metavar="EPSILON", help="what one answer may cost")
     given.add_argument("--tables", type=_names, metavar="A,B", help="these tables only")
@@ -43,7 +42,6 @@ def _grant(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.grant(
             chosen.name,
-            members=chosen.members,
             budget=chosen.budget,
             max_per_query=chosen.max_per_query,
             tables=chosen.tables,

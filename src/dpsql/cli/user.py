@@ -18,6 +18,7 @@ def add_to(commands: Commands) -> None:
     added = command(parts, "add", "let somebody connect; prints their token, once")
     added.add_argument("name", metavar="NAME")
     added.add_argument("--role", required=True, choices=_ROLES)
+    _add_grant(added, "that of NAME")
     added.set_defaults(run=_add)
     command(parts, "list", "who may connect, and as what").set_defaults(run=_list)
     for name, about, run in (
@@ -27,11 +28,17 @@ def add_to(commands: Commands) -> None:
         named = command(parts, name, about)
         named.add_argument("name", metavar="NAME")
         named.set_defaults(run=run)
+        if name == "token":
+            _add_grant(named, "the one it was for")
+
+
+def _add_grant(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--grant", metavar="GRANT", help=f"which grant pays for what NAME asks (default: {default})")
 
 
 def _add(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        print(keeper.admit(chosen.name, role=chosen.role))
+        print(keeper.admit(chosen.name, role=chosen.role, grant=chosen.grant))
     say("this token is shown once; only a hash of it is kept")
     return 0
 
@@ -39,13 +46,13 @@ def _add(chosen: argparse.Namespace) -> int:
 def _list(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         for user in keeper.users():
-            print(f"{user.name}\t{user.role.value}")
+            print("\t".join(filter(None, (user.name, user.role.value, user.grant))))
     return 0
 
 
 def _token(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        print(keeper.new_token(chosen.name))
+        print(keeper.new_token(chosen.name, grant=chosen.grant))
     say("this token is shown once; the one before it counts no longer")
     return 0
 

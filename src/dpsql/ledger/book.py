@@ -156,7 +156,7 @@ class BookLedger(ABC):
 
     def revoke(self, analyst: str) -> None:
         with self.writing() as page:
-            grants.take_back(page, analyst)
+            grants.revoke(page, analyst)
 
     def freeze(self, reason: str, *, by: str | None = None) -> None:
         with self.writing() as page:
@@ -175,7 +175,8 @@ class BookLedger(ABC):
             sayings.adopt(page, digest, text)
 
     def issue(self, user: User, digest: bytes, *, instead: bool | None = None) -> None:
-        require_new_name(user.name)
+        for name in (user.name, user.name if user.grant is None else user.grant):
+            require_new_name(name)
         with self.writing() as page:
             sayings.issue(page, user, digest, instead=instead)
 
@@ -201,19 +202,19 @@ class BookLedger(ABC):
         with self.reading() as page:
             return promises.account(page, None), promises.account(page, analyst)
 
-    def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
+    def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
         with self.reading() as page:
-            holder = analyst if payer is None else payer
-            promises.account(page, holder)
-            return grants.conditions_for(page, analyst, holder=holder)
+            paying = analyst if grant is None else grant
+            promises.account(page, paying)
+            return grants.conditions_for(page, analyst, grant=paying)
 
     def grants(self) -> dict[str, Granted | Revoked]:
         with self.reading() as page:
             return grants.said(page)
 
-    def grant_end(self, holder: str, *, analyst: str | None = None) -> str | None:
+    def grant_end(self, grant: str, *, analyst: str | None = None) -> str | None:
         with self.reading() as page:
-            return grants.end_of(page, holder, analyst=analyst)
+            return grants.end_of(page, grant, analyst=analyst)
 
     def frozen(self) -> str | None:
         with self.reading() as page:

@@ -288,6 +288,7 @@ def charge_to_json(charge: Charge) -> dict[str, Json]:
     """A request to pay, whole. What is not said is not written."""
     found: dict[str, Json] = {
         "analyst": _text(charge.analyst),
+        "grant": _text(charge.grant),
         "question": question_to_json(charge.question),
         "event": event_to_json(charge.event),
         "cost": fraction_to_text(charge.cost),
@@ -295,8 +296,7 @@ def charge_to_json(charge: Charge) -> dict[str, Json]:
         "sql": _text(charge.sql),
         "record": _text(charge.record),
     }
-    said: dict[str, Json] = {"payer": charge.payer, "upon": charge.upon}
-    return found | {name: value for name, value in said.items() if value is not None}
+    return found if charge.upon is None else found | {"upon": charge.upon}
 
 
 def charge_from_json(value: Mapping[str, Any]) -> Charge:
@@ -306,18 +306,18 @@ def charge_from_json(value: Mapping[str, Any]) -> Charge:
             raise unreadable()
         return Charge(
             analyst=_text(value["analyst"]),
+            grant=_text(value["grant"]),
             question=Question(**{name: _text(value["question"][name]) for name in _PARTS}),
             event=event_from_json(value["event"]),
             cost=fraction_from_text(value["cost"]),
             steps=_whole(value["steps"]),
             sql=_text(value["sql"]),
             record=_text(value["record"]),
-            payer=None if "payer" not in value else _text(value["payer"]),
             upon=None if "upon" not in value else _whole(value["upon"]),
         )
 
 
-_OPTIONAL: Final = frozenset({"payer", "upon"})
+_OPTIONAL: Final = frozenset({"upon"})
 _CHARGE: Final = frozenset(field.name for field in fields(Charge)) - _OPTIONAL
 
 

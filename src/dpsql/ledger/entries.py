@@ -146,7 +146,6 @@ def _granted_bytes(fact: Granted) -> bytes:
         "max_per_query": None if cap is None else encoding.fraction_to_text(cap),
         "tables": None if conditions.tables is None else list(conditions.tables),
         "expires": None if expires is None else expires.isoformat(),
-        "members": list(conditions.members) or None,
         "sees_releases": conditions.sees_releases or None,
         "by": None if fact.by is GrantedBy.CALL else fact.by.value,
     }
@@ -164,7 +163,6 @@ def _granted(payload: bytes) -> Granted:
             max_per_query=None if cap is None else encoding.fraction_from_text(cap),
             tables=None if tables is None else tuple(tables),
             expires=None if expires is None else date.fromisoformat(expires),
-            members=tuple(value.get("members", ())),
             sees_releases=value.get("sees_releases", False),
         ),
         by=GrantedBy(value.get("by", GrantedBy.CALL)),
@@ -198,12 +196,13 @@ def _stop(kind: Callable[..., F]) -> Callable[[bytes], F]:
 
 def _issued_bytes(fact: Issued) -> bytes:
     user = fact.user
-    return encoding.json_bytes({"name": user.name, "role": user.role.value, "digest": fact.digest.hex()})
+    grant: dict[str, encoding.Json] = {} if user.grant is None else {"grant": user.grant}
+    return encoding.json_bytes({"name": user.name, "role": user.role.value, "digest": fact.digest.hex(), **grant})
 
 
 def _issued(payload: bytes) -> Issued:
     value = encoding.json_value(payload)
-    user = User(name=value["name"], role=Role(value["role"]))
+    user = User(name=value["name"], role=Role(value["role"]), grant=value.get("grant"))
     return Issued(user=user, digest=bytes.fromhex(value["digest"]))
 
 

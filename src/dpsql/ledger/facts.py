@@ -30,7 +30,7 @@ class Promised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """The budget of an analyst, or of a group, from here on. Spending goes on where it was."""
+    """A budget of this name from here on. Spending goes on where it was."""
 
     analyst: str
     epsilon: Fraction

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account
-from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, NotPermitted
-from dpsql.ledger.facts import Frozen, Granted, Revoked, Unfrozen
+from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
+from dpsql.ledger.facts import Frozen, Granted, Issued, Revoked, Unfrozen
 from dpsql.ledger.ledger import Charge, Conditions, GrantedBy
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
-from dpsql.ledger.words import about_grant, latest_fact, readable, require_name, require_new_name, require_reason
+from dpsql.ledger.words import (
+    about_grant,
+    about_user,
+    latest_fact,
+    readable,
+    require_name,
+    require_new_name,
+    require_reason,
+)
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"
 
 
 def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, by: GrantedBy) -> None:
-    """Set the budget of an analyst or a group; what was spent stays spent."""
+    """Set the budget of a grant; what was spent stays spent."""
     granted = _limit(page, holder, epsilon=epsilon, conditions=conditions)
     said = Granted(analyst=holder, epsilon=granted.epsilon, conditions=conditions, by=by)
     known = page.account(holder)
@@ -32,17 +40,10 @@ def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions,
 
 
 def say(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, by: GrantedBy) -> None:
-    """A grant in a call: one that can be spent from, by people who have no other one."""
-    said_now = Granted(analyst=holder, epsilon=epsilon, conditions=conditions, by=by)
-    _require_new_names(said_now)
+    """A grant in a call: one that can be spent from."""
+    require_new_name(holder)
     _require_to_come(page, conditions.expires)
-    _require_one_limit(page, {holder: said_now})
     grant(page, holder, epsilon=epsilon, conditions=conditions, by=by)
-
-
-def _require_new_names(granted: Granted) -> None:
-    for name in (granted.analyst, *granted.conditions.members):
-        require_new_name(name)
 
 
 def _require_to_come(page: Page, expires: date | None) -> None:
@@ -54,30 +55,12 @@ def _require_to_come(page: Page, expires: date | None) -> None:
         )
 
 
-def _require_one_limit(page: Page, new: Mapping[str, Granted], *, without: Container[str] = ()) -> None:
-    """Whoever asks has one limit: of their own, or of one group. `without`: grants that end now."""
-    held = {
-        holder: word
-        for holder, word in said(page).items()
-        if isinstance(word, Granted) and holder not in new and holder not in without
-    }
-    taken: dict[str, str] = {}
-    for holder, word in (*held.items(), *new.items()):
-        for name in {holder, *word.conditions.members}:
-            if taken.setdefault(name, holder) != holder and holder in new:
-                raise BadPolicy(
-                    f"a second limit of {name}: the grants of {taken[name]} and of {holder}",
-                    why="one analyst has one limit; two would have to be added up or chosen from",
-                    fix=f"keep one of them; one that holds already is ended by dpsql revoke {taken[name]}",
-                )
-
-
 def adopt(page: Page, written: Iterable[Granted]) -> None:
     """What a policy file grants, all of it: what it named before and does no longer is revoked. Where the owner has
     revoked a grant, or said another one in place of the file's, that word holds."""
     named = {each.analyst: each for each in written}
     for each in named.values():
-        _require_new_names(each)
+        require_new_name(each.analyst)
         _limit(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions)
     words = said(page)
     ended = [
@@ -86,7 +69,6 @@ def adopt(page: Page, written: Iterable[Granted]) -> None:
         if holder not in named and isinstance(word, Granted) and word.by is GrantedBy.FILE
     ]
     named = {name: each for name, each in named.items() if name not in words or not is_beside_the_file(words[name])}
-    _require_one_limit(page, named, without=ended)
     for holder in ended:
         revoke(page, holder, by_file=True)
     for each in named.values():
@@ -106,33 +88,10 @@ def _limit(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions
 
 
 def _require_conditions(conditions: Conditions) -> None:
-    for name in conditions.members:
-        require_name(name)
     for table in conditions.tables or ():
         readable(table, "the name of a table", "a grant is for the tables it names; an invisible one could be any")
     if conditions.max_per_query is not None:
         require_epsilon(max_per_query=conditions.max_per_query)
-    if len(set(conditions.members)) != len(conditions.members):
-        raise BadParameter(
-            "somebody is twice in a group",
-            why="its budget is shared by name; a name that stands twice was meant to be another one",
-            fix="name every member once",
-        )
-
-
-def take_back(page: Page, holder: str) -> None:
-    """A grant is revoked in a call; of somebody who spends from a group's, it is said what to do instead."""
-    words = said(page)
-    word = words.get(holder)
-    if word is None or (isinstance(word, Revoked) and not word.by_file):
-        for group, granted in words.items():
-            if isinstance(granted, Granted) and holder in granted.conditions.members:
-                raise NotPermitted(
-                    f"{holder} has no grant of their own and spends from that of the group {group}",
-                    why="a group has one budget, which its members share",
-                    fix=f"grant {group} again without {holder} among its members, or revoke {group}",
-                )
-    revoke(page, holder)
 
 
 def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
@@ -161,29 +120,34 @@ def said(page: Page) -> dict[str, Granted | Revoked]:
     }
 
 
-def conditions_for(page: Page, analyst: str, *, holder: str) -> Conditions:
+def conditions_for(page: Page, analyst: str, *, grant: str) -> Conditions:
     """What the owner says of this grant now. Raises where this analyst may not ask under it."""
     require_not_frozen(page)
-    conditions = _conditions(page, holder)
-    if analyst not in (conditions.members or (holder,)):
+    conditions = _conditions(page, grant)
+    if not _pays_for(page, grant, analyst):
         raise NotPermitted(
-            f"{analyst} does not pay from the budget of {holder}",
-            why="a budget is spent by those the owner gave it to",
+            f"{analyst} does not pay from the budget of {grant}",
+            why="a budget is spent under its own name, or by a token that names it",
             fix=_ASK,
         )
-    _require_not_expired(page, holder, conditions.expires)
+    _require_not_expired(page, grant, conditions.expires)
     return conditions
 
 
-def end_of(page: Page, holder: str, *, analyst: str | None = None) -> str | None:
+def _pays_for(page: Page, grant: str, analyst: str) -> bool:
+    """It is the grant of this name, or the one that a token of this name is for."""
+    held = None if analyst == grant else latest_fact(page, about_user(analyst), Issued)
+    return analyst == grant or (held is not None and held.user.grant == grant)
+
+
+def end_of(page: Page, grant: str, *, analyst: str | None = None) -> str | None:
     """Why nothing is paid from a grant any more, in a few words, or nothing that this analyst asks; None: it holds."""
-    granted = latest_fact(page, about_grant(holder), Granted)
+    granted = latest_fact(page, about_grant(grant), Granted)
     if granted is None:
         return "revoked"
-    conditions = granted.conditions
-    if _is_over(page, conditions.expires):
-        return f"ended on {conditions.expires}"
-    if analyst is not None and analyst not in (conditions.members or (holder,)):
+    if _is_over(page, granted.conditions.expires):
+        return f"ended on {granted.conditions.expires}"
+    if analyst is not None and not _pays_for(page, grant, analyst):
         return f"not for {analyst} any more"
     return None
 
@@ -208,7 +172,7 @@ def _today(page: Page) -> date:
 
 def require_below_cap(page: Page, asked: Charge) -> None:
     """The owner allows this price for one question."""
-    cap = _conditions(page, asked.holder).max_per_query
+    cap = _conditions(page, asked.grant).max_per_query
     if cap is not None and asked.cost > cap:
         raise NotPermitted(
             "this answer costs more than the grant allows for one question",

@@ -29,8 +29,7 @@ MOST_STEPS: Final = 10_000
 def foreseen(asked: Charge) -> Foreseen:
     """What a charge will look at. What has no word in a ledger is refused, and so is a name that no database should be
     asked for."""
-    holder = require_name(asked.holder)
-    subjects = ("close", "freeze", about_grant(holder))
+    subjects = ("close", "freeze", about_grant(require_name(asked.grant)))
     return Foreseen(subjects=subjects, under=(owners.SUBJECT,), same=charge_digest(asked))
 
 
@@ -90,10 +89,10 @@ def _is_first(paid: Charge, asked: Charge) -> bool:
 def paying_accounts(page: Page, asked: Charge, *, under: Ownership | None = None) -> dict[str, Account]:
     """Whoever pays: the grant, then the promise. Raises where the owner lets nobody pay, or not this analyst, or where
     the promise is about others than those it is asked `under`; before it is said whom it is about, nobody pays."""
-    source, own = account(page, None), account(page, asked.holder)
-    conditions_for(page, asked.analyst, holder=asked.holder)
+    source, own = account(page, None), account(page, asked.grant)
+    conditions_for(page, asked.analyst, grant=asked.grant)
     owners.require_owned(page, under)
-    return {asked.holder: own, SOURCE: source}
+    return {asked.grant: own, SOURCE: source}
 
 
 def new_receipt(page: Page, asked: Charge, *, same: bytes) -> Receipt:
@@ -221,7 +220,7 @@ def released_steps(page: Page, payment: Payment) -> tuple[ReleasedStep, ...]:
 def require_charge(asked: Charge) -> Triple:
     """The price of a charge that can be written down and is not free."""
     require_name(asked.analyst)
-    require_name(asked.holder)
+    require_name(asked.grant)
     require_epsilon(cost=asked.cost)
     require_count(steps=asked.steps, at_most=MOST_STEPS)
     question = asked.question

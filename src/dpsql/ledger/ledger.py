@@ -59,8 +59,6 @@ class Conditions:
     """None: every table."""
     expires: date | None = None
     """The first day (UTC) on which nothing is paid from it any more."""
-    members: tuple[str, ...] = ()
-    """Of a group: who shares its budget. Nobody: the grant is an analyst's own."""
     sees_releases: bool = False
     """What others have asked is already known to them, and told again for nothing."""
 
@@ -92,6 +90,8 @@ class User:
 
     name: str
     role: Role
+    grant: str | None = None
+    """Of an analyst: the grant that pays for what they ask; None: the one of their own name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +112,9 @@ class Charge:
     """A request to pay for one plan, all of its steps at once."""
 
     analyst: str
+    """Who asks."""
+    grant: str
+    """Whose account pays; the analyst's own where they have no token that names another one."""
     question: Question
     event: Event
     cost: Fraction
@@ -121,15 +124,8 @@ class Charge:
     """The canonical text of the question: seen by its author and the owner."""
     record: str
     """The plan as JSON, from which an auditor re-derives the price."""
-    payer: str | None = None
-    """The group whose budget pays; None: the analyst's own does."""
     upon: int | None = None
     """The first receipt of the release this one makes finer: they share its salt."""
-
-    @property
-    def holder(self) -> str:
-        """Whose account pays."""
-        return self.analyst if self.payer is None else self.payer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,15 +261,14 @@ class Ledger(Protocol):
         conditions: Conditions = NO_CONDITIONS,
         by: GrantedBy = GrantedBy.CALL,
     ) -> None:
-        """Open the account of an analyst, or of a group, under the promise. The same grant again is nothing; a changed
-        one is a new limit on the same spending. BadParameter where its last day is past; BadPolicy where somebody would
-        have two limits."""
+        """Open an account of this name under the promise. The same grant again is nothing; a changed one is a new limit
+        on the same spending. BadParameter where its last day is past."""
         ...
 
     def adopt_grants(self, written: Iterable[Granted]) -> None:
         """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not
-        is revoked. What the owner has revoked, or granted otherwise than the file, under this promise stays so.
-        BadPolicy where somebody would have two limits: one of the file, and one beside it."""
+        is revoked. What the owner has revoked, or granted otherwise than the file, under this promise stays
+        so."""
         ...
 
     def revoke(self, analyst: str) -> None:
@@ -281,10 +276,10 @@ class Ledger(Protocol):
         ...
 
     def grants(self) -> Mapping[str, Granted | Revoked]:
-        """What was said last about each grant under the promise, by its analyst or group."""
+        """What was said last about each grant under the promise, by its name."""
         ...
 
-    def grant_end(self, holder: str, *, analyst: str | None = None) -> str | None:
+    def grant_end(self, grant: str, *, analyst: str | None = None) -> str | None:
         """Why nothing is paid from a grant any more, or nothing that this analyst asks: "revoked", "ended on
         2026-12-31"; None: it holds."""
         ...
@@ -340,9 +335,10 @@ class Ledger(Protocol):
         """That of the source and that of an analyst, as they stand at one moment."""
         ...
 
-    def conditions(self, analyst: str, *, payer: str | None = None) -> Conditions:
-        """What the owner says now of the grant of this analyst, or of the group that pays for them. Raises where they
-        may not ask: nothing was granted, it was revoked, they are not of the group, or the source is frozen."""
+    def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
+        """What the owner says now of the grant that pays for this analyst; None: that of their own name. Raises where
+        they may not ask: nothing was granted, it was revoked, their token is for none or another, or the source is
+        frozen."""
         ...
 
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:

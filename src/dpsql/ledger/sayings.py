@@ -6,9 +6,9 @@ from typing import Final
 
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Adopted, Issued, Refused, Versioned, Withdrawn
-from dpsql.ledger.ledger import FIRST_VERSION, User
+from dpsql.ledger.ledger import FIRST_VERSION, Role, User
 from dpsql.ledger.page import Page
-from dpsql.ledger.words import latest_fact, readable, require_name
+from dpsql.ledger.words import about_user, latest_fact, readable, require_name
 
 DIGEST_BYTES: Final = 32
 LONGEST_REFUSED: Final = 4000
@@ -61,6 +61,8 @@ def issue(page: Page, user: User, digest: bytes, *, instead: bool | None = None)
     """Somebody has a token of this digest, and no older one any more. With `instead` there must be one to replace, of
     the same role; where it is False there must be none."""
     require_name(user.name)
+    if user.grant is not None:
+        _require_paying(user, user.grant)
     if not isinstance(digest, bytes) or len(digest) != DIGEST_BYTES:
         raise BadParameter(
             f"the digest of a token has {DIGEST_BYTES} bytes",
@@ -71,14 +73,14 @@ def issue(page: Page, user: User, digest: bytes, *, instead: bool | None = None)
         raise BadParameter(
             "this token was issued before", why="a token is one person's, once", fix="make a new random one"
         )
-    held = latest_fact(page, _user(user.name), Issued)
+    held = latest_fact(page, about_user(user.name), Issued)
     if instead is False and held is not None:
         raise NotPermitted(
             f"{user.name} has a token already",
             why="a second one would end the first without a word",
             fix=f"make a new one on purpose: dpsql user token {user.name}",
         )
-    if instead and (held is None or held.user != user):
+    if instead and (held is None or held.user.role is not user.role):
         raise NotPermitted(
             f"{user.name} has no token",
             why="there is no role to go on with",
@@ -86,34 +88,40 @@ def issue(page: Page, user: User, digest: bytes, *, instead: bool | None = None)
         )
     number = page.append(Issued(user=user, digest=digest))
     page.keep_latest(_token(digest), number)
-    page.keep_latest(_user(user.name), number)
+    page.keep_latest(about_user(user.name), number)
+
+
+def _require_paying(user: User, grant: str) -> None:
+    """A grant is named where it says something: for an analyst, and another one than that of their own name."""
+    if user.role is not Role.ANALYST or require_name(grant) == user.name:
+        raise BadParameter(
+            f"a token of {user.name}, {user.role.value}, does not name the grant {grant}",
+            why="a token names a grant where an analyst pays from another one than that of their own name",
+            fix="leave the grant out",
+        )
 
 
 def withdraw(page: Page, name: str) -> None:
     """Whoever has this name has no token any more; nothing where there is none."""
     require_name(name)
-    if latest_fact(page, _user(name), Issued) is not None:
-        page.keep_latest(_user(name), page.append(Withdrawn(name=name)))
+    if latest_fact(page, about_user(name), Issued) is not None:
+        page.keep_latest(about_user(name), page.append(Withdrawn(name=name)))
 
 
 def holder_of(page: Page, digest: bytes) -> User | None:
     """Whose token has this digest, if it is the last one they were given."""
     number = page.latest(_token(digest))
     fact = None if number is None else page.fact(number)
-    if not isinstance(fact, Issued) or page.latest(_user(fact.user.name)) != number:
+    if not isinstance(fact, Issued) or page.latest(about_user(fact.user.name)) != number:
         return None
     return fact.user
 
 
 def users(page: Page) -> tuple[User, ...]:
     """Everybody who has a token, by name."""
-    words = [page.fact(number) for number in page.latest_under(_user("")).values()]
+    words = [page.fact(number) for number in page.latest_under(about_user("")).values()]
     return tuple(sorted((fact.user for fact in words if isinstance(fact, Issued)), key=lambda user: user.name))
 
 
 def _token(digest: bytes) -> str:
     return f"token {digest.hex()}"
-
-
-def _user(name: str) -> str:
-    return f"user {name}"

@@ -22,6 +22,11 @@ def about_grant(holder: str) -> str:
     return f"grant {holder}"
 
 
+def about_user(name: str) -> str:
+    """Under which words the last entry about a token of this name is kept."""
+    return f"user {name}"
+
+
 def require_name(analyst: str) -> str:
     """The name of an analyst, checked: text that looks the same to everybody who reads it."""
     return readable(

@@ -46,7 +46,7 @@ class Analyst:
 
     @property
     def budget(self) -> Budget:
-        """What can be spent of the analyst's own grant, or of that of their group; less where the promise has less."""
+        """What can be spent of the grant that pays; less where the promise has less."""
         place = self.place
         accounts = place.accounts
         more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)

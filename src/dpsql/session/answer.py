@@ -70,34 +70,24 @@ from dpsql.sql.syntax import NO_OPTIONS, At, Parsed, Purpose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an analyst stands: what is declared, the engine, the ledger, whose grant pays, and the source of chance."""
+    """Where an analyst stands: what is declared, the engine, the ledger, who asks, whose grant pays, and the source of
+    chance."""
 
     declared: Declared
     engine: Engine
     ledger: Ledger
+    analyst: str
     grant: Grant
     source: Source
     settings: Settings = field(default_factory=Settings)
     """What was SET in this session."""
-    member: str | None = None
-    """Of a group: who of them asks. None: the grant is one analyst's own."""
     invented: bool = False
     """Engine and ledger are those of a simulation (`session.inventing`); `planned_under` are the accounts outside."""
     planned_under: tuple[Account, ...] = ()
 
-    @property
-    def analyst(self) -> str:
-        """Who asks."""
-        return self.grant.to if self.member is None else self.member
-
-    @property
-    def payer(self) -> str | None:
-        """The group that pays; None: the analyst does."""
-        return None if self.member is None else self.grant.to
-
     def as_granted_now(self) -> Place:
         """The same place under what the owner says by now; raises where nothing may be asked from it any more."""
-        said = self.ledger.conditions(self.analyst, payer=self.payer)
+        said = self.ledger.conditions(self.analyst, grant=self.grant.to)
         return replace(self, grant=under(self.grant, said))
 
     @property
@@ -107,7 +97,7 @@ class Place:
 
     @property
     def accounts(self) -> tuple[Account, ...]:
-        """The promise to everybody, then the analyst's own limit: both must grant."""
+        """The promise to everybody, then the limit of the grant: both must grant."""
         return self.planned_under or self.ledger.accounts(self.grant.to)
 
     @property
@@ -349,7 +339,7 @@ def answered(sealed: Sealed, place: Place, *, receipt: Receipt | None = None) ->
         return told_exactly(sealed, public_rows(sealed, place))
     before = told_before(plan, ledger)  # what is made finer: released and stored
     if receipt is None:
-        receipt = charge(sealed, ledger, engine, analyst=place.analyst, payer=place.payer)  # effect 1: pay, durably
+        receipt = charge(sealed, ledger, engine, analyst=place.analyst, grant=place.grant.to)  # effect 1: pay, durably
     steps = perform(
         plan, receipt, engine=engine, ledger=ledger, source=place.source, found=found_keys(plan, before)
     )  # effects 2, 3, 4: run, draw, store; nothing where a twin of this question has done so since it was planned

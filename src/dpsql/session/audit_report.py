@@ -241,7 +241,7 @@ def _payments(audit: Audit) -> Table:
                 str(each.receipt),
                 _time(each.at),
                 each.analyst,
-                each.holder,
+                each.grant,
                 _kind(each),
                 shown_amount(each.cost),
                 _part(each.of_promise),

@@ -130,7 +130,7 @@ class Walk:
 
     def _with_parts(self, row: AuditedCharge) -> AuditedCharge:
         of_promise = part_of(self.promises[-1].account, row.charged)
-        return replace(row, of_promise=of_promise, of_grant=part_of(self.grants[row.holder], row.charged))
+        return replace(row, of_promise=of_promise, of_grant=part_of(self.grants[row.grant], row.charged))
 
     def granted(self, entry: Entry, fact: Granted, told: bool) -> None:
         known = self.grants.get(fact.analyst)
@@ -169,11 +169,11 @@ class Walk:
         if told:
             self.charges.append(self._row(entry, fact))
             self.top_ups += fact.upon is not None
-        last, own = self.promises[-1], self.grants[fact.holder]
+        last, own = self.promises[-1], self.grants[fact.grant]
         self.promises[-1] = replace(last, account=_after(last.account, fact.event), told=last.told + fact.cost)
         if not own.admits(fact.event):
-            self.passed.add(fact.holder)
-        self.grants[fact.holder] = _after(own, fact.event)
+            self.passed.add(fact.grant)
+        self.grants[fact.grant] = _after(own, fact.event)
 
     def refusal(self, entry: Entry, fact: Refused, told: bool) -> None:
         self.refused[fact.analyst] += told
@@ -205,12 +205,12 @@ class Walk:
         return AuditedCharge(
             receipt=entry.number,
             analyst=charge.analyst,
+            grant=charge.grant,
             sql=charge.sql if self.texts else "",
             cost=charge.cost,
             charged=triple(charge.event),
             derived=derived,
             problem=problem,
-            payer=charge.payer,
             upon=charge.upon,
             at=moment_of(entry),
         )
@@ -245,8 +245,8 @@ class Walk:
 
     def _counts_rho(self, charge: Charge) -> bool:
         """One of the accounts that pay does not grant the cost as ε any more, or did not when it was priced."""
-        paying = [self.promises[-1].account, self.grants[charge.holder]]
-        paying += [self.before[holder] for holder in (SOURCE, charge.holder) if holder in self.before]
+        paying = [self.promises[-1].account, self.grants[charge.grant]]
+        paying += [self.before[holder] for holder in (SOURCE, charge.grant) if holder in self.before]
         return any(not account.admits_pure(epsilon=charge.cost) for account in paying)
 
 

@@ -19,6 +19,8 @@ class AuditedCharge:
 
     receipt: int
     analyst: str
+    grant: str
+    """Which one paid."""
     sql: str
     """Empty where the reader may not see texts."""
     cost: Fraction
@@ -28,8 +30,6 @@ class AuditedCharge:
     derived: Triple | None
     """The same, from the stored statements and noise alone; None where they do not hold what they promise."""
     problem: str = ""
-    payer: str | None = None
-    """The group whose grant paid; None: the analyst's own did."""
     of_promise: Fraction | None = None
     """What it took of the promise, in the branch that is ahead when its period ends: these add up to what is spent.
     None: the branch does not count it."""
@@ -39,11 +39,6 @@ class AuditedCharge:
     """The receipt of the release that it makes finer."""
     at: datetime
     """UTC."""
-
-    @property
-    def holder(self) -> str:
-        """Whose grant paid."""
-        return self.analyst if self.payer is None else self.payer
 
     @property
     def agrees(self) -> bool:
@@ -106,7 +101,7 @@ class AuditedPromise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedGrant:
-    """The limit of one analyst or group in one period of a promise, and what was paid from it, added up anew."""
+    """The limit of one grant in one period of a promise, and what was paid from it, added up anew."""
 
     holder: str
     account: Account

@@ -159,7 +159,9 @@ def _paid_at_once(queries: Sequence[Query], place: Place) -> list[Answer]:
     plans = paying(queries)
     if not plans:
         return [query.answered(max_cost=None) for query in queries]
-    charges = [charge_of(sealed, analyst=place.analyst, payer=place.payer, dialect=place.dialect) for sealed in plans]
+    charges = [
+        charge_of(sealed, analyst=place.analyst, grant=place.grant.to, dialect=place.dialect) for sealed in plans
+    ]
     whole = hashlib.sha256(b"".join(map(charge_digest, charges))).hexdigest()
     with place.ledger.turn(place.analyst, replace(charges[0].question, plan=whole)):
         accounts = place.accounts

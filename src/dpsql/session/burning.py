@@ -37,7 +37,7 @@ def payments_of(entries: Iterable[Entry], *, holder: str | None = None) -> list[
         match entry.fact:
             case facts.Promised() | facts.Renewed():
                 found = []
-            case Charge() as paid if holder in (None, paid.holder):
+            case Charge() as paid if holder in (None, paid.grant):
                 found.append(Payment(at=moment_of(entry), spent=triple(paid.event)))
             case _:
                 pass

@@ -15,22 +15,22 @@ from dpsql.sql.key_refusals import too_many_keys
 from dpsql.sql.rewrite import Measuring
 
 
-def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str, payer: str | None = None) -> Receipt:
+def charge(sealed: Sealed, ledger: Ledger, engine: Engine, *, analyst: str, grant: str) -> Receipt:
     """A durable receipt, or BudgetExhausted and nothing spent."""
     require_few_keys(sealed, engine, ledger)
-    asked = charge_of(sealed, analyst=analyst, payer=payer, dialect=engine.capabilities.dialect)
+    asked = charge_of(sealed, analyst=analyst, grant=grant, dialect=engine.capabilities.dialect)
     reached(Point.CHARGING)
     return ledger.charge(asked, under=ownership_of(sealed.plan.bounded.query.catalog))
 
 
-def charge_of(sealed: Sealed, *, analyst: str, dialect: str, payer: str | None = None) -> Charge:
+def charge_of(sealed: Sealed, *, analyst: str, grant: str, dialect: str) -> Charge:
     """What the ledger is asked to write down for a plan."""
     plan = sealed.plan
     if plan.charged is None:
         raise InternalError("a free plan would be charged", why="a bug in dpsql", fix="report the query")
     return Charge(
         analyst=analyst,
-        payer=payer,
+        grant=grant,
         question=question_of(plan.recalled),
         event=plan.charged,
         cost=plan.cost,

@@ -115,7 +115,7 @@ def _price(spent: Triple) -> dict[str, object]:
 
 def _charge(fact: Charge) -> Words:
     version = fact.question.data_version
-    more = {"payer": fact.payer, "upon": fact.upon, "steps": fact.steps, "data_version": version, "sql": fact.sql}
+    more = {"grant": fact.grant, "upon": fact.upon, "steps": fact.steps, "data_version": version, "sql": fact.sql}
     return fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), **more}
 
 
@@ -126,7 +126,6 @@ def _granted(fact: facts.Granted) -> Words:
         "max_per_query": said.max_per_query,
         "tables": said.tables,
         "expires": None if said.expires is None else said.expires.isoformat(),
-        "members": said.members or None,
         "sees_releases": said.sees_releases or None,
         "by": None if fact.by is GrantedBy.CALL else fact.by.value,
     }
@@ -154,7 +153,7 @@ _WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
     facts.Unfrozen: lambda fact: ("", {"reason": fact.reason, "by": fact.by}),
     facts.Adopted: lambda fact: ("", {"digest": fact.digest, "policy": fact.text}),
     facts.Refused: lambda fact: (fact.analyst, {"code": fact.code, "sql": fact.sql}),
-    facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value}),
+    facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value, "grant": fact.user.grant}),
     facts.Withdrawn: lambda fact: (fact.name, {}),
     facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, "periods": fact.periods, **_price(fact.spent)}),
     Charge: _charge,

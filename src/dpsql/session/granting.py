@@ -70,49 +70,43 @@ def _as_fact(grant: Grant, by: GrantedBy) -> Granted:
         max_per_query=grant.max_per_query,
         tables=grant.tables,
         expires=grant.expires,
-        members=grant.members,
         sees_releases=grant.sees_releases,
     )
     return Granted(analyst=grant.to, epsilon=grant.budget, conditions=conditions, by=by)
 
 
-def grant_of(name: str, *, ledger: Ledger, policy: Policy) -> Grant:
-    """The grant of an analyst, alone or of a group, as the ledger says. The policy knows who was in a group that was
-    revoked."""
+def grant_of(name: str, *, ledger: Ledger) -> Grant:
+    """The grant that pays for an analyst, as the ledger says: the one that their token names, or that of their name."""
     require_a_persons_name(name)
     ledger.account()  # raises where no promise holds, and says why
-    for grant in _kept(ledger):
-        if name in grant.analysts:
-            return grant
-    said = ledger.grants()
-    for holder in (name, *(grant.to for grant in policy.grants if name in grant.members)):
-        if isinstance(said.get(holder), Revoked):
-            raise revoked(holder)
-    if name not in said:
-        ledger.account(name)  # raises, and says so where the grant has ended with its promise
+    paying = next((user.grant for user in ledger.users() if user.name == name and user.grant is not None), name)
+    word = ledger.grants().get(paying)
+    if isinstance(word, Granted):
+        return _as_granted(word)
+    if isinstance(word, Revoked):
+        raise revoked(paying)
+    ledger.account(paying)  # raises, and says so where the grant has ended with its promise
     raise NotPermitted(
-        f"{name} has no grant",
+        f"{paying} has no grant",
         why="every spending has a limit the owner has set",
-        fix=f"have the owner add a [[grant]] to the policy, or say it: dpsql grant {name} --budget …, owner.grant(…)",
+        fix=f"have the owner add a [[grant]] to the policy, or say it: dpsql grant {paying} --budget …, owner.grant(…)",
     )
 
 
 def said_grant(words: Mapping[str, object], policy: Policy, ledger: Ledger) -> Grant:
-    """A grant said in a call, held to the rules of the policy file: under the promise that holds, and no second limit
-    of somebody who has one in the file or in the ledger."""
+    """A grant said in a call, held to the rules of the policy file under the promise that holds."""
     account = ledger.account()  # the promise may be of an earlier opening
     promise = Promise(epsilon=account.epsilon, delta=account.delta, delta_prime=account.delta_prime)
-    said = ledger.grants()
-    new = (grant for grant in policy.grants if grant.to not in said)  # written since the file was opened
-    return granted(words, replace(policy, promise=promise, grants=(*new, *_kept(ledger))))
+    return granted(words, replace(policy, promise=promise))
 
 
 def analysts_of(ledger: Ledger) -> tuple[str, ...]:
-    """Everybody who may ask by the ledger, alone or in a group, by name; the account of the owner is nobody."""
-    return tuple(sorted({name for grant in _kept(ledger) for name in grant.analysts} - {OWNER_ACCOUNT}))
+    """Everybody who has a grant by the ledger, by name; the account of the owner is nobody."""
+    held = {name for name, word in ledger.grants().items() if isinstance(word, Granted)}
+    return tuple(sorted(held - {OWNER_ACCOUNT}))
 
 
-def require_a_persons_name(name: str) -> None:
+def require_a_persons_name(name: str | None) -> None:
     """NotPermitted where this is the account of the owner, whose only limit is the promise."""
     if name == OWNER_ACCOUNT:
         raise NotPermitted(
@@ -120,11 +114,6 @@ def require_a_persons_name(name: str) -> None:
             why="under this name the ledger keeps what the owner pays for suggestions, and its limit is the promise",
             fix="ask under the name of a grant; for suggestions: dpsql table suggest, owner.suggest_bounds(…)",
         )
-
-
-def _kept(ledger: Ledger) -> Iterator[Grant]:
-    """The grants that hold by the ledger."""
-    return (_as_granted(fact) for fact in ledger.grants().values() if isinstance(fact, Granted))
 
 
 def _as_granted(said: Granted) -> Grant:
@@ -138,6 +127,5 @@ def under(grant: Grant, conditions: Conditions) -> Grant:
         max_per_query=conditions.max_per_query,
         tables=conditions.tables,
         expires=conditions.expires,
-        members=conditions.members,
         sees_releases=conditions.sees_releases,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -95,16 +96,16 @@ class Keeper:
         return tuple(entry_rows(_later(self._ledger.entries_about(analyst), since), texts=True))
 
     def history(self, *, of: str | None = None, since: datetime | None = None) -> Iterator[EntryRow]:
-        """Every payment, of all, of one analyst or of one group.
-        BadParameter where the ledger knows nobody of this name."""
-        if of is not None and of not in _names(self.rows()):
+        """Every payment: of all, or of one name, whether they asked or their grant paid. BadParameter where the ledger
+        knows nobody of this name."""
+        if of is not None and of not in {row.who for row in self.rows()} - {""}:
             raise BadParameter(
                 f"the ledger knows nobody by the name {of}",
-                why="payments are found by the exact name of the analyst or the group",
+                why="payments are found by the exact name of the analyst or the grant",
                 fix="look for the name: dpsql budget show, or dpsql ledger show",
             )
         payments = (row for row in self.rows(since=since) if row.kind == "charge")
-        return (row for row in payments if of in (None, row.who, row.details.get("payer")))
+        return (row for row in payments if of in (None, row.who, row.details["grant"]))
 
     def burn_down(self) -> Picture:
         """What was left of the promise after each payment of anybody, in the period that runs now."""
@@ -136,20 +137,18 @@ class Keeper:
         self,
         to: str,
         *,
-        members: Iterable[str] | None = None,
         budget: Number,
         max_per_query: Number | None = None,
         tables: str | Iterable[str] | None = None,
         expires: date | str | None = None,
         sees_releases: bool | None = None,
     ) -> None:
-        """A spending limit under the promise, of somebody whom the policy file does not name; with `members`, of a
-        group. Tables are those of the policy. After `revoke`, it lets them ask again, and holds in place of what the
+        """A spending limit under the promise, of somebody whom the policy file does not name. Tables are those of the
+        policy. After `revoke`, it lets them ask again, and holds in place of what the
         file says of them; where it says the same as the file, the file counts again."""
         policy = self._under_a_policy()
         words = {
-            "to" if members is None else "group": to,
-            "members": members,
+            "to": to,
             "budget": budget,
             "max_per_query": max_per_query,
             "tables": tables,
@@ -203,21 +202,26 @@ class Keeper:
 
     # Who may connect
 
-    def admit(self, name: str, *, role: str) -> str:
-        """A token for somebody who has none: shown once, kept as a hash."""
-        return self._issued(User(name=name, role=_role(role)), instead=False)
+    def admit(self, name: str, *, role: str, grant: str | None = None) -> str:
+        """A token for somebody who has none: shown once, kept as a hash. `grant`: which one pays for what they ask,
+        where it is not that of their own name."""
+        return self._issued(User(name=name, role=_role(role)), grant, instead=False)
 
-    def new_token(self, name: str) -> str:
-        """Another token for somebody; the one before it counts no longer."""
+    def new_token(self, name: str, *, grant: str | None = None) -> str:
+        """Another token for somebody, for the same grant unless another one is named; the one before it counts no
+        longer."""
         for user in self._ledger.users():
             if user.name == name:
-                return self._issued(user, instead=True)
+                return self._issued(user, grant, instead=True)
         raise NotPermitted(
             f"{name} has no token", why="there is no role to go on with", fix=f"dpsql user add {name} --role analyst"
         )
 
-    def _issued(self, user: User, *, instead: bool) -> str:
-        require_a_persons_name(user.name)
+    def _issued(self, user: User, grant: str | None, *, instead: bool) -> str:
+        if grant is not None:
+            user = replace(user, grant=None if grant == user.name else grant)
+        for name in (user.name, user.grant):
+            require_a_persons_name(name)
         token = new_token()
         self._ledger.issue(user, token_digest(token), instead=instead)
         return token
@@ -276,15 +280,6 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _names(rows: Iterable[EntryRow]) -> set[object]:
-    """Everybody of whom a ledger says something: analysts, groups and their members."""
-    return {name for row in rows for name in (row.who, *_listed(row.details.get("members")))} - {""}
-
-
-def _listed(members: object) -> tuple[object, ...]:
-    return members if isinstance(members, tuple) else ()
 
 
 def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, ...]:

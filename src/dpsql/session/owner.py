@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from dpsql.catalog.declare import TableWords, column_declarations, declared, with_types
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
@@ -209,7 +209,6 @@ class Owner:
         defaults = said("defaults", words, lambda section: defaults_of(section, now.defaults))
         self._declared.adopt(replace(now, defaults=defaults))
 
-    @overload
     def grant(
         self,
         to: str,
@@ -219,75 +218,45 @@ class Owner:
         tables: str | Iterable[str] | None = None,
         expires: date | str | None = None,
         sees_releases: bool | None = None,
-    ) -> Analyst: ...
-
-    @overload
-    def grant(
-        self,
-        *,
-        group: str,
-        members: Iterable[str],
-        budget: Number,
-        max_per_query: Number | None = None,
-        tables: str | Iterable[str] | None = None,
-        expires: date | str | None = None,
-        sees_releases: bool | None = None,
-    ) -> dict[str, Analyst]: ...
-
-    def grant(
-        self,
-        to: str | None = None,
-        *,
-        group: str | None = None,
-        members: Iterable[str] | None = None,
-        budget: Number,
-        max_per_query: Number | None = None,
-        tables: str | Iterable[str] | None = None,
-        expires: date | str | None = None,
-        sees_releases: bool | None = None,
-    ) -> Analyst | dict[str, Analyst]:
+    ) -> Analyst:
         """A spending limit under the promise, and a place to ask from: all tables unless some are named, for ever
-        unless a day (UTC) is. The members of a group spend from one budget, each under their own name.
+        unless a day (UTC) is. Others spend from it by tokens that name it: `keeper.admit`.
 
         With sees_releases=True what others have asked is told again for nothing, without a word of who asked.
         """
         self._declared.under_promise()
         words = {
             "to": to,
-            "group": group,
-            "members": members,
             "budget": budget,
             "max_per_query": max_per_query,
             "tables": tables,
             "expires": expires,
             "sees_releases": sees_releases,
         }
-        grant = said_grant(words, self._declared.policy, self._ledger)
-        found = {name: self.admit(grant, name) for name in grant.analysts}
-        return found if grant.members else found[grant.to]
+        return self.admit(said_grant(words, self._declared.policy, self._ledger))
 
     def revoke(self, name: str) -> None:
-        """Nothing is asked under the grant of this analyst, or of this group, any more. What was spent stays spent."""
+        """Nothing is asked under this grant any more, by anybody. What was spent stays spent."""
         self._ledger.revoke(name)
 
     def analyst(self, name: str) -> Analyst:
-        """The analyst of a grant, alone or of a group, as the ledger keeps it: those of the policy file were written
-        there when it was opened. Whoever connects changes no grant."""
-        grant = grant_of(name, ledger=self._ledger, policy=self._declared.policy)
+        """The analyst of this name under the grant of their token, or of their name, as the ledger keeps it: those of
+        the policy file were written there when it was opened. Whoever connects changes no grant."""
+        grant = grant_of(name, ledger=self._ledger)
         if not self._declared.promised:  # of an earlier opening
             self._declared.under_promise()
         return self._place_of(grant, name)
 
     @property
     def analysts(self) -> tuple[str, ...]:
-        """Everybody who has a grant, alone or in a group."""
+        """Everybody who has a grant of their own name."""
         return analysts_of(self._ledger)
 
-    def admit(self, grant: Grant, name: str | None = None) -> Analyst:
-        """The analyst of a grant; of a group, the member of this name."""
+    def admit(self, grant: Grant) -> Analyst:
+        """The analyst of a grant."""
         self._declared.under_promise()
         keep_grant(self._ledger, grant, self._declared.policy)
-        return self._place_of(grant, name)
+        return self._place_of(grant, grant.to)
 
     def suggest_bounds(self, column: str, *, spend: Number, share: Number = 0.99) -> Suggestion:
         """Bounds for a column such as "visits.charge", found by a private question: charged from the promise, stored,
@@ -324,18 +293,18 @@ class Owner:
         if frozen is not None:
             nobody.freeze(frozen)
         accounts = (promise, promise.grant(epsilon=promise.epsilon))
-        place = replace(self._place_of(grant, None).place, ledger=nobody, planned_under=accounts)
+        place = replace(self._place_of(grant, grant.to).place, ledger=nobody, planned_under=accounts)
         return OwnPlace(planning=Analyst(place=place), asking=lambda: self.admit(grant))
 
-    def _place_of(self, grant: Grant, name: str | None) -> Analyst:
+    def _place_of(self, grant: Grant, name: str) -> Analyst:
         return Analyst(
             place=Place(
                 declared=self._declared,
                 engine=self._engine,
                 ledger=self._ledger,
+                analyst=name,
                 grant=grant,
                 source=self._source,
-                member=name if grant.members else None,
             )
         )
 

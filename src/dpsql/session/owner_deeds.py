@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dpsql.ledger import facts
 from dpsql.ledger.facts import Entry
-from dpsql.ledger.ledger import GrantedBy, Ownership
+from dpsql.ledger.ledger import GrantedBy, Ownership, User
 from dpsql.privacy.window import Window
 from dpsql.session.audited import Happening
 from dpsql.session.digits import shown_amount
@@ -49,10 +49,12 @@ def _limits(fact: facts.Granted) -> Iterator[str]:
         yield f"tables {' '.join(said.tables)}"
     if said.expires is not None:
         yield f"until {said.expires.isoformat()}"
-    if said.members:
-        yield f"shared by {' '.join(said.members)}"
     if said.sees_releases:
         yield "sees what others were told"
+
+
+def _token(user: User) -> str:
+    return f"{user.name} has one, as {user.role.value}{f' under the grant of {user.grant}' if user.grant else ''}"
 
 
 def _owned(fact: Ownership) -> tuple[str, str]:
@@ -76,7 +78,7 @@ _WORDS: Final[Mapping[type, tuple[str, Words]]] = {
     facts.Revoked: ("revoke", lambda fact: (fact.analyst, _FILE if fact.by_file else "")),
     facts.Frozen: (FREEZE, lambda fact: (f"frozen: {fact.reason}", fact.by or "")),
     facts.Unfrozen: (FREEZE, lambda fact: (f"unfrozen: {fact.reason}", fact.by or "")),
-    facts.Issued: ("token", lambda fact: (f"{fact.user.name} has one, as {fact.user.role.value}", "")),
+    facts.Issued: ("token", lambda fact: (_token(fact.user), "")),
     facts.Withdrawn: ("token", lambda fact: (f"{fact.name} has none any more", "")),
     facts.WrittenOff: ("write-off", _lost),
 }

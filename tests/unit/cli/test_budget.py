@@ -17,8 +17,7 @@ def test_of_a_grant_that_has_ended_nothing_is_left(run, clinic):
     back(clinic)
     gone = '[[grant]]\nto = "eve"\nbudget = 1\n'
     clinic.write_text(
-        f'{POLICY}{gone}[[grant]]\nto = "old"\nbudget = 1\nexpires = 2020-01-01\n'
-        '[[grant]]\ngroup = "lab"\nmembers = ["mia", "ned"]\nbudget = 2\n'
+        f'{POLICY}{gone}[[grant]]\nto = "old"\nbudget = 1\nexpires = 2020-01-01\n[[grant]]\nto = "lab"\nbudget = 2\n'
     )
     assert run("policy", "apply")[0] == 0
     clinic.write_text(clinic.read_text().replace(gone, ""))
@@ -54,11 +53,13 @@ def test_history(run):
     assert run("budget", "history", "--of", "ana", "--since", "9000-01-01") == (0, "", "")
 
 
-def test_the_history_of_a_group_is_what_it_has_paid(run, clinic):
+def test_the_history_of_a_grant_is_what_it_has_paid(run, clinic):
     back(clinic)
     with dpsql.open(clinic) as owner:
-        mia = owner.grant(group="lab", members=["mia", "ned"], budget=1)["mia"]
-        mia.sql("SELECT COUNT(*) FROM people WHERE id > 1", epsilon=0.5)
+        owner.grant("lab", budget=1)
+        for name in ("mia", "ned"):
+            owner.keeper.admit(name, role="analyst", grant="lab")
+        owner.analyst("mia").sql("SELECT COUNT(*) FROM people WHERE id > 1", epsilon=0.5)
     paid = run("budget", "history", "--of", "lab")
     assert paid == run("budget", "history", "--of", "mia")
     assert (paid[0], len(paid[1].splitlines()), "cost=0.5" in paid[1]) == (0, 1, True)

@@ -20,7 +20,7 @@ from dpsql.ledger.page import SOURCE
 from dpsql.ledger.snapshot import Payment
 from tests.kits.ledger_kit import LedgerKit
 
-SAME_CHARGE = ("analyst", "question", "event", "cost", "steps", "record", "payer", "upon")
+SAME_CHARGE = ("analyst", "question", "event", "cost", "steps", "record", "grant", "upon")
 
 
 class Kit(LedgerKit):
@@ -327,12 +327,8 @@ def says_any_grant(monkeypatch):
     monkeypatch.setattr(grants, "say", grants.grant)
 
 
-def adds_up_limits(monkeypatch):
-    monkeypatch.setattr(grants, "_require_one_limit", lambda page, new, *, without=(): None)
-
-
 def revokes_nobody_silently(monkeypatch):
-    monkeypatch.setattr(grants, "take_back", grants.revoke)
+    monkeypatch.setattr(grants, "revoke", lambda page, holder: None)
 
 
 def takes_names_with_blanks(monkeypatch):
@@ -353,8 +349,12 @@ def no_caps(monkeypatch):
     monkeypatch.setattr(laws, "require_below_cap", lambda page, asked: None)
 
 
-def everybody_is_a_member(monkeypatch):
-    monkeypatch.setattr(laws, "conditions_for", lambda page, analyst, *, holder: None)
+def anybody_spends_from_any_grant(monkeypatch):
+    monkeypatch.setattr(grants, "_pays_for", lambda page, grant, analyst: True)
+
+
+def every_token_names_any_grant(monkeypatch):
+    monkeypatch.setattr(sayings, "_require_paying", lambda user, grant: None)
 
 
 def renews_grants_only(monkeypatch):
@@ -485,16 +485,15 @@ def upon_anything(monkeypatch):
         (files_end_nothing, "a_file_changes_and_ends_what_it_granted"),
         (files_grant_anything, "a_file_that_grants_too_much_changes_nothing"),
         (applies_piece_by_piece, "a_policy_is_applied_wholly_or_not_at_all"),
-        (says_any_grant, "whoever_asks_has_one_limit"),
-        (adds_up_limits, "whoever_asks_has_one_limit"),
-        (revokes_nobody_silently, "somebody_of_a_group_is_not_revoked_without_it"),
+        (revokes_nobody_silently, "somebody_without_a_grant_has_none_to_lose"),
         (takes_names_with_blanks, "a_name_has_no_blank_at_either_end"),
         (says_any_grant, "a_name_has_no_blank_at_either_end"),
         (says_any_grant, "a_grant_that_has_ended_is_not_given"),
         (every_name_is_an_analysts, "a_grant_names_what_it_is_for_readably"),
         (issues_to_anybody, "a_token_is_given_first_or_instead_of_another"),
         (no_caps, "a_grant_caps_the_price_of_one_question"),
-        (everybody_is_a_member, "the_members_of_a_group_share_one_budget"),
+        (anybody_spends_from_any_grant, "a_token_names_the_grant_that_pays"),
+        (every_token_names_any_grant, "a_token_names_a_grant_where_an_analyst_pays_from_another"),
         (renews_grants_only, "a_renewal_starts_every_account_again"),
         (closes_nothing, "a_closed_promise_takes_its_grants_with_it"),
         (makes_a_closed_promise_again, "a_closed_promise_is_made_again_on_purpose_only"),

@@ -99,6 +99,25 @@ def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, tmp_pa
     assert [row.kind for row in clinic.keeper.rows()].count("refuse") == 0
 
 
+def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, tmp_path):
+    clinic.grant("lab", budget=5)
+    tokens = {name: clinic.keeper.admit(name, role="analyst", grant="lab") for name in ("ana", "bob")}
+    with (
+        serving(clinic, tmp_path / "door", planning=0.05),
+        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as ana,
+        dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
+    ):
+        with pytest.raises(OutOfTime):
+            flood(ana)
+        assert bob.sql("SELECT COUNT(*) FROM people").rows
+        assert [row["kind"] for row in bob.ledger()] == ["charge"]
+        assert clinic.keeper.rows_about("ana") == ()
+        assert clinic.analyst("ana").budget.spent == 1
+        clinic.keeper.dismiss("bob")
+        with pytest.raises(NotPermitted, match="nobody is known by this token"):
+            bob.sql("SELECT COUNT(*) FROM people")
+
+
 def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
     monkeypatch.setattr(servers, "LONGEST_REQUEST", 1000)
     with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as other:

@@ -104,7 +104,9 @@ def test_the_grants_of_every_period_are_told():
 
 
 def test_payments_name_who_paid_and_what_they_are(owner):
-    mia = owner.grant(group="class", members=["mia"], budget=2)["mia"]
+    owner.grant("class", budget=2)
+    owner.keeper.admit("mia", role="analyst", grant="class")
+    mia = owner.analyst("mia")
     mia.sql(COUNT, epsilon=Fraction(1, 10), noise="gaussian")
     mia.sql(COUNT, epsilon=Fraction(2, 10), noise="gaussian")
     found = owner.audit()

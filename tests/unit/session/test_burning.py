@@ -1,6 +1,5 @@
 """What was left of a budget after each payment."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pandas
@@ -54,8 +53,10 @@ def test_the_promise_shows_what_everybody_paid_and_an_analyst_their_own(owner):
     assert "bob" not in str(ana.burn_down())
 
 
-def test_what_others_of_the_group_paid_is_the_last_step(owner):
-    owner.grant(group="team", members=["ana", "bob"], budget=1)
+def test_what_others_paid_from_the_same_grant_is_the_last_step(owner):
+    owner.grant("team", budget=1)
+    for name in ("ana", "bob"):
+        owner.keeper.admit(name, role="analyst", grant="team")
     ana, bob = owner.analyst("ana"), owner.analyst("bob")
     ana.sql("SELECT COUNT(*) FROM t")
     bob.sql("SELECT SUM(x) FROM t", epsilon=Fraction(1, 2))
@@ -64,7 +65,7 @@ def test_what_others_of_the_group_paid_is_the_last_step(owner):
 
 
 def test_payments_from_another_budget_are_left_out():
-    entries = [Entry(number=n, fact=fact, time=0) for n, fact in enumerate((asking(), replace(asking(), payer="team")))]
+    entries = [Entry(number=n, fact=fact, time=0) for n, fact in enumerate((asking(), asking(grant="team")))]
     assert [len(payments_of(entries, holder=holder)) for holder in ("ana", "team", "bob", None)] == [1, 1, 0, 2]
 
 

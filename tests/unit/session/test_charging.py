@@ -30,7 +30,7 @@ def analyst_of(owner, *, max_keys):
 
 def charged(query):
     place = query.place
-    return charge(query.sealed, place.ledger, place.engine, analyst=place.grant.to)
+    return charge(query.sealed, place.ledger, place.engine, analyst=place.analyst, grant=place.grant.to)
 
 
 PER_WARD = "SELECT w.id, COUNT(*) FROM people p JOIN wards w ON p.ward = w.id GROUP BY w.id"
@@ -72,7 +72,7 @@ def test_a_free_plan_is_never_charged(owner):
         charged(again)
     unaware = replace(again.sealed, plan=replace(again.sealed.plan, stored=None))
     place = again.place
-    assert charge(unaware, place.ledger, place.engine, analyst=place.grant.to).stored
+    assert charge(unaware, place.ledger, place.engine, analyst=place.analyst, grant=place.grant.to).stored
 
 
 EXACT = {

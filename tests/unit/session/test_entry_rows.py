@@ -21,6 +21,7 @@ TENTH = Fraction(1, 10)
 QUESTION = Question(plan="p", policy="q", data_version="7")
 CHARGE = Charge(
     analyst="ana",
+    grant="lab",
     question=QUESTION,
     event=Pure(epsilon=TENTH),
     cost=TENTH,
@@ -37,7 +38,7 @@ EACH = [
     facts.Granted(
         analyst="ana",
         epsilon=TENTH,
-        conditions=Conditions(max_per_query=TENTH, tables=("a", "b"), expires=date(2027, 1, 2), members=("x", "y")),
+        conditions=Conditions(max_per_query=TENTH, tables=("a", "b"), expires=date(2027, 1, 2)),
     ),
     facts.Revoked(analyst="ana"),
     facts.Renewed(period=2),
@@ -81,9 +82,10 @@ def test_json_lines_are_exact_and_have_times():
     assert {each["at"] for each in found} == {"2026-10-01T12:00:00+00:00"}
     charge = next(each for each in found if each["kind"] == "charge")
     # ρ of a pure ε is ε²/2
-    assert (charge["who"], charge["cost"], charge["epsilon"], charge["rho"]) == ("ana", "1/10", "1/10", "1/200")
+    assert (charge["who"], charge["grant"]) == ("ana", "lab")
+    assert (charge["cost"], charge["epsilon"], charge["rho"]) == ("1/10", "1/10", "1/200")
     grant = next(each for each in found if each["kind"] == "grant")
-    assert (grant["tables"], grant["expires"], grant["members"]) == (["a", "b"], "2027-01-02", ["x", "y"])
+    assert (grant["tables"], grant["expires"]) == (["a", "b"], "2027-01-02")
     lost = next(each for each in found if each["kind"] == "write_off")
     assert (lost["epsilon"], lost["lost_up_to"], lost["periods"]) == ("not counted, see rho", 9, 2)
 

@@ -102,8 +102,6 @@ def test_grants_are_held_to_the_rules_of_the_policy(policy):
             keeper.revoke("eve")
         with pytest.raises(NotPermitted, match="policy file"):
             keeper.grant("ana", budget=1)
-        with pytest.raises(BadPolicy, match="second grant to ana"):  # the file has one
-            keeper.grant("lab", members=["ana", "eve"], budget=1)
 
 
 def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
@@ -160,47 +158,25 @@ def test_whoever_connects_changes_no_entry(policy):
         assert server.keeper.verify() == before
 
 
-GROUP = '[[grant]]\ngroup = "lab"\nmembers = ["eve", "mia"]\nbudget = 2\n'
+LAB = '[[grant]]\nto = "lab"\nbudget = 2\n'
 
 
 def test_what_the_file_no_longer_grants_is_revoked_when_it_is_opened(policy):
     back(policy)
-    policy.write_text(POLICY + GROUP)
+    policy.write_text(POLICY + LAB)
     with dpsql.open(policy) as server:
-        eve, mia = server.analyst("eve"), server.analyst("mia")
-        policy.write_text(POLICY + GROUP.replace(', "mia"', ""))
-        dpsql.open(policy).close()
+        server.keeper.admit("eve", role="analyst", grant="lab")
+        eve = server.analyst("eve")
         assert eve.sql(COUNT).rows
-        with pytest.raises(NotPermitted, match="mia"):
-            mia.sql(COUNT)
         policy.write_text(POLICY)
         dpsql.open(policy).close()
         with pytest.raises(NotPermitted, match="revoked"):
             eve.sql(COUNT)
         with pytest.raises(NotPermitted, match="revoked"):
             server.analyst("eve")
-    policy.write_text(POLICY + GROUP)
+    policy.write_text(POLICY + LAB)
     with dpsql.open(policy) as owner:
-        assert owner.analyst("mia").sql(COUNT).rows
-
-
-def test_a_file_that_gives_somebody_a_second_limit_is_not_opened(policy):
-    with dpsql.open_ledger(policy) as keeper:
-        keeper.grant("mia", budget=1)
-        before = keeper.rows()
-        back(policy)
-        policy.write_text(POLICY + GROUP)
-        with pytest.raises(BadPolicy, match="a second limit of mia") as caught:
-            dpsql.open(policy)
-        assert "dpsql revoke mia" in caught.value.fix
-        assert [row for row in keeper.rows() if row.kind in ("grant", "revoke")] == [
-            row for row in before if row.kind in ("grant", "revoke")
-        ]
-        keeper.revoke("mia")
-        with dpsql.open(policy) as owner:
-            assert owner.analyst("mia").sql(COUNT).rows
-        with pytest.raises(NotPermitted, match="spends from that of the group"):
-            keeper.revoke("mia")
+        assert owner.analyst("eve").sql(COUNT).rows
 
 
 def test_the_file_grants_under_a_promise_that_is_made_again(policy):
@@ -231,19 +207,18 @@ def test_a_grant_that_is_revoked_meanwhile_is_not_given_again(policy, monkeypatc
         assert isinstance(owner._ledger.grants()[name], Revoked)
 
 
-def test_a_group_that_only_the_ledger_has_is_asked_under(policy):
+def test_a_token_is_asked_under_by_its_name_and_pays_from_its_grant(policy):
     with dpsql.open_ledger(policy) as keeper:
-        keeper.grant("lab", members=["eve", "mia"], budget=1, sees_releases=True)
+        keeper.grant("lab", budget=1, sees_releases=True)
+        keeper.admit("eve", role="analyst", grant="lab")
     back(policy)
     with dpsql.open(policy) as owner:
         eve = owner.analyst("eve")
-        assert (eve.name, eve.place.payer, eve.budget.total) == ("eve", "lab", 1)
-        with pytest.raises(NotPermitted):
-            owner.analyst("lab")
+        assert (eve.name, eve.place.grant.to, eve.budget.total) == ("eve", "lab", 1)
         with pytest.raises(dpsql.DpsqlError):
             eve.sql("SELECT id FROM people")
         refused = [row.who for row in owner.keeper.rows() if row.kind == "refuse"]
-        assert refused == ["eve"]  # and not the group
+        assert refused == ["eve"]  # and not the grant
         owner.keeper.revoke("lab")
         with pytest.raises(NotPermitted, match="revoked"):
             eve.sql(COUNT)

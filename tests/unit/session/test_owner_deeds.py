@@ -23,7 +23,6 @@ LIMITS = (
     "at most 0.1 a question",
     "tables a b",
     "until 2027-01-02",
-    "shared by x y",
     "sees what others were told",
 )
 
@@ -44,12 +43,12 @@ def decided():
         max_per_query=Fraction(1, 10),
         tables=("a", "b"),
         expires=date(2027, 1, 2),
-        members=("x", "y"),
         sees_releases=True,
     )
     ledger.grant("class", epsilon=Fraction(1), conditions=conditions, by=GrantedBy.FILE)
     ledger.revoke("class")
     ledger.issue(User(name="olga", role=Role.OWNER), bytes(32))
+    ledger.issue(User(name="mia", role=Role.ANALYST, grant="class"), b"m" * 32)
     ledger.withdraw("olga")
     ledger.freeze("DPIA review", by="dominik")
     ledger.unfreeze("done")
@@ -74,6 +73,7 @@ def test_every_decision_is_told_with_where_it_was_said():
         ),
         ("revoke", "class", ""),
         ("token", "olga has one, as owner", ""),
+        ("token", "mia has one, as analyst under the grant of class", ""),
         ("token", "olga has none any more", ""),
         ("freeze", "frozen: DPIA review", "dominik"),
         ("freeze", "unfrozen: done", ""),

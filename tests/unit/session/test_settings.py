@@ -148,8 +148,10 @@ def test_settings_are_shown(analyst):
 
 
 def test_of_a_grant_that_was_taken_back_nothing_remains(owner, analyst):
-    mia = owner.grant(group="lab", members=["mia", "ned"], budget=1)["mia"]
-    owner.grant(group="lab", members=["ned"], budget=1)
+    owner.grant("lab", budget=1)
+    owner.keeper.admit("mia", role="analyst", grant="lab")
+    mia = owner.analyst("mia")
+    owner.keeper.dismiss("mia")
     owner.revoke("ana")
     for asks, total, why in ((analyst, 10, "revoked"), (mia, 1, "not for mia any more")):
         assert rows(asks.sql("SHOW dp.budget")) == [(str(total), "0", "0")]

@@ -1,4 +1,4 @@
-"""Who may spend, from which account and until when: groups, revocations, freezes, renewals, closed promises."""
+"""Who may spend, from which account and until when: tokens, revocations, freezes, renewals, closed promises."""
 
 from __future__ import annotations
 
@@ -63,94 +63,67 @@ def with_clock(clock: Clock, **promise) -> Owner:
     return owner
 
 
-class TestGroups:
-    def test_members_spend_from_one_budget(self):
+def students(owner: Owner, *names: str, budget: Fraction = Fraction(1)) -> list[dpsql.Analyst]:
+    """Several people, one token each, all for one grant."""
+    owner.grant("students", budget=budget)
+    for name in names:
+        owner.keeper.admit(name, role="analyst", grant="students")
+    return [owner.analyst(name) for name in names]
+
+
+class TestTokensOfOneGrant:
+    def test_spend_from_one_budget_under_their_own_names(self):
         owner = opened()
-        group = owner.grant(group="students", members=["ann", "bob"], budget=Fraction(1, 2))
-        assert [analyst.name for analyst in group.values()] == ["ann", "bob"]
-        group["ann"].sql(COUNT)
-        assert group["bob"].budget.left == Fraction(1, 4)
-        group["bob"].sql(OLD)
-        for name, sql in (("ann", "SELECT SUM(age) FROM people"), ("bob", COUNT)):
+        ann, bob = students(owner, "ann", "bob", budget=Fraction(1, 2))
+        ann.sql(COUNT)
+        assert (bob.name, bob.budget.left) == ("bob", Fraction(1, 4))
+        bob.sql(OLD)
+        for asks, sql in ((ann, "SELECT SUM(age) FROM people"), (bob, COUNT)):
             with pytest.raises(BudgetExhausted):
-                group[name].sql(sql)
-        assert group["ann"].sql(COUNT).cost.epsilon == 0  # her own
+                asks.sql(sql)
+        assert ann.sql(COUNT).cost.epsilon == 0  # her own
         charges = [charge for _, charge in charges_of(owner._ledger)]
-        assert [(charge.analyst, charge.payer) for charge in charges] == [("ann", "students"), ("bob", "students")]
+        assert [(charge.analyst, charge.grant) for charge in charges] == [("ann", "students"), ("bob", "students")]
         owner._ledger.verify()
 
-    def test_a_batch_is_paid_by_the_group(self):
-        owner = opened()
-        group = owner.grant(group="students", members=["ann", "bob"], budget=1)
-        group["bob"].run([COUNT, OLD], total=Fraction(1, 2))
-        assert group["ann"].budget.spent == Fraction(1, 2)
+    def test_pay_for_a_batch(self):
+        ann, bob = students(opened(), "ann", "bob")
+        bob.run([COUNT, OLD], total=Fraction(1, 2))
+        assert ann.budget.spent == Fraction(1, 2)
 
-    def test_views_tell_members_their_own_questions_only(self):
-        group = opened().grant(group="students", members=["ann", "bob"], budget=1)
-        group["ann"].sql(COUNT)
-        assert len(group["ann"].sql("SELECT * FROM dp.ledger")) == 1
-        assert len(group["bob"].sql("SELECT * FROM dp.ledger")) == 0
-        ((name, *_),) = group["bob"].sql("SELECT * FROM dp.budget").rows
+    def test_are_shown_their_own_questions_only(self):
+        owner = opened()
+        ann, bob = students(owner, "ann", "bob")
+        ann.sql(COUNT)
+        assert len(ann.sql("SELECT * FROM dp.ledger")) == 1
+        assert len(bob.sql("SELECT * FROM dp.ledger")) == 0
+        ((name, *_),) = bob.sql("SELECT * FROM dp.budget").rows
         assert name == "bob"
+        assert [row.kind for row in owner.keeper.rows_about("ann")] == ["charge"]
+        assert owner.keeper.rows_about("bob") == ()
 
-    def test_a_member_who_left_asks_nothing(self):
+    def test_end_one_by_one_and_with_the_grant_all_at_once(self):
         owner = opened()
-        before = owner.grant(group="students", members=["ann", "bob"], budget=1)
-        owner.grant(group="students", members=["ann"], budget=1)
-        with pytest.raises(NotPermitted, match="bob does not pay"):
-            before["bob"].sql(COUNT)
-        before["ann"].sql(COUNT)
+        ann, bob, eve = students(owner, "ann", "bob", "eve")
+        owner.keeper.dismiss("bob")
+        owner.keeper.new_token("eve", grant="eve")
+        for asks in (bob, eve):
+            with pytest.raises(NotPermitted, match=f"{asks.name} does not pay from the budget of students"):
+                asks.sql(COUNT)
+            with pytest.raises(NotPermitted, match=f"{asks.name} has no grant"):
+                owner.analyst(asks.name)
+        ann.sql(COUNT)
+        owner.keeper.new_token("ann")  # for the same grant
+        ann.sql(OLD)
+        owner.revoke("students")
+        for ask in (lambda: ann.sql(COUNT), lambda: owner.analyst("ann"), lambda: owner.analyst("students")):
+            with pytest.raises(NotPermitted, match="the grant of students was revoked"):
+                ask()
 
-    @pytest.mark.parametrize(
-        "words",
-        [
-            {},
-            {"group": "g"},
-            {"members": ["a"]},
-            {"group": "g", "members": []},
-            {"group": "g", "members": "ann"},
-            {"group": "g", "members": ["a", "a"]},
-            {"group": "g", "members": [1]},
-            {"to": "a", "group": "g", "members": ["a"]},
-            {"to": "a", "members": ["a"]},
-            {"to": "a", "sees_releases": "yes"},
-        ],
-    )
+    @pytest.mark.parametrize("words", [{"to": ""}, {"to": 1}, {"to": " a"}, {"to": "a", "sees_releases": "yes"}])
     def test_a_grant_is_said_completely(self, words):
         with pytest.raises(BadPolicy):
             opened().grant(budget=1, **words)
-
-
-class TestOneLimit:
-    """Two limits of one analyst would have to be added up or chosen from."""
-
-    @pytest.mark.parametrize(
-        "second",
-        [
-            {"group": "lab", "members": ["ann", "bob"]},
-            {"group": "lab", "members": ["lab"]},
-            {"to": "eve"},
-            {"to": "mia"},
-        ],
-    )
-    def test_nobody_has_a_second_one(self, second):
-        owner = opened()
-        owner.grant("ann", budget=1)
-        owner.grant(group="team", members=["eve", "mia"], budget=1)
-        with pytest.raises(BadPolicy, match="second grant"):
-            owner.grant(**second, budget=1)
-
-    def test_what_was_revoked_is_none(self):
-        owner = opened()
-        owner.grant("ann", budget=1)
-        owner.revoke("ann")
-        assert set(owner.grant(group="lab", members=["ann", "bob"], budget=1)) == {"ann", "bob"}
-
-    def test_the_same_name_gets_another_one_in_its_place(self):
-        owner = opened()
-        owner.grant(group="lab", members=["ann"], budget=1)
-        owner.grant(group="lab", members=["ann", "bob"], budget=2)
-        assert owner.analyst("bob").budget.total == 2
 
 
 class TestReleasesOfOthers:
