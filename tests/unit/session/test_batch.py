@@ -18,7 +18,7 @@ from dpsql.ledger import laws
 from dpsql.points import Point
 from dpsql.privacy.events import Composed, Pure
 from dpsql.session.auditing import audit
-from dpsql.testing.ledger_cases import charges_of
+from tests.kits.ledger_cases import charges_of
 
 
 @pytest.fixture
