@@ -4,7 +4,7 @@ Usage: pipeline.py [rows …]    (default 100000 1000000; the target is also met
 
 Times are CPU time, all threads together, the least of alternating runs in one process: what else the machine does is
 not counted. Targets: the whole query at most 1.3 × the floor + 30 ms; planning a three-join query at most 5 × sqlglot's
-parse + qualify of it, in the pure build that `pip install dpsql` brings.
+parse + qualify of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-import pure_sqlglot  # noqa: F401  isort: skip: before whatever imports sqlglot
 import duckdb
 
 import dpsql

@@ -5,7 +5,7 @@ Every figure is CPU time, the least of several runs, beside a floor measured in 
 1 000 tables at most 1 s and 12 × one of 100; planning at most 6 × sqlglot's parse + qualify for 10 sums, 10 × for 50,
 and for a list of 10 000 values 12 × one of 1 000; a stored answer told again at most the ledger's reads + 5 ms.
 
-sqlglot is the pure build, which `pip install dpsql` brings.
+sqlglot is the pure build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-import pure_sqlglot  # noqa: F401  isort: skip: before whatever imports sqlglot
 import duckdb
 import sqlglot
 from sqlglot.optimizer.qualify import qualify

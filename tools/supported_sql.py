@@ -22,8 +22,8 @@ from dpsql.sql.functions.rounding import ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
 from dpsql.sql.joins import MOST_PRODUCTS
+from dpsql.sql.parsing import refusals
 from dpsql.sql.parsing.functions import OTHER_NAMES
-from dpsql.sql.parsing.refusals import CLAUSES, CONSTRUCTS, NO_RULE, STATEMENTS
 from dpsql.sql.people import OWN_AGGREGATES
 from dpsql.sql.scans import MOST_SCANS
 from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
@@ -340,11 +340,20 @@ def _inside_one_person() -> Iterator[str]:
 def _lessons() -> Iterator[list[str]]:
     """Constructs with the same reason and way out in one line, sorted by the first of them."""
     reasons: dict[tuple[str, str], set[str]] = {}
-    for lesson in (*CONSTRUCTS.values(), *CLAUSES.values(), *STATEMENTS.values()):
+    for lesson in _all_lessons():
         reasons.setdefault((lesson.why, lesson.fix), set()).add(lesson.what)
     lines = sorted((sorted(names, key=str.lower), why, fix) for (why, fix), names in reasons.items())
     for names, why, fix in lines:
-        yield ["; ".join(names), "no rule names it" if why == NO_RULE else why, fix]
+        yield ["; ".join(names), "no rule names it" if why == refusals.NO_RULE else why, fix]
+
+
+def _all_lessons() -> Iterator[refusals.Lesson]:
+    """Of constructs and statements, not of signs: those follow from them."""
+    for name, value in vars(refusals).items():
+        if isinstance(value, refusals.Lesson) and not name.startswith("_"):
+            yield value
+        elif isinstance(value, dict) and name in ("INSIDE_AGGREGATE", "STARRED", "WORDS", "STATEMENTS"):
+            yield from value.values()
 
 
 def _refused_functions() -> Iterator[list[str]]:

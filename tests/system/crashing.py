@@ -29,9 +29,7 @@ from dpsql.points import EVENT, Point
 from crash_bugs import BUGS
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(
-    ["dpsql", "dpsql.session.opening", "duckdb", "numpy.fft", "numpy.random", "sqlglot.dialects.duckdb"]
-)
+PROCESSES.set_forkserver_preload(["dpsql", "dpsql.session.opening", "duckdb", "numpy.fft", "numpy.random"])
 
 ENGINE = "the engine was asked"
 """Told by the engine itself, beside the points the pipeline tells."""

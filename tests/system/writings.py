@@ -9,14 +9,15 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 
+from sqlglot import Dialect
+from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 import dpsql
 from dpsql.sql.parse import parse
 from dpsql.sql.parsing.text import blanked, prepared
-from dpsql.sql.parsing.tokens import _bracketed, _tokenized, tokens_of
 from dpsql.sql.parsing.words import RESERVED
-from dpsql.sql.syntax import Derived, Identifier, Name, Star, TableName
+from dpsql.sql.syntax import Derived, Identifier, Name, Options, Said, Star, TableName
 
 GAPS = (
     " ",
@@ -68,13 +69,13 @@ class Original:
     def of(cls, text: str) -> Original | None:
         """None where the text has no tokens at all."""
         try:
-            statement = prepared(text)
-            tokens = tuple(_tokenized(statement, "duckdb"))
-        except dpsql.DpsqlError:
+            tokens = _tokens(prepared(text).plain)
+        except (dpsql.DpsqlError, TokenError):
             return None
         try:
-            nodes = tuple(_walk(parse(text, dialect="duckdb").query))
-            read = frozenset(token.start for token in tokens_of(statement, dialect="duckdb").tokens)
+            parsed = parse(text, dialect="duckdb")
+            nodes = tuple(_walk(parsed.query))
+            read = frozenset(token.start for token in tokens) - _of_options(tokens, parsed.options)
         except dpsql.DpsqlError:
             nodes, read = (), frozenset()
         plain, _ = blanked(text)
@@ -98,6 +99,32 @@ class Original:
                 if number is not None and self.tokens[number].end + 1 == node.at[1]:
                     found[number] = node
         return found
+
+
+def _tokens(plain: str) -> tuple[Token, ...]:
+    return tuple(Dialect.get_or_raise("duckdb").tokenize(plain))
+
+
+def _of_options(tokens: tuple[Token, ...], options: Options) -> set[int]:
+    """Where the tokens of our own clauses start: the word before a value, the value, and PER PERSON after it."""
+    places = [said.at for each in fields(options) if isinstance(said := getattr(options, each.name), Said)]
+    found = {token.start for token in tokens if token.text.upper() in ("PER", "PERSON", "DIFFERENTIAL_PRIVACY")}
+    for number, token in enumerate(tokens):
+        if any(at is not None and at[0] <= token.start < at[1] for at in places):
+            found |= {token.start, tokens[number - 1].start}
+    return found
+
+
+def _around(tokens: tuple[Token, ...]) -> tuple[int, ...]:
+    """For each token the number of the innermost bracket (parentheses, CASE … END) that is open around it, or -1."""
+    around, open_ = [], []
+    for number, token in enumerate(tokens):
+        if open_ and token.token_type in (TokenType.R_PAREN, TokenType.END):
+            open_.pop()
+        around.append(open_[-1] if open_ else -1)
+        if token.token_type in (TokenType.L_PAREN, TokenType.CASE):
+            open_.append(number)
+    return tuple(around)
 
 
 def _kept(written: str, without_comments: str) -> str:
@@ -171,7 +198,7 @@ def quoted(draft: Draft, chance: random.Random) -> None:
 
 def _no_word_of_the_parser(name: str) -> bool:
     """A name like floor or count stays in quotes: without them it may be read as the beginning of something else."""
-    (token,) = _tokenized(prepared(name), "duckdb")
+    (token,) = _tokens(name)
     return token.token_type is TokenType.VAR and name.upper() not in RESERVED
 
 
@@ -219,10 +246,10 @@ def parenthesized(draft: Draft, chance: random.Random) -> None:
     original = draft.original
     if not original.nodes:
         return
-    brackets = _bracketed(original.tokens, original.text)
+    around = _around(original.tokens)
     for number in range(len(original.tokens)):
         if original.word(number) in ("WHERE", "HAVING", "ON") and chance.random() < 0.7:
-            last = _end_of_condition(original, brackets.around, number)
+            last = _end_of_condition(original, around, number)
             if last > number:
                 draft.wrap(number + 1, last)
     whole = len(original.read) == len(original.tokens) and not any(original.kept)

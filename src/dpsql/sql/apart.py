@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.errors import NotSupported
-from dpsql.sql.parsing.refusals import CONSTRUCTS, unsupported
+from dpsql.sql.parsing.refusals import SUBQUERY, unsupported
 from dpsql.sql.sources import NOTHING, Known
 from dpsql.sql.syntax import (
     Among,
@@ -65,7 +65,7 @@ def apart(parsed: Parsed) -> tuple[Question, ...]:
 def unsaid(question: Question, text: str) -> NotSupported:
     """The refusal of a question about people that the analyst does not call one."""
     start = question.unsaid[0] if question.unsaid else 0
-    lesson = replace(CONSTRUCTS["Subquery"], try_sql=f"{text[:start]}PRIVATE {text[start:]}")
+    lesson = replace(SUBQUERY, try_sql=f"{text[:start]}PRIVATE {text[start:]}")
     return unsupported(lesson, at=question.unsaid)
 
 

@@ -1,120 +1,118 @@
-"""Text to our own tree: the first stage of the pipeline, and the only one that sees the SQL parser.
+"""Text to our own tree: the first stage of the pipeline.
 
-`parse` refuses what no rule names. It is total: whatever the text, the result is a `Parsed` or a typed error, and the
-verdict depends on the text alone.
+What the grammar in `parsing` does not name cannot be asked. `parse` is total: whatever the text, the result is a
+`Parsed` or a typed error, and the verdict depends on the text alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
-from sqlglot import Dialect, exp
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
-
-from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
-from dpsql.sql.parsing.calls import CALLS
-from dpsql.sql.parsing.grammar import require_well_formed
-from dpsql.sql.parsing.membership import MEMBERSHIPS
-from dpsql.sql.parsing.nameless import nameless
-from dpsql.sql.parsing.operators import OPERATORS
-from dpsql.sql.parsing.private import private_words
-from dpsql.sql.parsing.reading import Reader
-from dpsql.sql.parsing.refusals import misread
-from dpsql.sql.parsing.select import QUERIES, query
+from dpsql.errors import BadParameter, DpsqlError, NotSupported, NotUnderstood
+from dpsql.sql.parsing.dp_clauses import hinted_options
+from dpsql.sql.parsing.lexer import lexed
+from dpsql.sql.parsing.option_values import require_once
+from dpsql.sql.parsing.queries import Queries
+from dpsql.sql.parsing.refusals import INTERVAL, ROW, unsupported
 from dpsql.sql.parsing.text import Prepared, compared, prepared, statements
-from dpsql.sql.parsing.tokens import Tokens, tokens_of
-from dpsql.sql.syntax import At, Parsed, Purpose, Query
+from dpsql.sql.syntax import (
+    Among,
+    At,
+    Call,
+    CommonTable,
+    Derived,
+    Item,
+    Joined,
+    Over,
+    Parsed,
+    PrivateValue,
+    Purpose,
+    Query,
+    Select,
+    SortKey,
+    UnionAll,
+)
 
 __all__ = ["compared", "parse", "statements"]
 
+DIALECTS: Final = frozenset({"duckdb"})
 MAX_DEPTH: Final = 150
-"""Levels of the parser's tree: later stages walk ours by recursion. Chains of AND, of OR and of UNION count once."""
-
-RULES: Final = {**OPERATORS, **CALLS, **MEMBERSHIPS, **QUERIES}
-"""The expressions that can be asked, by the exact class of the parser's node."""
+"""Levels of the tree: later stages walk it by recursion."""
 
 
 def parse(text: str, *, dialect: str) -> Parsed:
     """One statement as a tree, or an error that says what is wrong with it and where."""
+    if dialect not in DIALECTS:
+        raise BadParameter(
+            f"dialect={dialect!r} is not one of {', '.join(sorted(DIALECTS))}",
+            why="a text is read by the rules of one dialect",
+            fix="name the dialect of the engine",
+        )
     try:
         statement = prepared(text)
-        tokens = tokens_of(statement, dialect=dialect)
-        asked = _on_a_whole_stack(lambda: _query(statement, tokens, dialect))
+        return _on_a_whole_stack(lambda: _read(statement))
     except DpsqlError as error:
         raise error.within(text) from None
-    if tokens.options.rows is not None and statement.purpose is not Purpose.SIMULATE:
-        raise _rows_of_nothing(tokens.options.rows.at).within(text)
-    return Parsed(text=text, purpose=statement.purpose, query=asked, options=tokens.options)
 
 
-def _rows_of_nothing(at: At) -> NotUnderstood:
-    return NotUnderstood(
-        "ROWS says how many rows SIMULATE invents, and this statement invents none",
-        why="how many rows people really have is no choice",
-        fix="put SIMULATE before the question, or leave ROWS out",
-        at=at,
-    )
+def _read(statement: Prepared) -> Parsed:
+    tokens = lexed(statement)
+    queries = Queries(lexed=tokens, symbols=tokens.symbols)
+    asked = queries.statement()
+    _require_shallow(asked)
+    require_once(queries.foreign, queries.said)
+    options = queries.foreign.over(queries.said).over(hinted_options(tokens, statement.hints))
+    if options.rows is not None and statement.purpose is not Purpose.SIMULATE:
+        raise _rows_of_nothing(options.rows.at)
+    return Parsed(text=statement.text, purpose=statement.purpose, query=asked, options=options)
 
 
-def _on_a_whole_stack(read: Callable[[], Query]) -> Query:
+def _on_a_whole_stack(read_: Callable[[], Parsed]) -> Parsed:
     """The verdict must not depend on how deep the caller stands: if its stack is short, a thread has a fresh one."""
     try:
-        return read()
+        return read_()
     except RecursionError:
         pass
     try:
         with ThreadPoolExecutor(max_workers=1) as pool:
-            return pool.submit(read).result()
+            return pool.submit(read_).result()
     except RecursionError:
         raise _too_deep(None) from None
 
 
-def _query(statement: Prepared, tokens: Tokens, dialect: str) -> Query:
-    tree = _tree(statement, tokens, dialect)
-    reader = Reader(rules=RULES, tokens=tokens, selects=tokens.selects())
-    _require_shallow(reader, tree)
-    asked = query(reader, tree)
-    for unread in tokens.contributions.keys() - reader.bounded:
-        raise misread(statement.text, tokens.contributions[unread].at, what="These bounds belong to no call")
-    require_well_formed(tokens)
-    return asked
-
-
-def _tree(statement: Prepared, tokens: Tokens, dialect: str) -> exp.Expr:
-    parser = Dialect.get_or_raise(dialect).parser(error_level=ErrorLevel.IMMEDIATE)
-    private = private_words(tokens)
-    known = [token for number, token in enumerate(tokens.tokens) if number not in private]
-    try:
-        trees = parser.parse(nameless(known, dialect=dialect), statement.plain)
-    except ParseError as error:
-        raise misread(statement.text, _where(error, tokens)) from None
-    except (SqlglotError, AttributeError, IndexError, KeyError, TypeError, ValueError):
-        raise misread(statement.text, tokens.at(0, 0)) from None  # the parser stumbles over some broken texts
-    if len(trees) != 1 or trees[0] is None:
-        raise misread(statement.text, tokens.at(0, 0))
-    return trees[0]
-
-
-def _where(error: ParseError, tokens: Tokens) -> At:
-    """The token the parser stopped at."""
-    first = error.errors[0] if error.errors else {}
-    for number, token in enumerate(tokens.tokens):
-        if (token.line, token.col) == (first.get("line"), first.get("col")):
-            return tokens.at(number, number)
-    return tokens.at(len(tokens.tokens) - 1, len(tokens.tokens) - 1)
-
-
-def _require_shallow(reader: Reader, tree: exp.Expr) -> None:
-    left = [(tree, 0)]
+def _require_shallow(query: Query) -> None:
+    """Also that no interval and no row of values is left where no rule reads it."""
+    left: list[tuple[object, int]] = [(query, 0)]
     while left:
         node, depth = left.pop()
         if depth > MAX_DEPTH:
-            raise _too_deep(reader.place(tree))
-        for child in node.iter_expressions():
-            same = type(child) is type(node) and type(node) in (exp.And, exp.Or, exp.Union)
-            left.append((child, depth + (0 if same else 1)))
+            raise _too_deep(query.at)
+        if isinstance(node, Call) and node.function in _LEFT_OVER:
+            raise unsupported(_LEFT_OVER[node.function], at=node.at)
+        if type(node) in _INSIDE:
+            left += [(part, depth + 1) for part in reversed(_INSIDE[type(node)](node)) if part is not None]
+
+
+_LEFT_OVER: Final = {"interval": INTERVAL, "row": ROW}
+_INSIDE: Final[Mapping[type, Callable[[Any], tuple[object, ...]]]] = {
+    Call: lambda node: (*node.arguments, node.filter, node.over),
+    Over: lambda node: (*node.partition_by, *node.order_by),
+    SortKey: lambda node: (node.expression,),
+    Among: lambda node: (*node.operands, node.query),
+    PrivateValue: lambda node: (node.query,),
+    Item: lambda node: (node.expression,),
+    Derived: lambda node: (node.query,),
+    Joined: lambda node: (node.left, node.right, node.on),
+    CommonTable: lambda node: (node.query,),
+    Select: lambda node: (
+        *(*node.with_, *node.items, node.from_, node.where),
+        *(*node.group_by, node.having, node.qualify, *node.order_by),
+    ),
+    UnionAll: lambda node: (*node.with_, *node.branches, *node.order_by),
+}
+"""What stands inside of each node."""
 
 
 def _too_deep(at: At) -> NotSupported:
@@ -122,5 +120,14 @@ def _too_deep(at: At) -> NotSupported:
         "The question is nested too deeply, or a chain of operators is too long",
         why="a deeper text would keep the service from answering others",
         fix="name the inner parts in a WITH clause; a long chain of OR goes into x IN (…)",
+        at=at,
+    )
+
+
+def _rows_of_nothing(at: At) -> NotUnderstood:
+    return NotUnderstood(
+        "ROWS says how many rows SIMULATE invents, and this statement invents none",
+        why="how many rows people really have is no choice",
+        fix="put SIMULATE before the question, or leave ROWS out",
         at=at,
     )

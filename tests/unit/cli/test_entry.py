@@ -38,7 +38,7 @@ def test_ctrl_c_while_the_commands_are_loaded_is_code_130_without_a_word():
     assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")
 
 
-@pytest.mark.parametrize("module", ["numpy", "duckdb", "sqlglot", "dpsql.session.opening"])
+@pytest.mark.parametrize("module", ["numpy", "duckdb", "dpsql.sql.parse", "dpsql.session.opening"])
 def test_ctrl_c_while_a_command_loads_what_it_needs_is_code_130_without_a_word(module):
     run = started(signal.SIG_DFL, WHILE_LOADING.format(module=module), "demo", "-c", "SELECT COUNT(*) FROM patients")
     assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")

@@ -1,1 +1,1 @@
-"""The parser, taken apart: text, tokens, grammar, and what each node of sqlglot's tree becomes for `sql.parse`."""
+"""The reader of SQL: text, tokens, and the grammar of expressions and queries, for `sql.parse`."""

@@ -79,6 +79,8 @@ NOT_CALLABLE: Final = frozenset(
         "to_boolean",
         "clean",
         "together",
+        "interval",
+        "row",
     ]
 )
 """Names of operators and casts inside dpsql. As functions they do not exist, or mean something else on the engine."""

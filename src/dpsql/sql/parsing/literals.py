@@ -18,7 +18,8 @@ MAX_EXPONENT: Final = 400
 """Doubles end near 1e308; beyond this an exponent is not even computed."""
 MAX_DIGITS: Final = 400
 
-_NUMBER: Final = re.compile(r"(\d+)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?")
+_DIGITS = "(?:[0-9]+(?:_[0-9]+)*)"
+_NUMBER: Final = re.compile(rf"(?=[.]?[0-9])({_DIGITS}?)(?:(\.)({_DIGITS}?))?(?:[eE]([+-]?[0-9]+))?")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?")
 _PLAIN_NAME: Final = re.compile("[^\x00-@\\[-^`{-\x7f][^\x00-#%-/:-@\\[-^`{-\x7f]*")
@@ -29,7 +30,7 @@ def number(written: str, *, negative: bool = False, at: At) -> Literal:
     found = _NUMBER.fullmatch(written)
     if found is None:
         raise misread("", at, what=f"{excerpt(written, (0, len(written)))!r} is not a number")
-    whole, point, decimals, exponent = found.groups()
+    whole, point, decimals, exponent = (part and part.replace("_", "") for part in found.groups())
     sign = -1 if negative else 1
     if point is None and exponent is None:
         digits = whole.lstrip("0") or "0"

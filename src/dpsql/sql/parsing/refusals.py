@@ -5,7 +5,6 @@ A construct that is missing here is refused all the same; it only gets a plainer
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -63,19 +62,7 @@ def misread(text: str, at: At, *, what: str = "This is not SQL that can be read"
     )
 
 
-def construct(kind: str, *, at: At) -> NotSupported:
-    """The refusal of a node of the parser's tree, by the name of its class."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
-    return unsupported(CONSTRUCTS.get(kind, Lesson(words)), at=at)
-
-
-def clause(kind: str, argument: str, *, at: At) -> NotSupported:
-    """The refusal of one argument of a node that is otherwise known."""
-    lesson = CLAUSES.get((kind, argument)) or CLAUSES.get(("", argument))
-    return unsupported(lesson or Lesson(f"{argument.strip('_').replace('_', ' ').upper()} here"), at=at)
-
-
-_SUBQUERY = Lesson(
+SUBQUERY = Lesson(
     "A subquery inside an expression",
     _TWO_ANSWERS,
     "write PRIVATE before an inner question that has one number as its answer: it is then asked first, with noise and "
@@ -83,7 +70,7 @@ _SUBQUERY = Lesson(
     "with others of the same person by a window in a subquery: AVG(x) OVER (PARTITION BY person), or by a join with a "
     "subquery that groups by the person",
 )
-_SET_OPERATION = Lesson(
+SET_OPERATION = Lesson(
     "UNION without ALL, INTERSECT or EXCEPT",
     "whether a row is left depends on rows of other people that are equal to it",
     "UNION ALL keeps all rows, and SELECT DISTINCT with the person makes equal ones of each person one; people in both "
@@ -97,7 +84,7 @@ _VALUES = Lesson(
 _NAMED_ARGUMENT = Lesson(
     "A named argument", "engines give different names to arguments", "give the arguments in their order"
 )
-_LIST = Lesson("A list, a map or a struct", _INSIDE, "use plain columns; a list of values goes into x IN (…)")
+LIST = Lesson("A list, a map or a struct", _INSIDE, "use plain columns; a list of values goes into x IN (…)")
 _LAMBDA = Lesson("A lambda or a JSON path (->)", _INSIDE, "use plain columns and functions")
 _PARAMETER = Lesson(
     "A parameter",
@@ -112,13 +99,13 @@ _BITS = Lesson(
 _PATTERN = Lesson(
     "A regular expression", "some take very long on some rows, and time tells", "use LIKE, or CONTAINS(x, part)"
 )
-_TABLE_FUNCTION = Lesson("A function in FROM", _OUTSIDE, f"name a declared table; {_NAMES} lists them, for free")
-_GROUPING = Lesson(
+TABLE_FUNCTION = Lesson("A function in FROM", _OUTSIDE, f"name a declared table; {_NAMES} lists them, for free")
+GROUPING = Lesson(
     "GROUPING SETS, ROLLUP or CUBE",
     "each of its sets of groups is an answer of its own, with its own noise and price",
     "ask one query for each GROUP BY",
 )
-_SAMPLE = Lesson(
+SAMPLE = Lesson(
     "A sample of a table", "whom a sample leaves out must not be seen", "leave it out: answers are private as they are"
 )
 _PIVOT = Lesson(
@@ -126,120 +113,64 @@ _PIVOT = Lesson(
     "the columns of its result would be found in the rows, and tell what is in them",
     "use COUNT(*) FILTER (WHERE …), one for each column",
 )
-_LATERAL = Lesson(
+LATERAL = Lesson(
     "LATERAL", "a subquery that is asked anew for each row has no price of its own", "join with a condition instead"
 )
 
-CONSTRUCTS: Final[Mapping[str, Lesson]] = {
-    "Subquery": _SUBQUERY,
-    "Select": _SUBQUERY,
-    "Any": Lesson("ANY or SOME", _ONE_WAY, "write x IN (a, b, …) or x IN (SELECT …)"),
-    "All": Lesson("ALL", _ONE_WAY, "compare with each value, joined by AND"),
-    "Union": _SET_OPERATION,
-    "Intersect": _SET_OPERATION,
-    "Except": _SET_OPERATION,
-    "Values": _VALUES,
-    "Tuple": Lesson(
-        "A row of several values (a, b)",
-        "limits and groups are declared column by column",
-        "compare or group by each column by itself",
-    ),
-    "Lambda": _LAMBDA,
-    "JSONExtract": _LAMBDA,
-    "Array": _LIST,
-    "Bracket": _LIST,
-    "Struct": _LIST,
-    "Map": _LIST,
-    "Kwarg": _NAMED_ARGUMENT,
-    "PropertyEQ": _NAMED_ARGUMENT,
-    "Alias": Lesson("A name inside an expression", NO_RULE, "give names to columns of the SELECT list only"),
-    "Placeholder": _PARAMETER,
-    "Parameter": _PARAMETER,
-    "Dot": Lesson(
-        "This way of naming", NO_RULE, "name a column as column or table.column, a function by its name alone"
-    ),
-    "Star": Lesson("* here", _COLUMNS, "name the columns, or count rows with COUNT(*)"),
-    "Columns": Lesson("COLUMNS", _COLUMNS, "name the columns"),
-    "Interval": Lesson("An interval by itself", NO_RULE, "add it to a date: x + INTERVAL 3 DAY"),
-    "Order": Lesson("ORDER BY inside an aggregate", _ROWS, "leave it out: it does not change a sum or a count"),
-    "Limit": Lesson("LIMIT inside an aggregate", _ROWS, "leave it out, or filter with WHERE"),
-    "HavingMax": Lesson("HAVING inside an aggregate", _ROWS, "filter with FILTER (WHERE …)"),
-    "IgnoreNulls": Lesson("IGNORE NULLS", NO_RULE, "filter with FILTER (WHERE x IS NOT NULL)"),
-    "RespectNulls": Lesson("RESPECT NULLS", NO_RULE, "leave it out"),
-    "Distinct": Lesson("DISTINCT here", NO_RULE, "use it as SELECT DISTINCT or COUNT(DISTINCT x)"),
-    "SimilarTo": _PATTERN,
-    "Glob": _PATTERN,
-    "RegexpLike": _PATTERN,
-    "RegexpFullMatch": _PATTERN,
-    "Collate": Lesson("COLLATE", "keys are compared by their bytes on every engine", "compare LOWER(x) with LOWER(y)"),
-    "AtTimeZone": Lesson("AT TIME ZONE", "times are kept without a zone, in UTC", "shift them: x + INTERVAL 2 HOUR"),
-    "Lateral": _LATERAL,
-    "Unnest": _TABLE_FUNCTION,
-    "TableFromRows": _TABLE_FUNCTION,
-    "Anonymous": _TABLE_FUNCTION,
-    "Cube": _GROUPING,
-    "Rollup": _GROUPING,
-    "GroupingSets": _GROUPING,
-    "PositionalColumn": Lesson("A column by its position (#1)", NO_RULE, "write the name of the column"),
-    "BitwiseXor": _BITS,
-    "Overlaps": Lesson("OVERLAPS", NO_RULE, "compare both ends: a.start < b.stop AND b.start < a.stop"),
-    "DistanceND": Lesson("A distance", NO_RULE, "write it with arithmetic"),
-    "Pivot": _PIVOT,
-    "Insert": Lesson("INSERT", _NOT_A_QUESTION, "ask with SELECT"),
-    "Var": Lesson("ALL here", _COLUMNS, "name the columns"),
+ANY: Final = Lesson("ANY or SOME", _ONE_WAY, "write x IN (a, b, …) or x IN (SELECT …)")
+ALL: Final = Lesson("ALL", _ONE_WAY, "compare with each value, joined by AND")
+ROW: Final = Lesson(
+    "A row of several values (a, b)",
+    "limits and groups are declared column by column",
+    "compare or group by each column by itself",
+)
+NAMING: Final = Lesson(
+    "This way of naming", NO_RULE, "name a column as column or table.column, a function by its name alone"
+)
+STAR: Final = Lesson("* here", _COLUMNS, "name the columns, or count rows with COUNT(*)")
+INTERVAL: Final = Lesson("An interval by itself", NO_RULE, "add it to a date: x + INTERVAL 3 DAY")
+INSIDE_AGGREGATE: Final[Mapping[str, Lesson]] = {
+    "ORDER": Lesson("ORDER BY inside an aggregate", _ROWS, "leave it out: it does not change a sum or a count"),
+    "LIMIT": Lesson("LIMIT inside an aggregate", _ROWS, "leave it out, or filter with WHERE"),
+    "HAVING": Lesson("HAVING inside an aggregate", _ROWS, "filter with FILTER (WHERE …)"),
+    "IGNORE": Lesson("IGNORE NULLS", NO_RULE, "filter with FILTER (WHERE x IS NOT NULL)"),
+    "RESPECT": Lesson("RESPECT NULLS", NO_RULE, "leave it out"),
 }
-
-CLAUSES: Final[Mapping[tuple[str, str], Lesson]] = {
-    ("", "sample"): _SAMPLE,
-    ("", "pivots"): _PIVOT,
-    ("", "into"): Lesson("INTO", _NOT_A_QUESTION, "leave it out and keep the answer yourself"),
-    ("", "locks"): Lesson("FOR UPDATE or FOR SHARE", _NOT_A_QUESTION, "leave it out"),
-    ("", "laterals"): _LATERAL,
-    ("", "recursive"): Lesson(
-        "WITH RECURSIVE", "how far one person's rows reach is then unknown", "write a plain WITH"
-    ),
-    ("", "unnest"): _LIST,
-    ("", "hint"): Lesson("A hint", "hints never reach the engine", "leave it out"),
-    ("", "hints"): Lesson("A hint", "hints never reach the engine", "leave it out"),
-    ("Distinct", "on"): Lesson("DISTINCT ON", _ROWS, "use GROUP BY with an aggregate"),
-    ("Select", "kind"): Lesson("SELECT AS STRUCT or VALUE", NO_RULE, "select plain columns"),
-    ("Group", "all"): Lesson("GROUP BY ALL", _COLUMNS, "name the columns, or give their numbers: GROUP BY 1, 2"),
-    ("Group", "rollup"): _GROUPING,
-    ("Group", "cube"): _GROUPING,
-    ("Group", "grouping_sets"): _GROUPING,
-    ("Group", "totals"): _GROUPING,
-    ("Join", "method"): Lesson(
-        "A NATURAL, ASOF or POSITIONAL join", _COLUMNS, "write JOIN … ON a.id = b.id, or USING (id)"
-    ),
-    ("Join", "nearest"): Lesson("A NEAREST join", NO_RULE, "write JOIN … ON a.id = b.id, or USING (id)"),
-    ("Join", "kind"): Lesson(
-        "A SEMI, ANTI or ARRAY join", _ONE_WAY, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
-    ),
-    ("Star", "except_"): Lesson("* EXCLUDE", _COLUMNS, "name the columns"),
-    ("Star", "replace"): Lesson("* REPLACE", _COLUMNS, "name the columns"),
-    ("Star", "rename"): Lesson("* RENAME", _COLUMNS, "name the columns"),
-    ("Star", "ilike"): Lesson("* ILIKE", _COLUMNS, "name the columns"),
-    ("Union", "by_name"): Lesson("UNION ALL BY NAME", _COLUMNS, "put the columns in the same order in every branch"),
-    ("In", "field"): Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)"),
-    ("Between", "symmetric"): Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first"),
-    ("Limit", "limit_options"): Lesson("LIMIT with a share or ties", _ROWS, "give a number of rows"),
-    ("Fetch", "limit_options"): Lesson("FETCH with ties or a share", _ROWS, "give a number of rows: LIMIT 10"),
-    ("TableAlias", "columns"): Lesson("Renaming the columns of a table", NO_RULE, "rename them in a subquery with AS"),
-    ("WindowSpec", "exclude"): Lesson("EXCLUDE in a window", NO_RULE, "leave it out"),
-    ("WindowSpec", "kind"): Lesson("A window of GROUPS", NO_RULE, "use ROWS or RANGE"),
-    ("Cast", "format"): Lesson("CAST with a format", NO_RULE, "write dates as 'YYYY-MM-DD'"),
-    ("Table", "joins"): Lesson(
-        "A join inside a join", NO_RULE, "put the condition right after each JOIN, or use a subquery"
-    ),
-    ("Table", "when"): Lesson("AS OF", NO_RULE, "ask about the table as it is"),
-    ("Window", "alias"): Lesson(
-        "A window that extends another", NO_RULE, "write it out: OVER (PARTITION BY … ORDER BY …)"
-    ),
+PART: Final = Lesson("EXTRACT of something that is no part of a date", NO_RULE, "write EXTRACT(year FROM x)")
+RECURSIVE: Final = Lesson("WITH RECURSIVE", "how far one person's rows reach is then unknown", "write a plain WITH")
+DISTINCT_ON: Final = Lesson("DISTINCT ON", _ROWS, "use GROUP BY with an aggregate")
+GROUP_BY_ALL: Final = Lesson("GROUP BY ALL", _COLUMNS, "name the columns, or give their numbers: GROUP BY 1, 2")
+ORDER_BY_ALL: Final = Lesson("ALL here", _COLUMNS, "name the columns")
+JOIN_METHOD: Final = Lesson(
+    "A NATURAL, ASOF or POSITIONAL join", _COLUMNS, "write JOIN … ON a.id = b.id, or USING (id)"
+)
+SEMI_JOIN: Final = Lesson(
+    "A SEMI, ANTI or ARRAY join", _ONE_WAY, "write WHERE x IN (SELECT …), x NOT IN (SELECT …), or EXISTS (SELECT …)"
+)
+STARRED: Final[Mapping[str, Lesson]] = {
+    word: Lesson(f"* {word}", _COLUMNS, "name the columns")
+    for word in ("EXCLUDE", "EXCEPT", "REPLACE", "RENAME", "ILIKE")
 }
+BY_NAME: Final = Lesson("UNION ALL BY NAME", _COLUMNS, "put the columns in the same order in every branch")
+NO_LIST: Final = Lesson("IN without a list", NO_RULE, "list the values: x IN (a, b)")
+SYMMETRIC: Final = Lesson("BETWEEN SYMMETRIC", NO_RULE, "write the smaller bound first")
+SHARE_OF_ROWS: Final = Lesson("LIMIT with a share or ties", _ROWS, "give a number of rows")
+FETCH: Final = Lesson("FETCH with ties or a share", _ROWS, "give a number of rows: LIMIT 10")
+RENAMED_COLUMNS: Final = Lesson("Renaming the columns of a table", NO_RULE, "rename them in a subquery with AS")
+EXCLUDE: Final = Lesson("EXCLUDE in a window", NO_RULE, "leave it out")
+GROUPS: Final = Lesson("A window of GROUPS", NO_RULE, "use ROWS or RANGE")
+AS_OF: Final = Lesson(
+    "A table at another time",
+    "two states of one person's rows would be compared for one price",
+    "ask about the table as it is",
+)
+EXTENDED_WINDOW: Final = Lesson(
+    "A window that extends another", NO_RULE, "write it out: OVER (PARTITION BY … ORDER BY …)"
+)
 
 SIGNS: Final[Mapping[str, Lesson]] = {
     **dict.fromkeys(("?", "$", "@", ":", "#", "??"), _PARAMETER),
-    **dict.fromkeys(("[", "]", "{", "}"), _LIST),
+    **dict.fromkeys(("[", "]", "{", "}"), LIST),
     **dict.fromkeys(("->", "->>"), _LAMBDA),
     **dict.fromkeys(("=>", ":="), _NAMED_ARGUMENT),
     **dict.fromkeys(("&", "|", "<<", ">>", "&&"), _BITS),
@@ -347,5 +278,27 @@ MISSING_PARENTHESES: Final = Lesson(
     "engines do not agree on what belongs together",
     "put it in parentheses; a < b < c is a < b AND b < c",
 )
-SET_OPERATION: Final = _SET_OPERATION
 FROM_FIRST: Final = STATEMENTS["FROM"]
+
+WORDS: Final[Mapping[str, Lesson]] = {
+    "TABLESAMPLE": SAMPLE,
+    "PIVOT": _PIVOT,
+    "UNPIVOT": _PIVOT,
+    "LATERAL": LATERAL,
+    "INTO": Lesson("INTO", _NOT_A_QUESTION, "leave it out and keep the answer yourself"),
+    "FOR": Lesson("FOR UPDATE or FOR SHARE", _NOT_A_QUESTION, "leave it out"),
+    "COLLATE": Lesson("COLLATE", "keys are compared by their bytes on every engine", "compare LOWER(x) with LOWER(y)"),
+    "GLOB": _PATTERN,
+    "SIMILAR": _PATTERN,
+    "OVERLAPS": Lesson("OVERLAPS", NO_RULE, "compare both ends: a.start < b.stop AND b.start < a.stop"),
+    "AT": Lesson("AT TIME ZONE", "times are kept without a zone, in UTC", "shift them: x + INTERVAL 2 HOUR"),
+    "INTERSECT": SET_OPERATION,
+    "EXCEPT": SET_OPERATION,
+    "VALUES": _VALUES,
+    "ARRAY": LIST,
+    "STRUCT": LIST,
+    "MAP": LIST,
+    "LAMBDA": _LAMBDA,
+    "DIV": Lesson("DIV", _ONE_WAY, "write //"),
+}
+"""Words that stand where nothing reads them."""
