@@ -129,8 +129,8 @@ def thaw(clinic):
 
 
 def test_texts_are_seen_by_their_author_and_the_owner(clinic):
-    mine = "SELECT COUNT(*) AS of_ana FROM people WHERE age > 41"
-    refused = "SELECT age AS not_for_others FROM people"
+    mine = "SELECT COUNT(*) AS ofana FROM people WHERE age > 41"  # no letter that a report escapes
+    refused = "SELECT age AS notforothers FROM people"
     with clinic.client("ana") as ana, clinic.client("bob") as bob:
         ana.sql(mine)
         with pytest.raises(RowLevel):
@@ -138,13 +138,14 @@ def test_texts_are_seen_by_their_author_and_the_owner(clinic):
         bob.sql(COUNT)
         own, others = json.dumps(ana.ledger()), json.dumps(bob.ledger())
     with clinic.client("olga") as olga, clinic.client("dominik") as dominik:
-        of_owner = json.dumps(olga.ledger())
+        of_owner, report = json.dumps(olga.ledger()), olga.audit().markdown
         of_auditor = json.dumps(dominik.ledger()) + repr(dominik.audit()) + dominik.audit().markdown
-    for text in ("of_ana", "not_for_others"):
+    for text in ("ofana", "notforothers"):
         assert text in own
         assert text in of_owner
         assert text not in others
         assert text not in of_auditor
+    assert "ofana" in report
     assert "ana" not in others
     assert "DP101" in of_auditor
     assert all(token not in of_owner + of_auditor for token in clinic.tokens.values())

@@ -211,7 +211,7 @@ def _part(total: Total, made: _Made, type_: SqlType, notes: Notes) -> _Part:
 
 
 def _known(aggregate: Aggregate, proved: Interval, declared: Interval) -> Column:
-    return replace(aggregate.column, proved=proved, kept=proved, declared=declared, public=False)
+    return replace(aggregate.column, proved=proved, kept=proved, declared=declared)
 
 
 def _same(column: ColumnRef) -> Scalar:

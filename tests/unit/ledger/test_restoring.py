@@ -56,6 +56,22 @@ def test_an_old_backup_is_refused_until_it_is_written_off(filled):
         assert ledger.account().spent.epsilon == 6 * TENTH
 
 
+def test_places_of_lost_entries_are_forgotten_with_them(filled):
+    """Of the entries that the anchor knows again, and of the ends of backups, those are left that the ledger has."""
+    backup = filled.backup()
+    with closing(filled.open()) as ledger:
+        ledger.charge(asking("four"))
+        ledger.copied(ledger.head().number, ledger.head().hash)
+        ledger.charge(asking("five"))
+        known = ledger._anchor.read()
+        assert [[place.number for place in some] for some in (known.trail, known.copies)] == [[12, 11], [12]]
+    filled.restore(backup)
+    with closing(filled.open()) as ledger:
+        ledger.write_off()
+        known = ledger._anchor.read()
+        assert [[place.number for place in some] for some in (known.trail, known.copies)] == [[11], []]
+
+
 def test_a_ledger_put_back_while_it_is_open_is_refused(filled):
     backup = filled.backup()
     with closing(filled.open()) as ledger:

@@ -97,6 +97,11 @@ def test_gaussian_measurements_average_to_what_a_fresh_one_would_be():
     assert float(ours) == pytest.approx(1.959964 * math.sqrt(30) / 4, rel=0.01)
 
 
+def test_measurements_weigh_by_their_variance():
+    """Laplace noise of scale 3 has σ² = 18: nine parts of noise of σ² = 10 for five of it."""
+    assert averaged([laplace(3), gaussian(10)]).parts == ((5, laplace(3)), (9, gaussian(10)))
+
+
 def slot(law, grain=1):
     return NoisySlotLaw(law=law, grain=Fraction(grain))
 

@@ -341,7 +341,7 @@ def moves(*pairs, keys):
     return Moves(columns=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
 
 
-def refused(statement, declared=None, **arguments):
-    with pytest.raises(InternalError, match="cannot be derived") as caught:
+def refused(statement, declared=None, *, what="", **arguments):
+    with pytest.raises(InternalError, match=f"cannot be derived: .*{what}") as caught:
         statement.reach(declared, **arguments)
     assert caught.value.code == "DP900"

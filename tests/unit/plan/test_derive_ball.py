@@ -53,6 +53,27 @@ def test_a_norm_over_fewer_rows_is_refused():
     refused(planted(Scaled, normed=lambda self: planted(Visits, wards=("A",)).inside()))
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    "other",
+    [
+        grouped(projected(Scaled().owned(), c13=ref(9, TEXT), c49=inner.squared(whole(1))), (13,), c48=sum_of(ref(49))),
+        grouped(projected(Scaled().owned(), c13=ref(9, TEXT)), (13,)),
+    ],
+    ids=["a norm of other rows", "no norm"],
+)
+def test_a_norm_of_rows_that_something_else_stands_beside_is_refused(other, order):
+    """The rows that are scaled are then no longer those that the norm was taken over."""
+
+    def together(self):
+        rows = self.inside()
+        for right in (self.norms(), other)[::order]:
+            rows = Join(left=rows, right=right, condition=inner.same(ref(9, TEXT), ref(right.by[0], TEXT)))
+        return rows
+
+    refused(planted(Scaled, together=together))
+
+
 def test_a_norm_per_group_is_refused():
     def norms(self):
         each = projected(self.inside(), c11=ref(9, TEXT), c23=ref(20, TEXT), c43=self.term())

@@ -14,6 +14,7 @@ from derive_trees import (
     Scaled,
     Total_,
     Visits,
+    catalog,
     column,
     filtered,
     grouped,
@@ -28,7 +29,7 @@ from derive_trees import (
 
 from dpsql.sql import inner
 from dpsql.sql.intervals import Interval
-from dpsql.sql.relations import Rank
+from dpsql.sql.relations import Rank, Total
 from dpsql.sql.scalars import Apply
 
 
@@ -87,6 +88,20 @@ def test_a_missing_row_cap_is_refused():
 
     refused(planted(Visits, capped=capped))
     refused(planted(People, inside=People.rows))
+
+
+def test_a_count_of_values_that_are_all_missing_is_zero():
+    """One row each, with a value or without: 3 less than their number lies between −3 and −2."""
+    per_person = Total(function="count_of", argument=ref(21))
+    less = planted(
+        Total_,
+        values=(80,),
+        per_person=lambda self: grouped(self.rows(), (9,), c30=per_person),
+        amounts=lambda self: {"c40": inner.minus(ref(30), 3)},
+        totals=lambda self: grouped(self.capped(), (), c80=sum_of(ref(40))),
+        shown=lambda self: projected(self.totals(), c80=inner.or_zero(ref(80))),
+    )
+    assert less.reach(catalog(unique={"visits": (("patient_id",),)})) == moves((3, 9), keys=1)
 
 
 def test_a_missing_value_cap_is_refused():

@@ -97,12 +97,15 @@ def test_rows_that_are_units_are_not_put_under_one_another():
         )
         return Union(branches=(one, two), columns=(column(2, TEXT), column(3)))
 
-    refused(planted(Readings, table=twice))
+    refused(planted(Readings, table=twice), what="units of their own")
 
 
-def test_persons_of_one_and_of_two_columns_are_not_mixed():
+@pytest.mark.parametrize("order", [1, -1])
+def test_persons_of_one_and_of_two_columns_are_not_mixed(order):
+    visits = scan("visits", {102: "charge"}, raw={101: "Patient_ID", 105: "nurse_id"}, owner=(101,))
     stays = scan("stays", {202: "nights"}, raw={201: "hospital", 205: "number"})
-    refused(planted(Both, patients=lambda self: projected(stays, c203=ref(201), c204=ref(202))))
+    both = Union(branches=(visits, stays)[::order], columns=(column(3), column(9, TEXT), column(10, TEXT)))
+    refused(planted(Both, table=lambda self: both), what="two kinds of person")
 
 
 @pytest.mark.parametrize(

@@ -295,6 +295,13 @@ def test_a_number_that_is_changed_on_the_way_is_none():
             left(FIRST, change=lambda rows, scalar=scalar: projected(rows, c9=ref(9, TEXT), c50=scalar))
 
 
+def test_numbers_inside_a_column_that_is_left_out_limit_nothing():
+    """One row of each ward, and which ward it is of is no longer there: any number of rows is the first."""
+    by_ward = window(partition_by=(ref(9, TEXT), ref(2, TEXT)))
+    with pytest.raises(InternalError, match="any number of rows"):
+        left(FIRST, call=by_ward, change=lambda rows: projected(rows, c9=ref(9, TEXT), c50=ref(50)))
+
+
 def test_numbers_of_rows_that_are_repeated_are_none():
     wards = scan("wards", {20: "ward", 21: "city"})
     same = compared("alike", ref(2, TEXT), ref(20, TEXT))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.accounting.triple import FREE, triple
+from dpsql.catalog.model import Mode
 from dpsql.errors import NeedsDelta
 from dpsql.plan.price import coarser, epsilon_for, price
 from dpsql.plan.seal import seal
@@ -26,6 +27,14 @@ def test_a_missing_share_is_not_a_missing_delta():
     assert BY_DIAGNOSIS[start:end] == "diagnosis"
     with pytest.raises(NeedsDelta, match="needs delta"):
         price(plan.recalled, replace(plan.terms, delta=None))
+
+
+def test_scaled_groups_are_found_in_the_currency_they_are_measured_in():
+    """At this cost Laplace noise is narrower, which scaled groups cannot have: then keys are paid for in ρ as well."""
+    chosen, scaled = (planned(BY_DIAGNOSIS, cost=Fraction(4), gaussian=True, mode=mode) for mode in Mode)
+    assert (chosen.bounded.mode, chosen.rho) == (Mode.CHOOSE, None)
+    assert (scaled.bounded.mode, scaled.rho) == (Mode.SCALE, scaled.terms.gaussian_rho * Fraction(3, 4))
+    assert triple(scaled.event).rho <= scaled.terms.gaussian_rho
 
 
 def test_what_is_charged_is_decided_in_one_place():

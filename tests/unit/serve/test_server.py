@@ -128,6 +128,13 @@ def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp
         assert other.verify() > 0
 
 
+@pytest.mark.parametrize("wrong", [{"role": "owner"}, {"do": "verify"}, {"token": 7}])
+def test_who_comes_says_hello_with_a_token_and_nothing_else(clinic, token, tmp_path, wrong):
+    with serving(clinic, tmp_path / "door"), raw(tmp_path / "door") as (_, lines, say):
+        assert say({"do": "hello", "token": token, **wrong})["error"]["code"] == "DP402"
+        assert lines.readline() == b""
+
+
 @pytest.mark.parametrize("begun", [b"", b'{"do": "hello",'])
 def test_who_does_not_speak_is_not_waited_for(clinic, token, tmp_path, begun):
     with (

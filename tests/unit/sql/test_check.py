@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dpsql.catalog.check import checked
+from dpsql.catalog.load import loads
 from dpsql.errors import Hidden
 from dpsql.sql.check import check
 
-from clinic import resolved
+from clinic import POLICY, SCHEMA, resolved, resolved_in
 
 
 def hidden(sql: str) -> str:
@@ -27,3 +29,14 @@ def test_nothing_stands_beside_a_computed_column():
     assert hidden("SELECT COUNT(*) FROM (SELECT house + 1 AS h FROM people) WHERE h = 3").startswith(
         "use another column. It may be counted"
     )
+
+
+@pytest.mark.parametrize("items", ["label", "*", "code, UPPER(label) AS l"])
+def test_a_hidden_column_of_public_rows_is_not_shown(items):
+    """Of private rows nothing is shown anyway."""
+    codes = "[table.codes]\npublic = true\n"
+    policy = POLICY.replace(codes, f"{codes}[table.codes.columns]\ncode = {{}}\nlabel = {{ hidden = true }}\n")
+    catalog = checked(loads(policy, name="dpsql.toml"), SCHEMA)
+    check(resolved_in(catalog, "SELECT code FROM codes"))
+    with pytest.raises(Hidden, match="showing label is not allowed"):
+        check(resolved_in(catalog, f"SELECT {items} FROM codes"))

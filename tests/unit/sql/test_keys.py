@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import duckdb
 import pytest
 
-from dpsql.catalog.model import KeyList, KeyRange
+from dpsql.catalog.check import checked
+from dpsql.catalog.load import loads
+from dpsql.catalog.model import EngineColumn, KeyList, KeyRange
+from dpsql.catalog.types import SqlType
 from dpsql.errors import BadKey
 from dpsql.sql import keys
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import KeyTable, PrivateKey, domains_of
 from dpsql.sql.rewrite import Statement
 
-from stages import resolved
+from stages import POLICY, SCHEMA, resolved
 
 WARDS = [(1, "north", "N"), (2, "south", "S"), (3, "east", "N"), (4, "west", None), (5, None, "N")]
 
@@ -143,6 +147,37 @@ JOINED = "visits v JOIN wards w ON v.ward = w.id"
 )  # fmt: skip
 def test_a_public_table_lists_the_keys_that_its_own_filters_leave(source: str, key: str, names: set[object]) -> None:
     assert found_in(domain_of(key, source=source)) == names
+
+
+@pytest.mark.parametrize("type_", [SqlType.BOOLEAN, SqlType.DATE])
+def test_public_rows_know_better_than_their_type_which_values_there_are(type_: SqlType) -> None:
+    more = EngineColumn(name="more", type=type_, engine_type=type_.value.upper())
+    wards = replace(SCHEMA["wards"], columns=(*SCHEMA["wards"].columns, more))
+    policy = POLICY.replace("region = {}", "region = {}\nmore = {}")
+    catalog = checked(loads(policy, name="dpsql.toml"), {**SCHEMA, "wards": wards})
+    few = "WHERE w.more BETWEEN '2025-01-01' AND '2025-01-03'" if type_ is SqlType.DATE else ""
+    (found,) = domains_of(resolved(f"SELECT COUNT(*) FROM {JOINED} {few} GROUP BY w.more", catalog), max_keys=1000)
+    assert isinstance(found, KeyTable)
+
+
+@pytest.mark.parametrize(
+    ("key", "rest", "source", "max_keys", "number"),
+    [
+        ("code % 2000", "WHERE code >= 0", "visits", 10_000, 2000),
+        ("code % 2001", "WHERE code >= 0", "visits", 10_000, None),  # of a column without bounds too many
+        ("code % 100", "WHERE code >= 0", "visits", 100, 100),
+        ("code % 101", "WHERE code >= 0", "visits", 100, None),
+        ("born", "", "people", 46_021, 46_021),  # with bounds as many as an answer may have
+    ],
+)
+def test_few_keys_need_no_bounds(key: str, rest: str, source: str, max_keys: int, number: int | None) -> None:
+    if number is None:
+        with pytest.raises(BadKey):
+            domain_of(key, rest, source, max_keys)
+    else:
+        found = domain_of(key, rest, source, max_keys)
+        assert isinstance(found, KeyList | KeyRange)
+        assert len(found.values) == number
 
 
 @pytest.mark.parametrize(

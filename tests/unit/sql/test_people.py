@@ -106,3 +106,9 @@ def test_what_is_computed_from_public_rows_is_public_and_has_no_owner():
     )
     assert beside.private
     assert len(beside.owner) == 1
+
+
+@pytest.mark.parametrize("expression", ["COUNT(*)", "SUM(points)", "AVG(points)", "MAX(points)"])
+def test_what_is_computed_from_rows_of_people_is_not_public(expression):
+    query = resolved(f"SELECT COUNT(x) FROM (SELECT person, {expression} AS x FROM visits GROUP BY person) t")
+    assert not query.findings.columns[query.aggregates[0].arguments[0].id].public
