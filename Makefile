@@ -41,6 +41,9 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py
 	$(BIN)/python bench/hostile.py --minutes 1 --shared
 
+# These take the time they take.
+explore audit: export PYTEST_TIMEOUT = 0
+
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py
 
