@@ -5,10 +5,11 @@ READY := .venv/.ready
 SENTENCES ?= 20000
 SEED ?= 2
 CRASHES ?= 50
+COUNT ?= 12
 unexport PYTHONDONTWRITEBYTECODE   # where it is set, every process would compile everything once more
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test explore check format audit bench pictures docs constraints fingerprints clean
+.PHONY: demo test explore check format audit mutants bench pictures docs constraints fingerprints clean
 
 demo: $(READY)               ## an invented hospital, the attack on Bob, and what stops it
 	@$(BIN)/dpsql demo --attack --no-pause
@@ -43,6 +44,9 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 
 # These take the time they take.
 explore audit: export PYTEST_TIMEOUT = 0
+
+mutants: $(READY)            ## COUNT small changes of the code, drawn from SEED, one at a time: does a test notice?
+	$(BIN)/python tools/mutants.py --seed $(SEED) --count $(COUNT)
 
 bench: $(READY)              ## speed, as ratios within one run
 	$(BIN)/python bench/run.py

@@ -1,0 +1,221 @@
+"""How much the tests notice: one small change at a time, in a copy of the project, and which test fails of it.
+
+`python tools/mutants.py --seed S --count N` draws N changes over the rooms that carry the promise. The same seed draws
+the same changes, and a larger N only adds some. First the tests of the room are run, which notice most within seconds.
+For what they miss all other tests run once, unchanged, to see which of them come by; then those alone, with the change.
+What was found is kept in .cache/, one line of JSON each: a run that was ended goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final, TypeAlias
+
+from mutations import Mutant, drawn, marked
+
+ROOT: Final = Path(__file__).parent.parent
+ROOMS: Final = ("sql", "plan", "ledger", "session", "serve", "mechanisms", "randomness", "accounting")
+TESTS: Final = ("tests/architecture", "tests/unit", "tests/ux", "tests/system", "tests/statistical")
+NOT_COUNTED: Final = "tests/architecture/test_rooms.py::test_every_proof_is_pinned_to_the_code_it_proves"
+"""Every change of a proven function changes its fingerprint: that says nothing about what tests notice."""
+LONGEST_RUN: Final = 5400
+"""In seconds. One test has the limit that pytest is configured with."""
+LIMITED: Final = ("sh", "-c", 'ulimit -v 12000000; exec "$@"', "sh")
+"""In KiB: a change may also make a test take all the memory there is."""
+WORKERS: Final = 2
+REACHED: Final = """import os, sys
+_seen = set()
+def by(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+    frame = sys._getframe()
+    while not test and frame is not None:  # called while a file of tests is read
+        name = frame.f_code.co_filename
+        test = os.path.relpath(name, os.environ["MUTANTS_FOLDER"]) if "/test_" in name else ""
+        frame = frame.f_back
+    if (number, test) not in _seen:
+        _seen.add((number, test))
+        with open(os.environ["MUTANTS_FOLDER"] + "/reached.txt", "a") as file:
+            file.write(f"{number} {test}\\n")
+"""
+"""What is called from the functions that are to be changed: which file of tests comes by, also in other processes."""
+
+
+class Copy:
+    """The project in a folder of its own, in which one file at a time is changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._passing: set[str] = set()
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "__pycache__"))
+        (folder / "src/reached.py").write_text(REACHED)
+
+    def caught_by(self, mutant: Mutant, *tests: Sequence[str]) -> str | None:
+        """The test that fails of it and passes without it, or what else ends the run; None where it survives."""
+        text = (ROOT / mutant.file).read_text(encoding="utf-8")
+        ignored = [NOT_COUNTED]
+        for stage in filter(None, tests):
+            while True:
+                self._write(mutant.file, mutant.applied(text))
+                failed = self._failing(*stage, *(f"--deselect={each}" for each in ignored))
+                self._write(mutant.file, text)
+                if failed is None:
+                    break
+                if failed in self._passing or self._failing(*([failed] if "/" in failed else [*stage, "--co"])) is None:
+                    self._passing.add(failed)
+                    return failed
+                if "/" not in failed:
+                    raise RuntimeError(f"no test can be run: {failed}")
+                ignored.append(failed)  # it fails by itself
+        return None
+
+    def reaching(self, mutants: Iterable[Mutant], tests: Sequence[str]) -> dict[Mutant, list[str]]:
+        """The files of tests that come by; all tests, for what is computed when a module is imported."""
+        numbered = dict(enumerate(mutants))
+        for file in {mutant.file for mutant in numbered.values()}:
+            lines = {number: mutant.line for number, mutant in numbered.items() if mutant.file == file}
+            self._write(file, marked((ROOT / file).read_text(encoding="utf-8"), lines))
+        log = self._folder / "reached.txt"
+        log.touch()
+        self._pytest("-n", str(WORKERS), *tests, limit=None)
+        for file in {mutant.file for mutant in numbered.values()}:
+            self._write(file, (ROOT / file).read_text(encoding="utf-8"))
+        told = [line.partition(" ") for line in log.read_text(encoding="utf-8").splitlines()]
+        return {
+            mutant: _others(mutant, {test for each, _, test in told if int(each) == number}, tests)
+            for number, mutant in numbered.items()
+        }
+
+    def _write(self, file: str, text: str) -> None:
+        path = self._folder / file
+        path.write_text(text, encoding="utf-8")
+        for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+            stale.unlink()
+
+    def _failing(self, *tests: str) -> str | None:
+        """The first test that does not pass, without its parameters."""
+        code, told = self._pytest("-x", *tests, limit=LONGEST_RUN)
+        first = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", told, re.M)
+        return None if code in (0, 5) else first[1] if first else f"the end of the process, {code}"
+
+    def _pytest(self, *words: str, limit: int | None) -> tuple[int | None, str]:
+        """How it ends, None where it was ended, and what it prints."""
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+            run = subprocess.Popen(
+                [*LIMITED, sys.executable, "-m", "pytest", "--tb=no", "-rfE", "-p", "no:cacheprovider", *words],
+                cwd=self._folder,
+                env={**os.environ, "PYTHONPATH": str(self._folder / "src"), "MUTANTS_FOLDER": str(self._folder)},
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            try:
+                run.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                return None, ""
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)  # with what its tests have started
+                run.wait()
+            output.seek(0)
+            return run.returncode, output.read()
+
+
+def _others(mutant: Mutant, reaching: set[str], tests: Sequence[str]) -> list[str]:
+    """Of these tests, in their order, those that come by and are not of the room."""
+    room = f"tests/unit/{mutant.room}/"
+    text = (ROOT / mutant.file).read_text(encoding="utf-8")
+    if "" in reaching or marked(text, {0: mutant.line}) == text:
+        return [*tests, f"--ignore={room}"]
+    return [test for folder in tests for test in sorted(reaching) if test.startswith(folder) and room not in test]
+
+
+def tests_of_room(mutant: Mutant) -> list[list[str]]:
+    """Those of the same name first."""
+    room = f"tests/unit/{mutant.room}"
+    same = (ROOT / room).rglob(f"test_*{Path(mutant.file).stem}*.py")
+    near = sorted(each.relative_to(ROOT).as_posix() for each in same)
+    return [near, [room, *(f"--ignore={each}" for each in near)]]
+
+
+Judge: TypeAlias = Callable[[Copy, Mutant], str | None]
+
+
+class Results:
+    """What was found, also by runs before this one; by what was tried: tests of the room, or others."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        file.parent.mkdir(exist_ok=True)
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        told = map(json.loads, lines)
+        self._known: dict[tuple[str, Mutant], str | None] = {
+            (each["tried"], Mutant(**each["mutant"])): each["caught_by"] for each in told
+        }
+
+    def has(self, tried: str, mutant: Mutant) -> bool:
+        return (tried, mutant) in self._known
+
+    def judged(self, tried: str, mutants: Sequence[Mutant], copies: Sequence[Copy], judge: Judge) -> list[Mutant]:
+        """Print what each is caught by; those that survive."""
+        free: SimpleQueue[Copy] = SimpleQueue()
+        for each in copies:
+            free.put(each)
+
+        def one(mutant: Mutant) -> str | None:
+            if not self.has(tried, mutant):
+                copy = free.get()
+                try:
+                    by = self._known[tried, mutant] = judge(copy, mutant)
+                finally:
+                    free.put(copy)
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"tried": tried, "mutant": asdict(mutant), "caught_by": by}) + "\n")
+            return self._known[tried, mutant]
+
+        left = []
+        with ThreadPoolExecutor(len(copies)) as pool:
+            for mutant, by in zip(mutants, pool.map(one, mutants), strict=True):
+                print(f"{mutant}  {by or f'not by {tried}'}", flush=True)
+                left += [mutant] if by is None else []
+        return left
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", required=True)
+    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="folders or files, for what tests of the room miss")
+    options = parser.parse_args()
+    files = [file for room in ROOMS for file in (ROOT / "src/dpsql" / room).rglob("*.py")]
+    sources = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    chosen = drawn(sources, seed=options.seed, count=options.count)
+    results = Results(ROOT / ".cache" / f"mutants-{options.seed}.jsonl")
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copies = [Copy(Path(folder, str(number))) for number in range(WORKERS)]
+        near = "tests of the room"
+        left = results.judged(near, chosen, copies, lambda copy, each: copy.caught_by(each, *tests_of_room(each)))
+        fresh = [mutant for mutant in left if not results.has("other tests", mutant)]
+        others: Mapping[Mutant, list[str]] = copies[0].reaching(fresh, options.tests) if fresh else {}
+        left = results.judged("other tests", left, copies, lambda copy, each: copy.caught_by(each, others[each]))
+    for mutant in left:
+        print(f"SURVIVED  {mutant}")
+    caught = len(chosen) - len(left)
+    print(f"{caught} of {len(chosen)} were caught: {caught / len(chosen):.1%}")
+
+
+if __name__ == "__main__":
+    main()
