@@ -255,13 +255,6 @@ def test_a_grant_has_the_exchange_rate_of_its_account() -> None:
     assert account.rho_for(epsilon=2) == account.rho
 
 
-def test_a_release_is_worth_its_epsilon_or_its_share_of_rho() -> None:
-    noise = DiscreteGaussian(sigma_squared=F(8), l2_squared=F(1))  # ρ = 1/16
-    assert SMALL.worth(Pure(epsilon=F(1, 7))) == F(1, 7)
-    assert SMALL.worth(noise) == SMALL.epsilon * F(1, 16) / SMALL.rho
-    assert Account.opened(epsilon=F(1), delta=F(0), delta_prime=F(0)).worth(noise) is None
-
-
 def test_a_grant_is_never_larger_than_its_account() -> None:
     account = Account.opened(epsilon=2, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))
     assert account.grant(epsilon=2).rho == account.rho
