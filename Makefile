@@ -2,20 +2,44 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
 SENTENCES ?= 20000
 SEED ?= 2
 CRASHES ?= 50
 COUNT ?= 12
+COVER ?= tests
+# By folders, without their slow files, not by a mark: to collect everything takes longer than most tests do.
+FAST := tests/unit/sql tests/unit/plan tests/unit/ledger tests/unit/randomness tests/unit/accounting tests/unit/catalog \
+  tests/unit/privacy/test_events.py tests/unit/privacy/test_exact.py tests/unit/sensitivity/test_global.py \
+  tests/unit/mechanisms/test_laplace.py tests/unit/mechanisms/test_registry.py tests/unit/local \
+  tests/unit/engines/test_duckdb.py tests/unit/engines/test_desk.py tests/unit/engines/test_registry.py \
+  tests/unit/session/test_release.py tests/unit/session/test_charging.py tests/unit/session/test_noisy.py \
+  tests/unit/cli/test_budget.py \
+  $(addprefix --ignore=tests/unit/,sql/test_functions_any_expression.py sql/test_parse_any_input.py \
+    sql/test_parse_against_duckdb.py sql/test_contributions.py sql/test_functions_on_duckdb.py \
+    sql/parsing/test_literals.py plan/test_derive_on_duckdb.py plan/test_derive_damaged.py plan/test_derive_on_queries.py \
+    ledger/test_postgres.py ledger/test_sqlite_bytes.py ledger/test_sqlite.py ledger/test_damage.py \
+    ledger/test_restoring.py accounting/test_rdp.py accounting/test_pld.py accounting/test_heterogeneous.py \
+    randomness/test_blocks.py)
 unexport PYTHONDONTWRITEBYTECODE   # where it is set, every process would compile everything once more
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test explore check format audit mutants bench pictures docs constraints fingerprints clean
+.PHONY: demo test test-fast coverage explore check format audit mutants bench pictures docs constraints fingerprints clean
 
-demo: $(READY)               ## an invented hospital, the attack on Bob, and what stops it
-	@$(BIN)/dpsql demo --attack --no-pause
+demo: $(DEMO)/.ready         ## an invented hospital, the attack on Bob, and what stops it; needs dpsql alone
+	@$(DEMO)/bin/dpsql demo --attack --no-pause
 
 test: $(READY)               ## every test, on all cores; one worker more, since some tests wait
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-fast: $(READY)          ## a minute: the core of every room, while working
+	$(BIN)/python -m pytest -n $(WORKERS) $(FAST)
+
+coverage: $(READY)           ## lines of the rooms that carry the promise which no test (of COVER) reaches
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest -n $(WORKERS) $(COVER)
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
 
 explore: $(READY)            ## property tests on new random examples
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest -n auto tests/unit
@@ -38,7 +62,13 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	  tests/system/test_crash.py tests/system/test_race.py tests/system/test_canaries.py
 	DPSQL_NUMBERS=100000 DPSQL_CHARGES=10000000 \
 	  $(BIN)/python -m pytest -n auto tests/system/test_numbers_that_enter.py tests/system/test_exact_sums.py
+	DPSQL_EVERY_PLAN=1 $(BIN)/python -m pytest -n auto \
+	  tests/system/test_replay_audit.py tests/system/test_stored_plans.py tests/system/test_writings.py \
+	  tests/unit/session/test_accuracy.py
+	DPSQL_EVERY_CASE=1 $(BIN)/python -m pytest -n auto tests/statistical $(addprefix tests/unit/,accounting mechanisms \
+	  privacy sensitivity sql)
 	DPSQL_SELECTED_RUNS=1000 $(BIN)/python -m pytest -n auto tests/statistical/test_selected_rows.py
+	DPSQL_READINGS=20000 $(BIN)/python -m pytest -n auto tests/system/test_read_as_duckdb_reads.py
 	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py
 	$(BIN)/python bench/hostile.py --minutes 1 --shared
 
@@ -80,5 +110,19 @@ $(READY): constraints.txt pyproject.toml
 	fi
 	@touch $@
 
+# What users install, at the locked versions (hashes are for the environment of developers: pip has none for a folder).
+.venv-demo/.ready: constraints.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpsql needs Python 3.11 or newer")'
+	@if command -v uv >/dev/null 2>&1; then set -ex; \
+	  uv venv -q --clear --python $(PYTHON) .venv-demo; \
+	  sed '/--hash=/d; s/ \\$$//' constraints.txt > .venv-demo/versions.txt; \
+	  uv pip install -q --python .venv-demo/bin/python -c .venv-demo/versions.txt .; \
+	else set -ex; \
+	  $(PYTHON) -m venv --clear .venv-demo; \
+	  sed '/--hash=/d; s/ \\$$//' constraints.txt > .venv-demo/versions.txt; \
+	  .venv-demo/bin/python -m pip install -q --disable-pip-version-check -c .venv-demo/versions.txt .; \
+	fi
+	@touch $@
+
 clean:
-	rm -rf .venv site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .venv-demo site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* build dist

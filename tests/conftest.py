@@ -36,6 +36,18 @@ def pytest_unconfigure():
     gc.unfreeze()
 
 
+@pytest.fixture
+def command(capsys):
+    """A command of dpsql, which ends with `code`: what it says on both ways out."""
+    from dpsql.cli.main import main
+
+    def run(words, code=0):
+        assert main(words) == code
+        return capsys.readouterr()
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server; `room()` is the address of a place for one ledger."""

@@ -19,17 +19,13 @@ from dpsql.cli.main import parser
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 _HEAD: Final = """# The command line
 
-Results go to standard output, everything else (price, budget, notes, progress, errors) to standard error, so that \
-`dpsql -c "SELECT …" --format csv > answer.csv` is clean. Nothing is asked back where standard input is no terminal. \
-`dpsql COMMAND --help` prints what stands here.
+Results go to standard output, everything else (price, budget, notes, progress, errors) to standard error. There is \
+no prompt where standard input is no terminal. An option is explained where it first stands; `dpsql COMMAND --help` \
+lists all that a command takes.
 """
 _BETWEEN: Final = """
-A first word that is a command is a command; everything else is about a question. `dpsql demo -c "SELECT …"` asks \
-the demo hospital once.
-
-Several statements are separated by `;`, and `-c` and `-f` may be said several times: they are asked in their order, \
-what is `SET` holds to the end, and the first error ends them. What was answered until then is told, and stored: asked \
-again, it costs nothing.
+Statements are separated by `;`, and `-c` and `-f` may be repeated: they run in order, `SET` holds to the end, and the \
+first error ends them.
 
 ### Profiles
 
@@ -45,8 +41,8 @@ target = "/srv/clinic/dpsql.toml"
 user = "ana"
 ```
 
-`dpsql hospital` then opens the shell there, and `dpsql hospital -c "SELECT …"` asks once. A token may stand in the \
-file itself, as `token`, if nobody else may read the file.
+`dpsql hospital` then opens the shell there. The file itself may hold the token, as `token`, if no other user can read \
+it.
 
 ### Formats
 
@@ -97,8 +93,9 @@ def _usage(words: str, of: argparse.ArgumentParser) -> Iterator[str]:
     told = " ".join((about or "").split())
     yield f"{told[:1].upper()}{told[1:].removesuffix('.')}."
     yield ""
-    yield f"`{' '.join(filter(None, (words, placed)))}`"
-    yield ""
+    if placed:
+        yield f"`{words} {placed}`"
+        yield ""
 
 
 def _parents() -> Iterator[argparse._SubParsersAction[argparse.ArgumentParser]]:
@@ -112,28 +109,21 @@ def _named(action: argparse.Action) -> str:
 
 
 def _options(of: argparse.ArgumentParser, told: set[str]) -> Iterator[str]:
-    """A table of what can be said, but for --help; what stands on the page already is named only."""
-    rows = {_row(action): action for action in of._actions if not _is_plumbing(action)}
+    """A list of the options but for --help; what stands on the page already is left out."""
+    rows = {
+        _row(action): action
+        for action in of._actions
+        if not _is_plumbing(action) and (action.option_strings or action.help)
+    }
     new = [row for row in rows if row not in told]
     if new:
-        yield "| option | |"
-        yield "|---|---|"
         yield from new
-        yield ""
-    again = ", ".join(f"`{_written(action)}`" for row, action in rows.items() if row in told)
-    if again:
-        yield f"As above: {again}."
         yield ""
     told.update(new)
 
 
 def _row(action: argparse.Action) -> str:
-    return f"| `{_escaped(_written(action))}` | {_escaped(action.help or '')} |"
-
-
-def _escaped(text: str) -> str:
-    """A bar does not end the cell of a table."""
-    return text.replace("|", r"\|")
+    return f"- `{_written(action)}`" + (f": {action.help}" if action.help else "")
 
 
 def _is_plumbing(action: argparse.Action) -> bool:

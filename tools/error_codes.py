@@ -10,33 +10,33 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from dpsql.codes import CODES, EXITS, Page
+from dpsql.codes import CODES, Page
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "errors.md"
 _HEAD: Final = """# Error codes
 
-Every error says what happened, why it matters to a person, and how to fix it. Codes are stable, the wording is not. \
-`dpsql help DP102` prints what stands here, and so does `dpsql.help("DP102")`. In JSON an error is \
-`{code, title, where, why, fix, try, docs}`; `docs` is the command that prints its page. \
-What `try` proposes was planned before it was shown, under the same policy and grant. \
-Messages never contain a value computed from private rows.
-
-A command that ends in an error has one of these exit codes: """
+Codes are stable, the wording is not. `dpsql help DP102` and `dpsql.help("DP102")` print the page with its reason, \
+and so does every message. In JSON an error is `{code, title, where, why, fix, try, docs}`; `docs` is the command \
+that prints its page. What `try` proposes was planned under the same policy and grant. No message contains a value \
+computed from private rows. `exit` is [the exit code](reference/cli.md#exit-codes)."""
 
 
 def page() -> str:
     """The whole document."""
-    exits = "; ".join(f"{number} {meaning}" for number, meaning in EXITS.items())
-    return "\n".join([f"{_HEAD}{exits}.", *map(_section, CODES.values()), ""])
+    return "\n".join([_HEAD, *map(_section, CODES.values()), ""])
 
 
 def _section(about: Page) -> str:
     lines = [
         "",
         f"## {about.code}",
-        _linked(f"`{about.kind.__name__}`, exit code {about.exit}. {about.what}"),
+        _linked(f"`{about.kind.__name__}`, exit {about.exit}. {about.what}"),
         "",
-        *(_linked(f"- {name}: {text}") for name, text in about.parts),
+        *(
+            _linked(f"- {name}: {text}")
+            for name, text in about.parts
+            if name == "Fix" or (name == "Example" and "→" in text)
+        ),
     ]
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """docs/pictures/*.svg, the pictures of the README and of the documents.
 
-`make pictures` writes them all anew; `python tools/pictures.py` compares them, as a test does.
+`make pictures` writes them all anew; `python tools/pictures.py` compares their words and the places of their marks, as
+a test does: other bytes for the same figures are fine.
 
 None of them holds noise that was drawn for it: two worlds and curve are laws and plans of the demo hospital, the
 hundred people are arithmetic, the burn-down is an example that is stated here. The terminal is the text in
@@ -12,19 +13,22 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import dpsql
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import triple
-from dpsql.charts.drawing import Align, Area, Drawing, Paint, Part, Stroke, Words, box
 from dpsql.charts.figure import Bars, Mark
+from dpsql.charts.image import COLOURS, settings, svg_of
 from dpsql.charts.picture import Picture
-from dpsql.charts.svg import drawn_svg
 from dpsql.privacy.events import Pure
 from dpsql.session.burning import Payment, burn_down
 
@@ -34,6 +38,8 @@ TERMINAL: Final = PICTURES / "terminal.txt"
 _FLU: Final = "SELECT COUNT(*) AS n FROM patients WHERE flu COST 0.5"
 _EXAMPLE: Final = (("2026-03-02", "0.05"), ("2026-03-02", "0.05"), ("2026-03-09", "0.2"), ("2026-03-20", "0.1"))
 """What somebody with a budget of 1 paid, and when: an example."""
+_MARK: Final = re.compile(r"(?:bar|interval|value|series|area|band|before|added|others)-\d+")
+_PLACE: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _ROW: Final = re.compile(r"│ (\w+) +│ +([\d ]+) ± +(\d+) ?(⚠?) *│")
 
 
@@ -79,23 +85,29 @@ def _bars(text: str) -> Picture:
         "± is 95 %: how far off the noise may make a number",
         "⚠ the noise may be all there is: do not use these cells",
     )
-    return Picture(chart=Bars(title="n by city", across="city", along="n", marks=tuple(marks.values()), notes=notes))
+    return Picture(chart=Bars(title="n by city", along="n", marks=tuple(marks.values()), notes=notes))
 
 
 def _terminal(text: str) -> str:
-    """The text in a frame, every letter in its column."""
+    """The text in a frame, every letter in its column: drawn as outlines, whatever fonts there are."""
     lines = text.rstrip("\n").split("\n")
-    size, step = 14.0, 17.0
-    wide, high = 24 + 0.6 * size * max(map(len, lines)), 24 + step * len(lines)
-    frame = Stroke(through=(*box(1, 1, wide - 2, high - 2), (1, 1)), paint=Paint.FAINT, size=1.5)
-    words = [
-        Words(at=(12, 12 + step * (number + 0.75)), text=line, size=size, fixed=True, bold=line.startswith("ana@"))
-        for number, line in enumerate(lines)
-        if line
-    ]
-    told = "A question in plain SQL, its price before it is asked, and the answer: every number with its margin."
-    title = "A session in the terminal"
-    return drawn_svg(Drawing(width=wide, height=high, parts=(frame, *words)), title=title, words=told, alone=True)
+    wide, high = 24 + 8.5 * max(map(len, lines)), 24 + 17.0 * len(lines)
+    with settings(), rc_context({"svg.fonttype": "path"}):
+        page = _page(wide, high)
+        page.add_patch(Rectangle((1, 1), wide - 2, high - 2, fill=False, edgecolor="#8a929c"))
+        for number, line in enumerate(lines):
+            look = {"family": "monospace", "weight": "bold" if line.startswith("ana@") else "normal"}
+            page.text(12, 12 + 17 * (number + 0.75), line, size=10.2, **look)
+        alt = "A question in plain SQL, its price before it is asked, and the answer: every number with its margin."
+        return svg_of(page.figure, title="A session in the terminal", alt=alt)
+
+
+def _page(wide: float, high: float) -> Any:
+    """Axes in pixels, from the upper left corner."""
+    figure = Figure(figsize=(wide / 100, high / 100), facecolor="white")
+    page = figure.add_axes((0, 0, 1, 1), xlim=(0, wide), ylim=(high, 0))
+    page.set_axis_off()
+    return page
 
 
 _STAGES: Final = (
@@ -114,33 +126,23 @@ _FREE: Final = 4
 
 
 def _pipeline() -> str:
-    parts = list(_stages())
+    """Five boxes above, four below, in the order of the answer."""
     title = "How a question becomes an answer"
     told = f"{title}: " + ", then ".join(f"{name} ({' '.join(why.split())})" for name, why in _STAGES)
-    words = f"{told}. The first {_FREE} read no row and cost nothing."
-    return drawn_svg(Drawing(width=720, height=304, parts=tuple(parts)), title=title, words=words, alone=True)
-
-
-def _stages() -> Iterator[Part]:
-    """Five boxes above, four below, in the order of the answer."""
-    for number, (name, why) in enumerate(_STAGES):
-        row, place = divmod(number, 5)
-        x, y = 12 + 142 * place, 44 + 132 * row
-        free = number < _FREE
-        yield Area(outline=box(x, y, 124, 84), paint=Paint.FIRST if free else Paint.SECOND, pale=True)
-        yield Words(at=(x + 62, y + 24), text=name, align=Align.MIDDLE, size=15, bold=True)
-        for line, text in enumerate(why.split("\n")):
-            yield Words(at=(x + 62, y + 46 + 15 * line), text=text, align=Align.MIDDLE, size=11)
-        if place < 4 and number < len(_STAGES) - 1:
-            yield from _arrow(x + 124, y + 42)
-    yield Stroke(through=((642, 128), (642, 152), (6, 152), (6, 218), (11, 218)))
-    yield Words(at=(12, 26), text="reads no row, costs nothing: EXPLAIN, DRY RUN, prices and margins end here", size=12)
-    yield Words(at=(708, 290), text="charged before a row is read; only noisy numbers leave", align=Align.END, size=12)
-
-
-def _arrow(x: float, y: float) -> Iterator[Part]:
-    yield Stroke(through=((x + 2, y), (x + 16, y)))
-    yield Stroke(through=((x + 11, y - 5), (x + 16, y), (x + 11, y + 5)))
+    with settings():
+        page = _page(720, 304)
+        for number, (name, why) in enumerate(_STAGES):
+            row, place = divmod(number, 5)
+            x, y = 12 + 142 * place, 44 + 132 * row
+            page.add_patch(Rectangle((x, y), 124, 84, facecolor=COLOURS[number >= _FREE], alpha=0.35))
+            page.text(x + 62, y + 24, name, ha="center", size=10.8, weight="bold")
+            page.text(x + 62, y + 36, why, ha="center", va="top", size=7.9)
+            if place < 4 and number < len(_STAGES) - 1:
+                page.annotate("", (x + 142, y + 42), (x + 124, y + 42), arrowprops={"arrowstyle": "->"})
+        page.plot((642, 642, 6, 6, 11), (128, 152, 152, 218, 218), color="black", linewidth=1.4)
+        page.text(12, 26, "reads no row, costs nothing: EXPLAIN, DRY RUN, prices and margins end here", size=8.6)
+        page.text(708, 290, "charged before a row is read; only noisy numbers leave", ha="right", size=8.6)
+        return svg_of(page.figure, title=title, alt=f"{told}. The first {_FREE} read no row and cost nothing.")
 
 
 def main(words: list[str]) -> int:
@@ -149,13 +151,38 @@ def main(words: list[str]) -> int:
         for name, content in found.items():
             (PICTURES / name).write_text(content, encoding="utf-8", newline="\n")
         return 0
-    stale = [name for name, content in found.items() if not _is_written(PICTURES / name, content)]
+    stale = [name for name, content in found.items() if not _is_drawn(PICTURES / name, content)]
     print("\n".join(f"{name}: python tools/pictures.py --write" for name in stale) or "pictures: as they are made")
     return 1 if stale else 0
 
 
-def _is_written(path: Path, content: str) -> bool:
-    return path.exists() and path.read_text(encoding="utf-8") == content
+def _is_drawn(path: Path, content: str) -> bool:
+    return path.exists() and same_figures(path.read_text(encoding="utf-8"), content)
+
+
+def same_figures(one: str, other: str) -> bool:
+    """Whether two SVG files show the same words, and the same marks in the same places."""
+    (words, marks), (other_words, other_marks) = _figures(one), _figures(other)
+    return (
+        words == other_words
+        and marks.keys() == other_marks.keys()
+        and all(
+            len(places) == len(other_marks[name])
+            and all(abs(a - b) < 0.1 for a, b in zip(places, other_marks[name], strict=True))
+            for name, places in marks.items()
+        )
+    )
+
+
+def _figures(svg: str) -> tuple[list[str], dict[str, list[float]]]:
+    """The words, and the coordinates of each mark by its name. Text that is drawn as outlines is in comments."""
+    root = ET.fromstring(svg, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
+    words = [text for each in root.iter() if (text := (each.text or "").strip()) and "{" not in text]
+    groups = [group for group in root.iter("{http://www.w3.org/2000/svg}g") if _MARK.fullmatch(group.get("id", ""))]
+    places = {
+        group.get("id", ""): " ".join(each.get(a, "") for each in group.iter() for a in "dxy") for group in groups
+    }
+    return words, {name: [float(found) for found in _PLACE.findall(text)] for name, text in places.items()}
 
 
 if __name__ == "__main__":

@@ -30,6 +30,23 @@ from dpsql.sql.words import AGGREGATES, PUBLIC_AGGREGATES, RAW_AGGREGATES, REFUS
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "supported-sql.md"
 
+OPTIONS: Final = frozenset(
+    {
+        "COST x",
+        "WITHIN m, CONFIDENCE c",
+        "LIMIT n PER PERSON",
+        "GROUP BY x KEYS (…)",
+        "/*+ dp(…) */",
+        "DP_LOW(n), DP_HIGH(n), DP_MARGIN(n)",
+        "dp.budget, dp.ledger, dp.releases, dp.policy, dp.columns, dp.keys",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (…)",
+    }
+)
+"""Clauses that docs/guide/options.md explains."""
+
+SHORT: Final = 9
+"""A meaning of no more words says only what the name of a function says."""
+
 MEASURED: Final = {
     "count": (
         "COUNT(*), COUNT(x), COUNT(DISTINCT x), COUNT(DISTINCT person), COUNT(DISTINCT (a, b))",
@@ -267,15 +284,14 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "Written by `tools/supported_sql.py` from the rule tables of the code. **Unknown means no**: a clause,"
     yield "function, operator or type that no rule names is refused before anything is read or spent, with the reason"
-    yield "and a way out. The dialect is DuckDB's. The examples ask about a hospital: `patients`, `visits`, and the"
-    yield "public table `wards`."
+    yield "and a way out. The dialect is DuckDB's. The tables are `patients`, `visits` and the public `wards`."
     yield ""
     yield "## Clauses"
     yield ""
-    yield from _table(("clause", "what is answered", "example"), _clauses())
+    yield from _clauses()
     yield "## Aggregates about people"
     yield ""
-    yield from _table(("aggregate", "meaning"), _measured())
+    yield from _list(_measured(), most=0)
     public = ", ".join(sorted(name.upper() for name in PUBLIC_AGGREGATES - AGGREGATES))
     yield f"About public tables also {public}, exactly."
     yield ""
@@ -284,33 +300,40 @@ def _lines() -> Iterator[str]:
     yield "Every one is total: no value of a row makes it fail. Where there is no answer it is NULL."
     yield ""
     yield from _functions()
-    yield "Other names: " + ", ".join(f"{o.upper()} is {n.upper()}" for o, n in sorted(OTHER_NAMES.items())) + "."
+    yield "Other names: " + ", ".join(f"{o.upper()} ({n.upper()})" for o, n in sorted(OTHER_NAMES.items())) + "."
     yield ""
     yield "## Windows"
     yield ""
     yield "Over released rows, over public tables, and in subqueries over the rows of one person."
     yield ""
     yield from _inside_one_person()
-    yield from _table(("function", "meaning"), _windows())
+    yield from _list(_windows())
     yield "## What is refused"
     yield ""
-    yield from _table(("code", "what", "example"), ([c, w, _code(e)] for c, w, e in REFUSED_EXAMPLES))
-    yield "### Constructs"
+    yield "The [reasons](errors.md) are DP101 to DP104 and DP301 to DP305. The message says how to write it instead,"
+    yield "for the query at hand."
     yield ""
-    yield from _table(("construct", "why", "instead"), _lessons())
+    names = {lesson.what for lesson in _all_lessons()}
+    yield "Refused by name: " + _plain(", ".join(sorted(names, key=str.lower)).rstrip(",")) + "."
+    yield ""
     yield "### Functions and aggregates"
     yield ""
-    yield from _table(("names", "why", "instead"), _refused_functions())
+    yield from _refused_functions()
 
 
-def _clauses() -> Iterator[list[str]]:
-    return ([clause, meaning, _code(example)] for clause, meaning, example in CLAUSE_EXAMPLES)
+def _clauses() -> Iterator[str]:
+    for clause, meaning, example in CLAUSE_EXAMPLES:
+        if clause not in OPTIONS:
+            yield f"- **{clause}**: {meaning} {_code(example)}"
+    named = ", ".join(_code(clause) for clause, _, _ in CLAUSE_EXAMPLES if clause in OPTIONS)
+    yield f"- **Options and statements of dpsql**, which [their page](guide/options.md) explains: {named}."
+    yield ""
 
 
-def _measured() -> Iterator[list[str]]:
+def _measured() -> Iterable[tuple[str, str]]:
     if MEASURED.keys() != AGGREGATES:
         raise LookupError(f"describe in MEASURED: {sorted(MEASURED.keys() ^ AGGREGATES)}")
-    return ([_code(usage), meaning] for usage, meaning in MEASURED.values())
+    return MEASURED.values()
 
 
 def _functions() -> Iterator[str]:
@@ -320,13 +343,13 @@ def _functions() -> Iterator[str]:
     for title, family in FAMILIES:
         yield f"### {title}"
         yield ""
-        yield from _table(("as written", "meaning"), ([_code(each.usage), each.summary] for each in family))
+        yield from _list((each.usage, each.summary) for each in family)
 
 
-def _windows() -> Iterator[list[str]]:
+def _windows() -> Iterator[tuple[str, str]]:
     if WINDOW_FUNCTIONS.keys() != WINDOWS:
         raise LookupError(f"two tables of windows differ: {sorted(WINDOW_FUNCTIONS.keys() ^ WINDOWS)}")
-    return ([_code(each.usage), each.summary] for each in WINDOW_FUNCTIONS.values())
+    return ((each.usage, each.summary) for each in WINDOW_FUNCTIONS.values())
 
 
 def _inside_one_person() -> Iterator[str]:
@@ -335,16 +358,6 @@ def _inside_one_person() -> Iterator[str]:
     yield "columns they have: an engine would choose any of several tied rows, here it is always the same one."
     yield "Fractions are added up in whole grains and need bounds. RANGE with a distance is over one date or integer."
     yield ""
-
-
-def _lessons() -> Iterator[list[str]]:
-    """Constructs with the same reason and way out in one line, sorted by the first of them."""
-    reasons: dict[tuple[str, str], set[str]] = {}
-    for lesson in _all_lessons():
-        reasons.setdefault((lesson.why, lesson.fix), set()).add(lesson.what)
-    lines = sorted((sorted(names, key=str.lower), why, fix) for (why, fix), names in reasons.items())
-    for names, why, fix in lines:
-        yield ["; ".join(names), "no rule names it" if why == refusals.NO_RULE else why, fix]
 
 
 def _all_lessons() -> Iterator[refusals.Lesson]:
@@ -356,29 +369,35 @@ def _all_lessons() -> Iterator[refusals.Lesson]:
             yield from value.values()
 
 
-def _refused_functions() -> Iterator[list[str]]:
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for name, reason in REFUSED_FUNCTIONS.items():
-        reasons.setdefault(reason, []).append(name.upper())
-    for (why, fix), names in reasons.items():
-        yield [", ".join(sorted(names)), why, fix]
-    raw = ", ".join(sorted(name.upper() for name in RAW_AGGREGATES))
-    yield [raw, "of people: one person's value, or no rule yet", "AVG, STDDEV, or COUNT(*) FILTER (WHERE x > 100)"]
+def _refused_functions() -> Iterator[str]:
+    fixes: dict[str, list[str]] = {}
+    for name, (_, fix) in REFUSED_FUNCTIONS.items():
+        fixes.setdefault(fix, []).append(name.upper())
+    fixes["of people: AVG, STDDEV, or COUNT(*) FILTER (WHERE x > 100)"] = [name.upper() for name in RAW_AGGREGATES]
+    for fix, names in fixes.items():
+        yield f"- {', '.join(sorted(names))} → {_plain(fix)}"
 
 
 def _code(text: str) -> str:
     return f"`{text}`"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _row(head)
-    yield _row(["---"] * len(head))
-    yield from map(_row, rows)
+def _plain(text: str) -> str:
+    """Signs that would be markup."""
+    return text.replace("*", r"\*").replace("_", r"\_").replace("<", r"\<")
+
+
+def _list(rows: Iterable[tuple[str, str]], *, most: int = SHORT) -> Iterator[str]:
+    """What has more to it than its name has a line; the others are named."""
+    plain = []
+    for usage, meaning in rows:
+        if len(meaning.split()) > most:
+            yield f"- {_code(usage)}: {meaning}"
+        else:
+            plain.append(_code(usage))
+    if plain:
+        yield f"- Also {', '.join(plain)}."
     yield ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def main() -> int:

@@ -132,23 +132,24 @@ def _lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield ""
     yield f"Of the 22 questions, **{len(answered)} are answered**: {len(plain)} as they stand and"
     yield f"{len(answered) - len(plain)} adapted, mostly because each row of the original was one customer or one"
-    yield "customer's order. A test asks them all and, with noise off, compares every answer with that of plain SQL."
+    yield "customer's order. A test runs them all and, with noise off, compares every answer with that of plain SQL."
     yield "The texts are in [queries.sql](../../examples/tpch/queries.sql)."
     yield ""
-    yield "| | question | answered | how, or why not |"
-    yield "| --- | --- | --- | --- |"
+    yield "As they stand: " + ", ".join(f"{each.question.number}" for each in plain) + "."
+    yield ""
     for each in verdicts:
-        yield f"| {each.question.number} | {each.question.title} | {_word(each)} | {_reason(each)} |"
+        if not each.as_it_stands:
+            yield f"- {each.question.number} {each.question.title}, {_word(each)}: {_reason(each)}"
 
 
 def _word(each: Verdict) -> str:
-    return "no" if each.text is None else "as it stands" if each.as_it_stands else "adapted"
+    return "refused" if each.text is None else "adapted"
 
 
 def _reason(each: Verdict) -> str:
     if each.refusal is not None:
-        return f"{each.refusal.code}: {each.refusal.what}".replace("|", "\\|")
-    return "" if each.as_it_stands else each.question.how
+        return f"{each.refusal.code}: {each.refusal.what}"
+    return each.question.how
 
 
 def _current(folder: Path) -> str:

@@ -14,12 +14,13 @@ from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, Refused
 
 if TYPE_CHECKING:
     from dpsql.catalog.schema import policy_schema
-    from dpsql.charts.letters import in_ascii, printable, without_symbols
+    from dpsql.charts.letters import in_ascii, without_symbols
     from dpsql.demonstration import demo
     from dpsql.door import connect
     from dpsql.mechanisms.dp_sum import DpSum, dp_sum
     from dpsql.privacy.measure import PrivacyParams
     from dpsql.privacy.unit import Neighbours
+    from dpsql.safe_text import printable
     from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
     from dpsql.serve.told import ServedAnswer
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from dpsql.session.script import Statement, script
     from dpsql.session.suggesting import Suggestion
     from dpsql.session.tabular import Tabular
+    from dpsql.session.tabulated import ColumnType
+    from dpsql.session.terms import QueryWords
     from dpsql.suggest.opening import suggest_policy
     from dpsql.suggest.policy_file import PolicyFile
 
@@ -64,6 +67,7 @@ __all__ = [
     "Budget",
     "BudgetExhausted",
     "Client",
+    "ColumnType",
     "Cost",
     "DpSum",
     "DpsqlError",
@@ -77,6 +81,7 @@ __all__ = [
     "PolicyFile",
     "PrivacyParams",
     "Query",
+    "QueryWords",
     "Refused",
     "ServedAnswer",
     "SocketServer",
@@ -123,6 +128,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "AuditedCharge": "session.auditing",
     "Budget": "session.budget",
     "Client": "serve.client",
+    "ColumnType": "session.tabulated",
     "Cost": "session.cost",
     "DpSum": "mechanisms.dp_sum",
     "Estimate": "session.estimate",
@@ -135,6 +141,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "PolicyFile": "suggest.policy_file",
     "PrivacyParams": "privacy.measure",
     "Query": "session.query",
+    "QueryWords": "session.terms",
     "ServedAnswer": "serve.told",
     "SocketServer": "serve.server",
     "Workers": "serve.workers",
@@ -163,7 +170,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "policy_diff": "session.policy_diff",
     "policy_limits": "session.opening",
     "policy_schema": "catalog.schema",
-    "printable": "charts.letters",
+    "printable": "safe_text",
     "repriced": "session.permits",
     "restore_ledger": "session.opening",
     "script": "session.script",

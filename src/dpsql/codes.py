@@ -123,8 +123,7 @@ _PAGES: Final = (
     Page(
         kind=errors.NothingStored,
         title="only stored answers were asked for, and none answers this",
-        what="The question ends in `COST 0`, which asks for answers that were released before, and none of "
-        "them answers it.",
+        what="The question ends in `COST 0`, and no stored answer answers it.",
         why="an answer for nothing may not depend on the data, unless it was paid for before.",
         fix="leave `COST 0` out, or say what the answer may cost.",
         example="`SELECT COUNT(*) FROM visits COST 0` → `SELECT COUNT(*) FROM visits COST 0.1`",
@@ -133,7 +132,7 @@ _PAGES: Final = (
     Page(
         kind=errors.FrozenLedger,
         title="the owner lets nobody ask for now",
-        what="The owner of the data, or an auditor, has stopped all answers for now, and said why. Nothing was spent.",
+        what="The owner of the data, or an auditor, has stopped all answers for now. Nothing was spent.",
         why="while something is being looked into, nothing more is told about anybody, stored answers included.",
         fix="ask the owner of the data, who ends it with `unfreeze`.",
         example="`SELECT COUNT(*) FROM visits` during a review → the same after it",
@@ -189,9 +188,8 @@ _PAGES: Final = (
         what="An inner query groups, sorts out or cuts rows, so that its result belongs to no person any more.",
         why="after an inner GROUP BY a row is a group, touched by many people. (Inner groups by the person "
         "stay rows of one person, and are answered.)",
-        fix="aggregate once, in the outer query; filter and compute inside; or group by the person inside, "
-        "and ask about people outside; or write `PRIVATE` before an inner aggregate: it is then asked "
-        "first, with noise and a price of its own.",
+        fix="aggregate once, in the outer query; or group by the person inside, and ask about people outside; or "
+        "write `PRIVATE` before an inner aggregate: it is then asked first, with noise and a price of its own.",
         example="`SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 10) t` → `SELECT COUNT(*) FROM visits WHERE "
         "charge > 100`",
         exit=4,
@@ -305,13 +303,12 @@ _PAGES: Final = (
     Page(
         kind=errors.Incomparable,
         title="a change after which stored answers mean something else",
-        what="The policy file changes declarations that stored answers were made under: `dpsql policy apply` does "
-        "not do that in passing. Whoever asks applies nothing: where the file says anything else than what was "
-        "applied, `dpsql.connect`, the command line and `dpsql serve` refuse it.",
+        what="The policy file changes declarations that stored answers were made under, or it was changed and not "
+        "applied yet: then `dpsql.connect`, the command line and `dpsql serve` refuse it.",
         why="a sum within other bounds is another number of the same name; and what is asked again is paid again.",
         fix="look at the changes with `dpsql policy diff`; then say `--new-version LABEL`, after which all answers so "
         "far are of the version before, or `--keep-version`, after which only what used a changed declaration is asked "
-        "anew. Stored answers stay in the ledger as they were, and nothing is noised anew.",
+        "anew.",
         example="`bounds = [0, 20000]` where it was `[0, 2000]` → `dpsql policy apply --keep-version`",
         exit=8,
     ),
@@ -322,8 +319,7 @@ _PAGES: Final = (
         "random number for the owner. A charge stands.",
         why="the reason could tell something about rows: that some text is no number, that somebody's rows are many.",
         fix="ask again: a receipt without an answer is run again without paying, three times in all. If it "
-        "goes on, give the owner the number: `on_failure` of `dpsql.open` is told it with the kind of "
-        "failure.",
+        "goes on, give the owner the number.",
         example="a database that was closed, a full disk, a time limit",
         exit=7,
     ),
@@ -360,7 +356,7 @@ _PAGES: Final = (
     ),
     Page(
         kind=errors.InternalError,
-        title="a bug in dpsql: two derivations disagree",
+        title="a bug in dpsql: a check of its own failed",
         what="A bug in dpsql: two derivations of the same number disagree, or a stage got what it must never "
         "get. Nothing was released.",
         why="a number that cannot be derived twice is not to be trusted.",

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
 from itertools import islice
-from types import TracebackType
 from typing import Any, Final, Self
 
 from dpsql import Client, Estimate, Noisy, ServedAnswer, errors
+from dpsql.closing import Closing
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer_value import Answer
 
@@ -98,7 +98,7 @@ def connect(analyst: Analyst | Client) -> Connection:
     return Connection(analyst)
 
 
-class Connection:
+class Connection(Closing):
     """Nothing is ever rolled back: what was told cannot be taken back. What is SET on a connection holds there."""
 
     Warning, Error, InterfaceError, DatabaseError = Warning, Error, InterfaceError, DatabaseError
@@ -128,14 +128,6 @@ class Connection:
         if self._analyst is None:
             raise InterfaceError("the connection is closed")
         return self._analyst
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class TypeObject:

@@ -47,10 +47,6 @@ _TYPES: Final[Mapping[str, type[types.TypeEngine[Any]]]] = {
 _COLUMNS: Final = "SELECT table_name, column_name, type, is_hidden FROM dp.columns"
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _finite(value: float | Decimal) -> str:
     if not math.isfinite(value):
         raise _no_literal(value)
@@ -63,7 +59,7 @@ _WRITTEN: Final[Mapping[type, Callable[[Any], str]]] = {
     int: lambda value: f"({value})" if value < 0 else str(value),
     float: _finite,
     Decimal: _finite,
-    str: _text,
+    str: lambda value: "'" + value.replace("'", "''") + "'",
     date: lambda value: f"DATE '{value.isoformat()}'",
     datetime: lambda value: f"TIMESTAMP '{value.isoformat(sep=' ')}'",
 }

@@ -12,18 +12,10 @@ from functools import lru_cache
 from math import isqrt
 from typing import Final
 
-from dpsql.errors import BadParameter
+from dpsql.require import require_that
 
 LARGEST_EXPONENT: Final = 100_000
 """exp(100 000) has 144 000 bits and takes a second or two; no promise is stated with such a number."""
-
-
-def _outside(what: str) -> BadParameter:
-    return BadParameter(
-        what,
-        why="outside its range the computation would not end, or end with a wrong enclosure",
-        fix="check the argument where it enters",
-    )
 
 
 def exp_negative_fixed(x: Fraction, *, bits: int) -> tuple[int, int]:
@@ -33,8 +25,7 @@ def exp_negative_fixed(x: Fraction, *, bits: int) -> tuple[int, int]:
     Requires  x >= 0.
     Rounds    outward: every step keeps the true value inside the interval.
     """
-    if x.numerator < 0:
-        raise _outside("exp_negative_fixed needs x >= 0")
+    require_that(x.numerator >= 0, "exp_negative_fixed needs x >= 0")
     halvings = (x.numerator // x.denominator).bit_length() + 8
     work = bits + halvings + 16
     y = (x.numerator << work) // (x.denominator << halvings)  # y <= 2**work * x / 2**s < y + 1
@@ -61,8 +52,7 @@ def exp_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     Rounds    outward.
     """
     size = abs(x)
-    if size > LARGEST_EXPONENT:
-        raise _outside(f"exp_bounds needs |x| <= {LARGEST_EXPONENT}")
+    require_that(size <= LARGEST_EXPONENT, f"exp_bounds needs |x| <= {LARGEST_EXPONENT}")
     extra = bits + 3 + (size.numerator * 3 // (2 * size.denominator))  # exp(-size) >= 2**-(1.5 * size)
     low, high = exp_negative_fixed(size, bits=extra)
     one = 1 << extra
@@ -97,8 +87,7 @@ def log_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     Requires  x > 0.
     Rounds    outward.
     """
-    if x.numerator <= 0:
-        raise _outside("log_bounds needs x > 0")
+    require_that(x.numerator > 0, "log_bounds needs x > 0")
     exponent = x.numerator.bit_length() - x.denominator.bit_length()
     mantissa = x / Fraction(2) ** exponent  # in (1/2, 2)
     work = bits + abs(exponent).bit_length() + 24
@@ -116,8 +105,7 @@ def sqrt_bounds(x: Fraction, *, bits: int = 64) -> tuple[Fraction, Fraction]:
     Requires  x >= 0.
     Rounds    outward.
     """
-    if x.numerator < 0:
-        raise _outside("sqrt_bounds needs x >= 0")
+    require_that(x.numerator >= 0, "sqrt_bounds needs x >= 0")
     product = x.numerator * x.denominator  # sqrt(n / d) = sqrt(n * d) / d
     shift = max(0, bits + 2 - product.bit_length() // 2)
     root = isqrt(product << 2 * shift)

@@ -32,7 +32,7 @@ DpsqlError                      what happened, why it matters, how to fix it, a 
 ├── LedgerBroken      DP901     the ledger cannot be trusted or written
 ├── MissingExtra      DP420     an optional dependency is not installed
 ├── TestsOnly         DP430     something that undoes the noise was used outside a test
-└── InternalError     DP900     a bug in dpsql: two derivations disagree
+└── InternalError     DP900     a bug in dpsql: a check of its own failed
 
 Messages never contain a value computed from private rows.
 """
@@ -40,15 +40,8 @@ Messages never contain a value computed from private rows.
 from __future__ import annotations
 
 from typing import ClassVar, Final, Self
-from unicodedata import category
 
-_STEERING: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Characters that move the cursor, turn the text around or end a line."""
-
-
-def printable(text: str) -> str:
-    """Text in which no character steers the terminal: names and keys are data, whatever they hold."""
-    return "".join(repr(char)[1:-1] if category(char) in _STEERING else char for char in text)
+from dpsql.safe_text import printable
 
 
 class DpsqlError(Exception):
@@ -254,6 +247,19 @@ class OutOfTime(DpsqlError):
 class LedgerBroken(DpsqlError):
     code = "DP901"
 
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str = "the answers given so far can no longer be shown to fit what people were promised",
+        fix: str = "stop answering, restore a backup that verifies, and tell the owner of the data: dpsql ledger "
+        "restore FILE --replace, dpsql ledger verify, then dpsql audit --report report.html",
+        try_sql: str | None = None,
+        at: tuple[int, int] | None = None,
+    ) -> None:
+        """Without a `why` and a `fix` of its own: the ledger is damaged."""
+        super().__init__(what, why=why, fix=fix, try_sql=try_sql, at=at)
+
 
 class MissingExtra(DpsqlError):
     code = "DP420"
@@ -266,6 +272,17 @@ class TestsOnly(DpsqlError):
 
 class InternalError(DpsqlError):
     code = "DP900"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str = "this is a bug in dpsql; it stopped rather than release something it cannot vouch for",
+        fix: str = "report it with the text that led to it; what was charged stays charged and is not charged again",
+        try_sql: str | None = None,
+        at: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(what, why=why, fix=fix, try_sql=try_sql, at=at)
 
 
 NO_REFUSALS: Final = (EngineFailed, InternalError, LedgerBroken, MissingExtra, NoSource, OutOfTime, TestsOnly)

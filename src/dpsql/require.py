@@ -63,6 +63,29 @@ def _finite(name: str, value: object, must: str) -> None:
         )
 
 
+def unmet(what: str) -> BadParameter:
+    """The error of a precondition of a theorem: `what` states it, or says how the arguments break it."""
+    return BadParameter(
+        what,
+        why="the theorem holds, and its exact computation ends, only where its preconditions do",
+        fix="correct the argument where it enters",
+    )
+
+
+def require_that(holds: object, must: str, /, **named: object) -> None:
+    """A precondition with no word of its own; the message quotes the named values, which are public."""
+    if not holds:
+        quoted = ", ".join(f"{name}={shown(value)}" for name, value in named.items())
+        raise unmet(f"{quoted} must be {must}" if quoted else must)
+
+
+def require_type(kind: type, **named: object) -> None:
+    """Each value is of this class. A message quotes no value: it may be private."""
+    for name, value in named.items():
+        if not isinstance(value, kind):
+            raise unmet(f"{name} must be of type {kind.__name__}, not {type(value).__name__}")
+
+
 def require_finite(**named: Number) -> None:
     """Each value is a finite number."""
     for name, value in named.items():

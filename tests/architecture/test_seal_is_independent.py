@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent.parent / "src" / "dpsql"
 DERIVE = [SOURCE / "plan" / "derive.py", *sorted((SOURCE / "plan" / "derivation").glob("*.py"))]
 MAY_IMPORT = ("dpsql.sql.relations", "dpsql.sql.scalars", "dpsql.catalog", "dpsql.privacy", "dpsql.errors")
-MAY_REACH = (*MAY_IMPORT, "dpsql.sql.intervals", "dpsql.require", "dpsql.enclosure")
+MAY_REACH = (*MAY_IMPORT, "dpsql.sql.intervals", "dpsql.require", "dpsql.enclosure", "dpsql.safe_text")
 
 
 def imported(source: str) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpsql
+from tests.kits.refusals import raised
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "system"))
 from hospital import opened, well_behaved
@@ -34,8 +35,7 @@ def test_the_page_is_what_the_tables_say():
 
 def test_a_function_without_a_line_is_noticed(monkeypatch):
     monkeypatch.setattr(tool(), "FUNCTIONS", {**tool().FUNCTIONS, "planted": None})
-    with pytest.raises(LookupError, match="planted"):
-        tool().page()
+    raised(LookupError, lambda: tool().page(), match="planted")
 
 
 @pytest.mark.parametrize("place", range(len(tool().CLAUSE_EXAMPLES)), ids=lambda n: tool().CLAUSE_EXAMPLES[n][0])
@@ -47,6 +47,4 @@ def test_a_supported_example_is_accepted(place):
 @pytest.mark.parametrize("place", range(len(tool().REFUSED_EXAMPLES)), ids=lambda n: tool().REFUSED_EXAMPLES[n][0])
 def test_a_refused_example_is_refused_for_that_reason(place):
     code, _, sql = tool().REFUSED_EXAMPLES[place]
-    with pytest.raises(dpsql.Refused) as refused:
-        analyst().query(sql)
-    assert refused.value.code == code
+    assert raised(dpsql.Refused, lambda: analyst().query(sql)).code == code

@@ -1,7 +1,5 @@
 """The laws every accountant must obey. Subclass `AccountantKit`, say how to price, and pytest runs them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

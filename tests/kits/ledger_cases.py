@@ -1,7 +1,5 @@
 """Questions, answers and a fresh ledger: what the laws of the ledger are tried on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError
-from dpsql.ledger.ledger import Charge, Ledger, Ownership, Question, ReleasedStep
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import Charge, Ownership, Question, ReleasedStep
 from dpsql.privacy.events import Event, Pure
 from dpsql.privacy.window import Window
 
@@ -123,12 +122,7 @@ class LedgerCase:
             ledger.close()
 
     def opened(
-        self,
-        tmp_path: Path,
-        *,
-        delta: Fraction = SMALL,
-        per: Window = Window.FOREVER,
-        budget: Fraction = Fraction(1),
+        self, tmp_path: Path, *, delta: Fraction = SMALL, per: Window = Window.FOREVER, budget: Fraction = Fraction(1)
     ) -> Ledger:
         """A ledger with a promise of ε = 1, and a grant for ana."""
         ledger = promised(self.fresh(tmp_path), delta=delta, per=per)

@@ -1,7 +1,5 @@
 """The laws of what a ledger keeps of the owner's words: the promise, whom it is about, and the data version."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

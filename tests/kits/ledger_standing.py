@@ -1,7 +1,5 @@
 """The laws of who may spend: renewals and closings, freezes, tokens, batches, and releases made finer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -127,6 +125,26 @@ class StandingLaws(LedgerCase):
         for name in ("ana", "bob"):
             with refused(NotPermitted, saying="the grant of ana was revoked"):
                 ledger.charge(asking("c", analyst=name, grant="ana"))
+        ledger.grant("ana", epsilon=_HALF)
+        assert ledger.holder_of(b"b" * 32) is None  # a new grant does not bring its old tokens back
+        assert ledger.charge(asking("c", analyst="ana", grant="ana")).paid
+        ledger.verify()
+
+    def test_revoking_a_grant_ends_the_tokens_that_name_it_and_no_others(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        ledger.grant("lab", epsilon=_HALF)
+        held = {
+            "ana": User(name="ana", role=Role.ANALYST),
+            "lab": User(name="lab", role=Role.OWNER),
+            "cyn": User(name="cyn", role=Role.ANALYST, grant="ana"),
+            "bob": User(name="bob", role=Role.ANALYST, grant="lab"),
+        }
+        for name, user in held.items():
+            ledger.issue(user, name.encode().ljust(32))
+        ledger.revoke("ana")
+        assert [user.name for user in ledger.users()] == ["bob", "lab"]
+        ledger.revoke("lab")
+        assert [user.name for user in ledger.users()] == ["lab"]
         ledger.verify()
 
     def test_a_token_names_a_grant_where_an_analyst_pays_from_another(self, tmp_path: Path) -> None:
@@ -292,6 +310,25 @@ class StandingLaws(LedgerCase):
         tiny = Pure(epsilon=Fraction(1, 10**4))
         with refused(BadParameter, saying="at most"):
             ledger.charge_together([asking(f"{number}", event=tiny) for number in range(MOST_OPEN + 1)])
+        assert self.states(ledger, "ana") == before
+
+    def test_a_batch_with_answers_that_are_stored_is_charged_whole(self, tmp_path: Path) -> None:
+        """What is told again opens no payment: every question has its receipt all the same."""
+        ledger = self.opened(tmp_path)
+        ledger.store(ledger.charge(asking("0")), 0, FIRST)
+        receipts = ledger.charge_together([asking(f"{number}") for number in range(4)])
+        assert [receipt.paid for receipt in receipts] == [False, True, True, True]
+        ledger.verify()
+
+    def test_a_batch_closes_none_of_its_own_charges(self, tmp_path: Path) -> None:
+        """One is open from before and is the oldest of all: the last of the others would close it."""
+        ledger = self.opened(tmp_path)
+        tiny = Pure(epsilon=Fraction(1, 10**4))
+        ledger.charge(asking("0", event=tiny))
+        ledger.charge(asking("other", event=tiny))
+        before = self.states(ledger, "ana")
+        with refused(BadParameter, saying="at most"):
+            ledger.charge_together([asking(f"{number}", event=tiny) for number in range(MOST_OPEN)])
         assert self.states(ledger, "ana") == before
 
     # Releases made finer

@@ -1,7 +1,5 @@
 """The laws of grants that stand in a policy file: it is opened again and again, and the owner says other things too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction

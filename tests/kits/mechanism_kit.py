@@ -5,8 +5,6 @@ Tests of chance use the operating system's generator; each comparison of a frequ
 accident less than once in 10⁹ runs (Chernoff's bound in its relative-entropy form).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import sys
@@ -21,7 +19,7 @@ from dpsql.privacy import events
 from dpsql.privacy.events import Event
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 
 FALSE_ALARM: Final = 1e-9
 SLACK: Final = 1e-9  # the rounding of the probabilities a test states

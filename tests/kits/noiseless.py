@@ -1,7 +1,5 @@
 """Answers without noise, for tests only: what the bounded statements compute, beside what plain SQL says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +19,7 @@ from dpsql.session.steps import statement_of, told_keys
 from dpsql.session.telling import told, told_exactly
 from dpsql.sql.emit import engine_text
 from dpsql.sql.released import Rows, released_rows
-from dpsql.testing.seeded import refuse_outside_tests
+from dpsql.testing.fixed import refuse_outside_tests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,5 @@
 """Every path a randomised function can take, with its probability: the law of the code itself, not of its formula."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -68,14 +66,7 @@ class _Path:
         return [support[self.choose([weight / total for weight in weights])] for _ in range(size)]
 
 
-CHANCE: Final = (
-    "bernoulli",
-    "bernoulli_exp",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "shuffled",
-    "uniform_below",
-)
+CHANCE: Final = ("bernoulli", "bernoulli_exp", "discrete_gaussian", "discrete_laplace", "shuffled", "uniform_below")
 
 
 @contextmanager

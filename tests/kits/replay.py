@@ -5,8 +5,6 @@ the result must be identical, and the exact numbers may differ by no more than t
 are forced to what was recorded, so that later ones see the same released keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

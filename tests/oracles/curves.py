@@ -1,9 +1,34 @@
 """Exact privacy curves δ(ε) of common histories, by closed forms: what every numerical accountant is measured by.
 
 Curves of continuous noise. They describe the mathematics; a release is priced by theorems about what is drawn.
-"""
 
-from __future__ import annotations
+k Laplace releases. With x from Laplace noise at 0 of scale 1/ε₀ and the other centre at 1, L = ε₀ for x ≤ 0, ε₀ −
+2ε₀x in between, −ε₀ from 1 on. So L = ε₀ − 2B·min(T, ε₀) with a fair coin B and T exponential of mean 1. The sum of k
+losses is kε₀ − 2S, and with w = (kε₀ − ε)/2, δ(ε) = E[(1 − e^{2(S−w)})₊]. The Laplace transform of one summand of S
+is ½ + ½(1 + s e^{−(1+s)ε₀})/(1+s). Its k-th power is, with s = (1+s) − 1,
+
+    2^{−k} Σ_j e^{−jε₀(1+s)} Σ_m c_{j,m} (1+s)^{−m},    c_{j,m} = Σ_n C(k,n) C(n,j) C(j,n−m) (−1)^{j−n+m}.
+
+e^{−jε₀s} shifts by jε₀ and (1+s)^{−m} is the Gamma(m) law (a point mass for m = 0). So δ(ε) = 2^{−k} Σ_j e^{−jε₀} Σ_m
+c_{j,m} K_m(w − jε₀) over j with w > jε₀, where K_m(W) = E[(1 − e^{2(X−W)})₊] for X of the Gamma(m) law, by the
+recursions of incomplete Gamma integrals. Terms alternate and are at most 8^k, while δ ≥ 2^{−k}(1 − e^{−2w}); decimal
+arithmetic carries that many digits more.
+
+Laplace with Gaussian. Condition on the Laplace loss ℓ: E[δ_G(ε − ℓ)], with atoms ½ at ε₀ and ½e^{−ε₀} at −ε₀ and
+density ¼e^{(ℓ−ε₀)/2} between. For negative arguments the formula for δ_G stands: 1 holds at every real ε. With x = ε
+− ℓ the middle part is ¼e^{(ε−ε₀)/2} ∫ e^{−x/2}δ_G(x) dx from ε − ε₀ to ε + ε₀. Let T be the tail 1 − Φ, so that
+δ_G(x) = T(x/μ − μ/2) − e^x T(x/μ + μ/2). Both e^{−x/2}φ(x/μ − μ/2) and e^{x/2}φ(x/μ + μ/2) are e^{−μ²/8}φ(x/μ), so by
+parts
+
+    ∫ e^{−x/2}δ_G(x) dx = 4e^{−μ²/8} T(x/μ) − 2e^{−x/2} T(x/μ − μ/2) − 2e^{x/2} T(x/μ + μ/2).
+
+Times e^{(ε−ε₀)/2}, every term is at most 4: e^x T(x/μ + μ/2) ≤ T(x/μ − μ/2) ≤ 1 as δ_G ≥ 0, and e^{x/2−μ²/8} T(x/μ) ≤
+e^{−(x/μ−μ/2)²/2} for x ≥ 0. So 310 digits more than the result needs are enough for every δ above 1e-300.
+
+Sampled Gaussian. Let R = N₁/N₀ and M = (1−q)N₀ + qN₁. M − e^εN₀ = q(N₁ − e^{ε'}N₀) with e^{ε'} = 1 + (e^ε−1)/q: the
+positive part has mass q δ_G(ε'). N₀ − e^εM = e^εq(rN₀ − N₁) with r = (e^{−ε} − 1 + q)/q; for r > 0 the positive part
+has mass e^εqr ∫(N₀ − N₁/r)₊ = e^εqr δ_G(ln(1/r)), and 0 otherwise.
+"""
 
 import math
 from dataclasses import dataclass
@@ -11,15 +36,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.limits import asked_epsilon, counted, priced_epsilon, require_within, slack
-from dpsql.accounting.optimal import optimal_delta
+from dpsql.accounting.limits import counted, priced_epsilon, require_within, slack
 from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
 from dpsql.errors import Refused
 from dpsql.privacy.digits import DIGITS, decimal, float_above, normal_tail, working
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.privacy.shifts import GaussianShift, LaplaceShift
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import Number
+from tests.oracles.accounting import asked_epsilon, optimal_delta
+from tests.oracles.shifts import GaussianShift, LaplaceShift
 
 LARGEST_LAPLACE_K: Final = 100
 _SMALLEST: Final = Decimal("1e-300")
@@ -40,7 +65,7 @@ def composed_laplace_delta(*, epsilon0: Number, k: int, epsilon: Number) -> floa
     """The smallest δ at ε of k Laplace releases of ε₀ each.
 
     Theorem   the loss is kε₀ − 2S, with S the sum of k copies of B · min(T, ε₀), B a fair coin, T exponential;
-              the law of S by expanding its Laplace transform (docs/theorems/pld.md).
+              the law of S by expanding its Laplace transform (above).
     Requires  1 <= k <= 100, ε₀ > 0, ε >= 0.
     Rounds    up, by at most one part in 10**12.
     """
@@ -181,7 +206,7 @@ def laplace_and_gaussian_delta(*, laplace_epsilon0: Number, sigma: Number, l2: N
     """The smallest δ at ε of one Laplace release of ε₀ together with one Gaussian release.
 
     Theorem   δ(ε) = E[δ_G(ε − L)] over the Laplace loss L: an atom 1/2 at ε₀, an atom e^{−ε₀}/2 at −ε₀, and the
-              density e^{(ℓ − ε₀)/2}/4 between. The integral in closed form: docs/theorems/pld.md.
+              density e^{(ℓ − ε₀)/2}/4 between. The integral in closed form: above.
     Requires  0 < ε₀ <= 64, 0 <= ε <= 1000, and μ = l2/σ between 2**-6 and 2**10.
     Rounds    up; values below 1e-300 to 1e-300.
     """

@@ -1,7 +1,5 @@
 """The laws of selections by numeric integration and enumeration: what mechanisms are measured by."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Integrals of functions that are smooth between known breaks, such as products of Laplace laws, for the audit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The largest loss of smooth noise on a grid: a check of the proven bound from below."""
 
-from __future__ import annotations
-
 import math
 
 from dpsql.mechanisms.heavy_tail import require_gamma

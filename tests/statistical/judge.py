@@ -5,8 +5,6 @@ approximations are used where the counts are above 25). A full run of tests/stat
 them, so a correct build fails about once in 100 000 runs. The source is the operating system's: no seed is fixed.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exact laws of the samplers, written down independently of the code that draws from them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -9,8 +9,6 @@ limit of 94 % for numbers that are not linear once in 50 times, were their cover
 each of the two limits of the complete runs once in 650 times.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -29,7 +27,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.session.answer_value import Answer
 from dpsql.session.render import is_doubtful
 from dpsql.session.telling import told
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 from tests.kits.noiseless import ExactStep, exact_steps
 
 DRAWS = 2000
@@ -250,10 +248,7 @@ def covariance(slots: Slots) -> float:
 
 def variances(slots: Slots) -> tuple[float, float]:
     n = slots["values"]
-    return (
-        slots["squares"] / n - (slots["centred"] / n) ** 2,
-        slots["squares2"] / n - (slots["centred2"] / n) ** 2,
-    )
+    return (slots["squares"] / n - (slots["centred"] / n) ** 2, slots["squares2"] / n - (slots["centred2"] / n) ** 2)
 
 
 PAIRS: Mapping[str, Callable[[Slots], float]] = {

@@ -7,8 +7,6 @@ False alarms: seeds are fixed, so that a build which passed passes again. With f
 would be missed with probability 1e-6, and a key of many people would be missing with less than 1e-9.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import duckdb
@@ -29,8 +27,9 @@ from dpsql.session.steps import drawn
 from dpsql.sql import rewrite
 from dpsql.sql.contributions import Builder, ids
 from dpsql.sql.relations import Group, Total
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 from tests.kits.noiseless import exact_steps
+from tests.kits.refusals import raised
 
 DRAWS = 3000
 DELTA = 0.05
@@ -150,8 +149,7 @@ def test_a_rule_that_shows_too_much_would_be_noticed(mechanism, plant, monkeypat
 def test_a_delta_for_each_key_is_refused_and_would_be_noticed(mechanism, monkeypatch):
     """`seal` sees that one person stands behind more keys than were priced; without it the frequency shows it."""
     delta_for_each_key(monkeypatch)
-    with pytest.raises(InternalError):
-        shown(mechanism)
+    raised(InternalError, lambda: shown(mechanism))
     monkeypatch.setattr(answer, "seal", lambda plan, _: Sealed(plan=plan, price=FREE + triple(plan.event)))
     own, _ = shown(mechanism)
     assert own > MOST
@@ -168,8 +166,7 @@ def rows_instead_of_people(bounded, numbers):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_counting_rows_instead_of_people_is_refused_and_would_be_noticed(mechanism, monkeypatch):
     monkeypatch.setattr(rewrite, "_selection", rows_instead_of_people)
-    with pytest.raises(InternalError, match="derived"):
-        selection(mechanism)
+    raised(InternalError, lambda: selection(mechanism), match="derived")
     monkeypatch.setattr(answer, "seal", lambda plan, _: Sealed(plan=plan, price=FREE + triple(plan.event)))
     own, _ = shown(mechanism)
     assert own > MOST

@@ -12,8 +12,6 @@ DPSQL_SELECTED_RUNS sets the number of runs: from 100 on all shapes of data are 
 names a file that gets a line of figures for each case.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +34,7 @@ from dpsql.session.answer_value import Answer
 from dpsql.session.steps import drawn
 from dpsql.session.telling import told
 from dpsql.sql.finish import Finish
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 from tests.kits.noiseless import ExactStep, exact_steps
 
 RUNS = int(os.environ.get("DPSQL_SELECTED_RUNS", "20"))

@@ -1,7 +1,5 @@
 """Twenty secret values in the rows of a hospital, and every way in which they might be written somewhere."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Iterator

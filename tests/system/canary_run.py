@@ -4,8 +4,6 @@ Whatever it writes lies below FOLDER: logs, output, errors with the locals of th
 that anybody puts into the folders for temporary files, states and work.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import logging
 import os
@@ -109,7 +107,7 @@ def answers(analyst: dpsql.Analyst, notes: Notebook, folder: Path) -> None:
         notes.attempt(lambda sql=sql, number=number: told(analyst, sql, folder / f"{number}.csv"))
         for way, picture in PICTURES.items():
             notes.attempt(
-                lambda sql=sql, file=f"{number}{way}.html", picture=picture: picture(analyst, sql).save(folder / file)
+                lambda sql=sql, file=f"{number}{way}.svg", picture=picture: picture(analyst, sql).save(folder / file)
             )
 
 

@@ -3,15 +3,13 @@
 They tell the points as if nothing were wrong, so that it is the ledger or the answer that gives them away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from dpsql.accounting.triple import FREE
 from dpsql.ledger import laws
-from dpsql.ledger.book import BookLedger
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Refused
 from dpsql.ledger.ledger import Charge, Receipt, ReleasedStep
 from dpsql.ledger.page import SOURCE, Page, Payment
@@ -24,42 +22,42 @@ KEEPING = (Point.STORE_BEGUN, Point.STORE_WRITTEN, Point.COMMITTED, Point.STORED
 
 def charge_after_run() -> None:
     """The engine is asked first; the payment is written together with the answer."""
-    pay, keep = BookLedger.charge, BookLedger.store
+    pay, keep = Ledger.charge, Ledger.store
     owed: list[tuple[Charge, Any]] = []
 
-    def charge(self: BookLedger, charge: Charge, **given: Any) -> Receipt:
+    def charge(self: Ledger, charge: Charge, **given: Any) -> Receipt:
         owed.append((charge, given))
         for point in PAYING:
             reached(point)
         return Receipt(number=0, paid=True, salt=0)
 
-    def store(self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+    def store(self: Ledger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         asked, given = owed.pop()
         return keep(self, pay(self, asked, **given), step, released)
 
-    BookLedger.charge, BookLedger.store = charge, store  # type: ignore[method-assign]
+    Ledger.charge, Ledger.store = charge, store  # type: ignore[method-assign]
 
 
 def store_after_tell() -> None:
     """The answer is told first and kept when there is time, which never comes."""
 
-    def store(self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+    def store(self: Ledger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         for point in KEEPING:
             reached(point)
         return released
 
-    BookLedger.store = store  # type: ignore[method-assign]
+    Ledger.store = store  # type: ignore[method-assign]
 
 
 def tell_another_draw() -> None:
     """One draw is kept, and another one told."""
-    keep = BookLedger.store
+    keep = Ledger.store
 
-    def store(self: BookLedger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+    def store(self: Ledger, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
         kept = keep(self, receipt, step, released)
         return replace(kept, values=tuple(tuple(value + 1 for value in values) for values in kept.values))
 
-    BookLedger.store = store  # type: ignore[method-assign]
+    Ledger.store = store  # type: ignore[method-assign]
 
 
 def refund_on_error() -> None:

@@ -1,7 +1,5 @@
 """Processes that ask a question and end in the middle of it, and what rule 2 says must then be in the ledger."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -21,8 +19,9 @@ import duckdb
 
 import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Retried, Stored
-from dpsql.ledger.ledger import Charge, Ledger
+from dpsql.ledger.ledger import Charge
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.points import EVENT, Point
 

@@ -1,7 +1,5 @@
 """The families of attacks on questions, and the refusals that stand for each: their titles begin with a family."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fixtures import REFUSED, Fixture

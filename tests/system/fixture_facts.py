@@ -5,8 +5,6 @@ distances of the second derivation, the text for the engine and the margins.
     python -m tests.system.fixture_facts before.json after.json        lists what differs
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -8,8 +8,6 @@ plain SQL (left out: the question itself)          or:    --- DP104  the part of
 PRIVATE is no word of plain SQL: without noise, a statement with it means what it means without it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

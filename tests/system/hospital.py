@@ -195,16 +195,10 @@ def owned(
     plain = hospital.connection()
     caps = {"rows_per_person": rows, "rows_per_group": per_group, "groups_per_person": groups}
     owner.person(name="patient", relation=relation)
-    owner.register(
-        "patients",
-        plain,
-        person="patient_id",
-        hidden=["patient_id", "name"],
-        bounds={"age": (0, 110), "weight": (0, 200), "born": ("1900-01-01", "2025-12-31")},
-        keys={"city": list(CITIES)},
-        columns=["flu"],
-        **({"unique": True} if unique else caps),
-    )
+    bounds: dict[str, Any] = {"age": (0, 110), "weight": (0, 200), "born": ("1900-01-01", "2025-12-31")}
+    words: dict[str, Any] = {"hidden": ["patient_id", "name"], "keys": {"city": list(CITIES)}, "columns": ["flu"]}
+    words |= {"unique": True} if unique else caps
+    owner.register("patients", plain, person="patient_id", bounds=bounds, **words)
     owner.register(
         "visits",
         plain,
@@ -232,12 +226,6 @@ def owned(
     )
     plain.close()
     owner.promise(epsilon=200, delta=delta)
-    owner.defaults(
-        cost_per_query=1,
-        max_keys=5000,
-        selection_share=0.25,
-        delta_per_query=delta / 1000 or None,
-        mode=mode,
-        noise=noise,
-    )
+    shares = {"selection_share": 0.25, "delta_per_query": delta / 1000 or None}
+    owner.defaults(cost_per_query=1, max_keys=5000, mode=mode, noise=noise, **shares)
     return owner

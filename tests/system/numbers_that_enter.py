@@ -4,8 +4,6 @@ The oracle is written here from the words of the documentation and shares no cod
 it prints as, text means nothing where a number is asked for, and no number means NaN, an infinity or a truth value.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re
@@ -16,6 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+
+from tests.kits.rows import listed
 
 Meaning = Fraction | None
 """None: no number."""
@@ -49,22 +49,7 @@ ODD: tuple[object, ...] = (
     *(date(2026, 1, 1), float, len),
 )
 ODD_TEXTS: tuple[str, ...] = (
-    *(
-        "nan",
-        "inf",
-        "-inf",
-        "+inf",
-        "-0",
-        "-0.0",
-        "0",
-        "0.0",
-        "5e-324",
-        "-5e-324",
-        "1e999",
-        "-1e999",
-        "1e-999",
-        "1e400",
-    ),
+    *listed("nan, inf, -inf, +inf, -0, -0.0, 0, 0.0, 5e-324, -5e-324, 1e999, -1e999, 1e-999, 1e400"),
     *(
         "1e99999999999",
         "true",

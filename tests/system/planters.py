@@ -1,7 +1,5 @@
 """Classic mistakes as patches of one function each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -45,67 +43,60 @@ Planter = Callable[[pytest.MonkeyPatch], None]
 FORMS = inner.FORMS["duckdb"]
 
 
+def instead(place: object, name: str) -> Callable[[Callable[..., object]], Planter]:
+    """A function that is planted in place of another one, which it is given first."""
+
+    def planter(change: Callable[..., object]) -> Planter:
+        def plant(patch: pytest.MonkeyPatch) -> None:
+            honest = getattr(place, name)
+            patch.setattr(place, name, lambda *given, **named: change(honest, *given, **named))
+
+        return plant
+
+    return planter
+
+
 # -------------------------------------------------------------------------------------------------- subqueries
 
 
-def person_left_out(patch):
+@instead(subqueries, "grouped_by_person")
+def person_left_out(honest, source, outputs, notes):
     """Groups of a subquery that several people share."""
-    honest = people.grouped_by_person
-
-    def planted(source, outputs, notes):
-        values = honest(source, outputs, notes)
-        group = values.input.input
-        by = tuple(number for number in group.by if number not in source.owner)
-        owners = [column for column in group.columns if column.id in source.owner]
-        smallest = tuple(Total(function="own_min", argument=ref(column)) for column in owners)
-        columns = (*(column for column in group.columns if column.id not in source.owner), *owners)
-        shared = replace(group, by=by, columns=columns, totals=(*group.totals, *smallest))
-        return replace(values, input=replace(values.input, input=shared))
-
-    patch.setattr(subqueries, "grouped_by_person", planted)
+    values = honest(source, outputs, notes)
+    group = values.input.input
+    by = tuple(number for number in group.by if number not in source.owner)
+    owners = [column for column in group.columns if column.id in source.owner]
+    smallest = tuple(Total(function="own_min", argument=ref(column)) for column in owners)
+    columns = (*(column for column in group.columns if column.id not in source.owner), *owners)
+    shared = replace(group, by=by, columns=columns, totals=(*group.totals, *smallest))
+    return replace(values, input=replace(values.input, input=shared))
 
 
-def public_rows_kept(patch):
+@instead(joins, "_kept")
+def public_rows_kept(honest, pairs, condition, kept, other, notes):
     """The wrong side of an outer join stays: rows that nobody is in."""
-    honest = joins._kept
-
-    def planted(pairs, condition, kept, other, notes):
-        source = honest(pairs, condition, kept, other, notes)
-        join = source.relation
-        return replace(source, relation=replace(join, left=join.right, right=join.left))
-
-    patch.setattr(joins, "_kept", planted)
+    source = honest(pairs, condition, kept, other, notes)
+    join = source.relation
+    return replace(source, relation=replace(join, left=join.right, right=join.left))
 
 
-def owner_of_the_missing_side(patch):
-    honest = joins._kept
-
-    def planted(pairs, condition, kept, other, notes):
-        return replace(honest(pairs, condition, kept, other, notes), owner=other.owner)
-
-    patch.setattr(joins, "_kept", planted)
+@instead(joins, "_kept")
+def owner_of_the_missing_side(honest, pairs, condition, kept, other, notes):
+    return replace(honest(pairs, condition, kept, other, notes), owner=other.owner)
 
 
-def owner_by_its_place(patch):
+@instead(unions, "united")
+def owner_by_its_place(honest, branches, notes, at):
     """The first column of a union, because it is the person in the first branch."""
-    honest = unions.united
-
-    def planted(branches, notes, at):
-        whole, _, columns = honest(branches, notes, at)
-        return whole, (columns[0].id,), columns
-
-    patch.setattr(unions, "united", planted)
+    whole, _, columns = honest(branches, notes, at)
+    return whole, (columns[0].id,), columns
 
 
-def branch_without_owner(patch):
+@instead(unions, "_in_place")
+def branch_without_owner(honest, branch, shown, notes):
     """One branch of a union says that its rows are somebody's."""
-    honest = unions._in_place
-
-    def planted(branch, shown, notes):
-        project = honest(branch, shown, notes)
-        return replace(project, expressions=(Constant(7, SqlType.INTEGER), *project.expressions[1:]))
-
-    patch.setattr(unions, "_in_place", planted)
+    project = honest(branch, shown, notes)
+    return replace(project, expressions=(Constant(7, SqlType.INTEGER), *project.expressions[1:]))
 
 
 def partners_of_anybody(patch):
@@ -125,27 +116,20 @@ def not_in_as_sql_has_it(patch):
     partners_of_anybody(patch)
 
 
-def owner_of_one_side(patch):
+@instead(full_joins, "united")
+def owner_of_one_side(honest, branches, notes, at):
     """Of a FULL JOIN: rows that the left does not have are given to nobody."""
-    honest = full_joins.united
-
-    def planted(branches, notes, at):
-        whole, owner, shown = honest(branches, notes, at)
-        first, second = whole.branches
-        missing = Constant(None, second.columns[0].type)
-        second = replace(second, expressions=(missing, *second.expressions[1:]))
-        return replace(whole, branches=(first, second)), owner, shown
-
-    patch.setattr(full_joins, "united", planted)
+    whole, owner, shown = honest(branches, notes, at)
+    first, second = whole.branches
+    missing = Constant(None, second.columns[0].type)
+    second = replace(second, expressions=(missing, *second.expressions[1:]))
+    return replace(whole, branches=(first, second)), owner, shown
 
 
-def fractions_added_up(patch):
+@instead(people, "_added")
+def fractions_added_up(_, aggregate, argument, notes):
     """Inside a person, where the order of rows would decide the last digits."""
-
-    def planted(aggregate, argument, notes):
-        return Total(function="own_sum", argument=argument), lambda column: column, EVERYTHING
-
-    patch.setattr(people, "_added", planted)
+    return Total(function="own_sum", argument=argument), lambda column: column, EVERYTHING
 
 
 def window_over_everybody(patch):
@@ -163,13 +147,10 @@ def ranks_taken_for_numbers(patch):
     patch.setattr(caps, "rows_left", lambda relation, owner: 1)
 
 
-def running_fractions(patch):
+@instead(person_windows.PersonWindows, "_sum")
+def running_fractions(_, self, call, at):
     """A running sum of doubles, whose last digits depend on the order of rows that are tied."""
-
-    def planted(self, call, at):
-        return self._column(call, EVERYTHING, EVERYTHING, self.notes.declared(call.arguments[0]))
-
-    patch.setattr(person_windows.PersonWindows, "_sum", planted)
+    return self._column(call, EVERYTHING, EVERYTHING, self.notes.declared(call.arguments[0]))
 
 
 # ------------------------------------------------------------------------------------------------ the rewriter
@@ -179,14 +160,10 @@ def no_clamp(patch):
     patch.setattr(inner, "clamp_whole", lambda value, *, low, high: value)
 
 
-def no_row_cap(patch):
-    honest = inner.clamp_whole
-
-    def planted(value, *, low, high):
-        whole_person = isinstance(value, Apply) and value.function == "or_zero"
-        return value if whole_person else honest(value, low=low, high=high)
-
-    patch.setattr(inner, "clamp_whole", planted)
+@instead(inner, "clamp_whole")
+def no_row_cap(honest, value, *, low, high):
+    whole_person = isinstance(value, Apply) and value.function == "or_zero"
+    return value if whole_person else honest(value, low=low, high=high)
 
 
 def _choosing(patch, change):
@@ -219,58 +196,40 @@ def order_by_value(patch):
     _choosing(patch, change)
 
 
-def having_in_the_engine(patch):
-    honest = rewrite._measurement
-
-    def planted(bounded, keys, numbers):
-        statement = honest(bounded, keys, numbers)
-        few = inner.at_most(ref(statement.values[0]), 0)
-        relation = statement.relation
-        return replace(statement, relation=Filter(input=relation, condition=few, columns=relation.columns))
-
-    patch.setattr(rewrite, "_measurement", planted)
+@instead(rewrite, "_measurement")
+def having_in_the_engine(honest, bounded, keys, numbers):
+    statement = honest(bounded, keys, numbers)
+    few = inner.at_most(ref(statement.values[0]), 0)
+    relation = statement.relation
+    return replace(statement, relation=Filter(input=relation, condition=few, columns=relation.columns))
 
 
-def zero_groups_missing(patch):
-    honest = rewrite._by_key
-
-    def planted(*arguments):
-        relation = honest(*arguments)
-        return replace(relation, input=replace(relation.input, outer=False))
-
-    patch.setattr(rewrite, "_by_key", planted)
+@instead(rewrite, "_by_key")
+def zero_groups_missing(honest, *arguments):
+    relation = honest(*arguments)
+    return replace(relation, input=replace(relation.input, outer=False))
 
 
-def null_where_nobody_is(patch):
-    def planted(parts, values):
-        return Project(input=parts[0], columns=values, expressions=refs(values))
-
-    patch.setattr(rewrite, "_side_by_side", planted)
+@instead(rewrite, "_side_by_side")
+def null_where_nobody_is(_, parts, values):
+    return Project(input=parts[0], columns=values, expressions=refs(values))
 
 
-def keys_as_they_are(patch):
+@instead(answer, "rewrite")
+def keys_as_they_are(honest, bounded):
     """Private keys are measured without having been selected."""
-    honest = rewrite.rewrite
-
-    def planted(bounded):
-        if not bounded.private_keys:
-            return honest(bounded)
-        build = Builder(bounded, Numbers(bounded.free))
-        found = Group(input=build.base().relation, by=ids(build.keys), columns=build.keys, totals=())
-        keys = Project(input=found, columns=build.like(build.keys), expressions=refs(build.keys))
-        measurement = rewrite._measurement(bounded, keys, build.numbers)
-        return rewrite.Measuring(bounded=bounded, measurement=measurement, key_count=None)
-
-    patch.setattr(answer, "rewrite", planted)
+    if not bounded.private_keys:
+        return honest(bounded)
+    build = Builder(bounded, Numbers(bounded.free))
+    found = Group(input=build.base().relation, by=ids(build.keys), columns=build.keys, totals=())
+    keys = Project(input=found, columns=build.like(build.keys), expressions=refs(build.keys))
+    measurement = rewrite._measurement(bounded, keys, build.numbers)
+    return rewrite.Measuring(bounded=bounded, measurement=measurement, key_count=None)
 
 
-def any_number_of_values(patch):
-    honest = rewrite._few_values
-
-    def planted(own, rows, value, *, cap, pairs):
-        return honest(own, rows, value, cap=cap, pairs=pairs).input.input
-
-    patch.setattr(rewrite, "_few_values", planted)
+@instead(rewrite, "_few_values")
+def any_number_of_values(honest, own, rows, value, *, cap, pairs):
+    return honest(own, rows, value, cap=cap, pairs=pairs).input.input
 
 
 def nobody_is_somebody(patch):
@@ -291,16 +250,12 @@ def norm_in_doubles(patch):
 # ---------------------------------------------------------------------------------- the resolver, bound, the price
 
 
-def owner_by_name(patch):
+@instead(sources, "subquery")
+def owner_by_name(honest, *arguments):
     """Above a subquery the owner is whatever column is called like the person."""
-    honest = sources.subquery
-
-    def planted(*arguments):
-        source = honest(*arguments)
-        named = [column.id for table in source.scope.tables for column in table.columns if column.name == "patient_id"]
-        return replace(source, owner=tuple(named[:1]) or source.owner)
-
-    patch.setattr(sources, "subquery", planted)
+    source = honest(*arguments)
+    named = [column.id for table in source.scope.tables for column in table.columns if column.name == "patient_id"]
+    return replace(source, owner=tuple(named[:1]) or source.owner)
 
 
 def owners_not_equated(patch):
@@ -338,37 +293,25 @@ def tied_by_name(patch):
     owners_not_equated(patch)
 
 
-def privacy_of_the_name(patch):
+@instead(sources, "_table")
+def privacy_of_the_name(honest, item, known, notes):
     """A common table that is called like a public table passes for it."""
-    honest = sources._table
-
-    def planted(item, known, notes):
-        source = honest(item, known, notes)
-        declared = notes.catalog.policy.tables.get(item.name[-1].name)
-        return replace(source, private=False, owner=()) if declared is not None and declared.public else source
-
-    patch.setattr(sources, "_table", planted)
+    source = honest(item, known, notes)
+    declared = notes.catalog.policy.tables.get(item.name[-1].name)
+    return replace(source, private=False, owner=()) if declared is not None and declared.public else source
 
 
-def tables_hide_common_tables(patch):
+@instead(sources, "_table")
+def tables_hide_common_tables(honest, item, known, notes):
     """A name means the declared table, although a common table of that name is nearer."""
-    honest = sources._table
-
-    def planted(item, known, notes):
-        declared = len(item.name) == 1 and item.name[0].name in notes.readable
-        return honest(item, sources.NOTHING if declared else known, notes)
-
-    patch.setattr(sources, "_table", planted)
+    declared = len(item.name) == 1 and item.name[0].name in notes.readable
+    return honest(item, sources.NOTHING if declared else known, notes)
 
 
-def private_passes_for_public(patch):
-    honest = scans._scan
-
-    def planted(table, notes, *, owned):
-        scan, visible = honest(table, notes, owned=owned)
-        return replace(scan, private=False), visible
-
-    patch.setattr(scans, "_scan", planted)
+@instead(scans, "_scan")
+def private_passes_for_public(honest, table, notes, *, owned):
+    scan, visible = honest(table, notes, owned=owned)
+    return replace(scan, private=False), visible
 
 
 def path_to_anybody(patch):
@@ -376,15 +319,12 @@ def path_to_anybody(patch):
     patch.setattr(scans, "all_equal", lambda left, right: inner.TRUE)
 
 
-def keys_from_the_data(patch):
+@instead(bound, "domains_of")
+def keys_from_the_data(_, query, *, max_keys):
     """The plan lists the keys that the table holds when it is made, and treats them as public."""
-
-    def planted(query, *, max_keys):
-        (rows,) = (rows for catalog, rows in KNOWN if catalog is query.catalog)
-        found = PublicKeys(values=tuple(row[4] for row in rows.tables["visits"]))
-        return tuple(declared_list(found, key.expression.type) for key in query.keys)
-
-    patch.setattr(bound, "domains_of", planted)
+    (rows,) = (rows for catalog, rows in KNOWN if catalog is query.catalog)
+    found = PublicKeys(values=tuple(row[4] for row in rows.tables["visits"]))
+    return tuple(declared_list(found, key.expression.type) for key in query.keys)
 
 
 def sum_without_zero(patch):
@@ -411,19 +351,13 @@ def one_neighbour_instead_of_two(patch):
         patch.setattr(price, name, planted)
 
 
-def price_not_shared(patch):
+@instead(price, "_laplace")
+def price_not_shared(honest, bounded, *, epsilon):
     """Each of several slots gets noise for the whole price."""
-    honest = price._laplace
-
-    def planted(bounded, *, epsilon):
-        noises, event = honest(bounded, epsilon=epsilon)
-        laws = [DiscreteLaplaceLaw(scale=noise.carried.law.scale / len(noises)) for noise in noises]
-        thin = [
-            replace(noise, carried=replace(noise.carried, law=law)) for noise, law in zip(noises, laws, strict=True)
-        ]
-        return tuple(thin), event
-
-    patch.setattr(price, "_laplace", planted)
+    noises, event = honest(bounded, epsilon=epsilon)
+    laws = [DiscreteLaplaceLaw(scale=noise.carried.law.scale / len(noises)) for noise in noises]
+    thin = [replace(noise, carried=replace(noise.carried, law=law)) for noise, law in zip(noises, laws, strict=True)]
+    return tuple(thin), event
 
 
 # ------------------------------------------------------------------------------------------------ the printer
@@ -433,26 +367,27 @@ def form(name: str, form: Callable[[list[str]], str]) -> Planter:
     return lambda patch: patch.setitem(FORMS, name, form)
 
 
-def printed(method: str, change: Callable[..., str]) -> Planter:
-    def plant(patch):
-        honest = getattr(emit._Printer, method)
-        patch.setattr(emit._Printer, method, lambda self, *arguments: change(honest, self, *arguments))
-
-    return plant
+unclamped = form("clamp_whole", lambda parts: parts[0])
+converted_first = form("grains", lambda parts: f"CAST(round({parts[0]} * {parts[5]}) AS BIGINT)")
+rank_below = form("at_most", lambda parts: f"({parts[0]} <= {parts[1]} + 1)")
 
 
+@instead(emit._Printer, "_read")
 def wrong_owner(honest, printer, scan, column, source):
     return '"points"' if column.id in scan.raw else honest(printer, scan, column, source)
 
 
+@instead(emit._Printer, "_group")
 def no_empty_row(honest, printer, group):
     return honest(printer, group) + ("" if group.by else " HAVING count(*) > 0")
 
 
+@instead(emit._Printer, "_join")
 def inner_join(honest, printer, join, needed):
     return honest(printer, join, needed).replace("LEFT JOIN", "JOIN")
 
 
+@instead(emit._Printer, "_group")
 def grouped_by_collation(honest, printer, group):
     """'Flu' and 'flu' are one group, labelled by the one that comes first."""
     text = honest(printer, group)

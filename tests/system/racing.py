@@ -1,7 +1,5 @@
 """Client processes that spend one budget at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from fractions import Fraction
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsql.errors import BudgetExhausted
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure

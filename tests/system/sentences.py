@@ -5,8 +5,6 @@ ENDINGS (what is done with released rows) or QUERIES (whole statements). To teac
 function with its decorator. A form that is refused today counts as refused until there is a rule for it.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

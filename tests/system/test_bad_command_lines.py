@@ -159,7 +159,7 @@ def full_disk(bytes_of_a_file):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_under_the_ledger_tells_nothing_and_loses_nothing(tmp_path, capsys):
+def test_a_full_disk_under_the_ledger_tells_nothing_and_loses_nothing(tmp_path, capsys, command):
     """With little room the charge fails, and nothing is charged; with more, what is to be stored after it, and that is
     told for nothing when it is asked again."""
     paid = []
@@ -175,8 +175,7 @@ def test_a_full_disk_under_the_ledger_tells_nothing_and_loses_nothing(tmp_path, 
         assert "make room on the disk" in err
         assert "restore" not in err  # the ledger is whole
         paid.append(spent(policy))
-        assert main(["-c", COUNT, "--format", "json", str(policy)]) == 0
-        assert "value" in capsys.readouterr().out
+        assert "value" in command(["-c", COUNT, "--format", "json", str(policy)]).out
         assert spent(policy) == 1  # once, whenever it was paid
     assert paid == [0, 1]
 

@@ -1,7 +1,5 @@
 """Whatever the text is, the answer is a plan or an error of ours; and what fails after the charge tells nothing."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import cache
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 import dpsql
 from dpsql.engines.engine import engine_failed
 from dpsql.session.planning import Planner
+from tests.kits.refusals import raised
 
 from hospital import badly_behaved, opened, well_behaved
 
@@ -258,9 +257,7 @@ QUESTION = "SELECT city, COUNT(*) FROM patients GROUP BY city"
 
 
 def told(analyst, sql=QUESTION):
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        analyst.sql(sql)
-    error = caught.value
+    error = raised(dpsql.DpsqlError, lambda: analyst.sql(sql))
     return error, str(error).replace(getattr(error, "trace_id", ""), "<number>")
 
 
@@ -339,7 +336,5 @@ def test_too_many_public_keys_cost_nothing_and_a_failed_count_of_them_neither():
 
 def test_an_empty_account_says_so_before_the_engine():
     ana = analyst()
-    with pytest.raises(dpsql.errors.BudgetExhausted) as caught:
-        ana.sql(QUESTION, epsilon=201)
-    assert caught.value.code == "DP201"
+    assert raised(dpsql.errors.BudgetExhausted, lambda: ana.sql(QUESTION, epsilon=201)).code == "DP201"
     assert ana.budget.spent == 0

@@ -1,7 +1,5 @@
 """The capabilities of the checklist that need SQL, each through SQL; every expected number is derived by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date, datetime
@@ -17,8 +15,9 @@ from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.session.noisy import Noisy
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 from tests.kits.noiseless import without_noise
+from tests.kits.refusals import raised
 from tests.kits.replay import excesses, replayed
 
 from hospital import WARDS, Hospital, opened
@@ -89,7 +88,7 @@ def one(answer):
     return cell
 
 
-def test_noise_is_added_to_the_answer_by_the_curator():
+def test_the_curator_adds_noise_to_the_answer_and_is_paid_before_the_data_are_looked_at():
     """C015: the exact answer stays with the curator; what leaves is it plus noise that knows nothing of the data."""
     sql = "SELECT COUNT(*) FROM patients WHERE flu"
     four = FIVE.without(1)  # a person with flu is missing
@@ -101,14 +100,10 @@ def test_noise_is_added_to_the_answer_by_the_curator():
     assert all(isinstance(answer, Noisy) and answer.margin > 0 for answer in answers)
     assert [asked(four, seed).value for seed in range(8)] == [answer.value - 1 for answer in answers]
     assert len({answer.value for answer in answers}) > 1
-
-
-def test_the_curator_is_paid_before_the_data_are_looked_at():
-    """C015: an answer that fails in the engine is charged all the same."""
+    # C015: an answer that fails in the engine is charged all the same.
     analyst = opened(FIVE, delta=0)
     analyst.place.engine.close()
-    with pytest.raises(dpsql.DpsqlError):
-        analyst.sql("SELECT COUNT(*) FROM patients")
+    raised(dpsql.DpsqlError, lambda: analyst.sql("SELECT COUNT(*) FROM patients"))
     assert analyst.budget.spent == 1
 
 
@@ -164,7 +159,7 @@ SPENDERS = hospital(
 )
 
 
-def test_sum_is_clamped_to_its_bounds():
+def test_sum_is_clamped_to_its_bounds_and_its_sensitivity_depends_on_the_relation():
     """C051: values inside [0, 2000] row by row, a person's sum inside C·[0, 2000]; the noise hides C·2000."""
     analyst = opened(SPENDERS, delta=0, rows=3)
     assert exactly(analyst, "SELECT SUM(charge) FROM visits") == [(2000 + 1500 + 6000,)]
@@ -173,10 +168,7 @@ def test_sum_is_clamped_to_its_bounds():
     assert exactly(analyst, tighter) == [(100 + 100 + 300,)]
     assert scales(analyst, tighter) == [300]
     assert scales(analyst, "SELECT SUM(points) FROM visits") == [150]  # [-50, 50]: the farther end, three times
-
-
-def test_the_sensitivity_of_a_bounded_sum_depends_on_the_relation():
-    """C051: of steps in [0, 50] and of 10 + steps in [10, 60], row by row: max(|m|, |M|), or M − m with 0 inside."""
+    # C051: of steps in [0, 50] and of 10 + steps in [10, 60], row by row: max(|m|, |M|), or M − m with 0 inside.
     added, changed = (opened(FIVE, delta=0, relation=name) for name in ("add_remove", "change_one"))
     for sql, expected in (("SUM(steps)", 50), ("SUM(10 + steps)", 60), ("SUM(-steps)", 50)):
         assert scales(added, f"SELECT {sql} FROM readings") == [expected]
@@ -241,7 +233,7 @@ def test_average_with_a_public_count(tmp_path):
         assert analyst.query("SELECT COUNT(*) FROM sensors").cost.epsilon == 0
 
 
-def test_a_histogram_over_disjoint_cells():
+def test_a_histogram_over_disjoint_cells_shows_every_public_one_and_no_other():
     """C057: one row is in one cell, so all cells cost one count: sensitivity 1, and 2 where a row is replaced."""
     sql = "SELECT site, COUNT(*) FROM readings GROUP BY site"
     added, changed = (opened(FIVE, delta=0, relation=name) for name in ("add_remove", "change_one"))
@@ -251,10 +243,7 @@ def test_a_histogram_over_disjoint_cells():
     answer = added.sql(sql, epsilon=0.5)
     assert answer.cost.epsilon == added.budget.spent == Fraction(1, 2)
     assert [row[0] for row in answer] == ["a", "b"]
-
-
-def test_a_histogram_shows_every_public_cell_and_no_other():
-    """C057: cities that nobody has appear with a noisy zero; one that only somebody has does not."""
+    # C057: cities that nobody has appear with a noisy zero; one that only somebody has does not.
     analyst = opened(FIVE, delta=0, rows=1, per_group=1, groups=1)
     sql = "SELECT city, COUNT(*) FROM patients GROUP BY city"
     assert exactly(analyst, sql) == [("Aarau", 0), ("Basel", 2), ("Bern", 2), ("Geneva", 0)]
@@ -262,39 +251,27 @@ def test_a_histogram_shows_every_public_cell_and_no_other():
     assert scales(analyst, sql) == [1]
 
 
-WORKLOAD = [
-    "SELECT COUNT(*) FROM patients",
-    "SELECT SUM(age) FROM patients",
-    "SELECT AVG(age) FROM patients",
-]
+WORKLOAD = ["SELECT COUNT(*) FROM patients", "SELECT SUM(age) FROM patients", "SELECT AVG(age) FROM patients"]
 
 
-def test_a_workload_adds_up():
+def test_a_workload_adds_up_shares_one_budget_and_ends_where_it_does():
     """C063: count, sum and average, each at its own budget; the account is charged the sum of them."""
     analyst = opened(FIVE, delta=0)
     for sql, epsilon in zip(WORKLOAD, (0.1, 0.2, 0.3), strict=True):
         assert analyst.sql(sql, epsilon=epsilon).cost.epsilon == Fraction(str(epsilon))
     assert analyst.budget.spent == Fraction(6, 10)
-
-
-def test_a_workload_shares_one_budget():
-    """C063: three questions for one price, in equal shares; all are refused together before the first is paid."""
+    # C063: three questions for one price, in equal shares; all are refused together before the first is paid.
     analyst = opened(FIVE, delta=0)
     answers = analyst.run(WORKLOAD, total=0.6)
     assert [answer.cost.epsilon for answer in answers] == [Fraction(1, 5)] * 3
     assert analyst.budget.spent == Fraction(3, 5)
-    with pytest.raises(dpsql.Refused):
-        analyst.run(["SELECT COUNT(*) FROM visits", "SELECT age FROM patients"], total=1)
+    raised(dpsql.Refused, lambda: analyst.run(["SELECT COUNT(*) FROM visits", "SELECT age FROM patients"], total=1))
     assert analyst.budget.spent == Fraction(3, 5)
-
-
-def test_a_workload_ends_where_the_budget_does():
-    """C063: ten answers of a tenth of the budget are granted and the eleventh is not."""
+    # C063: ten answers of a tenth of the budget are granted and the eleventh is not.
     analyst = opened(FIVE, delta=0)
     for age in range(10):
         analyst.sql(f"SELECT COUNT(*) FROM patients WHERE age > {age}", epsilon=20)
-    with pytest.raises(BudgetExhausted):
-        analyst.sql("SELECT COUNT(*) FROM patients WHERE age > 10", epsilon=20)
+    raised(BudgetExhausted, lambda: analyst.sql("SELECT COUNT(*) FROM patients WHERE age > 10", epsilon=20))
     assert analyst.budget.left == 0
 
 
@@ -393,7 +370,7 @@ def test_contributions_are_capped_per_person():
     assert [scales(opened(BUSY, delta=0, rows=cap), "SELECT COUNT(*) FROM visits") for cap in (6, 60)] == [[6], [60]]
 
 
-def test_contributions_are_limited_to_some_groups_by_choosing():
+def test_contributions_are_limited_to_some_groups_by_choosing_or_by_scaling():
     """C097: at most G groups of one person count, chosen by a hash; each of them at most C rows."""
     analyst = opened(BUSY, delta=0, rows=6, per_group=4, groups=3)
     sql = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
@@ -402,10 +379,7 @@ def test_contributions_are_limited_to_some_groups_by_choosing():
         by_ward[1] -= 1  # the other person
         assert sorted(by_ward.values()) == [0, 4, 4, 4]
     assert scales(analyst, sql) == [3 * 4]
-
-
-def test_contributions_are_limited_to_some_groups_by_scaling():
-    """C097: all groups of one person are kept, scaled into the ball of √G groups: 4·√(3/4) rows in each of four."""
+    # C097: all groups of one person are kept, scaled into the ball of √G groups: 4·√(3/4) rows in each of four.
     analyst = opened(BUSY.without(2), rows=6, per_group=4, groups=3, mode="scale")
     sql = "SELECT ward_id, COUNT(*) FROM visits GROUP BY ward_id"
     whole = replayed(analyst, sql, salt=1)
@@ -416,7 +390,7 @@ def test_contributions_are_limited_to_some_groups_by_scaling():
     assert list(excesses(whole, nobody)) == []
 
 
-def test_what_was_released_can_be_used_again_for_nothing():
+def test_what_was_released_can_be_used_again_for_nothing_and_an_average_derived():
     """C115: other orders, filters, shares and columns of the same release, and arithmetic on its numbers, are free."""
     analyst = opened(FIVE, delta=0)
     first = analyst.sql("SELECT city, COUNT(*) AS n FROM patients GROUP BY city")
@@ -434,10 +408,7 @@ def test_what_was_released_can_be_used_again_for_nothing():
     assert difference.value == a.value - b.value
     assert max(a.margin, b.margin) < difference.margin < a.margin + b.margin
     assert analyst.budget.spent == spent == 1
-
-
-def test_an_average_derived_from_a_sum_and_a_count():
-    """C115: SUM(x) / COUNT(x) in SQL and in Python are functions of one release, and cost nothing more."""
+    # C115: SUM(x) / COUNT(x) in SQL and in Python are functions of one release, and cost nothing more.
     analyst = opened(FIVE, delta=0)
     ((total, number),) = analyst.sql("SELECT SUM(age), COUNT(age) FROM patients")
     ratio = one(analyst.sql("SELECT SUM(age) / COUNT(age) FROM patients"))

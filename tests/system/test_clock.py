@@ -1,7 +1,5 @@
 """The clock of the machine is set back and forward by years: no budget comes of it, and what has ended stays ended."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,6 +11,7 @@ import dpsql
 from dpsql.errors import BudgetExhausted, LedgerBroken, NotPermitted
 from dpsql.ledger import clock as ledger_clock
 from dpsql.session import clock as session_clock
+from tests.kits.refusals import raised
 
 from crashing import found, opened, written
 
@@ -39,10 +38,21 @@ def rewrite(folder: Path, *changes: tuple[str, str]) -> None:
     (folder / "dpsql.toml").write_text(policy)
 
 
-def test_the_clock_of_these_tests_is_the_one_that_is_read(at):
+def test_entries_never_go_back_in_time_on_the_clock_that_is_read(at):
     at(2031, 5, 6)
     assert session_clock.today() == date(2031, 5, 6)
     assert ledger_clock.utc_seconds() == int(datetime(2031, 5, 6, 12, tzinfo=UTC).timestamp())
+    owner = dpsql.open(":memory:")
+    ledger = owner._ledger
+    for number, year in enumerate((2026, 1999, 2031, 2000, 2030), start=1):
+        at(year)
+        ledger.data_version(str(number + 1))
+    ledger.verify()
+    with ledger.reading() as page:
+        times = [link.time for link in page.chained()][1:]
+    years = [datetime.fromtimestamp(time, UTC).year for time in times]
+    assert years[2:] == [2031] * 3
+    assert times == sorted(times)
 
 
 def test_no_year_brings_a_budget_back(tmp_path, at):
@@ -77,8 +87,7 @@ def test_a_clock_that_is_years_ahead_is_not_believed(tmp_path, at):
         before = owner._ledger.head()
         for year in (2106, 2400):
             at(year)
-            with pytest.raises(LedgerBroken, match="clock"):
-                analyst.sql(NEW.format(2))
+            raised(LedgerBroken, lambda: analyst.sql(NEW.format(2)), match="clock")
         at(2027)
         assert owner._ledger.head() == before
         assert analyst.sql(NEW.format(2)).cost.epsilon == 1
@@ -93,27 +102,10 @@ def test_what_has_ended_stays_ended(tmp_path, at):
         analyst.sql(NEW.format(1))
         for year in (2030, 2035, 2029, 1999):  # the ledger has seen a later day by then
             at(year)
-            with pytest.raises(NotPermitted, match="ended"):
-                analyst.sql(NEW.format(2))
-            with pytest.raises(NotPermitted, match="ended"):
-                analyst.sql(NEW.format(1))
+            raised(NotPermitted, lambda: analyst.sql(NEW.format(2)), match="ended")
+            raised(NotPermitted, lambda: analyst.sql(NEW.format(1)), match="ended")
         assert owner._ledger.account("ana").spent.epsilon == 1
     at(1999)
     with opened(folder) as owner:
         analyst = owner.analyst("ana")
-        with pytest.raises(NotPermitted, match="ended"):
-            analyst.sql(NEW.format(2))
-
-
-def test_entries_never_go_back_in_time(at):
-    owner = dpsql.open(":memory:")
-    ledger = owner._ledger
-    for number, year in enumerate((2026, 1999, 2031, 2000, 2030), start=1):
-        at(year)
-        ledger.data_version(str(number + 1))
-    ledger.verify()
-    with ledger.reading() as page:
-        times = [link.time for link in page.chained()][1:]
-    years = [datetime.fromtimestamp(time, UTC).year for time in times]
-    assert years[2:] == [2031] * 3
-    assert times == sorted(times)
+        raised(NotPermitted, lambda: analyst.sql(NEW.format(2)), match="ended")

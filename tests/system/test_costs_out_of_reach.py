@@ -9,26 +9,16 @@ import dpsql
 from dpsql.errors import BadParameter
 
 POLICY = """version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[promise]
-epsilon = 1000000
-delta = 1e-6
-[defaults]
-selection_share = 0.25
-delta_per_query = 1e-9
-noise = "gaussian"
-max_keys = 100
-cost_per_query = 1
+source.url = "duckdb://clinic.duckdb"
+promise = { epsilon = 1000000, delta = 1e-6 }
+defaults = { selection_share = 0.25, delta_per_query = 1e-9, noise = "gaussian", max_keys = 100, cost_per_query = 1 }
+grant = [{ to = "ana", budget = 1000000 }]
 [table.t]
 person = "id"
 rows_per_person = 1
 groups_per_person = 3
 columns.ward = { keys = "private" }
 columns.v = { bounds = [0, 100] }
-[[grant]]
-to = "ana"
-budget = 1000000
 """
 
 

@@ -3,8 +3,6 @@
 Each point ends DPSQL_CRASHES processes (3 unless set; 50 in `make audit`), shared by the statements that pass it.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -12,27 +12,18 @@ import dpsql
 
 POLICY = """
 version = 1
-[source]
-url = "duckdb://slow.duckdb"
-[promise]
-epsilon = 5
-delta = 0
-[defaults]
-cost_per_query = 0.5
-noise = "laplace"
+source.url = "duckdb://slow.duckdb"
+promise = { epsilon = 5, delta = 0 }
+defaults = { cost_per_query = 0.5, noise = "laplace" }
+grant = [{ to = "ana", budget = 3 }]
 [table.visits]
 person = "patient"
 unique = true
-[table.visits.columns]
-ward = {}
+columns.ward = {}
 [table.wards]
 public = true
-[table.wards.columns]
-ward = {}
-beds = {}
-[[grant]]
-to = "ana"
-budget = 3
+columns.ward = {}
+columns.beds = {}
 """
 FOR_EVER = "SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.beds % 7 <> 3 LIMIT 1 PER PERSON"
 """Four times ten to the ten pairs of rows."""

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.cli.main import main
-
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_make_demo_tells_the_attack_to_its_end_without_waiting(capsys):
-    (line,) = re.findall(r"^\t@?\$\(BIN\)/dpsql (demo.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
-    assert main(shlex.split(line)) == 0
-    told = capsys.readouterr().out
+def test_make_demo_tells_the_attack_to_its_end_without_waiting(command):
+    (line,) = re.findall(r"^\t@?\$\(DEMO\)/bin/dpsql (demo.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    told = command(shlex.split(line)).out
     assert "Bob" in told
     assert "±" in told
 

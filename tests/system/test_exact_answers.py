@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import TooLarge
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 WARDS = [(None if i % 7 == 0 else i % 5, f"ward {i % 3}", i) for i in range(2000)]
 PAIRS = "SELECT a.n, b.n FROM wards a, wards b"
@@ -13,14 +14,11 @@ PAIRS = "SELECT a.n, b.n FROM wards a, wards b"
 
 @pytest.fixture
 def ana():
-    with dpsql.open(":memory:") as owner:
-        wards = pd.DataFrame(WARDS, columns=["floor", "name", "n"]).astype({"floor": "Int64", "name": "string"})
-        owner.register("wards", wards, public=True, columns="all")
+    wards = pd.DataFrame(WARDS, columns=["floor", "name", "n"]).astype({"floor": "Int64", "name": "string"})
+    with owner_of(wards, "wards", public=True, columns="all", epsilon=1, cost_per_query=1, noise="laplace") as owner:
         texts = pd.DataFrame({"t": ["ü" * 10_000] * 2000}, dtype="string")
         owner.register("texts", texts, public=True, columns="all")
         owner.register("people", pd.DataFrame({"id": [1, 2]}), person="id", unique=True)
-        owner.promise(epsilon=1)
-        owner.defaults(cost_per_query=1, noise="laplace")
         yield owner.grant("ana", budget=1)
 
 
@@ -45,17 +43,12 @@ def test_limit_is_applied_by_the_engine(ana, fetched):
     assert fetched == [3, 2, 1]
 
 
-def test_rows_of_an_exact_answer_are_capped(ana, fetched):
-    with pytest.raises(TooLarge, match="more than 100,000 rows"):
-        ana.sql(PAIRS)
+def test_rows_and_bytes_of_an_exact_answer_are_capped(ana, fetched):
+    raised(TooLarge, lambda: ana.sql(PAIRS), match="more than 100,000 rows")
     assert fetched == [100_001]
     assert len(ana.sql(f"{PAIRS} LIMIT 100000").rows) == 100_000
-
-
-def test_bytes_of_an_exact_answer_are_capped(ana):
     assert len(ana.sql("SELECT t FROM texts LIMIT 1500").rows) == 1500  # of 20 000 bytes each
-    with pytest.raises(TooLarge, match="more than 32 MB"):
-        ana.sql("SELECT t FROM texts")
+    raised(TooLarge, lambda: ana.sql("SELECT t FROM texts"), match="more than 32 MB")
 
 
 def nulls_last(row):

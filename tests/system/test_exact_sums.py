@@ -3,18 +3,15 @@
 `make test` makes DPSQL_CHARGES charges to an account (20 000 unless set), `make audit` ten million.
 """
 
-from __future__ import annotations
-
 import os
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.accounting.account import Account
 from dpsql.errors import BudgetExhausted
 from dpsql.privacy.events import Approximate, Composed, Pure
+from tests.kits.owners import owner_of
 
 CHARGES = int(os.environ.get("DPSQL_CHARGES", "20000"))
 
@@ -22,12 +19,9 @@ CHARGES = int(os.environ.get("DPSQL_CHARGES", "20000"))
 @pytest.mark.parametrize("written", [0.1, "0.1"], ids=["float", "SQL"])
 def test_ten_tenths_are_one(tmp_path, written):
     """In a ledger on disk, which says the same when it is opened again."""
-    people = pd.DataFrame({"id": range(20), "age": range(20)})
 
     def opened():
-        owner = dpsql.open(tmp_path / "ledger.db")
-        owner.register("people", people, person="id", unique=True, bounds={"age": (0, 20)})
-        owner.promise(epsilon=1)
+        owner = owner_of(20, path=tmp_path / "ledger.db", epsilon=1)
         return owner, owner.grant("ana", budget=1)
 
     owner, ana = opened()

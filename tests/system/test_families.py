@@ -1,13 +1,12 @@
 """Every family of attacks has questions that stand for it, and none of them is answered."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest
 
 import dpsql
 from dpsql.plan.question import identity
+from tests.kits.refusals import each_raises
 
 from families import FAMILIES, HARMLESS, members
 from fixtures import REFUSED
@@ -25,9 +24,7 @@ def analyst() -> dpsql.Analyst:
 def test_a_family_has_questions_and_all_are_refused(family):
     found = members(family)
     assert found, f"nobody has tried {family}"
-    for fixture in found:
-        with pytest.raises(dpsql.DpsqlError):
-            analyst().query(fixture.sql)
+    each_raises(dpsql.DpsqlError, lambda fixture: analyst().query(fixture.sql), found)
 
 
 @pytest.mark.parametrize("fixture", ATTACKS, ids=str)

@@ -1,8 +1,6 @@
 """The first opening of a policy is one piece: who comes in the middle of it waits, and is not refused; where its
 process is killed, the next opening completes it."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dpsql
-from dpsql.ledger.book import BookLedger
+from dpsql.ledger.book import Ledger
 
 from crashing import PROCESSES, open_until, opened, written
 
@@ -28,7 +26,7 @@ dpsql.open(sys.argv[1], adopt=False, threads=1).close()
 def test_who_opens_while_the_first_is_opening_waits(tmp_path, monkeypatch):
     """The ledger is there, and nothing of the policy is applied yet."""
     folder, others = written(tmp_path / "source"), []
-    apply = BookLedger.apply
+    apply = Ledger.apply
 
     def slowly(*given, **words):
         arguments = [sys.executable, "-c", ASK, str(folder / "dpsql.toml")]
@@ -38,7 +36,7 @@ def test_who_opens_while_the_first_is_opening_waits(tmp_path, monkeypatch):
             others[0].wait(timeout=3)  # it comes as far as it can
         return apply(*given, **words)
 
-    monkeypatch.setattr(BookLedger, "apply", slowly)
+    monkeypatch.setattr(Ledger, "apply", slowly)
     opened(folder).close()
     (other,) = others
     _, error = other.communicate(timeout=60)

@@ -1,7 +1,5 @@
 """GoogleSQL's aggregates mean what GoogleSQL's documentation says of them, or are refused in words."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations_with_replacement
 
@@ -12,6 +10,8 @@ import pytest
 import dpsql
 from dpsql.errors import DpsqlError, NotSupported
 from tests.kits.noiseless import exact_steps, without_noise
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 CLAUSE = "SELECT WITH DIFFERENTIAL_PRIVACY"
 PROFESSORS = [
@@ -23,13 +23,9 @@ PROFESSORS = [
 
 def opened(rows, **declared):
     frame = pd.DataFrame(rows, columns=["id", "item", "quantity"])
-    owner = dpsql.open(":memory:")
-    owner.register(
-        "professors", frame, person="id", rows_per_person=9, groups_per_person=3,
-        bounds={"quantity": (0, 100)}, keys={"item": ["pen", "pencil", "scissors"]}, **declared,
-    )  # fmt: skip
-    owner.promise(epsilon=1000, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=100)
+    words = {"person": "id", "bounds": {"quantity": (0, 100)}, "keys": {"item": ["pen", "pencil", "scissors"]}}
+    caps = {"rows_per_person": 9, "groups_per_person": 3, "max_keys": 100, **declared}
+    owner = owner_of(frame, "professors", **words, **caps, epsilon=1000, delta=1e-6, cost_per_query=1)
     return owner.grant("ana", budget=1000)
 
 
@@ -91,6 +87,16 @@ def test_the_average_of_averages_of_plain_sql(low, high):
         assert by_item(analyst, f"SUM(quantity, {bounds})") == pytest.approx(list(total), abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "bounds"),
+    [*(("AVG", bounds) for bounds in ((-20, 0), (-20, -1), (100, 130), (120.5, 130))), ("SUM", (-20, 0))],
+)
+def test_bounds_that_leave_one_number_are_refused(professors, aggregate, bounds):
+    """Quantities lie within 0 and 100. SUM within -20 and 0 was that of 1 for each person, with a margin of 0."""
+    with pytest.raises(dpsql.BadParameter, match="the same for every person"):
+        professors.query(f"{CLAUSE} {aggregate}(quantity, contribution_bounds_per_group => {bounds}) FROM professors")
+
+
 def test_no_neighbour_is_farther_than_the_slots_say():
     """Each person has one of all small multisets of rows, and every fifth of them is taken away: the number of people
     moves by 1, the sum of averages by the average of that person, and neither farther than its noise allows for."""
@@ -119,12 +125,14 @@ def slots(rows, sql):
     return [float(noise.placed.slot.size * value) for noise, value in zip(sealed.plan.noises, row, strict=True)]
 
 
-def test_a_person_counts_once_whatever_the_policy_caps(professors):
+def test_a_person_counts_once_whatever_the_policy_caps_and_the_answer_says_so(professors):
     """Price and noise of an average of people do not depend on how many rows of one count."""
     one = professors.query(f"{CLAUSE} AVG(quantity) FROM professors").sealed.plan
     other = opened(PROFESSORS, rows_per_group=2).query(f"{CLAUSE} AVG(quantity) FROM professors").sealed.plan
     assert [noise.carried for noise in one.noises] == [noise.carried for noise in other.noises]
     assert [placed.slot.cap for placed in one.bounded.slots] == [1, 1]
+    answer = professors.sql(f"{CLAUSE} AVG(quantity, contribution_bounds_per_group => (5, 50)) FROM professors")
+    assert "the average of quantity of one person counts once, within 5 and 50" in answer.notes
 
 
 @pytest.mark.parametrize(
@@ -135,32 +143,20 @@ def test_a_person_counts_once_whatever_the_policy_caps(professors):
         ("SUM(quantity, contribution_bounds_per_group => (5, 9))", "0 is not between them"),
         ("COUNT(*, contribution_bounds_per_group => (1, 9))", "counted from 0"),
         ("PERCENTILE_CONT(quantity, 0.5, contribution_bounds_per_row => (0, 9))", "bounds belong to"),
+        ("OPTIONS (max_rows_contributed = 2) AVG(quantity)", "max_rows_contributed"),  # beside all rows of a person
     ],
 )
 def test_what_has_no_such_meaning_is_refused_in_words(professors, written, why):
-    with pytest.raises(NotSupported, match=why):
-        professors.cost(f"{CLAUSE} {written} FROM professors")
-
-
-def test_rows_of_a_person_and_all_of_them_are_not_mixed(professors):
-    with pytest.raises(NotSupported, match="max_rows_contributed"):
-        professors.cost(f"{CLAUSE} OPTIONS (max_rows_contributed = 2) AVG(quantity) FROM professors")
+    raised(NotSupported, lambda: professors.cost(f"{CLAUSE} {written} FROM professors"), match=why)
 
 
 def test_rows_that_nothing_limits_are_told_so_and_the_way_out_works():
     frame = pd.DataFrame({"id": [1, 1, 2], "x": [1, 2**60, 3]})
-    owner = dpsql.open(":memory:")
-    owner.register("t", frame, person="id", rows_per_person=3, columns=["x"])
-    owner.promise(epsilon=10, delta=1e-6)
-    owner.defaults(cost_per_query=1)
-    ana = owner.grant("ana", budget=10)
+    ana = owner_of(frame, "t", person="id", rows_per_person=3, columns=["x"], epsilon=10, cost_per_query=1).grant(
+        "ana", budget=10
+    )
     for call, limits in (("AVG(x)", "0, 1000"), ("AVG(x, contribution_bounds_per_group => (0, 9))", "0, 9")):
         with pytest.raises(DpsqlError) as caught:
             ana.cost(f"{CLAUSE} {call} FROM t")
         assert f"CLAMP(x, {limits})" in caught.value.try_sql
         assert without_noise(ana, caught.value.try_sql).rows
-
-
-def test_the_answer_says_that_a_person_counts_once(professors):
-    answer = professors.sql(f"{CLAUSE} AVG(quantity, contribution_bounds_per_group => (5, 50)) FROM professors")
-    assert "the average of quantity of one person counts once, within 5 and 50" in answer.notes

@@ -16,6 +16,7 @@ from serving import hospital_with_wards, started
 
 from dpsql.cli.serve import share_of
 from dpsql.errors import BadParameter, OutOfTime, TooLarge
+from tests.kits.refusals import raised
 
 ENDLESS = (
     "SELECT COUNT(*) FROM wards a JOIN wards b ON a.k = b.k JOIN wards c ON b.k = c.k JOIN wards d ON c.k = d.k"
@@ -59,16 +60,14 @@ def server(hospital):
 def test_one_deadline_covers_planning_and_the_statement(hospital, server, sql):
     with hospital.client("ana") as ana:
         begun = time.monotonic()
-        with pytest.raises(OutOfTime, match="stopped at its deadline"):
-            ana.sql(sql)
+        raised(OutOfTime, lambda: ana.sql(sql), match="stopped at its deadline")
         assert time.monotonic() - begun < 8
         assert ana.budget.spent == 0
 
 
 def test_an_exact_answer_takes_no_memory_beyond_what_is_returned(hospital, server):
     with hospital.client("ana") as ana:
-        with pytest.raises((TooLarge, OutOfTime)):
-            ana.sql(PAIRS)
+        raised((TooLarge, OutOfTime), lambda: ana.sql(PAIRS))
         with suppress(OutOfTime):  # on a machine with much other work
             assert len(ana.sql(f"{PAIRS} LIMIT 3")) == 3
             assert len(ana.sql(f"{PAIRS} LIMIT 20000")) == 20_000  # a reply of many pieces
@@ -179,10 +178,7 @@ POINTS = ("SEALED", "CHARGE_WRITTEN", "RUNNING", "DRAWN", "STORE_WRITTEN")
 
 def test_a_request_is_ended_anywhere_but_in_a_charge_and_from_the_draw_to_the_store(hospital):
     told = subprocess.run(
-        [sys.executable, "-c", ENDINGS, hospital.policy, *POINTS],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", ENDINGS, hospital.policy, *POINTS], capture_output=True, text=True, check=True
     )
     found = json.loads(told.stdout)
     assert found["SEALED"] == [["DP604"], [None, "charge", "step"]]
@@ -228,5 +224,4 @@ def is_alive(process):
 
 def test_memory_too_small_for_its_workers_is_refused():
     assert share_of(2_000_000_000, 4) == 400_000_000
-    with pytest.raises(BadParameter, match="too few for 4 workers"):
-        share_of(1_000_000_000, 4)
+    raised(BadParameter, lambda: share_of(1_000_000_000, 4), match="too few for 4 workers")

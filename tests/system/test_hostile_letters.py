@@ -1,10 +1,8 @@
 """No character of a name, a key, a text or a path steers the terminal of whoever reads it; files keep it as it is.
 
-`dpsql.errors.printable` is the one place where it is escaped, and `say` of the command line the one way to standard
+`dpsql.safe_text.printable` is the one place where it is escaped, and `say` of the command line the one way to standard
 error. Each way out is tried with escape sequences, controls, marks that turn text around and ends of lines.
 """
-
-from __future__ import annotations
 
 import traceback
 from contextlib import suppress
@@ -15,7 +13,7 @@ import pandas
 import pytest
 
 import dpsql
-from asked_clinic import asked, back
+from asked_clinic import POLICY, asked, back, declared
 from dpsql.cli.main import main
 from dpsql.dbapi import Error, connect
 
@@ -30,23 +28,11 @@ def steering(text: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def ana():
+    places = range(60)
+    rows = {"who": places, f"n{BAD}": [each % 3 for each in places], "city": [f"{BAD}{each % 2}" for each in places]}
+    words = {"bounds": {f"n{BAD}": (0, 3)}, "keys": {"city": [f"{BAD}0", f"{BAD}1"]}, "groups_per_person": 1}
     with dpsql.open(":memory:") as owner:
-        rows = pandas.DataFrame(
-            {
-                "who": range(60),
-                f"n{BAD}": [each % 3 for each in range(60)],
-                "city": [f"{BAD}{each % 2}" for each in range(60)],
-            }
-        )
-        registered = owner.register(
-            "people",
-            rows,
-            person="who",
-            unique=True,
-            bounds={f"n{BAD}": (0, 3)},
-            keys={"city": [f"{BAD}0", f"{BAD}1"]},
-            groups_per_person=1,
-        )
+        registered = owner.register("people", pandas.DataFrame(rows), person="who", unique=True, **words)
         assert not steering(f"{registered}{registered!r}")
         owner.promise(epsilon=100, delta=1e-6)
         owner.defaults(cost_per_query=1, max_keys=100)
@@ -135,6 +121,18 @@ def test_policies_with_such_names(policy, tmp_path, capsys):
             main([*words, "--policy", str(bad)])
             out, err = capsys.readouterr()
             assert not steering((out + err).expandtabs())
+
+
+def test_a_person_of_such_a_name(tmp_path, capsys):
+    """Its name stands in the words of the promise, which several commands print."""
+    written = "".join(f"\\U{ord(char):08X}" for char in BAD)
+    bad = declared(tmp_path, POLICY.replace('name = "patient"', f'name = "who{written}"'))
+    assert written in bad.read_text()
+    for words in (("policy", "apply"), ("budget", "show"), ("ledger", "show"), ("audit",)):
+        main([*words, "--policy", str(bad)])
+        out, err = capsys.readouterr()
+        assert out + err
+        assert not steering(out + err), words
 
 
 def test_there_is_one_way_to_standard_error():

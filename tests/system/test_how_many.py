@@ -1,14 +1,11 @@
 """How many counts fit under a promise: really asked, through the analyst, until the ledger says no."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.errors import BudgetExhausted
+from tests.kits.owners import owner_of
 
 
 def answered(ana, *, at_most):
@@ -25,10 +22,7 @@ def answered(ana, *, at_most):
 @pytest.mark.parametrize(("epsilon", "least", "by_epsilon"), [(1, 20, 20), (5, 353, 100)])
 def test_counts_of_a_twentieth(epsilon, least, by_epsilon):
     """At ε = 5 adding up ε alone would end after 100; ρ counts on: 353 · 0.05²/2 is the last sum below ρ*."""
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(400), "age": range(400)})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 400)})
-    owner.promise(epsilon=epsilon, delta=1e-6)
+    owner = owner_of(400, epsilon=epsilon, delta=1e-6)
     ana = owner.grant("ana", budget=epsilon)
     asked = answered(ana, at_most=2 * least)
     assert asked >= least >= by_epsilon

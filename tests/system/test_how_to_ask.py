@@ -3,8 +3,6 @@
 The latter on some of its patients, and with caps that nobody reaches: a cap changes an answer, and is told in a note.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import datetime
@@ -20,6 +18,7 @@ from dpsql.demonstration import hospital
 from dpsql.session.noisy import Noisy
 from dpsql.sql.parse import parse
 from tests.kits.noiseless import without_noise
+from tests.kits.owners import owner_of
 
 from sentence_parts import PLAIN_MACROS
 
@@ -32,32 +31,20 @@ QUESTIONS = re.findall(r"^### (.*)$", PAGE.read_text(encoding="utf-8"), re.M)
 
 @cache
 def analyst():
-    owner = dpsql.open(":memory:")
-    owner.person(name="patient")
-    owner.register(
-        "patients",
-        plain(),
-        person="patient_id",
-        unique=True,
-        bounds={"age": (0, 110)},
-        keys={"city": hospital.CITIES, "sex": hospital.SEXES},
-        hidden=["patient_id", "name"],
-        columns=["flu"],
-    )
+    shares = {"cost_per_query": 1, "max_keys": 1000, "selection_share": 0.25, "delta_per_query": 1e-9}
+    keys = {"city": hospital.CITIES, "sex": hospital.SEXES}
+    words = {"unique": True, "bounds": {"age": (0, 110)}, "hidden": ["patient_id", "name"], "columns": ["flu"]}
+    owner = owner_of(plain(), "patients", person="patient_id", keys=keys, **words, epsilon=200, delta=1e-6, **shares)
     owner.register("wards", plain(), public=True, unique=["ward_id"], columns="all")
-    owner.register(
-        "visits",
-        plain(),
-        person="patient_id",
-        rows_per_person=400,
-        groups_per_person=400,
-        bounds={"charge": (0, 2000), "day": (hospital.FIRST_DAY, hospital.LAST_DAY)},
-        keys={"diagnosis": "private", "day": "calendar"},
-        hidden=["visit_id"],
-        columns=["patient_id", "ward_id"],
-    )
-    owner.promise(epsilon=200, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=1000, selection_share=0.25, delta_per_query=1e-9)
+    bounds = {"charge": (0, 2000), "day": (hospital.FIRST_DAY, hospital.LAST_DAY)}
+    caps = {
+        "rows_per_person": 400,
+        "groups_per_person": 400,
+        "hidden": ["visit_id"],
+        "columns": ["patient_id", "ward_id"],
+    }
+    keys = {"diagnosis": "private", "day": "calendar"}
+    owner.register("visits", plain(), person="patient_id", bounds=bounds, keys=keys, **caps)
     return owner.grant("ana", budget=200)
 
 

@@ -1,8 +1,6 @@
 """SIMULATE: the plan that would run, on rows made from the policy. No engine, no ledger, and a label nobody loses."""
 
 import csv
-import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
@@ -10,9 +8,12 @@ import pytest
 
 import dpsql
 from dpsql import dbapi
-from dpsql.serve.client import _answer
-from dpsql.serve.methods import answer_to_wire
+from dpsql.serve.methods import served
+from dpsql.serve.told import WIRE, ServedAnswer
 from dpsql.serve.wire import decoded, encoded
+from tests.kits.refusals import raised
+from tests.kits.rows import read_rows, read_texts
+from tests.kits.untouchable import untouched
 
 from fixtures import ALL
 from hospital import opened, well_behaved
@@ -30,19 +31,7 @@ ACCEPTED = (
     "SELECT ward, beds FROM wards ORDER BY beds",
     "SELECT COUNT(*) AS n FROM patients JOIN wards ON age = beds WHERE beds > (SELECT AVG(beds) FROM wards)",
 )
-REFUSED = (
-    "SELECT MAX(age) FROM patients",
-    "SELECT SUM(ward_id) FROM visits",
-    "SELECT age + 1 FROM patients",
-    "SELECT * FROM patients ORDER BY age",
-    "SELECT * FROM secrets",
-    "SELECT nope FROM patients",
-    "SELECT name FROM patients GROUP BY name",
-    "SELECT COUNT(*) FROM patients COST 9",
-    "SELECT COUNT(*) FROM patients COST 0",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward_id = b.ward_id",
-    "DELETE FROM patients",
-)
+REFUSED = tuple(read_texts(__file__, "refused"))
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +63,7 @@ def ana(owner):
     ana = owner.grant("ana", budget=20, max_per_query=5, tables=["patients", "visits", "wards"])
     ana.sql(BY_CITY)
     owner._engine.close()
-    with pytest.raises(dpsql.DpsqlError) as dead:
-        ana.sql("SELECT COUNT(*) FROM visits")
-    assert dead.value.code == "DP601"
+    assert raised(dpsql.DpsqlError, lambda: ana.sql("SELECT COUNT(*) FROM visits")).code == "DP601"
     return ana
 
 
@@ -97,12 +84,10 @@ def test_a_question_is_simulated_without_the_engine_and_without_the_ledger(owner
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_what_is_refused_is_refused_alike_and_not_even_written_down(owner, ana, sql):
-    with pytest.raises(dpsql.DpsqlError) as asked:
-        ana.sql(sql)
+    asked = raised(dpsql.DpsqlError, lambda: ana.sql(sql))
     before = standing(owner, ana)
-    with pytest.raises(dpsql.DpsqlError) as simulated:
-        ana.sql(f"SIMULATE {sql}")
-    assert simulated.value.code == asked.value.code
+    simulated = raised(dpsql.DpsqlError, lambda: ana.sql(f"SIMULATE {sql}"))
+    assert simulated.code == asked.code
     assert standing(owner, ana) == before
 
 
@@ -114,13 +99,16 @@ def test_margins_are_those_of_the_question_and_numbers_those_of_invented_rows(an
     assert told.value > 10_000  # 20 people can be worth 2 200; some 1 000 are worth about 55 000, give or take 100
 
 
-def test_a_simulation_is_never_told_from_what_is_stored(ana):
+def test_a_simulation_is_never_told_from_what_is_stored_and_an_answer_has_no_label(ana):
     stored = ana.sql(BY_CITY)
     assert stored.cost.epsilon == 0
     simulated = ana.sql(f"SIMULATE {BY_CITY}")
     assert all(cell.value > 100 for cell in simulated["n"])  # 1 000 people in three cities, and noise of scale 1/2
     assert stored["n"][0].value < 100
     assert ana.sql(BY_CITY)["n"][0].value == stored["n"][0].value
+    told = ana.sql(BY_CITY)
+    assert "invented" not in told.columns
+    assert "INVENTED" not in f"{told}{told.notes}{told._repr_html_()}"
 
 
 def test_simulating_needs_no_budget(owner):
@@ -133,6 +121,11 @@ def test_simulating_needs_no_budget(owner):
     before = ledger.head()
     assert poor.sql(f"SIMULATE {sql}")["n"][0].value > 900
     assert ledger.head() == before
+
+
+def over_the_wire(answer):
+    told = WIRE["analyst"].to_json(served(answer))
+    return WIRE["analyst"].from_json(decoded(encoded(told)), ServedAnswer)
 
 
 def test_the_label_is_in_every_form_an_answer_takes(ana, tmp_path):
@@ -150,11 +143,11 @@ def test_the_label_is_in_every_form_an_answer_takes(ana, tmp_path):
     cursor = dbapi.connect(ana).cursor().execute(f"SIMULATE {BY_CITY}")
     assert cursor.description[-1][0] == "invented"
     assert {row[-1] for row in cursor.fetchall()} == {True}
-    served = _answer(decoded(encoded(answer_to_wire(told))))
-    assert served["invented"] == [True] * 3
-    assert label in served.notes
-    assert repr(served).startswith(label)
-    assert json.loads(encoded(answer_to_wire(told)))["columns"][-1] == "invented"
+    again = over_the_wire(told)
+    assert again["invented"] == [True] * 3
+    assert label in again.notes
+    assert repr(again).startswith(label)
+    assert WIRE["analyst"].to_json(served(told))["columns"][-1] == "invented"
 
 
 def test_a_picture_is_called_invented_whatever_its_title(ana):
@@ -162,7 +155,7 @@ def test_a_picture_is_called_invented_whatever_its_title(ana):
     for picture in (
         told.plot(),
         told.plot(title="Patients"),
-        dpsql.plot(_answer(decoded(encoded(answer_to_wire(told)))), kind="dot"),
+        dpsql.plot(over_the_wire(told), kind="dot"),
     ):
         assert "INVENTED ROWS" in picture.svg().partition("</title>")[0]
         assert "Basel · true" not in picture.svg()
@@ -172,12 +165,6 @@ def test_a_picture_is_called_invented_whatever_its_title(ana):
 @pytest.mark.parametrize("form", [form for form in dpsql.formats if form not in ("parquet", "arrow")])
 def test_every_format_of_the_command_line_says_so(ana, form):
     assert "invented" in str(dpsql.formatted(ana.sql(f"SIMULATE {BY_CITY}"), form))
-
-
-def test_an_answer_has_no_such_label(ana):
-    told = ana.sql(BY_CITY)
-    assert "invented" not in told.columns
-    assert "INVENTED" not in f"{told}{told.notes}{told._repr_html_()}"
 
 
 def test_rows_of_a_table_are_shown_as_they_could_be(owner, ana):
@@ -196,50 +183,36 @@ def test_rows_of_a_table_are_shown_as_they_could_be(owner, ana):
 
 @pytest.mark.parametrize("rows", [0, -3, 1.5, "many", True])
 def test_a_sample_has_a_number_of_rows(ana, rows):
-    with pytest.raises(dpsql.BadParameter):
-        ana.sample("patients", rows=rows)
+    raised(dpsql.BadParameter, lambda: ana.sample("patients", rows=rows))
 
 
 @pytest.mark.parametrize("table", ["secrets", "nope", "patients; DROP TABLE patients", 'pa"tients'])
 def test_a_sample_is_of_a_table_the_analyst_may_name(ana, table):
-    with pytest.raises(dpsql.DpsqlError) as refused:
-        ana.sample(table)
-    assert refused.value.code == "DP401"
+    assert raised(dpsql.DpsqlError, lambda: ana.sample(table)).code == "DP401"
 
 
-def test_a_query_simulates_itself(ana):
+def test_a_query_simulates_itself_and_words_of_the_statement_stay_names(ana):
     query = ana.query("SELECT COUNT(*) AS n FROM patients /* people */ -- all of them", epsilon=5)
     assert query.cost.epsilon == 5
     told = query.simulate(rows=5000)
     assert told["n"][0].value == pytest.approx(5000, abs=20)  # noise of scale 1/5: beyond 20 once in e^100 runs
     assert ana.query("SIMULATE SELECT COUNT(*) AS n FROM patients ROWS 700", epsilon=5).simulate()["n"][0].value < 720
     assert ana.query("SIMULATE SELECT COUNT(*) FROM patients").cost.epsilon == 0
+    told = ana.sql("SIMULATE SELECT COUNT(*) AS rows, COUNT(city) AS simulate FROM patients rows ORDER BY rows ROWS 50")
+    assert told.columns == ("rows", "simulate", "invented")
 
 
 @pytest.mark.parametrize(
     ("sql", "code"),
-    [
-        ("SELECT COUNT(*) FROM patients ROWS 5", "DP100"),
-        ("SIMULATE SELECT COUNT(*) FROM patients ROWS 5 ROWS 6", "DP410"),
-        ("SIMULATE SELECT COUNT(*) FROM patients ROWS 0", "DP410"),
-        ("SIMULATE SELECT COUNT(*) FROM patients ROWS 20001", "DP410"),
-        ("SIMULATE", "DP100"),
-        ("SIMULATE SIMULATE SELECT COUNT(*) FROM patients", "DP100"),
-        ("SIMULATE EXPLAIN PRIVACY SELECT COUNT(*) FROM patients", "DP104"),
-        ("SIMULATE SELECT * FROM dp.budget", "DP104"),
-    ],
+    read_rows(__file__, "what cannot be simulated says why"),
 )
 def test_what_cannot_be_simulated_says_why(ana, sql, code):
-    with pytest.raises(dpsql.DpsqlError) as refused:
-        ana.sql(sql)
-    assert refused.value.code == code
+    assert raised(dpsql.DpsqlError, lambda: ana.sql(sql)).code == code
 
 
 def test_a_batch_holds_no_simulation_which_would_take_a_share_of_its_price(owner, ana):
     before = standing(owner, ana)
-    with pytest.raises(dpsql.DpsqlError) as refused:
-        ana.run([f"SIMULATE {BY_CITY}"], total=1)
-    assert refused.value.code == "DP104"
+    assert raised(dpsql.DpsqlError, lambda: ana.run([f"SIMULATE {BY_CITY}"], total=1)).code == "DP104"
     assert standing(owner, ana) == before
 
 
@@ -254,27 +227,11 @@ def test_nothing_is_simulated_where_nothing_may_be_asked(owner, ana):
         owner.unfreeze("over")
 
 
-def test_words_of_the_statement_stay_names(ana):
-    told = ana.sql("SIMULATE SELECT COUNT(*) AS rows, COUNT(city) AS simulate FROM patients rows ORDER BY rows ROWS 50")
-    assert told.columns == ("rows", "simulate", "invented")
-
-
 @pytest.fixture(scope="module")
 def elsewhere():
     """An analyst of the hospital of the fixtures, and the same without an engine."""
     ana = opened(well_behaved())
-    return ana, replace(ana, place=replace(ana.place, engine=Untouchable(ana.place.engine)))
-
-
-class Untouchable:
-    def __init__(self, engine):
-        self.capabilities = engine.capabilities
-
-    def run(self, sql, /, *, parameters):
-        raise AssertionError("a simulation must not ask the engine")
-
-    def run_public(self, sql, /, *, parameters):
-        raise AssertionError("a simulation must not ask the engine")
+    return ana, untouched(ana)
 
 
 @pytest.mark.parametrize("part", range(3))

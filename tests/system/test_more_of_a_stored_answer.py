@@ -1,21 +1,18 @@
 """A stored answer, asked for more where the whole price does not fit: what is missing is sold wherever it fits, at one
 price in every place that tells it; where it does not, the refusal names a price that is then granted."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.errors import BudgetExhausted, NotPermitted
 from tests.kits.ledger_cases import charges_of
+from tests.kits.owners import owner_of
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
-PEOPLE = pd.DataFrame({"id": range(50), "age": range(50)})
+
 OTHER = "SELECT SUM(age) FROM people"
 PAID, ASKED = Fraction("0.45"), Fraction("0.9")
 KINDS = {"gaussian": ("full", "gaussian"), "averaged": ("full", "laplace"), "basic": ("basic", "laplace")}
@@ -26,10 +23,7 @@ SHORT = ["grant", "promise"]
 def opened(kind, short):
     """ana has paid 0.45. Of the account that is short 0.55 is left, of the other one more than 0.9; or a cap is 0.7."""
     accounting, noise = KINDS[kind]
-    owner = dpsql.open(":memory:")
-    owner.register("people", PEOPLE, person="id", unique=True, bounds={"age": (0, 50)})
-    owner.promise(epsilon=3, delta=1e-6, accounting=accounting)
-    owner.defaults(cost_per_query=ASKED)
+    owner = owner_of(50, epsilon=3, delta=1e-6, accounting=accounting, cost_per_query=ASKED)
     analyst = owner.grant("ana", budget=2, max_per_query=0.7 if short == "cap" else None)
     if short == "promise":
         owner.grant("bob", budget=3).sql(OTHER, epsilon=2, noise=noise)
@@ -47,9 +41,7 @@ def questions(kind, price="0.9"):
 def margin_at(kind, price):
     """± that this price buys where nothing is stored. An average of two is known to half a unit, and one percent."""
     accounting, noise = KINDS[kind]
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", PEOPLE, person="id", unique=True, bounds={"age": (0, 50)})
-        owner.promise(epsilon=3, delta=1e-6, accounting=accounting)
+    with owner_of(50, epsilon=3, delta=1e-6, accounting=accounting) as owner:
         margins = owner.grant("ana", budget=2).query(BOTH, epsilon=Fraction(price), noise=noise).margins
     return math.ceil(max(margins.values()) * Fraction("1.01")) + 1
 
@@ -66,7 +58,7 @@ def test_what_is_missing_is_sold_at_one_price(short):
     assert Fraction(bought.explain().as_json()["finer"]["cost"]) == bought.cost.epsilon
     assert "not enough" not in bought.explain().text()
     before = analyst.budget.spent
-    answer = bought.answered(max_cost=None)
+    answer = bought.answered()
     (*_, (_, charge)) = charges_of(owner._ledger)
     assert answer.cost.epsilon == charge.cost == bought.cost.epsilon
     assert float(analyst.budget.spent - before) == pytest.approx(float(charge.cost), rel=1e-5)
@@ -113,7 +105,7 @@ def test_what_can_only_be_averaged_is_bought_whole_or_not_at_all(kind, short):
     assert proposals[:2] == [f"{BOTH} COST 0.55"] * 2
     bought = analyst.query(proposals[-1])
     assert Fraction("0.5") <= bought.cost.epsilon <= Fraction("0.55")
-    assert bought.answered(max_cost=None).cost == bought.cost
+    assert bought.answered().cost == bought.cost
     owner.close()
 
 
@@ -155,9 +147,7 @@ def test_where_nothing_finer_fits_only_what_is_stored_is_offered(kind):
 
 def test_an_average_never_takes_more_than_it_says():
     """Laplace answers weigh more in ρ than in ε: the first Gaussian one would count them all anew."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": [1], "age": [1]}), person="id", unique=True, bounds={"age": (0, 50)})
-    owner.promise(epsilon=20, delta=1e-6)
+    owner = owner_of(1, epsilon=20, delta=1e-6)
     analyst = owner.grant("ana", budget=20)
     for age in range(6):
         analyst.sql(f"SELECT COUNT(*) FROM people WHERE age > {age}", epsilon=1, noise="laplace")

@@ -1,8 +1,6 @@
 """One source, one budget: no view, alias, join, data version or other name opens another one, and other people are
 another promise, printed as the sum of both."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,6 +10,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadParameter, BadPolicy, BudgetExhausted, NotPermitted
+from tests.kits.refusals import raised
 
 POLICY = """version = 1
 [source]
@@ -85,19 +84,16 @@ def test_nothing_opens_a_fresh_budget(opened, name):
         spend_all(owner)
     with opened(**words) as owner:
         assert owner.budget.spent == 1
-        with pytest.raises(BudgetExhausted):
-            owner.analyst("bob").sql(sql, epsilon=Fraction(1, 100))
+        raised(BudgetExhausted, lambda: owner.analyst("bob").sql(sql, epsilon=Fraction(1, 100)))
         assert owner.budget.spent == 1
 
 
 def test_no_word_in_the_file_makes_a_promise_renewable(opened):
     with opened() as owner:
         spend_all(owner)
-    with pytest.raises(BadParameter, match='another promise: per was "forever" and is now "day"'):
-        opened(per="day")
+    raised(BadParameter, lambda: opened(per="day"), match='another promise: per was "forever" and is now "day"')
     with opened() as owner:
-        with pytest.raises(NotPermitted, match="for ever"):
-            owner.renew()
+        raised(NotPermitted, lambda: owner.renew(), match="for ever")
         assert owner.budget.spent == 1
 
 
@@ -124,8 +120,7 @@ OTHERS = {
 def test_other_people_are_another_promise(opened, name):
     with opened() as owner:
         spend_all(owner)
-    with pytest.raises(BadPolicy, match="the promise of this ledger is about other people"):
-        opened(**OTHERS[name])
+    raised(BadPolicy, lambda: opened(**OTHERS[name]), match="the promise of this ledger is about other people")
     with opened() as owner:
         told = owner.close_promise(f"another {name}")
         assert "ε = 1, δ = 0 in all" in told

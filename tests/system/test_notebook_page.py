@@ -49,16 +49,13 @@ def came(shell, cell):
     return out.stdout if done.result is None else repr(done.result)
 
 
-def test_the_page_has_the_cells_of_the_notebook(cells):
+def test_the_page_has_the_cells_of_the_notebook_which_is_stored_without_what_it_showed(cells):
     blocks = [source.rstrip("\n") for source, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
     assert blocks == [cell.source for cell in cells]
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)
 
 
 def test_the_page_shows_what_comes(shown, transcripts):
     pages = [text for _, text in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
     for text, cell in zip(pages, shown, strict=True):
         assert not text or transcripts.agrees(text, cell), f"shown:\n{text}\ncame:\n{cell}"
-
-
-def test_the_notebook_is_stored_without_what_it_showed(cells):
-    assert all(cell.outputs == [] and cell.execution_count is None for cell in cells)

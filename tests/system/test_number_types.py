@@ -9,6 +9,8 @@ import pytest
 import dpsql
 from dpsql.errors import BadPolicy
 from tests.kits.noiseless import exact_steps, without_noise
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 MADE = """
 CREATE TABLE t AS SELECT range AS id,
@@ -116,20 +118,17 @@ def test_decimals_without_a_fraction_are_keys(both):
 def test_what_is_not_read_is_refused_with_words(kind, words, told):
     with duckdb.connect() as plain, dpsql.open(":memory:") as owner:
         plain.execute(f"CREATE TABLE t (id BIGINT, x {kind})")
-        with pytest.raises(BadPolicy) as caught:
-            owner.register("t", plain, **words)
-        assert told in caught.value.what
-        assert caught.value.fix
+        error = raised(BadPolicy, lambda: owner.register("t", plain, **words))
+        assert told in error.what
+        assert error.fix
 
 
 def test_categories_and_uuids_are_text_and_may_be_keys():
-    with duckdb.connect() as plain, dpsql.open(":memory:") as owner:
-        plain.execute("CREATE TABLE t AS SELECT range AS id, 'a'::ENUM('a', 'b') AS x, uuid() AS u FROM range(9)")
-        owner.register("t", plain, person="id", unique=True, keys={"x": ["a", "b"]}, columns=["u"])
-        owner.promise(epsilon=9, delta=0)
-        owner.defaults(cost_per_query=1, max_keys=9)
+    plain = duckdb.sql("SELECT range AS id, 'a'::ENUM('a', 'b') AS x, uuid() AS u FROM range(9)")
+    words = {"person": "id", "unique": True, "keys": {"x": ["a", "b"]}, "columns": ["u"]}
+    with owner_of(plain, "t", **words, epsilon=9, cost_per_query=1, max_keys=9) as owner:
         rows = without_noise(owner.grant("ana", budget=9), "SELECT x, COUNT(*) FROM t GROUP BY x").rows
-        assert [(row[0], row[1].value) for row in rows] == [("a", 9), ("b", 0)]
+    assert [(row[0], row[1].value) for row in rows] == [("a", 9), ("b", 0)]
 
 
 @pytest.mark.parametrize(("rows", "room"), [(2**24, True), (2**24 + 1, False)])
@@ -138,15 +137,13 @@ def test_squares_of_the_widest_decimals_have_room_up_to_their_cap(rows, room):
     plain = duckdb.connect()
     plain.execute("CREATE TABLE t (id BIGINT, amount DECIMAL(18, 2))")
     plain.execute("INSERT INTO t SELECT range % 3, (range % 2 * 2 - 1) * 21474836.47 FROM range(3000)")
-    owner = dpsql.open(":memory:", threads=1)
-    bound = 21474836.47
-    owner.register("t", plain, person="id", rows_per_person=rows, bounds={"amount": (-bound, bound)})
-    owner.promise(epsilon=1000, delta=0)
-    owner.defaults(cost_per_query=1, max_keys=10)
+    bounds = {"amount": (-21474836.47, 21474836.47)}
+    owner = owner_of(
+        plain, "t", person="id", rows_per_person=rows, bounds=bounds, epsilon=1000, cost_per_query=1, max_keys=10
+    )
     analyst = owner.grant("ana", budget=1000)
     if not room:
-        with pytest.raises(dpsql.DpsqlError, match="128 bits"):
-            analyst.query("SELECT VAR_POP(amount) FROM t")
+        raised(dpsql.DpsqlError, lambda: analyst.query("SELECT VAR_POP(amount) FROM t"), match="128 bits")
         return
     (step,) = exact_steps(analyst.query("SELECT VAR_POP(amount) FROM t").sealed, analyst.place.engine, salt=1)
     assert [int(cell) for cell in step.rows[0]] == [3000, 0, 3000 * (2**31 - 1) ** 2]

@@ -1,9 +1,7 @@
 """Wherever a number enters, nothing out of its range is taken, and what is taken is what was written.
 
-`make test` tries DPSQL_NUMBERS of them (10 000 unless set), `make audit` 100 000.
+`make test` tries DPSQL_NUMBERS of them (2 500 unless set), `make audit` 100 000.
 """
-
-from __future__ import annotations
 
 import os
 import random
@@ -13,7 +11,6 @@ from operator import attrgetter
 from unittest import mock
 
 import numbers_that_enter as entering
-import pandas as pd
 import pytest
 from numbers_that_enter import (
     Door,
@@ -27,7 +24,6 @@ from numbers_that_enter import (
     up_to,
 )
 
-import dpsql
 from dpsql.catalog.declare import declared
 from dpsql.catalog.load import loads
 from dpsql.catalog.model import Defaults, Person, Policy
@@ -40,26 +36,17 @@ from dpsql.randomness import SYSTEM
 from dpsql.session.keeper import Keeper
 from dpsql.session.owner import Owner
 from dpsql.sql.parse import parse
+from tests.kits.owners import owner_of
 
-NUMBERS = int(os.environ.get("DPSQL_NUMBERS", "10000"))
+NUMBERS = int(os.environ.get("DPSQL_NUMBERS", "2500"))
 EMPTY = Policy(
-    source="memory:",
-    ledger=None,
-    data_version=None,
-    person=Person(),
-    promise=None,
-    defaults=Defaults(),
-    tables={},
+    source="memory:", ledger=None, data_version=None, person=Person(), promise=None, defaults=Defaults(), tables={}
 )
 
 
 def doors() -> list[Door]:
     engine = open_source("memory:")
-    real = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(10), "age": range(10)})
-    real.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
-    real.promise(epsilon=3, delta=Fraction(1, 10))
-    real.defaults(delta_per_query=Fraction(1, 100), cost_per_query=1, max_keys=10)
+    real = owner_of(10, epsilon=3, delta=0.1, delta_per_query=0.01, cost_per_query=1, max_keys=10)
     ana = real.grant("ana", budget=3)
 
     def owner() -> Owner:

@@ -1,28 +1,20 @@
 """Keys found by selection may be any value a column can hold: each is asked about again, shown, stored and told."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import duckdb
 import pytest
 
-import dpsql
 from dpsql.session.noisy import Noisy
 from tests.kits.noiseless import without_noise
+from tests.kits.owners import owner_of
+from tests.kits.rows import listed
 
 TEXTS = [
     "a\0b", "\0", "\0" * 5000, "x\0", "'\0''", "'", "", " ", "\\", "$1", ":released", "NULL", "é\u0301", "\U0001f600",
     "\u202e", "\ufffe\uffff", "line\nbreak\r\t", "\x01\x7f", "z" * 200_000, None,
 ]  # fmt: skip
-DATES = [
-    "DATE '0001-01-01'",
-    "DATE '9999-12-31'",
-    "DATE 'infinity'",
-    "DATE '-infinity'",
-    "DATE '0044-03-15 (BC)'",
-    "NULL",
-]
+DATES = listed("DATE '0001-01-01', DATE '9999-12-31', DATE 'infinity', DATE '-infinity', DATE '0044-03-15 (BC)', NULL")
 MOMENTS = ["TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'", "TIMESTAMP 'infinity'", "NULL"]
 WHOLES = [-(2**63), 2**63 - 1, 0, -1, "NULL"]
 EACH = 60  # people behind each text: enough to be shown for certain at this price
@@ -42,13 +34,10 @@ def plain():
 
 @cache
 def analyst():
-    owner = dpsql.open(":memory:")
     keys = dict.fromkeys(["word", "day", "moment", "number"], "private")
-    owner.register(
-        "visits", plain(), person="person", rows_per_person=1, rows_per_group=1, groups_per_person=1, keys=keys
-    )
-    owner.promise(epsilon=10_000, delta=1e-6)
-    owner.defaults(cost_per_query=20, max_keys=1000, selection_share=0.5, delta_per_query=1e-9)
+    caps = {"rows_per_person": 1, "rows_per_group": 1, "groups_per_person": 1, "max_keys": 1000}
+    shares = {"delta": 1e-6, "cost_per_query": 20, "selection_share": 0.5, "delta_per_query": 1e-9}
+    owner = owner_of(plain(), "visits", person="person", keys=keys, **caps, epsilon=10_000, **shares)
     return owner.grant("ana", budget=10_000)
 
 

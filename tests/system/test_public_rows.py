@@ -1,7 +1,5 @@
 """Where the number of rows is public, an average needs no noisy count; but only where every row has a value."""
 
-from __future__ import annotations
-
 import math
 
 import duckdb
@@ -10,6 +8,7 @@ import pytest
 import dpsql
 from dpsql.sql.slots import SlotKind
 from tests.kits.noiseless import without_noise
+from tests.kits.rows import read_rows
 
 ROWS = 400
 
@@ -92,15 +91,7 @@ def test_counting_all_rows_is_free(measured):
     assert answer.cost.epsilon == 0
 
 
-@pytest.mark.parametrize(
-    ("columns", "values"),
-    [
-        ("x BIGINT", "CASE WHEN i < 200 THEN 80 END"),
-        ("x DOUBLE NOT NULL", "CASE WHEN i < 200 THEN 80 ELSE 'nan'::DOUBLE END"),
-        ("x DOUBLE NOT NULL", "CASE WHEN i < 200 THEN 80 ELSE 'inf'::DOUBLE END"),
-        ("x HUGEINT NOT NULL", "CASE WHEN i < 200 THEN 80 ELSE 170141183460469231731687303715884105727 END"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "values"), read_rows(__file__, "rows without a number are not counted in"))
 def test_rows_without_a_number_are_not_counted_in(columns, values, measured):
     """Divided by all rows, the average of 80 and of nothing would be drawn to the middle of the bounds."""
     ana = measured(columns, values)

@@ -1,7 +1,5 @@
 """Rows whose person is NULL beside IN and NOT IN: they are nobody's, and so a reason for nothing."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 import pytest

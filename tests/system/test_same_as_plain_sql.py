@@ -1,7 +1,5 @@
 """With noise off and no bound biting, every accepted question gives the answer of plain SQL on the same rows."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from functools import cache

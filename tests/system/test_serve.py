@@ -19,6 +19,7 @@ from serving import COUNT, made, served, started
 import dpsql
 from dpsql.errors import DpsqlError, FrozenLedger, NoSource, NotPermitted, NotUnderstood, RowLevel
 from dpsql.serve.methods import METHODS
+from tests.kits.refusals import raised
 
 REASON = {"reason": "a look"}
 WORDS = {"freeze": REASON, "unfreeze": REASON, **{method: {"sql": COUNT} for method in ("sql", "cost", "explain")}}
@@ -85,22 +86,17 @@ def test_invented_rows_come_with_their_label_and_for_nothing(clinic):
 def test_what_is_set_holds_for_one_connection(clinic):
     with clinic.client("ana") as first, clinic.client("ana") as second:
         first.sql("SET dp.epsilon = 0.25")
-        assert (first.cost("SELECT AVG(age) FROM people"), second.cost("SELECT AVG(age) FROM people")) == (
-            Fraction(1, 4),
-            1,
-        )
+        expected = (Fraction(1, 4), 1)
+        assert (first.cost("SELECT AVG(age) FROM people"), second.cost("SELECT AVG(age) FROM people")) == expected
 
 
 def test_an_error_is_the_error_of_the_session(clinic):
     with clinic.client("ana") as ana:
-        with pytest.raises(RowLevel) as refused:
-            ana.sql("SELECT age FROM people")
-        assert "^^^" in str(refused.value)
+        assert "^^^" in str(raised(RowLevel, lambda: ana.sql("SELECT age FROM people")))
         for wrong in (float("nan"), -1, "a lot", True, Fraction(0)):
             with pytest.raises(DpsqlError):
                 ana.sql(COUNT, epsilon=wrong)
-        with pytest.raises(NotUnderstood):
-            ana.sql("SELECT '\ud800' FROM people")
+        raised(NotUnderstood, lambda: ana.sql("SELECT '\ud800' FROM people"))
 
 
 @pytest.mark.parametrize("role", MAY)
@@ -133,8 +129,7 @@ def test_texts_are_seen_by_their_author_and_the_owner(clinic):
     refused = "SELECT age AS notforothers FROM people"
     with clinic.client("ana") as ana, clinic.client("bob") as bob:
         ana.sql(mine)
-        with pytest.raises(RowLevel):
-            ana.sql(refused)
+        raised(RowLevel, lambda: ana.sql(refused))
         bob.sql(COUNT)
         own, others = json.dumps(ana.ledger()), json.dumps(bob.ledger())
     with clinic.client("olga") as olga, clinic.client("dominik") as dominik:
@@ -161,8 +156,7 @@ def test_an_auditor_verifies_and_freezes_and_only_the_owner_lets_go_on(clinic):
         dominik.freeze("a look")
         with pytest.raises(FrozenLedger, match="dominik has frozen this source: a look"):
             ana.sql(COUNT)  # a repeat, and free otherwise
-        with pytest.raises(NotPermitted):
-            dominik.unfreeze("seen")
+        raised(NotPermitted, lambda: dominik.unfreeze("seen"))
         thaw(clinic)
         assert ana.sql(COUNT).epsilon == 0
 
@@ -225,10 +219,8 @@ def test_a_token_that_was_withdrawn_counts_no_longer_on_an_open_connection(clini
         assert eve.verify() > 0
         with dpsql.open_ledger(clinic.policy) as keeper:
             keeper.dismiss("eve")
-        with pytest.raises(NotPermitted, match="nobody is known"):
-            eve.verify()
-    with pytest.raises(NotPermitted, match="nobody is known"):
-        dpsql.connect(socket=clinic.socket, token=token, timeout=60)
+        raised(NotPermitted, lambda: eve.verify(), match="nobody is known")
+    raised(NotPermitted, lambda: dpsql.connect(socket=clinic.socket, token=token, timeout=60), match="nobody is known")
 
 
 CLIENT = """
@@ -265,11 +257,9 @@ def test_a_server_that_was_killed_is_followed_by_another(tmp_path):
         first = ana.sql(COUNT)
         server.kill()
         server.wait()
-        with pytest.raises(NoSource):
-            ana.sql(COUNT)
+        raised(NoSource, lambda: ana.sql(COUNT))
     assert clinic.socket.exists()
-    with pytest.raises(NoSource, match="no server"):
-        clinic.client("ana")
+    raised(NoSource, lambda: clinic.client("ana"), match="no server")
     with served(clinic, ended_by=signal.SIGINT), clinic.client("ana") as ana:
         again = ana.sql(COUNT)
         assert (again.rows, again.epsilon) == (first.rows, 0)

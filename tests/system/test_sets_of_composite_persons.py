@@ -1,7 +1,5 @@
 """Persons of two columns in UNION ALL, IN, EXISTS and FULL JOIN: nobody is taken for somebody with half their name."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 
@@ -10,6 +8,7 @@ import pytest
 
 import dpsql
 from tests.kits.noiseless import without_noise
+from tests.kits.refusals import raised
 from tests.kits.replay import excesses, replayed
 
 PEOPLE = [(house, number, 10 * house + number) for house, number in product(range(1, 5), range(1, 5))]
@@ -62,16 +61,9 @@ def analyst(*, missing=None, odd=False, cap=40) -> dpsql.Analyst:
     owner = dpsql.open(":memory:")
     owner.person(name="patient")
     plain = connection(rows(missing=missing, odd=odd))
+    words = {"person": ["house", "number"], "columns": ["house", "number"], "bounds": {"x": (0, 50)}}
     for name in ("people", "visits"):
-        owner.register(
-            name,
-            plain,
-            person=["house", "number"],
-            columns=["house", "number"],
-            bounds={"x": (0, 50)},
-            rows_per_person=cap,
-            groups_per_person=1,
-        )
+        owner.register(name, plain, **words, rows_per_person=cap, groups_per_person=1)
     plain.close()
     owner.promise(epsilon=200, delta=1e-6)
     owner.defaults(cost_per_query=1, max_keys=100, selection_share=0.25, delta_per_query=1e-9)
@@ -96,6 +88,4 @@ def test_nobody_moves_an_answer_further_than_it_was_priced_for(sql, person):
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_half_a_person_is_nobody(sql):
-    with pytest.raises(dpsql.Refused) as refused:
-        analyst().sql(sql)
-    assert refused.value.code == "DP303"
+    assert raised(dpsql.Refused, lambda: analyst().sql(sql)).code == "DP303"

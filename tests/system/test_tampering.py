@@ -1,7 +1,5 @@
 """Somebody with the file and without the key changes the ledger: it is seen, and nothing is answered from then on."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

@@ -9,11 +9,12 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.catalog.model import Grant
 from dpsql.errors import BadParameter, DpsqlError, EngineFailed, NothingStored, OverLimit
 from dpsql.session.noisy import Noisy
 from tests.kits.ledger_cases import charges_of
+from tests.kits.owners import AGED, owner_of, people
+from tests.kits.refusals import raised
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 BY_CITY = "SELECT city, SUM(age) AS s FROM people GROUP BY city"
@@ -21,20 +22,15 @@ GROUPS = 1500
 
 
 def opened(*, delta=1e-6, delta_prime=None, epsilon=20):
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame(
-        {"id": range(900), "age": [n % 90 for n in range(900)], "city": [f"c{n % 3}" for n in range(900)]}
-    )
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)}, keys={"city": "private"})
+    words = {**AGED, "keys": {"city": "private"}}
+    finding = {"selection_share": 0.25, "delta_per_query": 1e-8} if delta else {}
+    promise = {"epsilon": epsilon, "delta": delta, "delta_prime": delta_prime}
+    rows = people(900).assign(city=[f"c{n % 3}" for n in range(900)])
+    owner = owner_of(rows, **words, **promise, cost_per_query=0.05, max_keys=GROUPS, **finding)
     visits = pd.DataFrame({"id": [n % 300 for n in range(3000)], "ward": [n % 7 for n in range(3000)]})
     owner.register("visits", visits, person="id", bounds={"ward": (0, 6)}, rows_per_person=3, groups_per_person=2)
-    nobody = pd.DataFrame({"id": [1], "room": [0]})
-    owner.register(
-        "rooms", nobody, person="id", bounds={"room": (0, GROUPS - 1)}, rows_per_person=1, groups_per_person=1
-    )
-    owner.promise(epsilon=epsilon, delta=delta, **({} if delta_prime is None else {"delta_prime": delta_prime}))
-    finding = {"selection_share": 0.25, "delta_per_query": 1e-8} if delta else {}
-    owner.defaults(cost_per_query=0.05, max_keys=GROUPS, **finding)
+    nobody, once = pd.DataFrame({"id": [1], "room": [0]}), {"rows_per_person": 1, "groups_per_person": 1}
+    owner.register("rooms", nobody, person="id", bounds={"room": (0, GROUPS - 1)}, **once)
     return owner
 
 
@@ -99,8 +95,7 @@ def test_dry_run_explain_and_max_cost_see_the_difference(analyst):
     whole = analyst.explain(hint).as_json()
     assert whole["finer"] == {"way": "measured", "paid": "1/20", "cost": "3/20", "rule": "T10"}
     assert analyst.cost(hint) == Fraction("0.15")
-    with pytest.raises(OverLimit):
-        analyst.sql(hint, max_cost=0.14)
+    raised(OverLimit, lambda: analyst.sql(hint, max_cost=0.14))
     assert analyst.sql(hint, max_cost=0.15).cost.epsilon == Fraction("0.15")
 
 
@@ -165,16 +160,13 @@ def test_scaled_contributions_are_topped_up_too(analyst):
     assert all(type(cell.value) is int for cell in answer["n"])
 
 
-def test_only_the_very_same_slots_are_put_together(analyst):
+def test_only_the_very_same_slots_are_put_together_each_with_its_own(analyst):
     analyst.sql(BOTH, epsilon=0.2, noise="gaussian")
     assert analyst.query("SELECT COUNT(*) AS n FROM people", epsilon=0.5, noise="gaussian").cost.epsilon == Fraction(
         "0.5"
     )
     whole = analyst.query("SELECT SUM(age) AS s, COUNT(*) AS n FROM people", epsilon=0.5, noise="gaussian")
     assert whole.cost.epsilon == Fraction("0.3")  # the order of columns means nothing
-
-
-def test_columns_in_another_order_are_averaged_with_their_own(analyst):
     analyst.sql(BOTH, epsilon=1, noise="gaussian")
     answer = analyst.sql("SELECT SUM(age) AS s, COUNT(*) AS n FROM people", epsilon=2, noise="gaussian")
     (n,), (s,) = answer["n"], answer["s"]
@@ -259,14 +251,6 @@ def test_fresh_buys_new_noise_at_the_whole_price(owner, analyst):
     assert {row.verdict for row in owner.audit()} == {"agrees"}
 
 
-def test_fresh_is_not_made_of_what_is_stored(analyst):
-    analyst.sql(BOTH, epsilon=0.1, noise="gaussian")
-    assert analyst.query(f"{FRESH} COST 0.3").cost.epsilon == Fraction("0.3")
-    assert analyst.query(f"{FRESH} WITHIN 3000").cost.epsilon > 0
-    with pytest.raises(BadParameter):
-        analyst.query(f"{FRESH} COST 0")
-
-
 def test_fresh_is_the_same_word_in_python_and_in_the_text(analyst):
     analyst.sql(BOTH, epsilon=0.3, noise="gaussian")
     for asked in (
@@ -291,8 +275,7 @@ def test_a_fresh_answer_that_was_never_told_is_continued(analyst, monkeypatch):
     analyst.sql(f"{FRESH} COST 0.3")
     with monkeypatch.context() as patched:
         patched.setattr(type(engine), "run", fails)
-        with pytest.raises(EngineFailed):
-            analyst.sql(f"{FRESH} COST 0.3")
+        raised(EngineFailed, lambda: analyst.sql(f"{FRESH} COST 0.3"))
     spent = analyst.budget.spent
     assert analyst.sql(f"{FRESH} COST 0.3").cost.epsilon == 0
     assert analyst.budget.spent == spent
@@ -301,13 +284,15 @@ def test_a_fresh_answer_that_was_never_told_is_continued(analyst, monkeypatch):
 
 @pytest.mark.parametrize("hint", ["fresh=1", "fresh fresh", "fresh,", ", fresh", "fresh, fresh"])
 def test_a_mistyped_fresh_is_not_passed_over(analyst, hint):
-    with pytest.raises(DpsqlError):
-        analyst.query(f"SELECT /*+ dp({hint}) */ COUNT(*) FROM people")
+    raised(DpsqlError, lambda: analyst.query(f"SELECT /*+ dp({hint}) */ COUNT(*) FROM people"))
 
 
-def test_nothing_stored_stays_nothing(analyst):
-    with pytest.raises(NothingStored):
-        analyst.sql(f"{BOTH} COST 0")
+def test_fresh_is_not_made_of_what_is_stored_and_nothing_stored_stays_nothing(analyst):
+    raised(NothingStored, lambda: analyst.sql(f"{BOTH} COST 0"))
+    analyst.sql(BOTH, epsilon=0.1, noise="gaussian")
+    assert analyst.query(f"{FRESH} COST 0.3").cost.epsilon == Fraction("0.3")
+    assert analyst.query(f"{FRESH} WITHIN 3000").cost.epsilon > 0
+    raised(BadParameter, lambda: analyst.query(f"{FRESH} COST 0"))
 
 
 def test_an_audit_derives_every_price_again(owner, analyst):
@@ -330,8 +315,7 @@ def test_what_others_were_told_is_neither_free_nor_announced(owner, analyst):
     assert answer.cost.epsilon == Fraction("0.2")
     assert not any("known" in note or "finer" in note for note in answer.notes)
     assert answer.release != first.release
-    with pytest.raises(NothingStored):
-        owner.grant("cyd", budget=5).sql(f"{BOTH} COST 0")
+    raised(NothingStored, lambda: owner.grant("cyd", budget=5).sql(f"{BOTH} COST 0"))
 
 
 def test_with_the_option_it_is_already_known(owner, analyst):

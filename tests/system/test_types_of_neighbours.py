@@ -9,24 +9,27 @@ import json
 import os
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
 import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
-from dpsql.errors import DpsqlError, Incomparable, NoSource
+from dpsql.errors import BadKey, BadPolicy, DpsqlError, Incomparable, NoSource
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
 from dpsql.session.opening import NOTHING_SAID
 from dpsql.session.owner import Owner
 from dpsql.sql.emit import statement_text
+from tests.kits.refusals import raised
 
 KINDS = {
     "whole": [30, 31, 64],
@@ -154,7 +157,50 @@ def table_of_a_database(rows, folder=None):
     return connection
 
 
+def old_names(rows):
+    """As pandas has named the columns, in its metadata too."""
+    return pa.Table.from_pandas(pd.DataFrame({f"{name}_": values for name, values in rows.items()}))
+
+
+def renamed(rows):
+    """Each column under another name than in the metadata. `rename_columns` drops them."""
+    table = old_names(rows)
+    for place, name in enumerate(rows):
+        table = table.set_column(place, name, table.column(place))
+    return table
+
+
+def appended(rows):
+    """Columns that pandas has made, put beside one whose metadata do not name them."""
+    table, more = pa.Table.from_pandas(pd.DataFrame({"id": rows["id"]})), pa.Table.from_pandas(pd.DataFrame(rows))
+    for name in rows:
+        table = table if name == "id" else table.append_column(name, more[name])
+    return table
+
+
+def selected(rows):
+    return appended({**rows, "more": rows["id"]}).select(list(rows)[::-1])
+
+
+def of_a_dataset(rows, folder):
+    pq.write_table(old_names(rows), Path(folder, "t.parquet"))
+    data = pyarrow.dataset.dataset(Path(folder, "t.parquet"))
+    return data.scanner(columns={name: pyarrow.dataset.field(f"{name}_") for name in rows}).to_reader()
+
+
+RENAMED = {
+    "renamed Arrow": (renamed, lambda rows, folder: renamed(rows)),
+    "appended Arrow": (appended, lambda rows, folder: appended(rows)),
+    "selected Arrow": (selected, lambda rows, folder: selected(rows)),
+    "renamed batch": (renamed, lambda rows, folder: renamed(rows).combine_chunks().to_batches()[0]),
+    "renamed reader": (renamed, lambda rows, folder: renamed(rows).to_reader()),
+    "renamed dataset": (renamed, of_a_dataset),
+    "renamed Parquet": (renamed, files(renamed, pq.write_table, ".parquet")),
+}
+"""Arrow schemas with metadata of pandas that name other columns."""
+
 WAYS = {
+    **RENAMED,
     "pandas": (pd.DataFrame, lambda rows, folder: pd.DataFrame(rows)),
     "pandas from records": (
         pd.DataFrame,
@@ -194,6 +240,10 @@ WAYS = {
         files(pl.DataFrame, lambda frame, path: frame.write_ndjson(path), ".ndjson"),
     ),
     "Arrow": (pa.table, lambda rows, folder: pa.table(rows)),
+    "rename_columns": (
+        lambda rows: old_names(rows).rename_columns(list(rows)),
+        lambda rows, folder: old_names(rows).rename_columns(list(rows)),
+    ),
     "Parquet of Arrow": (pa.table, files(pa.table, pq.write_table, ".parquet")),
     "DuckDB": (table_of_a_database, table_of_a_database),
     "convert_dtypes": (
@@ -206,11 +256,21 @@ MOVED_BY_PANDAS = {
     "JSON lines of pandas": ("big", "zip"),
     "polars.from_pandas": ("big",),
     "DuckDB": ("big",),
+    "rename_columns": ("big",),
     "convert_dtypes": ("big",),
 }
 """Values that pandas itself rounds, or writes as 8001.0, for everybody before dpsql reads them: the guide says so."""
-COUNTS = {"polars", "polars.from_pandas", "Parquet of polars", "Arrow", "Parquet of Arrow", "DuckDB", "convert_dtypes"}
-"""The ways whose schema is a declaration."""
+COUNTS = {
+    "polars",
+    "polars.from_pandas",
+    "Parquet of polars",
+    "Arrow",
+    "rename_columns",
+    "Parquet of Arrow",
+    "DuckDB",
+    "convert_dtypes",
+}
+"""The ways whose schema is a declaration: no trace is left of a library that has looked at rows."""
 
 
 def observed(analyst):
@@ -269,6 +329,8 @@ def neighbour_cases(way, folder):
         **WORDS,
         "types": {**TYPES, **({"plain": "double", "seen": "timestamp", "id": "integer"} if is_text else {})},
     }
+    if way in RENAMED:
+        words["types"] |= {"note": "text", "seen": "timestamp"}
     if way == "pandas.read_csv":
         words["types"]["seen"] = "timestamp"
     if way in COUNTS:
@@ -328,25 +390,105 @@ def test_one_refusal_names_all_columns_with_the_words_to_add():
                 owner.register("t", data, person="id", columns="all", types={"n": "integer"}, unique=True)
             line = refused.value.fix.partition("types=")[2].partition(" to register")[0]
             types = json.loads(line)
-            assert types == {
-                "n": "integer",
-                "id": "integer",
-                "name": "text",
-                "flag": "boolean",
-                "paid": types["paid"],
-            }
+            assert types == {"n": "integer", "id": "integer", "name": "text", "flag": "boolean", "paid": types["paid"]}
             owner.register(f"t{id(data)}", data, person="id", columns="all", types=types, unique=True)
 
 
 def test_decimals_of_arrow_are_refused_until_they_are_declared():
     data = pa.table({"id": [1, 2], "paid": [Decimal("1.5"), Decimal("22.25")]})
     with dpsql.open(":memory:") as owner:
-        with pytest.raises(NoSource, match=r'types=\{"paid": "double"\}'):
-            owner.register("t", data, person="id", columns=["paid"], unique=True)
-        assert (
-            owner.register("t", data, person="id", types={"paid": "double"}, unique=True).types["paid"].value
-            == "double"
-        )
+        register = partial(owner.register, "t", data, person="id", unique=True)
+        raised(NoSource, lambda: register(columns=["paid"]), match=r'types=\{"paid": "double"\}')
+        assert register(types={"paid": "double"}).types["paid"].value == "double"
+
+
+@pytest.mark.parametrize(("nested", "kind"), [(lambda x: {"a": x}, "STRUCT"), (lambda x: [x], "LIST")])
+def test_the_refusal_of_a_nested_column_names_its_kind_alone(nested, kind):
+    """Arrow takes the digits of decimals from rows, also inside."""
+    said = set()
+    for paid in ("1.5", "1.55555"):
+        data = pa.table({"id": [1, 2], "x": [nested(Decimal("1.5")), nested(Decimal(paid))]})
+        with dpsql.open(":memory:") as owner, pytest.raises(BadPolicy, match=f"its type {kind} is not read") as refused:
+            owner.register("t", data, person="id", columns=["x"], unique=True)
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
+def test_refusals_of_fractions_as_groups_name_the_words_that_work():
+    """pandas' whole numbers are fractions until somebody says what they are."""
+    frame = pd.DataFrame({"id": range(3), "flight": [7, 8, 9]})
+    by_flight = "SELECT flight, COUNT(*) AS n FROM t GROUP BY flight"
+    words = {"person": "id", "unique": True}
+    with dpsql.open(":memory:") as owner:
+        with pytest.raises(BadPolicy) as refused:
+            owner.register("t", frame, **words, keys={"flight": "private"})
+        fixes = [refused.value.fix]
+        owner.register("t", frame, **words, columns=["flight"])
+        with pytest.raises(BadKey) as refused:
+            promised(owner).query(by_flight)
+        fixes.append(refused.value.fix)
+    for fix in fixes:
+        named = json.loads(fix.partition("types=")[2].partition(")")[0])
+        with dpsql.open(":memory:") as owner:
+            owner.register("t", frame, **words, keys={"flight": "private"}, types=named)
+            assert promised(owner).query(by_flight).cost.epsilon > 0
+
+
+@pytest.mark.parametrize("way", ["pandas", "Parquet of pandas", "CSV of pandas", "JSON lines of pandas"])
+def test_whole_bounds_of_fractions_are_said_to_round(way, tmp_path):
+    """In the schema, and under each answer that reads such a column: from the declaration, so of whole rows too."""
+    note = "score is declared in whole numbers, so that any fractions of it were rounded"
+    seen = set()
+    for scores in ([0.3, 0.6, 0.9], [0, 1, 1]):
+        data = WAYS[way][1]({"id": [1, 2, 3], "score": scores, "rate": scores}, tmp_path)
+        with dpsql.open(":memory:") as owner:
+            bounds = {"score": (0, 1), "rate": (0.0, 1.0)}
+            shown = owner.register("t", data, person="id", unique=True, bounds=bounds, types={"id": "integer"})
+            ana = promised(owner)
+            reading = [
+                "SELECT AVG(score) AS a FROM t",
+                "SELECT COUNT(*) AS n FROM t WHERE score > 0.5",
+                "SELECT SUM(twice) AS s FROM (SELECT 2 * score AS twice FROM t) AS d",
+            ]
+            for sql in (*reading, "SELECT AVG(rate) AS a FROM t", "SELECT COUNT(*) AS n FROM t"):
+                assert (note in ana.sql(sql).notes) is (sql in reading)
+        seen.add(str(shown))
+        said = shown.decided_by["score"]
+        assert 'fractions are rounded. bounds={"score": (0.0, 1.0)} or types={"score": "double"} keeps them' in said
+        assert shown.decided_by["rate"] == "bounds or keys"
+    assert len(seen) == 1
+
+
+def test_an_answer_without_rows_has_the_columns_and_types_of_its_plan():
+    """Those who are found decide about rows, not about the schema."""
+    frame = pd.DataFrame({"id": range(400), "sex": ["f", "m"] * 200, "age": [30.5] * 400})
+    asked = (
+        "SELECT sex, COUNT(*) AS n, AVG(age) AS a, DP_LOW(COUNT(*)) AS low FROM t {} GROUP BY sex {} ORDER BY sex"
+    ).format
+    with dpsql.open(":memory:") as owner:
+        owner.register("t", frame, person="id", unique=True, bounds={"age": (0.0, 110.0)}, keys={"sex": "private"})
+        ana = promised(owner)
+        full = ana.sql(asked("", ""), epsilon=1)
+        empty = [ana.sql(asked("WHERE age > 100", "")), ana.sql(asked("", "HAVING COUNT(*) > 100000"), epsilon=1)]
+        assert (len(full), list(map(len, empty))) == (2, [0, 0])
+        names = ["sex", "n", "n_low", "n_high", "a", "a_low", "a_high", "low"]
+        for answer in empty:
+            assert answer.arrow(intervals="columns").schema == full.arrow(intervals="columns").schema
+            assert answer.arrow().schema == full.arrow().schema
+            assert answer.arrow(intervals="columns").schema.names == names
+            assert answer.pl(intervals="columns").schema == full.pl(intervals="columns").schema
+            assert list(answer.df(intervals="columns").dtypes) == list(full.df(intervals="columns").dtypes)
+            for form in ("parquet", "arrow", "csv"):
+                written = [dpsql.formatted(each, form) for each in (answer, full)]
+                columns = [
+                    part.split(b"\r\n")[0] if form == "csv" else reader(form)(pa.BufferReader(part))
+                    for part in (each.encode() if isinstance(each, str) else each for each in written)
+                ]
+                assert columns[0] == columns[1]
+
+
+def reader(form):
+    return pq.read_schema if form == "parquet" else lambda file: pa.ipc.open_file(file).schema
 
 
 def test_metadata_of_pandas_tell_a_nullable_dtype_from_a_plain_one(tmp_path):
@@ -357,11 +499,25 @@ def test_metadata_of_pandas_tell_a_nullable_dtype_from_a_plain_one(tmp_path):
     for data in (frame, pa.Table.from_pandas(frame), tmp_path / "t.parquet"):
         with dpsql.open(":memory:") as owner:
             shown = owner.register("t", data, person="id", columns="all", unique=True)
-            assert {name: kind.value for name, kind in shown.types.items()} == {
-                "id": "integer",
-                "plain": "double",
-                "nullable": "integer",
-            }
+            expected = {"id": "integer", "plain": "double", "nullable": "integer"}
+            assert {name: kind.value for name, kind in shown.types.items()} == expected
+
+
+@pytest.mark.parametrize("way", RENAMED)
+def test_a_column_that_the_metadata_of_pandas_do_not_name_is_one_of_pandas(way, tmp_path):
+    """No ledger knows the types: neither whole numbers nor one missing value among them decide."""
+    build = RENAMED[way][1]
+    words = {"person": "id", "unique": True, "bounds": {"x": (0, 110)}, "columns": ["y", "note"]}
+    shown = []
+    for x in ([1, 2, 3], [1, 2, None], [1, 2, 2.5]):
+        rows = {"id": [1, 2, 3], "x": x, "y": x, "note": ["a", "b", None]}
+        with dpsql.open(":memory:") as owner:
+            with pytest.raises(NoSource, match=r'add types=\{"note": "text"\} to'):
+                owner.register("t", build(rows, tmp_path), **words)
+            shown.append(str(owner.register("t", build(rows, tmp_path), **words, types={"note": "text"})))
+    assert len(set(shown)) == 1
+    assert "x     integer  bounds or keys" in shown[0]
+    assert "y     double   nothing declared" in shown[0]
 
 
 def test_other_types_than_those_of_the_ledger_are_a_change_of_policy(tmp_path):
@@ -404,10 +560,60 @@ columns = { x = { bounds = [0, 10] } }
     dpsql.open(policy).close()
     dpsql.open(policy, adopt=False).close()
     made("DOUBLE")
-    with pytest.raises(Incomparable, match=r"t\.x was BIGINT and is now DOUBLE"):
-        dpsql.open(policy)
-    with pytest.raises(Incomparable):
-        dpsql.open(policy, adopt=False)
+    raised(Incomparable, lambda: dpsql.open(policy), match=r"t\.x was BIGINT and is now DOUBLE")
+    raised(Incomparable, lambda: dpsql.open(policy, adopt=False))
     policy.write_text(text.replace("{ bounds", '{ type = "double", bounds'))
     dpsql.open(policy).close()
     dpsql.open(policy, adopt=False).close()
+
+
+OF_A_FILE = """version = 1
+[source]
+url = "duckdb://clinic.duckdb"
+[promise]
+epsilon = 10
+delta = 0
+[defaults]
+cost_per_query = 1
+max_keys = 10
+[table.patients]
+person = "id"
+unique = true
+[table.patients.columns]
+kind = { keys = ["30", "40"] }
+[table.wards]
+public = true
+"""
+ASKED = [
+    "SELECT kind FROM wards",
+    "SELECT COUNT(*) AS n FROM wards WHERE kind = '101'",
+    "SELECT kind, COUNT(*) AS n FROM patients GROUP BY kind",
+    "SELECT COUNT(*) AS n FROM patients WHERE kind > '101'",
+]
+
+
+def explained(folder, ages):
+    """What is told for nothing about tables with an ENUM that was made of these ages."""
+    folder.joinpath("clinic.duckdb").unlink(missing_ok=True)
+    with duckdb.connect(folder / "clinic.duckdb") as data:
+        data.execute("CREATE TABLE known AS SELECT unnest($ages) AS age", {"ages": ages})
+        data.execute("CREATE TYPE ages AS ENUM (SELECT age::VARCHAR FROM known ORDER BY age DESC)")
+        data.execute("CREATE TABLE patients AS SELECT age AS id, age::VARCHAR::ages AS kind FROM known")
+        data.execute("CREATE TABLE wards AS SELECT unnest(['30', '40'])::ages AS kind")
+    folder.joinpath("dpsql.toml").write_text(OF_A_FILE, encoding="utf-8")
+    with dpsql.open(folder / "dpsql.toml") as owner:
+        owner.grant("ana", budget=5)
+        analyst = owner.analyst("ana")
+        answers = [str(analyst.sql(question).dicts()) for question in (*ASKED[:2], "SELECT * FROM dp.columns")]
+        return [str(analyst.explain(question)) for question in ASKED] + answers
+
+
+def test_values_of_an_enum_change_nothing_that_is_told(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir(), other.mkdir()
+    assert explained(one, [30, 40]) == explained(other, [30, 40, 101])
+
+
+def test_values_of_an_enum_are_no_change_of_policy(tmp_path):
+    assert explained(tmp_path, [30, 40])
+    assert explained(tmp_path, [30, 40, 101])

@@ -1,7 +1,5 @@
 """Numbers beyond 64 bits: exact where nobody is in them, and whatever noise and caps make of them elsewhere."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 
@@ -27,12 +25,9 @@ def analyst():
     return owner.grant("ana", budget=1000)
 
 
-def test_a_public_sum_is_exact_beyond_64_bits(analyst):
+def test_a_public_sum_is_exact_beyond_64_bits_and_null_where_no_double_holds_it(analyst):
     assert analyst.sql("SELECT SUM(people), COUNT(*) FROM states").rows == ((2 * LARGEST, 3),)
     assert analyst.sql("SELECT id, SUM(people) FROM states GROUP BY id").rows[0] == (1, LARGEST)
-
-
-def test_a_public_sum_that_no_double_holds_is_null(analyst):
     assert analyst.sql("SELECT SUM(area), AVG(area), MAX(area) FROM states").rows == ((None, None, 1e308),)
 
 

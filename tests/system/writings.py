@@ -15,8 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 import dpsql
 from dpsql.sql.parse import parse
+from dpsql.sql.parsing.cursor import RESERVED
 from dpsql.sql.parsing.text import blanked, prepared
-from dpsql.sql.parsing.words import RESERVED
 from dpsql.sql.syntax import Derived, Identifier, Name, Options, Said, Star, TableName
 
 GAPS = (

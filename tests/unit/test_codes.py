@@ -27,14 +27,15 @@ def tool():
     return module
 
 
-def test_every_class_has_its_page_and_no_page_is_without_a_class():
+def test_every_class_has_its_page_the_titles_are_those_of_the_tree_and_the_document_what_the_table_says():
     assert {code: page.kind for code, page in CODES.items()} == {kind.code: kind for kind in KINDS}
     assert list(CODES) == sorted(CODES)
-
-
-def test_the_titles_are_those_of_the_tree():
     drawn = re.findall(r"^[│ ├└─]*\w+ +(DP\d{3})  +(.*)$", errors.__doc__, re.M)
     assert {code: page.title for code, page in CODES.items()} == dict(drawn)
+    assert tool().PAGE.read_text(encoding="utf-8") == tool().page(), "python tools/error_codes.py --write"
+    assert tool()._linked("see DP402 and docs/guide/engines.md.") == (
+        "see [DP402](#dp402) and [guide/engines.md](guide/engines.md)."
+    )
 
 
 @pytest.mark.parametrize("page", CODES.values(), ids=lambda page: page.code)
@@ -44,13 +45,3 @@ def test_a_page_has_every_part(page):
     told = " ".join((page.what, page.why, page.fix, page.example))
     assert set(re.findall(r"\bDP\d{3}\b", told)) <= set(CODES)
     assert all((ROOT / link).exists() for link in re.findall(r"\bdocs/[\w/-]+\.md\b", told))
-
-
-def test_the_document_is_what_the_table_says():
-    assert tool().PAGE.read_text(encoding="utf-8") == tool().page(), "python tools/error_codes.py --write"
-
-
-def test_other_codes_and_pages_are_links_in_the_document():
-    assert tool()._linked("see DP402 and docs/guide/engines.md.") == (
-        "see [DP402](#dp402) and [guide/engines.md](guide/engines.md)."
-    )

@@ -1,7 +1,5 @@
 """PEP 249 over an analyst."""
 
-from __future__ import annotations
-
 import warnings
 from enum import Enum
 
@@ -10,6 +8,8 @@ import pytest
 
 import dpsql
 from dpsql import Estimate, dbapi, errors
+from tests.kits.owners import owner_of
+from tests.kits.refusals import each_raises, raised
 
 CITIES = ["Basel", "Bern"]
 QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY city ORDER BY city"
@@ -17,15 +17,10 @@ QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS mean FROM people GROUP BY ci
 
 @pytest.fixture
 def analyst():
-    owner = dpsql.open(":memory:", threads=1)
     frame = pandas.DataFrame({"id": range(40), "age": [30] * 40, "city": CITIES * 20, "name": ["x"] * 40})
-    owner.register(
-        "people", frame, person="id", hidden=["id", "name"], rows_per_person=1, groups_per_person=1,
-        bounds={"age": (0, 100)}, keys={"city": CITIES},
-    )  # fmt: skip
-    owner.promise(epsilon=100)
-    owner.defaults(cost_per_query=10, max_keys=10)
-    return owner.grant("ana", budget=30)
+    words = {"person": "id", "hidden": ["id", "name"], "bounds": {"age": (0, 100)}, "keys": {"city": CITIES}}
+    caps = {"rows_per_person": 1, "groups_per_person": 1, "max_keys": 10}
+    return owner_of(frame, **words, **caps, epsilon=100, cost_per_query=10).grant("ana", budget=30)
 
 
 @pytest.fixture
@@ -87,9 +82,11 @@ def test_cells_are_plain_and_the_answer_keeps_the_margins(cursor):
     assert all(type(cell) in (str, int, float) for row in rows for cell in row)
     assert rows == [tuple(getattr(cell, "value", cell) for cell in row) for row in cursor.answer]
     assert cursor.answer.cost.epsilon == 10
+    cursor.execute("SELECT city, COUNT(*) AS n FROM people GROUP BY city HAVING n < -1000000")
+    assert [column[:2] for column in cursor.description] == [("city", None), ("n", None)]
 
 
-def test_fetching_in_pieces(cursor):
+def test_fetching_in_pieces_and_a_repeat_costs_nothing(cursor, analyst):
     cursor.execute(QUESTION)
     first = cursor.fetchone()
     assert first[0] == "Basel"
@@ -104,9 +101,6 @@ def test_fetching_in_pieces(cursor):
     assert len(cursor.fetchmany()) == 2
     cursor.execute(QUESTION)
     assert [row[0] for row in cursor] == CITIES
-
-
-def test_a_repeat_costs_nothing(cursor, analyst):
     cursor.execute(QUESTION)
     rows = cursor.fetchall()
     cursor.execute(QUESTION)
@@ -126,47 +120,36 @@ def test_a_repeat_costs_nothing(cursor, analyst):
     ],
 )
 def test_errors_are_those_of_the_standard(cursor, analyst, sql, kind, code):
-    with pytest.raises(dbapi.Error) as caught:
-        cursor.execute(sql)
-    assert type(caught.value) is kind
-    assert caught.value.code == code
-    assert isinstance(caught.value.__cause__, errors.DpsqlError)
-    assert "Fix" in str(caught.value)
+    error = raised(dbapi.Error, lambda: cursor.execute(sql))
+    assert type(error) is kind
+    assert error.code == code
+    assert isinstance(error.__cause__, errors.DpsqlError)
+    assert "Fix" in str(error)
     assert analyst.budget.spent == 0
 
 
 def test_an_empty_account_is_operational(cursor):
     for least in range(3):
         cursor.execute(f"SELECT COUNT(*) FROM people WHERE age > {least}")
-    with pytest.raises(dbapi.OperationalError) as caught:
-        cursor.execute("SELECT COUNT(*) FROM people WHERE age > 9")
-    assert caught.value.code == "DP201"
+    error = raised(dbapi.OperationalError, lambda: cursor.execute("SELECT COUNT(*) FROM people WHERE age > 9"))
+    assert error.code == "DP201"
 
 
 def test_a_failed_question_leaves_no_answer_of_the_one_before(cursor):
     cursor.execute(QUESTION)
-    with pytest.raises(dbapi.Error):
-        cursor.execute("SELECT * FROM people")
+    raised(dbapi.Error, lambda: cursor.execute("SELECT * FROM people"))
     assert cursor.description is None
-    with pytest.raises(dbapi.ProgrammingError):
-        cursor.fetchall()
+    raised(dbapi.ProgrammingError, lambda: cursor.fetchall())
 
 
-def test_no_parameters(cursor, analyst):
-    with pytest.raises(dbapi.NotSupportedError):
-        cursor.execute("SELECT COUNT(*) FROM people WHERE age > ?", [3])
-    with pytest.raises(dbapi.NotSupportedError):
-        cursor.executemany("SELECT COUNT(*) FROM people", [[]])
+def test_nothing_asked_yet_and_no_parameters(cursor, analyst):
+    raised(dbapi.NotSupportedError, lambda: cursor.execute("SELECT COUNT(*) FROM people WHERE age > ?", [3]))
+    raised(dbapi.NotSupportedError, lambda: cursor.executemany("SELECT COUNT(*) FROM people", [[]]))
     assert analyst.budget.spent == 0
+    each_raises(dbapi.ProgrammingError, lambda fetch: fetch(), (cursor.fetchone, cursor.fetchmany, cursor.fetchall))
 
 
-def test_nothing_asked_yet(cursor):
-    for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall):
-        with pytest.raises(dbapi.ProgrammingError):
-            fetch()
-
-
-def test_closed(analyst):
+def test_closed_also_by_the_connection(analyst):
     with dbapi.connect(analyst) as connection:
         cursor = connection.cursor()
         cursor.setinputsizes([])
@@ -177,14 +160,8 @@ def test_closed(analyst):
             with pytest.raises(dbapi.InterfaceError):
                 use()
         connection.commit()
-        with pytest.raises(dbapi.NotSupportedError):
-            connection.rollback()
-    for use in (connection.commit, connection.rollback, connection.cursor):
-        with pytest.raises(dbapi.InterfaceError):
-            use()
-
-
-def test_a_closed_connection_closes_what_was_fetched_from(analyst):
+        raised(dbapi.NotSupportedError, lambda: connection.rollback())
+    each_raises(dbapi.InterfaceError, lambda use: use(), (connection.commit, connection.rollback, connection.cursor))
     connection = dbapi.connect(analyst)
     cursor = connection.cursor().execute(QUESTION)
     connection.close()
@@ -199,8 +176,3 @@ def test_a_connection_is_over_an_analyst(wrong):
         dbapi.connect(owner if wrong == "owner" else wrong)
     assert caught.value.code == "DP410"
     assert "owner.grant(" in str(caught.value)
-
-
-def test_an_answer_without_values_has_columns_without_types(cursor):
-    cursor.execute("SELECT city, COUNT(*) AS n FROM people GROUP BY city HAVING n < -1000000")
-    assert [column[:2] for column in cursor.description] == [("city", None), ("n", None)]

@@ -1,6 +1,5 @@
 """dpsql.connect: where a word leads, who asks there, and that nothing stays open behind them."""
 
-import pandas as pd
 import pytest
 
 import dpsql
@@ -9,6 +8,8 @@ from dpsql.cli.main import main
 from dpsql.demonstration import hospital
 from dpsql.errors import BadParameter, BadPolicy, DpsqlError, Incomparable, NoSource, NotPermitted
 from in_this_process import serving
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 BEN = '[[grant]]\nto = "ben"\nbudget = 1\n'
 
@@ -23,18 +24,11 @@ def test_the_policy_of_this_folder_is_asked_as_the_only_one_who_may(tmp_path, mo
         assert again.sql(COUNT).cost.epsilon == 0
 
 
-def test_a_closed_analyst_asks_no_more(tmp_path):
+def test_closing_ends_an_analyst_alone(tmp_path):
     ana = dpsql.connect(declared(tmp_path))
     ana.close()
-    with pytest.raises(DpsqlError):
-        ana.sql(COUNT)
-
-
-def test_closing_an_analyst_of_an_owner_leaves_the_owner_open():
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", pd.DataFrame({"id": range(9)}), person="id", unique=True)
-        owner.promise(epsilon=2)
-        owner.defaults(cost_per_query=1)
+    raised(DpsqlError, lambda: ana.sql(COUNT))
+    with owner_of(9, epsilon=2, cost_per_query=1) as owner:
         with owner.grant("ana", budget=1):
             pass
         assert owner.analyst("ana").sql(COUNT).cost.epsilon == 1
@@ -42,34 +36,26 @@ def test_closing_an_analyst_of_an_owner_leaves_the_owner_open():
 
 def test_of_several_one_is_named(tmp_path):
     policy = declared(tmp_path, POLICY + BEN)
-    with pytest.raises(NotPermitted, match="ana, ben"):
-        dpsql.connect(policy)
+    raised(NotPermitted, lambda: dpsql.connect(policy), match="ana, ben")
     with dpsql.connect(policy, user="ben") as ben:  # the refusal left nothing open
         assert ben.name == "ben"
-    with pytest.raises(NotPermitted, match="eve has no grant"):
-        dpsql.connect(policy, user="eve")
+    raised(NotPermitted, lambda: dpsql.connect(policy, user="eve"), match="eve has no grant")
 
 
 def test_a_policy_without_grants_lets_nobody_ask(tmp_path):
     policy = declared(tmp_path, POLICY[: POLICY.index("[[grant]]")])
-    with pytest.raises(NotPermitted, match="lets nobody ask"):
-        dpsql.connect(policy)
+    raised(NotPermitted, lambda: dpsql.connect(policy), match="lets nobody ask")
 
 
 def test_a_folder_without_a_policy_says_where_to_go(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadParameter, match=r"no dpsql\.toml in this folder") as refused:
-        dpsql.connect()
-    assert "demo" in refused.value.fix
-    with pytest.raises(BadPolicy, match="cannot be read"):
-        dpsql.connect("dpsql.toml")
+    assert "demo" in raised(BadParameter, lambda: dpsql.connect(), match=r"no dpsql\.toml in this folder").fix
+    raised(BadPolicy, lambda: dpsql.connect("dpsql.toml"), match="cannot be read")
 
 
 @pytest.mark.parametrize("target", ["https://dp.example.org", "clinic.duckdb", "", "unix", 7, "a\0.toml"])
 def test_what_leads_nowhere_says_what_would(target):
-    with pytest.raises(BadParameter, match="nothing to connect to") as refused:
-        dpsql.connect(target)
-    assert ".toml" in refused.value.why
+    assert ".toml" in raised(BadParameter, lambda: dpsql.connect(target), match="nothing to connect to").why
 
 
 @pytest.mark.parametrize(
@@ -81,21 +67,17 @@ def test_what_leads_nowhere_says_what_would(target):
     ],
 )
 def test_words_that_do_not_go_together(said):
-    with pytest.raises(BadParameter):
-        dpsql.connect(**said)
+    raised(BadParameter, lambda: dpsql.connect(**said))
 
 
 def test_a_server_is_found_by_its_path_and_the_token_of_the_environment(tmp_path, monkeypatch):
     door = tmp_path / "door"
     monkeypatch.delenv("DPSQL_TOKEN", raising=False)
-    with pytest.raises(NotPermitted, match="asks for a token") as refused:
-        dpsql.connect(f"unix:{door}")
-    assert "DPSQL_TOKEN" in refused.value.fix
+    assert "DPSQL_TOKEN" in raised(NotPermitted, lambda: dpsql.connect(f"unix:{door}"), match="asks for a token").fix
     with dpsql.open(":memory:") as owner:
         owner.promise(epsilon=1)
         monkeypatch.setenv("DPSQL_TOKEN", owner.keeper.admit("dominik", role="auditor"))
-        with pytest.raises(NoSource):
-            dpsql.connect(f"unix:{door}")
+        raised(NoSource, lambda: dpsql.connect(f"unix:{door}"))
         with serving(owner, door), dpsql.connect(f"unix:{door}", timeout=60) as client:
             assert client.name == "dominik"
 
@@ -110,8 +92,7 @@ def test_an_empty_token_is_not_replaced_by_that_of_somebody_else(tmp_path, monke
 def test_the_demo_is_asked_as_ana_and_nobody_else():
     with dpsql.connect("demo", user="ana") as ana:
         assert ana.sql("SELECT COUNT(*) FROM patients").cost.epsilon > 0
-    with pytest.raises(NotPermitted, match="knows no ben"):
-        dpsql.connect("demo", user="ben")
+    raised(NotPermitted, lambda: dpsql.connect("demo", user="ben"), match="knows no ben")
 
 
 def test_whoever_asks_applies_no_changed_policy(tmp_path, capsys):
@@ -128,9 +109,8 @@ def test_whoever_asks_applies_no_changed_policy(tmp_path, capsys):
         ("[person]", 'data_version = "2"\n[person]', "data version 1 → 2"),
     ):
         policy.write_text(words.replace(was, now))
-        with pytest.raises(Incomparable, match=told) as refused:
-            dpsql.connect(policy)
-        assert "dpsql policy apply" in refused.value.fix
+        error = raised(Incomparable, lambda: dpsql.connect(policy), match=told)
+        assert "dpsql policy apply" in error.fix
         assert main([str(policy), "-c", COUNT]) == 8
         assert main(["serve", "--socket", str(tmp_path / "door"), *where]) == 8
         assert main(["table", "suggest", "people.id", "--spend", "0.1", *where]) == 8
@@ -146,8 +126,7 @@ def test_the_owner_opens_what_is_changed_and_so_applies_it(tmp_path):
     policy = declared(tmp_path)
     dpsql.connect(policy).close()
     policy.write_text(POLICY.replace("cost_per_query = 1", "cost_per_query = 2"))
-    with pytest.raises(Incomparable):
-        dpsql.open(policy, adopt=False)
+    raised(Incomparable, lambda: dpsql.open(policy, adopt=False))
     dpsql.open(policy).close()
     dpsql.connect(policy).close()
 
@@ -158,13 +137,11 @@ def test_after_a_promise_was_closed_the_file_may_differ_and_nobody_asks(tmp_path
     with dpsql.open(policy) as owner:
         owner.close_promise("a new study")
     policy.write_text(POLICY.replace("cost_per_query = 1", "cost_per_query = 2"))
-    with pytest.raises(NotPermitted, match="closed"):
-        dpsql.connect(policy, user="ana")
+    raised(NotPermitted, lambda: dpsql.connect(policy, user="ana"), match="closed")
 
 
 def test_the_time_for_a_statement_is_not_dropped_in_the_demo(monkeypatch):
-    with pytest.raises(BadParameter, match="timeout"):
-        dpsql.connect("demo", timeout=0)
+    raised(BadParameter, lambda: dpsql.connect("demo", timeout=0), match="timeout")
     limits = []
     opened = hospital.open_owner
     monkeypatch.setattr(hospital, "open_owner", lambda *said, **more: limits.append(more) or opened(*said, **more))

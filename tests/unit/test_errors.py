@@ -8,7 +8,7 @@ import re
 import pytest
 
 from dpsql import errors
-from dpsql.errors import BadParameter, DpsqlError, NotRandomised, Refused, Unbounded
+from dpsql.errors import BadParameter, DpsqlError, InternalError, LedgerBroken, NotRandomised, Refused, Unbounded
 
 KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, DpsqlError)]
 
@@ -17,29 +17,17 @@ def example(kind: type[DpsqlError]) -> DpsqlError:
     return kind("something happened", why="because", fix="do this", try_sql="SELECT 1", at=(3, 7))
 
 
-def test_the_tree_at_the_top_of_the_file_is_the_tree():
+def test_the_tree_at_the_top_of_the_file_is_the_tree_of_distinct_codes():
     drawn = re.findall(r"^[│ ├└─]*(\w+) +(DP\d{3})  ", errors.__doc__, re.M)
     assert dict(drawn) == {kind.__name__: kind.code for kind in KINDS if kind is not DpsqlError}
-
-
-def test_codes_are_distinct():
-    codes = [kind.code for kind in KINDS]
-    assert len(set(codes)) == len(codes) == 33
+    assert len({kind.code for kind in KINDS}) == len(KINDS) == 33
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_message_has_code_what_why_fix_and_try(kind):
-    assert str(example(kind)).splitlines() == [
-        f"{kind.code}  something happened",
-        "  Why   because",
-        "  Fix   do this",
-        "  Try   SELECT 1",
-    ]
+def test_the_message_has_code_what_why_fix_and_try_json_one_shape_and_pickling_keeps_everything(kind):
+    expected = [f"{kind.code}  something happened", "  Why   because", "  Fix   do this", "  Try   SELECT 1"]
+    assert str(example(kind)).splitlines() == expected
     assert "Try" not in str(kind("something happened", why="because", fix="do this"))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_json_has_one_shape(kind):
     shape = example(kind).as_json()
     assert json.loads(json.dumps(shape)) == {
         "code": kind.code,
@@ -50,10 +38,6 @@ def test_json_has_one_shape(kind):
         "try": "SELECT 1",
         "docs": f"dpsql help {kind.code}",
     }
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pickling_keeps_everything(kind):
     error = example(kind)
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind
@@ -61,17 +45,23 @@ def test_pickling_keeps_everything(kind):
     assert str(copy) == str(error)
 
 
-def test_why_and_fix_cannot_be_left_out():
+def test_why_and_fix_cannot_be_left_out_and_errors_are_caught_as_what_they_are():
     with pytest.raises(TypeError):
         DpsqlError("something happened")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         DpsqlError("something happened", "because", "do this")  # type: ignore[misc]
-
-
-def test_errors_are_caught_as_what_python_programmers_expect():
     assert issubclass(BadParameter, ValueError)
     assert issubclass(Unbounded, Refused)
     assert issubclass(NotRandomised, Refused)
+
+
+@pytest.mark.parametrize("kind", [InternalError, LedgerBroken])
+def test_what_only_a_bug_or_damage_causes_states_what_and_its_class_the_rest(kind):
+    error = kind("something happened")
+    assert error.what == "something happened"
+    assert error.why
+    assert error.fix
+    assert pickle.loads(pickle.dumps(error)).as_json() == error.as_json()
 
 
 STEERING = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\u2066", "\r", "\u2028", "\x00"]

@@ -22,16 +22,13 @@ assert heard == [("dpsql.reached", (point.name,)) for point in Point], heard
 """
 
 
-def test_a_point_nobody_listens_at_is_nothing():
+def test_a_point_nobody_listens_at_is_nothing_and_no_word_is_there_twice():
     assert [reached(point) for point in Point] == [None] * len(Point)
+    assert len({point.value for point in Point}) == len(Point)
 
 
 def test_a_listener_hears_names_and_no_values():
     subprocess.run([sys.executable, "-c", LISTENING], check=True, env=os.environ)
-
-
-def test_no_word_twice():
-    assert len({point.value for point in Point}) == len(Point)
 
 
 def test_in_dpsql_only_the_command_line_and_workers_listen():

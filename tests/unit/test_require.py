@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpsql import require
 from dpsql.errors import BadParameter
+from tests.kits.refusals import raised
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -94,8 +95,7 @@ def test_the_edges(check, inside, outside):
 
 
 def test_several_parameters_at_once_name_the_bad_one():
-    with pytest.raises(BadParameter, match="scale=0"):
-        require.require_positive(l1=1, scale=0)
+    raised(BadParameter, lambda: require.require_positive(l1=1, scale=0), match="scale=0")
 
 
 @given(value=NUMBERS, low=st.integers(-5, 5), width=st.integers(0, 5))
@@ -106,10 +106,12 @@ def test_counts_are_whole_numbers_in_range(value, low, width):
 
 def test_counts_stop_where_floats_stop_counting():
     require.require_count(n=2**53)
-    with pytest.raises(BadParameter):
-        require.require_count(n=2**53 + 1)
+    raised(BadParameter, lambda: require.require_count(n=2**53 + 1))
     with pytest.raises(BadParameter):
         require.require_count(n=3.0)  # type: ignore[arg-type]
+    error = raised(BadParameter, lambda: require.require_count(at_most=2**400, l1=1.0))
+    assert error.what == "l1=1.0 must be a whole number from 1 to 2**400"
+    assert "whole number here" in error.why
 
 
 @given(lower=NUMBERS, upper=NUMBERS)
@@ -166,16 +168,8 @@ def test_numbers_that_wrap_or_round_in_silence_are_refused(value):
     ("limit", "shown"), [(2**400, "2**400"), (-(2**400), "-2**400"), (2**53, "2**53"), (1024, "1024"), (0, "0")]
 )
 def test_limits_are_shown_as_they_are_read(limit, shown):
-    with pytest.raises(BadParameter) as refusal:
-        require.require_count(at_least=limit - 1, at_most=limit, l1=limit + 1)
-    assert refusal.value.what.endswith(f" to {shown}")
-
-
-def test_a_float_is_told_that_a_whole_number_is_meant():
-    with pytest.raises(BadParameter) as refusal:
-        require.require_count(at_most=2**400, l1=1.0)
-    assert refusal.value.what == "l1=1.0 must be a whole number from 1 to 2**400"
-    assert "whole number here" in refusal.value.why
+    error = raised(BadParameter, lambda: require.require_count(at_least=limit - 1, at_most=limit, l1=limit + 1))
+    assert error.what.endswith(f" to {shown}")
 
 
 @pytest.mark.parametrize(
@@ -196,3 +190,16 @@ def test_a_float_is_told_that_a_whole_number_is_meant():
 )
 def test_messages_quote_values_short(value, text):
     assert require.shown(value) == text
+
+
+def test_a_precondition_in_words_quotes_the_public_values_it_names_and_no_other():
+    require.require_that([1], "there must be a part")
+    require.require_that(True, "below 1/2", gamma=Fraction(1, 4))
+    with pytest.raises(BadParameter, match=r"^DP410  there must be a part\n"):
+        require.require_that([], "there must be a part")
+    with pytest.raises(BadParameter, match=r"p=0.25, q=0.5 must be in descending order\n"):
+        require.require_that(False, "in descending order", p=Fraction(1, 4), q=0.5)
+    require.require_type(Fraction, value=Fraction(1, 2))
+    with pytest.raises(BadParameter, match="value must be of type Fraction, not str") as refused:
+        require.require_type(Fraction, value="a secret")
+    assert "secret" not in str(refused.value)

@@ -3,4 +3,23 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    """The policy file of a new clinic."""
+    from persistent_clinic import made
+
+    return made(tmp_path_factory.mktemp("clinic"))
+
+
+@pytest.fixture(scope="module")
+def ana():
+    """An analyst of the demo hospital."""
+    import dpsql
+
+    with dpsql.demo() as ana:
+        yield ana

@@ -6,30 +6,18 @@ import duckdb
 
 POLICY = """
 version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[person]
-name = "patient"
-[promise]
-epsilon = 5
-delta = 0
-[defaults]
-cost_per_query = 0.05
-max_keys = 10
+source.url = "duckdb://clinic.duckdb"
+person.name = "patient"
+promise = { epsilon = 5, delta = 0 }
+defaults = { cost_per_query = 0.05, max_keys = 10 }
+grant = [{ to = "ana", budget = 0.5 }, { to = "ben", budget = 0.5 }]
 [table.patients]
 person = "id"
 unique = true
-[table.patients.columns]
-id = { hidden = true }
-age = { bounds = [0, 110] }
-city = { keys = ["Basel", "Bern"] }
-flu = {}
-[[grant]]
-to = "ana"
-budget = 0.5
-[[grant]]
-to = "ben"
-budget = 0.5
+columns.id = { hidden = true }
+columns.age = { bounds = [0, 110] }
+columns.city = { keys = ["Basel", "Bern"] }
+columns.flu = {}
 """
 QUESTIONS = 10
 """How many ordinary questions a grant pays for."""

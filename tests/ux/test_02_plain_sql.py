@@ -8,8 +8,6 @@ import re
 
 import pytest
 
-import dpsql
-
 BY_CITY = "SELECT city, COUNT(*) FROM patients GROUP BY city"
 ORDINARY = [
     BY_CITY,
@@ -23,12 +21,6 @@ ORDINARY = [
 PRIVACY = re.compile(
     r"\b(epsilon|delta|noise|privacy|private|budget|dp|anon\w*|clamp|within|cost|options)\b", re.IGNORECASE
 )
-
-
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as ana:
-        yield ana
 
 
 @pytest.mark.parametrize("sql", ORDINARY)

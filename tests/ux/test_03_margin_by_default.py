@@ -7,17 +7,14 @@ import re
 
 import pytest
 
-from dpsql.cli.main import main
-
 QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS age FROM patients GROUP BY city"
 CITIES = {"Basel", "Bern", "Geneva", "Aarau"}
 
 
 @pytest.fixture
-def asked(capsys):
+def asked(command):
     def asked(*words):
-        assert main(["-c", QUESTION, "demo", *words]) == 0
-        return capsys.readouterr()
+        return command(["-c", QUESTION, "demo", *words])
 
     return asked
 
@@ -53,10 +50,9 @@ def test_a_program_is_told_it_in_every_cell(asked):
             assert cell["low"] <= cell["value"] <= cell["high"]
 
 
-def test_a_cell_that_is_only_noise_is_marked(capsys):
+def test_a_cell_that_is_only_noise_is_marked(command):
     """Nobody lives on the moon: at this confidence noise stays within its margin but once in 10⁹ times."""
     nobody = "SELECT COUNT(*) AS n FROM patients WHERE age > 200 CONFIDENCE 0.999999999"
-    assert main(["-c", nobody, "demo"]) == 0
-    told = capsys.readouterr()
+    told = command(["-c", nobody, "demo"])
     assert "⚠" in told.out
     assert "do not use these cells" in told.err

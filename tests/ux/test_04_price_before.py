@@ -12,24 +12,15 @@ from dpsql.cli.main import main
 QUESTION = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
 POLICY = """
 version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[promise]
-epsilon = 5
-delta = 0
-[defaults]
-cost_per_query = 0.05
-max_keys = 100
-noise = "laplace"
+source.url = "duckdb://clinic.duckdb"
+promise = { epsilon = 5, delta = 0 }
+defaults = { cost_per_query = 0.05, max_keys = 100, noise = "laplace" }
+grant = [{ to = "ana", budget = 1 }]
 [table.patients]
 person = "id"
 unique = true
-[table.patients.columns]
-city = { keys = ["Basel", "Bern"] }
-age = { bounds = [0, 110] }
-[[grant]]
-to = "ana"
-budget = 1
+columns.city = { keys = ["Basel", "Bern"] }
+columns.age = { bounds = [0, 110] }
 """
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from persistent_clinic import QUESTIONS, made, question
+from persistent_clinic import QUESTIONS, question
 
 import dpsql
 
@@ -28,11 +28,6 @@ with dpsql.connect(sys.argv[1], user="ana") as ana:
 print(json.dumps(told))
 """
 EACH = 8
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("clinic"))
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,11 @@ does not fall as they are asked.
 import re
 
 import pytest
-from persistent_clinic import QUESTIONS, made, question
+from persistent_clinic import QUESTIONS, question
 
 import dpsql
-from dpsql.cli.main import main
 
 ABOUT = re.compile(r"about (\d+) more quer")
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("clinic"))
 
 
 def more(said: object) -> int:
@@ -45,10 +39,9 @@ def test_a_dear_question_counts_for_several(policy):
         assert more(ben.budget) == 4  # 0.4 is left, at 0.1 each
 
 
-def test_it_is_told_in_sql_and_by_the_command_line_too(policy, capsys):
+def test_it_is_told_in_sql_and_by_the_command_line_too(policy, command):
     with dpsql.connect(policy, user="ben") as ben:
         ((number, note),) = ben.sql("SELECT queries_remaining, note FROM dp.budget")
         assert number == more(note) == more(ben.budget)
     asked = ["-c", "SELECT queries_remaining FROM dp.budget", "--as", "ben", "--format", "csv", "--quiet"]
-    assert main([str(policy), *asked]) == 0
-    assert capsys.readouterr().out.split() == ["queries_remaining", str(number)]
+    assert command([str(policy), *asked]).out.split() == ["queries_remaining", str(number)]

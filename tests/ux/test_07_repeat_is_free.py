@@ -5,10 +5,8 @@ the noise away. Also where the way it is written, another order of rows or a res
 """
 
 import pytest
-from persistent_clinic import made
 
 import dpsql
-from dpsql.cli.main import main
 
 QUESTION = "SELECT city, COUNT(*) AS n FROM patients WHERE flu GROUP BY city"
 WRITTEN_OTHERWISE = [
@@ -19,11 +17,6 @@ WRITTEN_OTHERWISE = [
     "SELECT city, COUNT(*) AS n FROM patients WHERE flu GROUP BY city ORDER BY n DESC",
     "SELECT city, COUNT(*) * 1 AS n FROM patients WHERE flu GROUP BY city HAVING COUNT(*) > -1000",
 ]
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("clinic"))
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +44,8 @@ def test_many_repeats_are_one_number(first, policy):
         assert ana.budget.spent == first[1]
 
 
-def test_it_is_said_that_it_was_free(first, policy, capsys):
-    assert main([str(policy), "-c", QUESTION, "--as", "ana"]) == 0
-    shown = capsys.readouterr()
+def test_it_is_said_that_it_was_free(first, policy, command):
+    shown = command([str(policy), "-c", QUESTION, "--as", "ana"])
     assert "cost 0.00" in shown.out + shown.err
 
 

@@ -8,17 +8,10 @@ refused with one that can.
 from fractions import Fraction
 
 import pytest
-from persistent_clinic import made
 
 import dpsql
-from dpsql.cli.main import main
 
 SICK = "SELECT COUNT(*) AS n FROM patients WHERE flu"
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("clinic"))
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +35,11 @@ def test_the_price_is_the_cheapest(ana):
     assert cheaper.margins["n"] > 20
 
 
-def test_less_accuracy_is_cheaper_and_several_numbers_are_dearer(ana):
+def test_less_accuracy_is_cheaper_several_numbers_are_dearer_and_confidence_has_its_price(ana):
     by_city = "SELECT city, COUNT(*) AS n, SUM(age) AS years FROM patients GROUP BY city WITHIN 4000"
     prices = [ana.cost(f"{SICK} AND age > 9 WITHIN {margin}") for margin in (40, 80, 160)]
     assert prices[0] > prices[1] > prices[2] > 0
     assert ana.cost(by_city) > ana.cost("SELECT city, COUNT(*) AS n FROM patients GROUP BY city WITHIN 4000")
-
-
-def test_another_confidence_has_another_price(ana):
     wide, sure = (ana.cost(f"{SICK} AND age > 9 WITHIN 40 CONFIDENCE {c}") for c in ("0.5", "0.99"))
     assert wide < sure
 
@@ -62,10 +52,9 @@ def test_a_margin_that_cannot_be_paid_is_refused_with_one_that_can(ana):
     assert ana.cost(refused.value.try_sql) <= ana.budget.left
 
 
-def test_the_command_line_and_python_ask_so_too(policy, ana, capsys):
+def test_the_command_line_and_python_ask_so_too(policy, ana, command):
     words = ["--within", "60", "--yes", "--format", "csv", "--as", "ben", "--quiet"]
-    assert main([str(policy), "-c", f"{SICK} AND age > 40", *words]) == 0
-    head, row = capsys.readouterr().out.split()
+    head, row = command([str(policy), "-c", f"{SICK} AND age > 40", *words]).out.split()
     n, low, high = map(int, row.split(","))
     assert head == "n,n_low,n_high"
     assert low < n < high

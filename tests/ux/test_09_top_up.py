@@ -9,16 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-import dpsql
-
 FLU = "SELECT city, COUNT(*) AS n FROM patients WHERE flu GROUP BY city"
 CHARGES = "SELECT SUM(charge) AS total FROM visits WHERE charge > {}"
-
-
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as ana:
-        yield ana
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from refusing_hospital import POLICY, built
 
 import dpsql
 from dpsql.cli.main import main
+from tests.kits.refusals import raised
 
 PROBES = {
     "1 row-level output": ("SELECT * FROM patients", "DP101", "city"),
@@ -60,9 +61,7 @@ def deserted(tmp_path_factory):
 
 
 def refusal(analyst, sql, **options):
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        analyst.sql(sql, **options)
-    return caught.value
+    return raised(dpsql.DpsqlError, lambda: analyst.sql(sql, **options))
 
 
 def require_a_lesson(error: dpsql.DpsqlError):

@@ -10,24 +10,10 @@ import pytest
 from refusing_hospital import POLICY, built
 
 import dpsql
+from tests.kits.refusals import raised
+from tests.kits.rows import read_texts
 
-QUESTIONS = [
-    "SELECT SUM(ward_id) FROM visits",
-    "SELECT AVG(ward_id) FROM visits",
-    "SELECT STDDEV(ward_id) FROM visits",
-    "SELECT VAR_POP(ward_id) FROM visits",
-    "SELECT CORR(charge, ward_id) FROM visits",
-    "SELECT SUM(ward_id * 2 + 1) AS s FROM visits",
-    "SELECT SUM(CASE WHEN charge > 100 THEN ward_id END) FROM visits",
-    "SELECT SUM(COALESCE(ward_id, 0)) FROM visits",
-    "SELECT SUM(ward_id) FILTER (WHERE charge > 100) FROM visits",
-    "SELECT SUM(w) FROM (SELECT ward_id AS w FROM visits) t",
-    "WITH t AS (SELECT ward_id + 1 AS w FROM visits) SELECT AVG(w) FROM t",
-    "SELECT COUNT(*) FROM visits HAVING SUM(ward_id) > 3",
-    "SELECT day, COUNT(*) FROM visits GROUP BY day ORDER BY SUM(ward_id)",
-    "SELECT SUM(1 / charge) FROM visits",
-    "SELECT AVG(s) FROM (SELECT patient_id, SUM(ward_id) AS s FROM visits GROUP BY patient_id) t",
-]
+QUESTIONS = read_texts(__file__, "questions")
 
 
 @cache
@@ -38,19 +24,17 @@ def ana() -> dpsql.Analyst:
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_nothing_comes_out_without_limits(sql):
     before = ana().budget
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        ana().sql(sql)
-    assert caught.value.code == "DP102"
-    assert "limit" in caught.value.why
-    assert "CLAMP(" in caught.value.fix
+    error = raised(dpsql.DpsqlError, lambda: ana().sql(sql))
+    assert error.code == "DP102"
+    assert "limit" in error.why
+    assert "CLAMP(" in error.fix
     assert ana().budget == before
 
 
 @pytest.mark.parametrize("sql", QUESTIONS[:2])
 def test_with_the_proposed_limits_every_number_has_noise(sql):
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        ana().sql(sql)
-    ((cell,),) = ana().sql(caught.value.try_sql).rows
+    error = raised(dpsql.DpsqlError, lambda: ana().sql(sql))
+    ((cell,),) = ana().sql(error.try_sql).rows
     assert isinstance(cell, dpsql.Noisy)
     assert cell.margin > 0
 

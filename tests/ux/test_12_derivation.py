@@ -21,8 +21,8 @@ QUESTION = "SELECT city, COUNT(*) AS n, AVG(age) AS age FROM patients GROUP BY c
 
 
 @pytest.fixture(scope="module")
-def ana(tmp_path_factory):
-    with dpsql.connect(made(tmp_path_factory.mktemp("clinic")), user="ana") as ana:
+def ana(policy):
+    with dpsql.connect(policy, user="ana") as ana:
         yield ana
 
 

@@ -43,10 +43,9 @@ def kept(tmp_path_factory):
     return folder / "clinic.duckdb.ledger", prices
 
 
-def test_a_machine_derives_every_price_again_without_the_data(kept, capsys):
+def test_a_machine_derives_every_price_again_without_the_data(kept, command):
     ledger, _ = kept
-    assert main(["audit", "--ledger", str(ledger)]) == 0
-    told = capsys.readouterr().out
+    told = command(["audit", "--ledger", str(ledger)]).out
     assert re.search(r"3/3 prices derived again from the stored plans, 0 differ", told)
 
 

@@ -9,15 +9,9 @@ import pytest
 from refusing_hospital import built
 
 import dpsql
+from tests.kits.rows import read_texts
 
-INSIDE = [
-    "SELECT SUM(CASE WHEN age >= 65 THEN 1 ELSE 0 END) FROM patients",
-    "SELECT SUM(age * 2) FROM patients",
-    "SELECT SUM(CASE WHEN sex = 'f' THEN age ELSE 0 END) FROM patients",
-    "SELECT AVG(LEAST(age, 50) + 1) FROM patients",
-    "SELECT SUM(ABS(age - 50)) FROM patients",
-    "SELECT COUNT(*) FILTER (WHERE age BETWEEN 20 AND 40 OR city IN ('Bern')) FROM patients",
-]
+INSIDE = read_texts(__file__, "inside")
 AROUND = [
     "SELECT 1 + COUNT(*) FROM patients",
     "SELECT 100.0 * SUM(CASE WHEN age >= 65 THEN 1 ELSE 0 END) / COUNT(*) FROM patients",

@@ -8,20 +8,9 @@ import pytest
 from refusing_hospital import built
 
 import dpsql
+from tests.kits.rows import read_texts
 
-QUESTIONS = [
-    "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id WHERE p.age > 50",
-    "SELECT COUNT(*) FROM patients JOIN visits USING (patient_id) JOIN wards USING (ward_id) WHERE ward = 'ward 1'",
-    "SELECT COUNT(*) FROM patients p LEFT JOIN visits v USING (patient_id) WHERE v.diagnosis = 'flu'",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.charge <= b.charge",
-    "SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE charge > 700)",
-    "SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id)",
-    "SELECT SUM(y) FROM (SELECT age * 12 AS y FROM patients WHERE sex = 'f') t",
-    "WITH old AS (SELECT * FROM patients WHERE age >= 65) SELECT COUNT(*) FROM old JOIN visits USING (patient_id)",
-    "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t",
-    "SELECT COUNT(*) FROM visits WHERE ward_id IN (SELECT ward_id FROM wards WHERE ward <> 'ward 0')",
-    "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM patients) t",
-]
+QUESTIONS = read_texts(__file__, "questions")
 GROUPS = "SELECT ward, COUNT(*) AS n FROM visits JOIN wards USING (ward_id) GROUP BY ward ORDER BY ward"
 OF_GROUPS = f"SELECT COUNT(*), SUM(n) FROM {{}}({GROUPS.partition(' ORDER')[0]}) AS t WHERE n > 10"
 FAR = 12

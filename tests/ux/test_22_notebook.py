@@ -15,21 +15,14 @@ import dpsql
 
 POLICY = """
 version = 1
-[source]
-url = "duckdb://clinic.duckdb"
-[promise]
-epsilon = 5
-delta = 1e-6
-[defaults]
-cost_per_query = 0.5
-max_keys = 10
+source.url = "duckdb://clinic.duckdb"
+promise = { epsilon = 5, delta = 1e-6 }
+defaults = { cost_per_query = 0.5, max_keys = 10 }
+grant = [{ to = "ana", budget = 2 }]
 [table.patients]
 person = "id"
 unique = true
 columns = { city = { keys = ["Basel", "Bern"] }, flu = {}, id = { hidden = true } }
-[[grant]]
-to = "ana"
-budget = 2
 """
 CELLS = [
     "%load_ext dpsql\n%dpsql dpsql.toml",

@@ -1,7 +1,5 @@
 """Golden values of composition, zCDP, RDP, loss distributions and subsampling."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
@@ -10,12 +8,22 @@ from dpsql.accounting import advanced, optimal, subsampling, zcdp
 from dpsql.accounting import rdp as renyi
 from dpsql.accounting.adaptive import compose_adaptive_het
 from dpsql.accounting.basic import compose_basic
-from dpsql.accounting.heterogeneous import heterogeneous_delta
 from dpsql.accounting.parallel import Partition, compose_parallel, parts_touched
 from dpsql.accounting.workload import repeat_cost
 from dpsql.privacy.divergence import subsample_release_params
 from dpsql.privacy.unit import Neighbours
 from tests.oracles import curves
+from tests.oracles.accounting import (
+    amplified_response,
+    bounded_range_rho,
+    compose_rho,
+    heterogeneous_delta,
+    mironov_epsilon,
+    optimal_grid_point,
+    pure_rho,
+    standard_epsilon,
+    standard_rho,
+)
 from tests.vectors.errata import parallel_by_position, per_query_without_two
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation, taken, whole
 
@@ -111,7 +119,7 @@ READINGS: Final[Readings] = {
         ),
         lambda k, epsilon, target_delta, delta=0.0: {
             **taken(
-                optimal.optimal_grid_point(k=k, epsilon=epsilon, delta=delta, target_delta=target_delta),
+                optimal_grid_point(k=k, epsilon=epsilon, delta=delta, target_delta=target_delta),
                 epsilon_grid_thm3_3="epsilon",
                 i="i",
             ),
@@ -133,7 +141,7 @@ READINGS: Final[Readings] = {
     ),
     "zcdp": (
         lambda rho, delta: {
-            "epsilon_standard": zcdp.standard_epsilon(rho=rho, delta=delta),
+            "epsilon_standard": standard_epsilon(rho=rho, delta=delta),
             "epsilon_cks_optimal": zcdp.optimal_epsilon(rho=rho, delta=delta),
             # Gaussian noise of this ρ at sensitivity 1, to double precision.
             "epsilon_exact_if_gaussian": curves.gaussian_exact_epsilon(
@@ -141,15 +149,15 @@ READINGS: Final[Readings] = {
             ),
         },
         lambda epsilon, delta: {
-            "rho": zcdp.standard_rho(epsilon=epsilon, delta=delta),
-            "sigma_for_l2_1": zcdp.gaussian_sigma(rho=zcdp.standard_rho(epsilon=epsilon, delta=delta), l2=1),
+            "rho": standard_rho(epsilon=epsilon, delta=delta),
+            "sigma_for_l2_1": zcdp.gaussian_sigma(rho=standard_rho(epsilon=epsilon, delta=delta), l2=1),
         },
         lambda sigma, sensitivity_l2: {"rho": zcdp.gaussian_rho(sigma=sigma, l2=sensitivity_l2)},
         lambda epsilon: {
-            "rho_generic": zcdp.pure_rho(epsilon=epsilon),
-            "rho_exponential_mechanism_bounded_range": zcdp.bounded_range_rho(epsilon=epsilon),
+            "rho_generic": pure_rho(epsilon=epsilon),
+            "rho_exponential_mechanism_bounded_range": bounded_range_rho(epsilon=epsilon),
         },
-        lambda rhos: {"rho": zcdp.compose_rho(rhos=rhos)},
+        lambda rhos: {"rho": compose_rho(rhos=rhos)},
     ),
     "rdp": (
         lambda alpha, epsilon0: {"rdp": renyi.laplace_rdp(alpha=alpha, epsilon=epsilon0)},
@@ -157,7 +165,7 @@ READINGS: Final[Readings] = {
         lambda alpha, sigma, sensitivity_l2: {"rdp": renyi.gaussian_rdp(alpha=alpha, sigma=sigma, l2=sensitivity_l2)},
         lambda q, sigma, alpha: {"rdp": renyi.subsampled_gaussian_rdp(alpha=whole(alpha), sigma=sigma, rate=q)},
         lambda alpha, rdp, delta: {
-            "epsilon_mironov": renyi.mironov_epsilon(alpha=alpha, rdp=rdp, delta=delta),
+            "epsilon_mironov": mironov_epsilon(alpha=alpha, rdp=rdp, delta=delta),
             "epsilon_improved": renyi.improved_epsilon(alpha=alpha, rdp=rdp, delta=delta),
         },
         _rdp_of_gaussians,
@@ -194,7 +202,7 @@ READINGS: Final[Readings] = {
         lambda target_epsilon, q, scheme="poisson/add_remove": {
             "base_epsilon": subsampling.base_epsilon(target_epsilon=target_epsilon, rate=q, scheme=_scheme(scheme))
         },
-        lambda q, epsilon0: {"exact_max_log_ratio": subsampling.amplified_response(epsilon=epsilon0, rate=q)},
+        lambda q, epsilon0: {"exact_max_log_ratio": amplified_response(epsilon=epsilon0, rate=q)},
         _released_subsample,
     ),
 }

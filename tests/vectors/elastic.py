@@ -1,7 +1,5 @@
 """Golden values of elastic sensitivity: the library and, where tables are small, brute force."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re

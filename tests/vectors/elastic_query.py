@@ -7,8 +7,6 @@ first equality of a join, further predicates only filter. `x [NOT] IN (SELECT y 
 and outer joins are refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Each is quoted by a golden vector or by a test that shows the breach; the sound rule stands in the module named.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal

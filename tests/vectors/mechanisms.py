@@ -1,16 +1,20 @@
 """Golden values of additive noise: Laplace, Gaussian, their discrete laws, and noise that follows a smooth bound."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Final
 
-from dpsql.mechanisms import discrete_gaussian_curve, gaussian, laplace, smooth_loss, smooth_noise
+from dpsql.mechanisms import gaussian, laplace, smooth_loss, smooth_noise
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw, rho_for
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.privacy.rounding import exact
+from tests.oracles import discrete_gaussian_curve
+from tests.oracles.mechanisms import (
+    heavy_tail_normaliser,
+    heavy_tail_variance_is_finite,
+    laplace_failure,
+    laplace_sample_size_rule,
+)
 from tests.oracles.smooth_loss import cauchy_worst_loss_found
 from tests.vectors.errata import classic_sigma_without_its_precondition
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, whole, written
@@ -18,7 +22,7 @@ from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, whole, wri
 
 def _laplace_sup_norm(sensitivity_l1: float, epsilon: float, k: int, beta: float) -> Outputs:
     union = laplace.laplace_accuracy_union(l1=sensitivity_l1, epsilon=epsilon, beta=beta, outputs=k)
-    failure = laplace.laplace_failure(l1=sensitivity_l1, epsilon=epsilon, alpha=union, outputs=k)
+    failure = laplace_failure(l1=sensitivity_l1, epsilon=epsilon, alpha=union, outputs=k)
     return {
         "alpha_union_bound": union,
         "alpha_exact": laplace.laplace_accuracy_exact(l1=sensitivity_l1, epsilon=epsilon, beta=beta, outputs=k),
@@ -35,7 +39,7 @@ def _laplace_mean_tail(n: int, epsilon: float, t: float) -> Outputs:
 def _laplace_planning(epsilon: float, alpha: float) -> Outputs:
     cost, error, quarter = written(epsilon), written(alpha), Fraction(1, 4)
     return {
-        "n_laplace_seed_rule": laplace.laplace_sample_size_rule(epsilon=cost, alpha=error, neighbours=CHANGE_ONE),
+        "n_laplace_seed_rule": laplace_sample_size_rule(epsilon=cost, alpha=error, neighbours=CHANGE_ONE),
         "n_laplace_exact_for_beta_quarter": laplace.laplace_sample_size(
             epsilon=cost, alpha=error, beta=quarter, neighbours=CHANGE_ONE
         ),

@@ -1,7 +1,5 @@
 """Golden values of the promise itself: definition, divergence, group privacy, tails, worked examples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,20 +12,25 @@ from dpsql.privacy import divergence, tails
 from dpsql.privacy.database import l1_distance, size, to_histogram
 from dpsql.privacy.divergence import hockey_stick, kl_bound
 from dpsql.privacy.events import Approximate
-from dpsql.privacy.group import gaussian_group_delta, group_delta, group_delta_loose
+from dpsql.privacy.group import group_delta
 from dpsql.privacy.pmf import post_process
-from dpsql.privacy.shifts import GaussianShift, GeometricShift, LaplaceShift, gaussian_kl
 from dpsql.privacy.unit import Neighbours
+from tests.oracles.privacy import (
+    binomial_tail,
+    chernoff_multiplicative_lower,
+    gaussian_group_delta,
+    gaussian_kl,
+    group_delta_loose,
+    log_factorial,
+)
+from tests.oracles.shifts import GaussianShift, GeometricShift, LaplaceShift
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, taken, written
 
 
 def _merged_outcomes(P: list[float], Q: list[float], merge: list[list[int]], epsilon: float) -> Outputs:
     kernel = [[int(outcome in group) for group in merge] for outcome in range(len(P))]
     after = [post_process(law, kernel=kernel) for law in (P, Q)]
-    return {
-        "delta_before": hockey_stick(P, Q, epsilon=epsilon),
-        "delta_after": hockey_stick(*after, epsilon=epsilon),
-    }
+    return {"delta_before": hockey_stick(P, Q, epsilon=epsilon), "delta_after": hockey_stick(*after, epsilon=epsilon)}
 
 
 def _noise(noise: LaplaceShift | GaussianShift | GeometricShift, epsilon: float) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def _additive_chernoff(n: int, p: float, t: float) -> Outputs:
     return {
         "bound_one_sided": bound,
         "bound_two_sided": 2 * bound,
-        "exact_binomial_tail_strict": tails.binomial_tail(n=n, p=written(p), above=above),
+        "exact_binomial_tail_strict": binomial_tail(n=n, p=written(p), above=above),
     }
 
 
@@ -82,8 +85,8 @@ def _multiplicative_chernoff(n: int, p: float, relative: float) -> Outputs:
     mean, share = written(p), written(relative)
     return {
         "upper_tail_bound": tails.chernoff_multiplicative_upper(n=n, mean=mean, t=share),
-        "lower_tail_bound": tails.chernoff_multiplicative_lower(n=n, mean=mean, t=share),
-        "exact_upper_tail_strict": tails.binomial_tail(n=n, p=mean, above=n * mean * (1 + share)),
+        "lower_tail_bound": chernoff_multiplicative_lower(n=n, mean=mean, t=share),
+        "exact_upper_tail_strict": binomial_tail(n=n, p=mean, above=n * mean * (1 + share)),
     }
 
 
@@ -204,7 +207,7 @@ READINGS: Final[Readings] = {
             tails.azuma_bound(k=k, alpha=alpha, beta=beta, z=z), threshold="threshold", prob_bound="probability"
         ),
         lambda n: {
-            "ln_factorial": tails.log_factorial(n=n),
+            "ln_factorial": log_factorial(n=n),
             **taken(tails.stirling_log_factorial(n=n), ln_stirling="approximation", ln_lower="lower", ln_upper="upper"),
         },
     ),

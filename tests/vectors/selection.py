@@ -1,7 +1,5 @@
 """Golden values of selections, surveys, sparse vectors, quantiles and private keys."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -12,9 +10,16 @@ from dpsql.mechanisms import randomized_response as survey
 from dpsql.mechanisms.gaussian import gaussian_sigma
 from dpsql.mechanisms.laplace import Laplace, laplace_sample_size
 from dpsql.mechanisms.partitions import keep_probability, split_delta
-from dpsql.mechanisms.quantile import quantile_probabilities
 from dpsql.mechanisms.scores import selection_scale
 from tests.oracles.laws import first_above_probabilities, noisy_max_probabilities, permute_and_flip_probabilities
+from tests.oracles.mechanisms import (
+    above_threshold_accuracy,
+    laplace_threshold_union,
+    quantile_probabilities,
+    rr_sample_size,
+    rr_tail,
+    wrong_outcome_bound,
+)
 from tests.vectors.errata import notes_noisy_max_scale, notes_survey_mean_expected
 from tests.vectors.words import CHANGE_ONE, Outputs, Readings, taken, written
 
@@ -48,7 +53,7 @@ def _exponential_ratio(
 def _wrong_outcome(count_A: float, count_B: float, epsilon: float) -> Outputs:
     """The wrong outcome is the one with fewer votes."""
     fewer, more = sorted((count_A, count_B))
-    t, bound = exponential.wrong_outcome_bound(gap=more - fewer, candidates=2, sensitivity=1, epsilon=epsilon)
+    t, bound = wrong_outcome_bound(gap=more - fewer, candidates=2, sensitivity=1, epsilon=epsilon)
     return {"prob_wrong_exact": _exponential([fewer, more], epsilon, 1)["probs"][0], "bound": bound, "t": t}
 
 
@@ -139,7 +144,7 @@ def _exact_tail(gamma: float, n: int, ones: int) -> Outputs:
         "mean_of_raw_y_is_biased": notes_survey_mean_expected(share=share, gamma=exactly),
         "variance": variance,
         "radius": 1 / (gamma * math.sqrt(n)),
-        "exact_tail_prob": survey.rr_tail(gamma=exactly, size=n, ones=ones, radius_squared=radius_squared),
+        "exact_tail_prob": rr_tail(gamma=exactly, size=n, ones=ones, radius_squared=radius_squared),
         "chebyshev": variance / radius_squared,
     }
 
@@ -147,7 +152,7 @@ def _exact_tail(gamma: float, n: int, ones: int) -> Outputs:
 def _sample_size(epsilon: float, alpha: float, beta: float) -> Outputs:
     numbers = {"epsilon": written(epsilon), "alpha": written(alpha), "beta": written(beta)}
     return {
-        "n_rr_chebyshev": survey.rr_sample_size(**numbers),
+        "n_rr_chebyshev": rr_sample_size(**numbers),
         "n_laplace": laplace_sample_size(**numbers, neighbours=CHANGE_ONE),
     }
 
@@ -211,7 +216,7 @@ def _laplace_tau(epsilon: float, delta: float, max_partitions_contributed: int =
     return {
         "noise_scale": scale,
         "tau": tau,
-        "tau_union_bound": partition_threshold.laplace_threshold_union(epsilon=epsilon, delta=delta, **keys),
+        "tau_union_bound": laplace_threshold_union(epsilon=epsilon, delta=delta, **keys),
         "keep_prob_single_user": Laplace(scale=float(scale)).tail(tau - linf),
     }
 
@@ -238,8 +243,7 @@ READINGS: Final[Readings] = {
     "permute_and_flip": (
         lambda scores, epsilon, sensitivity, monotonic=False: {
             "probs": permute_and_flip_probabilities(
-                scores=scores,
-                scale=selection_scale(sensitivity=sensitivity, epsilon=epsilon, monotonic=monotonic),
+                scores=scores, scale=selection_scale(sensitivity=sensitivity, epsilon=epsilon, monotonic=monotonic)
             )
         },
     ),
@@ -247,9 +251,7 @@ READINGS: Final[Readings] = {
     "svt": (
         lambda epsilon, c, sensitivity, monotonic=False: _allocation(epsilon, c, sensitivity, monotonic, "optimal"),
         lambda epsilon, c, sensitivity, monotonic=False: _allocation(epsilon, c, sensitivity, monotonic, "half"),
-        lambda epsilon, k, beta: {
-            "alpha": sparse_vector.above_threshold_accuracy(epsilon=epsilon, queries=k, beta=beta)
-        },
+        lambda epsilon, k, beta: {"alpha": above_threshold_accuracy(epsilon=epsilon, queries=k, beta=beta)},
         _first_above,
     ),
     "quantile": (

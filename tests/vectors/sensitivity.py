@@ -1,7 +1,5 @@
 """Golden values of global and local sensitivity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final
@@ -14,8 +12,9 @@ from dpsql.sensitivity import aggregates
 from dpsql.sensitivity.aggregates import Aggregate, Count, Mean, Quantile, Range, Sum
 from dpsql.sensitivity.brute_force import brute_force_local
 from dpsql.sensitivity.column import Column, Outside
-from dpsql.sensitivity.global_ import global_sensitivity, mean_move_of_one_more
-from dpsql.sensitivity.local import breakpoints, local_sensitivity
+from dpsql.sensitivity.global_ import global_sensitivity
+from dpsql.sensitivity.local import local_sensitivity
+from tests.oracles.sensitivity import breakpoints, mean_move_of_one_more
 from tests.vectors.errata import rows_with_one_zero_less
 from tests.vectors.words import ADD_REMOVE, CHANGE_ONE, Outputs, Readings, relation
 

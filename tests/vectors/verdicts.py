@@ -6,8 +6,6 @@ set of names can be read in two ways (randomized response or Laplace, mean or va
 values decide, and where those agree too, one reading must reproduce the vector whole. Identifiers are never read.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """Words and numbers of the vectors, as the library's types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any

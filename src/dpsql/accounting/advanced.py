@@ -13,10 +13,9 @@ from dpsql.accounting.calibrate import largest_within
 from dpsql.accounting.limits import SMALLEST_EPSILON, counted, priced_epsilon, require_within, slack
 from dpsql.accounting.spend import spends, total
 from dpsql.enclosure import exp_bounds, log_bounds, sqrt_bounds
-from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.require import Number, require_delta, require_numbers, require_open_unit, shown
+from dpsql.require import Number, require_delta, require_numbers, require_open_unit, shown, unmet
 
 _BITS: Final = 96
 LARGEST_DR_EPSILON: Final = 700
@@ -159,11 +158,7 @@ def corollary_epsilon(*, k: int, total_epsilon: Number, delta_prime: Number) -> 
     root = sqrt_bounds(2 * k * log_bounds(1 / failure, bits=_BITS)[1], bits=_BITS)[1]
     each = round_down(total / (2 * root))
     if exact(each) > LARGEST_DR_EPSILON or _dwork_roth(k, exact(each), failure) > total:
-        raise BadParameter(
-            f"the closed form is not enough at total_epsilon={shown(total)}, delta_prime={shown(failure)}",
-            why="it drops a term that is small only for a small ε' and a small δ'",
-            fix="use the numerical inverses of the theorem, or a smaller δ'",
-        )
+        raise unmet(f"the closed form is not enough at total_epsilon={shown(total)}, delta_prime={shown(failure)}")
     return each
 
 

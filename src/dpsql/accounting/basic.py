@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.accounting.limits import counted, priced_epsilon, priced_lists
+from dpsql.accounting.limits import priced_lists
 from dpsql.accounting.spend import spends, total
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
@@ -39,21 +39,6 @@ def compose_basic(*, epsilons: Sequence[Number], deltas: Sequence[Number]) -> Ba
         epsilon=sum((epsilon for epsilon, _ in pairs), Fraction(0)),
         delta_sum=sum((delta for _, delta in pairs), Fraction(0)),
         delta_product=1 - survival((delta, 1) for _, delta in pairs),
-    )
-
-
-def compose_basic_equal(*, k: int, epsilon: Number, delta: Number) -> BasicTotal:
-    """The total of k releases, each (ε, δ)-DP.
-
-    Theorem   as `compose_basic`, with equal parts.
-    Requires  k >= 1, ε > 0, 0 <= δ < 1.
-    Rounds    nothing in ε and δ_sum; δ_product up, by less than 2**-200.
-    """
-    k = counted(k=k)
-    require_delta(delta=delta)
-    each = exact(delta)
-    return BasicTotal(
-        epsilon=k * priced_epsilon(epsilon=epsilon), delta_sum=k * each, delta_product=1 - survival([(each, k)])
     )
 
 

@@ -11,7 +11,7 @@ from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON, priced_ep
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_down
-from dpsql.require import Number, require_finite
+from dpsql.require import Number, require_finite, require_that, unmet
 
 
 def largest_within(price: Callable[[float], float], *, limit: float, low: float, high: float) -> float:
@@ -22,18 +22,8 @@ def largest_within(price: Callable[[float], float], *, limit: float, low: float,
     Rounds    down: the price of the value returned was computed and is within the limit.
     """
     require_finite(limit=limit, low=low, high=high)
-    if not 0 <= low <= high:
-        raise BadParameter(
-            f"low={low!r} and high={high!r} must satisfy 0 <= low <= high",
-            why="the search needs a range",
-            fix="state the smallest value first, then the largest",
-        )
-    if not price(low) <= limit:
-        raise BadParameter(
-            f"even the smallest value {low!r} costs more than {limit!r}",
-            why="no value in the range meets the target",
-            fix="raise the target, or ask fewer questions",
-        )
+    require_that(0 <= low <= high, "in order, from 0 on", low=low, high=high)
+    require_that(price(low) <= limit, "a value that costs no more than the limit", low=low, limit=limit)
     if price(high) <= limit:
         return high
     good, bad = _ordinal(low), _ordinal(high)
@@ -54,11 +44,7 @@ def smallest_within(price: Callable[[float], float], *, limit: float, low: float
     if price(low) <= limit:
         return low
     if not 0 <= low <= high or not price(high) <= limit:
-        raise BadParameter(
-            f"no value from {low!r} to {high!r} costs at most {limit!r}",
-            why="the search needs a range whose end meets the target",
-            fix="raise the target, or widen the range",
-        )
+        raise unmet(f"no value from {low!r} to {high!r} costs at most {limit!r}")
     bad, good = _ordinal(low), _ordinal(high)
     while good - bad > 1:
         middle = (good + bad) // 2

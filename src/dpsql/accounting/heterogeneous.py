@@ -10,33 +10,18 @@ from typing import Final
 
 from dpsql.accounting.basic import delta_too_small, survival
 from dpsql.accounting.calibrate import smallest_within
-from dpsql.accounting.limits import asked_epsilon, priced_lists
+from dpsql.accounting.limits import priced_lists
 from dpsql.accounting.optimal import LARGEST_K, optimal_epsilon
 from dpsql.accounting.spend import spends
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.require import Number, require_count, require_delta
+from dpsql.require import Number, require_count, require_delta, unmet
 
 LARGEST_SUPPORT: Final = 2**16
 """How many different subset sums of the ε_i are enumerated: 16 different releases, or many more equal ones."""
 
 _UNIT: Final = 2.0**-52
-
-
-def heterogeneous_delta(*, epsilons: Sequence[Number], deltas: Sequence[Number], epsilon_total: Number) -> float:
-    """The smallest δ for which releases of (ε_i, δ_i) are together (epsilon_total, δ)-DP.
-
-    Theorem   Murtagh, Vadhan (2016), Thm. 1.5: 1 − ∏(1 − δ_i)(1 − δ*), where δ* is the sum over the sets S of
-              releases of max(e^{Σ_S ε} − e^{epsilon_total + Σ_{not S} ε}, 0), divided by ∏(1 + e^{ε_i}).
-    Requires  at most 2**16 different subset sums; parameters fixed before the first release. Not a filter.
-    Rounds    up.
-    """
-    pairs = priced_lists(epsilons=epsilons, deltas=deltas)
-    total = asked_epsilon(epsilon_total=epsilon_total)
-    pure = _Losses([epsilon for epsilon, _ in pairs]).delta(total)
-    alive = survival(Counter(delta for _, delta in pairs).items())
-    return round_up(1 - alive * (1 - min(Fraction(1), exact(pure))))
 
 
 def heterogeneous_epsilon(*, epsilons: Sequence[Number], deltas: Sequence[Number], target_delta: Number) -> float:
@@ -121,8 +106,4 @@ def _subset_sums(counts: Mapping[Fraction, int]) -> dict[Fraction, int]:
 
 
 def _too_many() -> BadParameter:
-    return BadParameter(
-        f"the losses of these releases take more than {LARGEST_SUPPORT} values",
-        why="exact composition of unequal releases is #P-hard: the work doubles with every release",
-        fix="use compose_adaptive_het, the zcdp or the pld accountant",
-    )
+    return unmet(f"the losses of these releases take more than {LARGEST_SUPPORT} values")

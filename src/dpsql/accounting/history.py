@@ -6,6 +6,7 @@ from typing import Final
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Composed, Event
+from dpsql.require import unmet
 
 LONGEST_HISTORY: Final = 1_000_000
 
@@ -35,11 +36,7 @@ def releases(event: Event) -> list[Event]:
         part = waiting.pop()
         seen += 1
         if seen > LONGEST_HISTORY:
-            raise BadParameter(
-                f"the history holds more than {LONGEST_HISTORY} releases",
-                why="adding them up one by one would not end in reasonable time",
-                fix="charge it in parts",
-            )
+            raise unmet(f"the history holds more than {LONGEST_HISTORY} releases")
         if isinstance(part, Composed):
             waiting.extend(reversed(part.events))
         else:

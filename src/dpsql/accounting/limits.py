@@ -20,6 +20,7 @@ from dpsql.require import (
     require_finite,
     require_numbers,
     require_open_unit,
+    require_that,
     shown,
 )
 
@@ -58,13 +59,6 @@ def priced_epsilon(**named: Number) -> Fraction:
     return exact(value)
 
 
-def asked_epsilon(**named: Number) -> Fraction:
-    """The one ε given at which a curve is read, checked and exact. Unlike a price it may be 0."""
-    ((name, value),) = named.items()
-    require_within(lowest=0, highest=LARGEST_EPSILON, **{name: value})
-    return exact(value)
-
-
 def slack(**named: Number) -> Fraction:
     """The one δ given, strictly inside (0, 1), checked and exact."""
     ((name, value),) = named.items()
@@ -77,12 +71,7 @@ def priced_lists(*, epsilons: Sequence[Number], deltas: Sequence[Number]) -> lis
     """The pairs (ε_i, δ_i), checked and exact."""
     require_numbers(epsilons=epsilons, deltas=deltas)
     require_count(number_of_releases=len(epsilons), at_most=LONGEST_LIST)
-    if len(epsilons) != len(deltas):
-        raise BadParameter(
-            f"{len(epsilons)} epsilons and {len(deltas)} deltas",
-            why="every release has one ε and one δ",
-            fix="pass lists of equal length; a pure release has δ = 0",
-        )
+    require_that(len(epsilons) == len(deltas), "there must be one delta for each epsilon")
     for index, delta in enumerate(deltas):
         require_delta(**{f"deltas[{index}]": delta})
     return [

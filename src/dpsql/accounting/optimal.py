@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from dpsql.accounting.basic import survival
 from dpsql.accounting.calibrate import smallest_within
-from dpsql.accounting.limits import asked_epsilon, counted, priced_epsilon, slack
-from dpsql.errors import BadParameter
+from dpsql.accounting.limits import counted, priced_epsilon, slack
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.require import Number, require_delta, shown
+from dpsql.require import Number, require_delta, require_that
 
 LARGEST_K: Final = 1_000_000
 """Beyond, use zCDP: its price is within a percent or two of optimal there."""
@@ -53,37 +52,6 @@ def compose_optimal(*, k: int, epsilon: Number, delta: Number, i: int) -> Optima
     return OptimalPoint(epsilon=round_up((k - 2 * i) * size), delta_i=pure, delta=_whole(k, exact(delta), pure), i=i)
 
 
-def optimal_delta(*, k: int, epsilon: Number, delta: Number, epsilon_total: Number) -> float:
-    """The smallest δ for which k releases of (ε, δ) are together (epsilon_total, δ)-DP.
-
-    Theorem   Kairouz, Oh, Viswanath (2015); Murtagh, Vadhan (2016), Thm. 1.5: the curve between the points of
-              `compose_optimal`.
-    Requires  as `compose_optimal`; epsilon_total >= 0.
-    Rounds    up.
-    """
-    k = counted(k=k, at_most=LARGEST_K)
-    size, total = priced_epsilon(epsilon=epsilon), asked_epsilon(epsilon_total=epsilon_total)
-    require_delta(delta=delta)
-    return _whole(k, exact(delta), _Response(k, size).delta(_theta(k, size, total)))
-
-
-def optimal_grid_point(*, k: int, epsilon: Number, delta: Number, target_delta: Number) -> OptimalPoint:
-    """The point of Theorem 3.3 with the smallest ε whose δ is at most `target_delta`.
-
-    Theorem   Kairouz, Oh, Viswanath (2015), Thm. 3.3; δ_i grows with i.
-    Requires  as `compose_optimal`, and a target that covers 1 − (1 − δ)^k.
-    Rounds    up.
-    """
-    k = counted(k=k, at_most=LARGEST_K)
-    size, room = priced_epsilon(epsilon=epsilon), _room(k, delta, target_delta)
-    response = _Response(k, size)
-    low, high = 0, k // 2 + 1  # δ_0 = 0 always fits
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if response.delta(Fraction(middle)) <= room else (low, middle)
-    return compose_optimal(k=k, epsilon=epsilon, delta=delta, i=low)
-
-
 def optimal_epsilon(*, k: int, epsilon: Number, delta: Number, target_delta: Number) -> float:
     """The smallest ε for which k releases of (ε₀, δ₀) are together (ε, target_delta)-DP: the exact curve, inverted.
 
@@ -110,12 +78,7 @@ def _room(k: int, delta: Number, target_delta: Number) -> float:
     target = slack(target_delta=target_delta) if target_delta else Fraction(0)
     alive = survival([(exact(delta), k)])
     room = 1 - (1 - target) / alive if alive else Fraction(-1)
-    if room < 0:
-        raise BadParameter(
-            f"target_delta={shown(target)} does not cover the δ of {k} releases",
-            why="the exceptions of the releases alone have probability 1 − (1 − δ)^k",
-            fix="ask for a larger total δ, or releases with a smaller one",
-        )
+    require_that(room >= 0, "enough to cover the δ of all releases", target_delta=target, releases=k)
     return round_down(room)
 
 

@@ -10,9 +10,8 @@ from typing import Final
 
 from dpsql.accounting.limits import priced_lists
 from dpsql.accounting.spend import Spend
-from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours
-from dpsql.require import Number
+from dpsql.require import Number, unmet
 
 
 class Partition(Enum):
@@ -75,9 +74,5 @@ def parts_touched(*, parts: int, neighbours: Neighbours, partition: Partition) -
     try:
         touched = _PARTS_TOUCHED[partition, neighbours]
     except (KeyError, TypeError):
-        raise BadParameter(
-            f"partition={partition!r} with neighbours={neighbours!r} is not known",
-            why="whether disjoint parts are cheaper depends on both",
-            fix="pass a Partition and a Neighbours",
-        ) from None
+        raise unmet(f"partition={partition!r} with neighbours={neighbours!r} is not known") from None
     return parts if touched is None else min(touched, parts)

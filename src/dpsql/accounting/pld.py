@@ -19,7 +19,7 @@ from typing import Any, Final
 from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.limits import require_within
 from dpsql.accounting.spend import spends
-from dpsql.errors import BadParameter, MissingExtra, UnsupportedEvent
+from dpsql.errors import MissingExtra, UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
     BoundedRange,
@@ -34,7 +34,7 @@ from dpsql.privacy.events import (
     Pure,
 )
 from dpsql.privacy.rounding import round_down, round_up
-from dpsql.require import Number, require_open_unit, shown
+from dpsql.require import Number, require_open_unit, require_that, shown, unmet
 
 GRID: Final = 1e-4
 """Losses are rounded up to multiples of it: at most 1e-4 of ε too much per release."""
@@ -165,21 +165,6 @@ def epsilon_of(event: Event, *, delta: Number) -> float:
     return _library_epsilon(_grouped(event), delta)
 
 
-def delta_of(event: Event, *, epsilon: Number) -> float:
-    """The δ of a planned batch at ε, by composing privacy loss distributions.
-
-    Theorem   as `epsilon_of`.
-    Requires  ε >= 0, at most 100 000 releases, and the extra [pld] installed.
-    Rounds    up; the slack of the convolution is added.
-    """
-    require_within(lowest=0, highest=LARGEST_LOSS, epsilon=epsilon)
-    counts = _grouped(event)
-    if not counts:
-        return 0.0
-    least = max(0.0, float(_composed(counts).get_delta_for_epsilon(float(epsilon))))
-    return min(1.0, least + 2 * _slack(counts))
-
-
 def _slack(counts: Counter[_Pair]) -> float:
     """How much of δ the convolution of these pairs may lose to rounding."""
     return SLACK_PER_RELEASE * (sum(counts.values()) + len(counts))
@@ -192,11 +177,7 @@ def _library_epsilon(counts: Counter[_Pair], delta: Number) -> float:
         return 0.0
     epsilon = float(_composed(counts).get_epsilon_for_delta(float(delta) * (1 - 1e-9) - _slack(counts)))
     if math.isinf(epsilon):
-        raise BadParameter(
-            f"delta={shown(delta)} does not cover the δ of the events",
-            why="the exceptions of the releases alone are more likely",
-            fix="ask for a larger δ",
-        )
+        raise unmet(f"delta={shown(delta)} does not cover the δ of the events")
     return epsilon
 
 
@@ -205,12 +186,7 @@ def _grouped(event: Event) -> Counter[_Pair]:
     for pair in pairs(event):
         counts[_Pair(pair.kind, pair.numbers)] += pair.count
     total = sum(counts.values())
-    if total > LARGEST_COUNT:
-        raise BadParameter(
-            f"{total} releases in one batch, at most {LARGEST_COUNT}",
-            why="their loss distribution would not fit in memory",
-            fix="use the zcdp accountant",
-        )
+    require_that(total <= LARGEST_COUNT, f"at most {LARGEST_COUNT}", releases=total)
     return counts
 
 
@@ -248,34 +224,18 @@ def _from_response(library: Any, epsilon: float, delta: float) -> Any:
     return library.distribution.from_privacy_parameters(parameters, value_discretization_interval=GRID)
 
 
-def _from_laplace(library: Any, scale: float, rate: float) -> Any:
-    return library.distribution.from_laplace_mechanism(
-        scale, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
-    )
-
-
-def _from_gaussian(library: Any, sigma: float, rate: float) -> Any:
-    return library.distribution.from_gaussian_mechanism(
-        sigma, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
-    )
-
-
-def _from_discrete_gaussian(library: Any, sigma: float, distance: float) -> Any:
-    return library.distribution.from_discrete_gaussian_mechanism(
-        sigma, sensitivity=int(distance), value_discretization_interval=GRID
-    )
-
-
-def _from_confession(library: Any, delta: float) -> Any:
-    return _from_response(library, 0.0, delta)
-
-
 _CONSTRUCTORS: Final[Mapping[str, Callable[..., Any]]] = {
     "response": _from_response,
-    "laplace": _from_laplace,
-    "gaussian": _from_gaussian,
-    "discrete_gaussian": _from_discrete_gaussian,
-    "confession": _from_confession,
+    "laplace": lambda library, scale, rate: library.distribution.from_laplace_mechanism(
+        scale, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
+    ),
+    "gaussian": lambda library, sigma, rate: library.distribution.from_gaussian_mechanism(
+        sigma, sensitivity=1, value_discretization_interval=GRID, sampling_prob=rate
+    ),
+    "discrete_gaussian": lambda library, sigma, distance: library.distribution.from_discrete_gaussian_mechanism(
+        sigma, sensitivity=int(distance), value_discretization_interval=GRID
+    ),
+    "confession": lambda library, delta: _from_response(library, 0.0, delta),
 }
 
 

@@ -143,17 +143,6 @@ def _sampled_gaussian(alpha: int, variance: float, rate: float, rest_rate: float
     return pad_up((total + min(1.0, total) * error) / (alpha - 1), ulps=32)
 
 
-def mironov_epsilon(*, alpha: Number, rdp: Number, delta: Number) -> float:
-    """An ε with (ε, δ)-DP from Rényi divergence `rdp` at order α: rdp + ln(1/δ)/(α − 1).
-
-    Theorem   Mironov (2017), Prop. 3.
-    Requires  1 + 2**-10 <= α <= 4096, rdp >= 0, 0 < δ < 1.
-    Rounds    up.
-    """
-    order, log = _order(alpha), -math.log(float(slack(delta=delta)))
-    return pad_up(_rdp(rdp) + log / (order - 1), ulps=8)
-
-
 def improved_epsilon(*, alpha: Number, rdp: Number, delta: Number) -> float:
     """The best ε that one Rényi divergence gives: rdp + ln((α − 1)/α) − (ln δ + ln α)/(α − 1), and at least 0.
 

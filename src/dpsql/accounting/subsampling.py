@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
@@ -11,11 +10,10 @@ from typing import Final
 
 from dpsql.accounting.limits import priced_epsilon, require_within
 from dpsql.enclosure import exp_bounds, log_bounds
-from dpsql.errors import BadParameter, Refused
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.rounding import exact, round_down, round_up
-from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_delta, require_positive, require_probability
+from dpsql.privacy.unit import Neighbours
+from dpsql.require import Number, require_delta, require_positive, require_probability, require_type
 
 
 class Scheme(Enum):
@@ -34,18 +32,6 @@ RELATION: Final[Mapping[Scheme, Neighbours]] = MappingProxyType(
 """The one relation under which the amplification of a scheme is a theorem here, for the release and for the result."""
 
 
-def require_scheme(*, scheme: Scheme, neighbours: Neighbours) -> None:
-    """The scheme and the relation belong together."""
-    _known(scheme)
-    require_neighbours(neighbours)
-    if RELATION[scheme] is not neighbours:
-        raise Refused(
-            f"no amplification theorem here for {scheme.value} sampling under {neighbours.value}",
-            why="with the other relation the two samples differ in more than one person's coin",
-            fix=f"use {scheme.value} under {RELATION[scheme].value}",
-        )
-
-
 def _require_rate(*, rate: Number) -> None:
     """A share of the people that is not nothing; 1 is everybody, and amplifies nothing."""
     require_positive(rate=rate)
@@ -62,7 +48,7 @@ def amplify(*, epsilon: Number, delta: Number, rate: Number, scheme: Scheme) -> 
     size = priced_epsilon(epsilon=epsilon)
     require_delta(delta=delta)
     _require_rate(rate=rate)
-    _known(scheme)
+    require_type(Scheme, scheme=scheme)
     q = exact(rate)
     # ln(1 + q (e^ε − 1)) = ε + ln(q + (1 − q) e^−ε): the exponential is at most 1, whatever ε.
     small = exp_bounds(-min(size, Fraction(2048)), bits=128)[1]
@@ -80,36 +66,6 @@ def base_epsilon(*, target_epsilon: Number, rate: Number, scheme: Scheme) -> flo
     target = priced_epsilon(target_epsilon=target_epsilon)
     require_within(lowest=0, highest=700, target_epsilon=target_epsilon)
     _require_rate(rate=rate)
-    _known(scheme)
+    require_type(Scheme, scheme=scheme)
     low = exp_bounds(target, bits=128)[0]
     return max(0.0, round_down(log_bounds(1 + (low - 1) / exact(rate), bits=128)[0]))
-
-
-def amplified_response(*, epsilon: Number, rate: Number) -> float:
-    """The exact loss of randomized response on a Poisson sample of one person: the example that attains `amplify`.
-
-    Theorem   with the person: (1 − q) R(0) + q R(1); without: R(0). The largest log-ratio is ln(1 + q (e^ε − 1)).
-    Requires  ε > 0, 0 < rate <= 1.
-    Rounds    to nearest.
-    """
-    size = float(priced_epsilon(epsilon=epsilon))
-    _require_rate(rate=rate)
-    q, lie = float(rate), math.exp(-size) / (1 + math.exp(-size))
-    without = {1: lie, 0: 1 - lie}
-    sampled = {1: (1 - q) * lie + q * (1 - lie), 0: (1 - q) * (1 - lie) + q * lie}
-    if not lie:
-        raise BadParameter(
-            f"epsilon={size!r} is too large for a coin of finite precision",
-            why="the probability of a lie rounds to 0",
-            fix="choose ε below 700",
-        )
-    return max(abs(math.log(sampled[bit] / without[bit])) for bit in (0, 1))
-
-
-def _known(scheme: Scheme) -> None:
-    if not isinstance(scheme, Scheme):
-        raise BadParameter(
-            f"scheme={scheme!r} is not a sampling scheme with a theorem",
-            why="amplification depends on how the sample is drawn",
-            fix="pass Scheme.POISSON (add_remove) or Scheme.WITHOUT_REPLACEMENT (change_one)",
-        )

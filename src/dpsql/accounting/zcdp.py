@@ -7,7 +7,7 @@ order is a theorem, so a poor search could only be wasteful.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
@@ -15,7 +15,7 @@ from typing import Final
 
 from dpsql.accounting.basic import slack_after
 from dpsql.accounting.history import releases
-from dpsql.accounting.limits import LONGEST_LIST, priced_epsilon, require_within, slack
+from dpsql.accounting.limits import priced_epsilon, require_within, slack
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import log_bounds, sqrt_bounds
 from dpsql.errors import UnsupportedEvent
@@ -23,9 +23,7 @@ from dpsql.privacy.events import Composed, ContinuousGaussian, ContinuousLaplace
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.require import (
     Number,
-    require_count,
     require_non_negative,
-    require_numbers,
     require_open_unit,
     require_positive,
 )
@@ -35,26 +33,6 @@ _ORDER_BITS: Final = 48  # the optimum is flat: an order off by 2**-48 costs abo
 _KEPT_BITS: Final = 64
 LARGEST_RHO: Final = Fraction(2**40)
 SMALLEST_RHO: Final = Fraction(1, 2**200)
-
-
-def pure_rho(*, epsilon: Number) -> Fraction:
-    """The ρ of any ε-DP release: ε²/2.
-
-    Theorem   Bun, Steinke (2016), Prop. 1.4.
-    Requires  ε > 0.
-    Rounds    nothing.
-    """
-    return priced_epsilon(epsilon=epsilon) ** 2 / 2
-
-
-def bounded_range_rho(*, epsilon: Number) -> Fraction:
-    """The ρ of an ε-bounded-range selection, such as the exponential mechanism: ε²/8.
-
-    Theorem   Cesar, Rogers (2021), Lemma 3.4.
-    Requires  ε > 0.
-    Rounds    nothing.
-    """
-    return priced_epsilon(epsilon=epsilon) ** 2 / 8
 
 
 def gaussian_rho(*, sigma: Number, l2: Number) -> Fraction:
@@ -67,31 +45,6 @@ def gaussian_rho(*, sigma: Number, l2: Number) -> Fraction:
     require_positive(sigma=sigma)
     require_non_negative(l2=l2)
     return exact(l2) ** 2 / (2 * exact(sigma) ** 2)
-
-
-def compose_rho(*, rhos: Sequence[Number]) -> Fraction:
-    """The ρ of several releases together: their sum.
-
-    Theorem   Bun, Steinke (2016), Lemma 1.7; adaptively, with a limit fixed in advance: account_rule.md.
-    Requires  ρ_i >= 0.
-    Rounds    nothing.
-    """
-    require_numbers(at_least=0, rhos=rhos)
-    require_count(at_least=0, number_of_releases=len(rhos), at_most=LONGEST_LIST)
-    for index, rho in enumerate(rhos):
-        require_non_negative(**{f"rhos[{index}]": rho})
-    return sum(map(exact, rhos), Fraction(0))
-
-
-def standard_epsilon(*, rho: Number, delta: Number) -> float:
-    """An ε with (ε, δ)-DP for any ρ-zCDP release: ρ + 2 sqrt(ρ ln(1/δ)).
-
-    Theorem   Bun, Steinke (2016), Prop. 1.3.
-    Requires  ρ >= 0, 0 < δ < 1.
-    Rounds    up.
-    """
-    rate, failure = _rho(rho), slack(delta=delta)
-    return round_up(rate + 2 * sqrt_bounds(rate * _log_inverse(failure)[1], bits=_BITS)[1])
 
 
 def optimal_epsilon(*, rho: Number, delta: Number) -> float:
@@ -113,19 +66,6 @@ def _optimal_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     above = order - 1
     bound = rho * order + (target - log_bounds(order, bits=_BITS)[0]) / above + log_bounds(above / order, bits=_BITS)[1]
     return max(Fraction(0), bound)
-
-
-def standard_rho(*, epsilon: Number, delta: Number) -> Fraction:
-    """The ρ whose standard conversion at δ is ε: (sqrt(ln(1/δ) + ε) − sqrt(ln(1/δ)))².
-
-    Theorem   `standard_epsilon` solved for ρ.
-    Requires  ε > 0, 0 < δ < 1.
-    Rounds    down.
-    """
-    size, failure = priced_epsilon(epsilon=epsilon), slack(delta=delta)
-    high = _log_inverse(failure)[1]
-    roots = sqrt_bounds(high + size, bits=_BITS)[1] + sqrt_bounds(high, bits=_BITS)[1]
-    return _short((size / roots) ** 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,8 @@ class Decided:
     by: str
     is_cast: bool
     """False: the column stays as its source has it."""
+    is_rounded: bool = False
+    """An integer because bounds or keys are written as whole numbers: fractions of the source are rounded."""
 
 
 NOTHING_DECLARED: Final = ColumnDeclarations()
@@ -150,7 +152,10 @@ def _decided(name: str, column: SourceColumn, declared: ColumnDeclarations, *, i
     known = declared.known.get(name)
     if is_person and known is _FRACTIONS:
         known = None
-    for kind, reason in ((implied, "bounds or keys"), (known, "the ledger"), (own, by)):
+    if implied is not None:
+        is_rounded = implied is SqlType.INTEGER and not is_person
+        return Decided(type=implied, by="bounds or keys", is_cast=True, is_rounded=is_rounded)
+    for kind, reason in ((known, "the ledger"), (own, by)):
         if kind is not None:
             return Decided(type=kind, by=reason, is_cast=True)
     return None

@@ -80,8 +80,11 @@ def column_declarations(name: str, words: TableWords, *, known: Mapping[str, Sql
 
 def with_types(table: TablePolicy, decided: Mapping[str, Decided]) -> TablePolicy:
     """The declaration with the types that were decided for it; a schema of the data stays with the engine."""
-    types = {folded(name): each.type for name, each in decided.items() if each.is_cast}
-    columns = {name: replace(column, type=types.get(name, column.type)) for name, column in table.columns.items()}
+    cast = {folded(name): each for name, each in decided.items() if each.is_cast}
+    columns = {
+        name: replace(column, type=cast[name].type, is_rounded=cast[name].is_rounded) if name in cast else column
+        for name, column in table.columns.items()
+    }
     return replace(table, columns=columns)
 
 

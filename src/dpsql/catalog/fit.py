@@ -21,7 +21,7 @@ def fitted(column: ColumnPolicy, engine: EngineColumn) -> ColumnPolicy:
     """The declaration with the engine's type, and bounds and keys as values of it; a Mistake where they are not."""
     if engine.type is None:
         raise Mistake(
-            f"its type {engine.engine_type or 'in the engine'} is not read",
+            f"its type {_kind_of(engine.engine_type) or 'in the engine'} is not read",
             why="values of a type without rules cannot be bounded or compared safely",
             fix=engine.instead or "leave the column out; it may still be named as person or in person_via",
         )
@@ -40,8 +40,16 @@ def fitted(column: ColumnPolicy, engine: EngineColumn) -> ColumnPolicy:
             key=("type",),
         )
     return replace(
-        column, type=engine.type, bounds=_bounds(column.bounds, engine.type), keys=_keys(column.keys, engine.type)
+        column, type=engine.type, bounds=_bounds(column.bounds, engine.type), keys=_keys(column, engine.type)
     )
+
+
+def _kind_of(engine_type: str) -> str:
+    """The kind of a nested type without its parts: a library may have taken these from rows, as the digits of the
+    decimals in STRUCT(a DECIMAL(2,1))."""
+    if engine_type.endswith("]"):
+        return "LIST"
+    return engine_type.partition("(")[0]
 
 
 def _bounds(bounds: Bounds | None, kind: SqlType) -> Bounds | None:
@@ -71,10 +79,6 @@ def _numeric(bounds: Bounds) -> Bounds | None:
     return bounds if isinstance(bounds.low, (int, Fraction)) and isinstance(bounds.high, (int, Fraction)) else None
 
 
-def _days(bounds: Bounds) -> Bounds | None:
-    return bounds if type(bounds.low) is date and type(bounds.high) is date else None
-
-
 def _instants(bounds: Bounds) -> Bounds | None:
     """Of two dates: from the first moment of the one to the last moment of the other."""
     low, high = bounds.low, bounds.high
@@ -86,7 +90,7 @@ def _instants(bounds: Bounds) -> Bounds | None:
 _BOUNDS: Final[Mapping[SqlType, Callable[[Bounds], Bounds | None]]] = {
     SqlType.INTEGER: _whole,
     SqlType.DOUBLE: _numeric,
-    SqlType.DATE: _days,
+    SqlType.DATE: lambda bounds: bounds if type(bounds.low) is date and type(bounds.high) is date else None,
     SqlType.TIMESTAMP: _instants,
 }
 _BOUNDS_FIX: Final[Mapping[SqlType, str]] = {
@@ -99,14 +103,18 @@ _BOUNDS_FIX: Final[Mapping[SqlType, str]] = {
 }
 
 
-def _keys(keys: Keys | None, kind: SqlType) -> Keys | None:
+def _keys(column: ColumnPolicy, kind: SqlType) -> Keys | None:
+    keys = column.keys
     if keys is None:
         return None
     if kind not in _KEYS:
         raise Mistake(
             f"a column of type {kind.value} has no keys",
             why="two numbers that print alike may differ in their last bit, and so tell people apart",
-            fix="leave out keys; in a query, group by ROUND or FLOOR of the column as a whole number",
+            fix="where it holds whole numbers only, declare that: "
+            f'register(…, types={{"{column.name}": "integer"}}), or, '
+            "of a database, a view that casts it to BIGINT. Else leave out keys, and group by ROUND or FLOOR of the "
+            "column as a whole number in a query",
             key=("keys",),
         )
     if isinstance(keys, KeyKind):

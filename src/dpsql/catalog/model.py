@@ -138,6 +138,9 @@ class ColumnPolicy:
     """Declared by `nulls = "never"`. Trusted for nothing that protects; an engine's constraint is."""
     unique: bool = False
     """Of a public table: no two rows have the same value. Enforced by the plan wherever it rests on it."""
+    is_rounded: bool = field(default=False, compare=False)
+    """Of a registered table: an integer because bounds or keys are whole, so that fractions were rounded. For words to
+    readers, never for meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ PLAIN_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 def quoted(name: str) -> str:
     """A name as SQL writes it, whatever is in it."""
     if "\0" in name:
-        raise InternalError("a name with a NUL", why="no engine has one", fix="check the policy")
+        raise InternalError("a name with a NUL")
     return '"' + name.replace('"', '""') + '"'
 
 

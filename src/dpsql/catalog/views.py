@@ -1,4 +1,4 @@
-"""Views of the engine: what shows people under another name is about them all the same."""
+"""Views and generated columns of the engine: what shows people under another name is about them all the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpsql.catalog.names import folded, listed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewReads:
-    """What a view reads, with macros and other views expanded."""
+    """What a view or a table with generated columns reads, with macros and other views expanded."""
 
     tables: frozenset[str]
     """Tables of the engine, as it calls them."""
@@ -24,10 +24,8 @@ class ViewReads:
 
 
 Views: TypeAlias = Mapping[str, ViewReads]
-"""By the name of a view in the engine."""
+"""By the name in the engine: every view, and every table with generated columns."""
 NO_VIEWS: Final[Views] = MappingProxyType({})
-
-_FIX: Final = "declare its person as that of the table it reads; or make a table of what may be public"
 
 
 def view_mistakes(tables: Mapping[str, TablePolicy], views: Views) -> Iterator[Mistake]:
@@ -64,16 +62,17 @@ def view_mistakes(tables: Mapping[str, TablePolicy], views: Views) -> Iterator[M
                 key=("table", name),
             )
         elif read_by[name].unknown:
+            kind = "table" if folded(table.source) in sources else "view"
             yield Mistake(
-                f"a view that reads {listed(sorted(read_by[name].unknown))}, which may show rows of private tables",
-                why="what a view reads must be known before it is answered exactly, or protected row by row",
+                f"a {kind} that reads {listed(sorted(read_by[name].unknown))}, which may show rows of private tables",
+                why=f"what a {kind} reads must be known before it is answered exactly, or protected row by row",
                 fix="declare its person; or make a table of what may be public",
                 key=("table", name),
             )
 
 
 def _itself(table: TablePolicy) -> ViewReads:
-    """A table of the engine shows its own rows."""
+    """A table of the engine without generated columns shows its own rows."""
     return ViewReads(tables=frozenset({table.source}))
 
 

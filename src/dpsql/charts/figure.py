@@ -1,4 +1,4 @@
-"""What a chart says, whatever it is drawn with: marks with their intervals, words, and the same as a table."""
+"""What a chart says, whatever it is drawn with: marks with their intervals, and words."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from typing import Final, TypeAlias
 DOUBTFUL: Final = "⚠"
 PEOPLE: Final = 100
 """Of an array of icons."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """The twin of a chart, for who would rather read it."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +46,6 @@ class Bars:
     """A number for each group: bars from 0, or dots alone."""
 
     title: str
-    across: str
-    """What the groups are."""
     along: str
     """What the numbers are."""
     marks: tuple[Mark, ...]
@@ -65,12 +55,6 @@ class Bars:
     @property
     def alt(self) -> str:
         return _said(f"{self.title}: {self.along} for each of {len(self.marks)} groups.", self.marks)
-
-    @property
-    def table(self) -> Table:
-        return Table(
-            columns=(self.across or " ", self.along), rows=tuple((mark.label, mark.shown) for mark in self.marks)
-        )
 
 
 class Shape(Enum):
@@ -122,16 +106,6 @@ class Lines:
         marks = [point.mark for point in self.series[0].points] if len(self.series) == 1 else []
         return _said(f"{self.title}: {names}, {self.along.name} over {self.across.name}.", marks)
 
-    @property
-    def table(self) -> Table:
-        names = [series.name for series in self.series]
-        cells: dict[str, dict[str, str]] = {}
-        for series in self.series:
-            for point in series.points:
-                cells.setdefault(point.mark.label, {})[series.name] = point.mark.shown
-        rows = tuple((label, *(found.get(name, "") for name in names)) for label, found in cells.items())
-        return Table(columns=(self.across.name, *names), rows=rows)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Icons:
@@ -145,13 +119,6 @@ class Icons:
     @property
     def alt(self) -> str:
         return f"{self.title}: before, {self.before} of {PEOPLE} people; after, at most {self.after} of {PEOPLE}."
-
-    @property
-    def table(self) -> Table:
-        return Table(
-            columns=("when", f"of {PEOPLE} people"),
-            rows=(("before", str(self.before)), ("after", f"at most {self.after}")),
-        )
 
 
 Chart: TypeAlias = Bars | Lines | Icons

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from dpsql.charts.figure import Axis, Lines, Series, Shape
-from dpsql.charts.letters import padded, printable, width
+from dpsql.charts.letters import padded, width
 from dpsql.charts.scale import Scale, scale_of, tick_text
+from dpsql.safe_text import printable
 
 _HEIGHT: Final = 10
 _LETTERS: Final = {False: (" ", "░", "▒", "█"), True: (" ", "/", "\\", "X")}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import accumulate, takewhile
 from typing import Final
 from unicodedata import category, east_asian_width
-
-from dpsql.errors import printable as printable
 
 
 def width(text: str) -> int:
@@ -25,10 +24,8 @@ def cut(text: str, columns: int, *, end: str = "…") -> str:
     """The text, or its beginning where it is wider."""
     if width(text) <= columns:
         return text
-    kept = text
-    while kept and width(kept) + width(end) > columns:
-        kept = kept[:-1]
-    return kept + end
+    reached = accumulate(map(width, text))
+    return text[: sum(1 for _ in takewhile(lambda so_far: so_far + width(end) <= columns, reached))] + end
 
 
 _WORDS: Final[Mapping[str, str]] = {

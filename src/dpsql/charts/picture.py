@@ -1,4 +1,4 @@
-"""The picture people hold: shown in a terminal as text, in a notebook as SVG with a table, saved as a file."""
+"""The picture people hold: shown in a terminal as text, in a notebook as SVG, saved as a file."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.charts.figure import Chart
-from dpsql.charts.html import in_html, in_html_part
-from dpsql.charts.png import in_png, require_png
-from dpsql.charts.svg import in_svg
+from dpsql.charts.image import has_matplotlib, in_png, in_svg, require_matplotlib
 from dpsql.charts.text import NARROWEST, WIDEST, in_text
 from dpsql.errors import BadParameter
 
 _WRITTEN: Final[Mapping[str, Callable[[Chart], bytes]]] = {
     ".png": in_png,
     ".svg": lambda chart: in_svg(chart).encode(),
-    ".html": lambda chart: in_html(chart).encode(),
     ".txt": lambda chart: f"{in_text(chart)}\n".encode(),
 }
 
@@ -44,12 +41,8 @@ class Picture:
     def svg(self) -> str:
         return in_svg(self.chart)
 
-    def html(self) -> str:
-        """A page that needs no other file: the picture, and the same as a table."""
-        return in_html(self.chart)
-
     def save(self, file: str | PathLike[str]) -> Path:
-        """Write it as the ending of the name says: .png, .svg, .html or .txt. Returns where it is."""
+        """Write it as the ending of the name says: .png, .svg or .txt. Returns where it is."""
         path = picture_path(file)
         content = _WRITTEN[path.suffix.lower()](self.chart)
         try:
@@ -67,11 +60,9 @@ class Picture:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return in_html_part(self.chart)
-
-    def _repr_svg_(self) -> str:
-        return in_svg(self.chart)
+    def _repr_svg_(self) -> str | None:
+        """None where nothing draws it: a notebook then shows the text."""
+        return in_svg(self.chart) if has_matplotlib() else None
 
 
 def picture_path(file: object) -> Path:
@@ -80,8 +71,8 @@ def picture_path(file: object) -> Path:
     if isinstance(file, str | PathLike):
         path = Path(file)
         if path.suffix.lower() in _WRITTEN and "\0" not in str(path):
-            if path.suffix.lower() == ".png":
-                require_png()
+            if path.suffix.lower() != ".txt":
+                require_matplotlib()
             return path
     raise BadParameter(
         f"{file!r} names no file of a picture",

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from dpsql.charts.figure import DOUBTFUL, PEOPLE, Bars, Chart, Icons, Lines, Mark, Shape, is_exact
 from dpsql.charts.grid import axis_line, grid_lines
-from dpsql.charts.letters import cut, in_ascii, padded, printable, width
+from dpsql.charts.letters import cut, in_ascii, padded, width
 from dpsql.charts.scale import Scale, scale_of
 from dpsql.require import require_count
+from dpsql.safe_text import printable
 
 NARROWEST: Final = 20
 WIDEST: Final = 1000

@@ -63,7 +63,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
     add_asking(parser)
     parser.add_argument("--dry-run", action="store_true", help="tell price and margins; nothing is read or spent")
     parser.add_argument("--strict-accuracy", action="store_true", help="exit 10 if every number may be pure noise")
-    parser.add_argument("--plot", metavar="FILE", help="draw the answer: a .png, .svg or .html, or - for the terminal")
+    parser.add_argument("--plot", metavar="FILE", help="draw the answer: a .png, .svg or .txt, or - for the terminal")
     parser.add_argument("--no-history", action="store_true", help="the shell keeps no history")
 
 
@@ -158,8 +158,7 @@ def asked(chosen: argparse.Namespace, texts: Sequence[str], wishes: Wishes) -> i
             fix="ask one question for each file, or use --format json",
         )
     terms = Terms(
-        epsilon=chosen.epsilon,
-        confidence=chosen.confidence,
+        words={"epsilon": chosen.epsilon, "confidence": chosen.confidence},
         within=chosen.within,
         max_cost=chosen.max_cost,
         unasked=chosen.yes or not (sys.stdin.isatty() and sys.stderr.isatty()),

@@ -34,8 +34,7 @@ class _StoppedAtThePrice(KeyboardInterrupt):
 class Terms:
     """What may be spent on each question."""
 
-    epsilon: Fraction | None = None
-    confidence: Fraction | None = None
+    words: dpsql.QueryWords
     within: str | None = None
     max_cost: Fraction | None = None
     unasked: bool = True
@@ -91,12 +90,7 @@ class _Asking:
             except KeyboardInterrupt:
                 raise _StoppedAtThePrice from None
         with stages_shown(self.manner):
-            answer = self.asker.sql(
-                question,
-                epsilon=self.terms.epsilon,
-                confidence=self.terms.confidence,
-                max_cost=limit,
-            )
+            answer = self.asker.sql(question, max_cost=limit, **self.terms.words)
         self._tell(answer)
         if self.wishes.picture is not None:
             self._draw(answer, self.wishes.picture)
@@ -126,7 +120,7 @@ class _Asking:
 
     def _priced(self, sql: str) -> Told:
         """DRY RUN: nothing is read, nothing is spent."""
-        return self.asker.sql(f"DRY RUN {sql}", epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+        return self.asker.sql(f"DRY RUN {sql}", **self.terms.words)
 
     def _tell_price(self, priced: Told) -> None:
         if self.manner.form != "table":
@@ -138,7 +132,7 @@ class _Asking:
     def _agreed(self, sql: str) -> Fraction:
         """What may be paid: what was not told, or not allowed, is not paid."""
         try:
-            price = self.asker.cost(sql, epsilon=self.terms.epsilon, confidence=self.terms.confidence)
+            price = self.asker.cost(sql, **self.terms.words)
         except DpsqlError:
             return Fraction(0)  # asking it says why, and is written down; invented rows cost nothing
         left = self.asker.budget.left

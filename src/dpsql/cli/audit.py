@@ -11,6 +11,7 @@ from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
 from dpsql.cli.manner import say
 from dpsql.cli.place import add_since, command, opened, policy_of
 from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.telling import tell
 
 _WRITERS = {
     ".md": lambda audit, place: audit.markdown(place=place),
@@ -47,7 +48,7 @@ def run(chosen: argparse.Namespace) -> int:
             "has happened since then; say an earlier day"
         )
         return BAD_USE
-    print(audit)
+    tell([str(audit)], chosen)
     if write is not None:
         try:
             chosen.report.touch(mode=0o600)  # it tells who asked, and what with --texts; its owner decides who reads it

@@ -7,6 +7,7 @@ import argparse
 from dpsql.cli.manner import say
 from dpsql.cli.place import add_since, command, opened
 from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -27,26 +28,24 @@ def add_to(commands: Commands) -> None:
 
 def _show(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        for line in keeper.budget_lines():
-            print(line)
+        tell(keeper.budget_lines(), chosen)
     return 0
 
 
 def _history(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        for line in keeper.history(of=chosen.of, since=chosen.since):
-            print(line)
+        tell(map(str, keeper.history(of=chosen.of, since=chosen.since)), chosen)
     return 0
 
 
 def _renew(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        print(keeper.renew())
+        tell([keeper.renew()], chosen)
     return 0
 
 
 def _close(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        print(keeper.close_promise(chosen.reason))
+        tell([keeper.close_promise(chosen.reason)], chosen)
     say("nothing is answered until `dpsql policy apply --new-promise`")
     return 0

@@ -19,17 +19,13 @@ def add_to(commands: Commands) -> None:
     given.add_argument("name", nargs="?", metavar="NAME")
     given.add_argument("--budget", required=True, action=read_by(number), metavar="EPSILON", help="in ε of the promise")
     given.add_argument("--max-per-query", action=read_by(number), metavar="EPSILON", help="what one answer may cost")
-    given.add_argument("--tables", type=_names, metavar="A,B", help="these tables only")
+    given.add_argument("--tables", type=lambda text: text.split(","), metavar="A,B", help="these tables only")
     given.add_argument("--expires", metavar="DATE", help="the first day (UTC) without the grant")
     given.add_argument("--sees-releases", action="store_true", help="answers to others are told again, for nothing")
     given.set_defaults(run=_grant)
     taken = command(commands, "revoke", COMMANDS["revoke"])
     taken.add_argument("name", metavar="NAME")
     taken.set_defaults(run=_revoke)
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
 
 
 def _grant(chosen: argparse.Namespace) -> int:
@@ -49,7 +45,9 @@ def _grant(chosen: argparse.Namespace) -> int:
             sees_releases=chosen.sees_releases or None,
         )
         left = keeper.left_of_grant(chosen.name)
-    say(f"{chosen.name} may spend {shown(chosen.budget)} in all")
+    where = "on every table" if chosen.tables is None else f"on {', '.join(chosen.tables)}"
+    each = "" if chosen.max_per_query is None else f", at most {shown(chosen.max_per_query)} a query"
+    say(f"{chosen.name} may spend {shown(chosen.budget)} in all, {where}{each}")
     if not left:
         say(
             f"note: {chosen.name} has spent that much already, or more: only stored answers are told now. A budget"
@@ -61,5 +59,5 @@ def _grant(chosen: argparse.Namespace) -> int:
 def _revoke(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
         keeper.revoke(chosen.name)
-    say(f"{chosen.name} may spend nothing more")
+    say(f"{chosen.name} may spend nothing more; tokens that name this grant have ended")
     return 0

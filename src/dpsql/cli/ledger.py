@@ -10,6 +10,7 @@ from dpsql.cli.manner import say
 from dpsql.cli.output import Output
 from dpsql.cli.place import add_since, command, opened, policy_of
 from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:
@@ -64,8 +65,7 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 def _show(chosen: argparse.Namespace) -> int:
     with opened(chosen) as keeper:
-        for line in keeper.rows(since=chosen.since, texts=chosen.texts):
-            print(line)
+        tell(map(str, keeper.rows(since=chosen.since, texts=chosen.texts)), chosen)
     return 0
 
 

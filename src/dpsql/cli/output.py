@@ -16,8 +16,13 @@ _AGAIN: Final = "what was answered is stored: asked again, it is told for nothin
 
 
 def clean(text: str) -> str:
-    """Text in which no character steers the terminal, but for the ends of its lines."""
-    return "\n".join(map(dpsql.printable, text.expandtabs().split("\n")))
+    """Text for a terminal, which no character of it steers, but for the ends of its lines."""
+    return escaped(text).expandtabs()
+
+
+def escaped(text: str) -> str:
+    """The same with its tabs, for programs that read columns."""
+    return "\n".join("\t".join(map(dpsql.printable, line.split("\t"))) for line in text.split("\n"))
 
 
 class Output:

@@ -56,9 +56,7 @@ def _apply(chosen: argparse.Namespace) -> int:
         promised = owner.keeper.promised()
         if chosen.new_version is not None:
             owner.new_data_version(chosen.new_version)
-        print(promised)
-        for line in owner.grants_changed:
-            print(line)
+        tell([str(promised), *owner.grants_changed], chosen)
         say(f"ledger {owner.keeper.id}, {owner.keeper.verify()} entries")
     if chosen.new_version is not None:
         say(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Final, NoReturn, TypeAlias
 
-from dpsql.errors import printable
+from dpsql.safe_text import printable
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "whether everything that dpsql needs is here",
     "completion": "what bash, zsh or fish need to complete commands and options",
 }
-_MODULES: Final = {"help": "help_", "revoke": "grant", "unfreeze": "freeze"}
+_MODULES: Final = {"cost": "explain", "simulate": "explain", "help": "help_", "revoke": "grant", "unfreeze": "freeze"}
 """The module of a command, where it is not called like the command."""
 
 

@@ -118,6 +118,8 @@ def verified_daily(policy: str, *, every: float = _DAY) -> Iterator[None]:
                     keeper.verify()
             except dpsql.DpsqlError as error:
                 _say(error.code, error.what)
+            except Exception as error:  # the next day it is tried again
+                _say("DP900", type(error).__name__)
 
     threading.Thread(target=verify, name="daily verify", daemon=True).start()
     try:

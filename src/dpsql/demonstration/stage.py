@@ -103,19 +103,15 @@ def refusal(analyst: Analyst, sql: str) -> DpsqlError:
         analyst.sql(sql)
     except DpsqlError as error:
         return error
-    raise _told_wrong(f"this was answered: {sql}")
+    raise InternalError(f"this was answered: {sql}")
 
 
 def only_cell(answer: Answer) -> Noisy:
     """The number of an answer that is one noisy number."""
     ((cell,),) = answer.rows
     if not isinstance(cell, Noisy):
-        raise _told_wrong("an answer of the demo has no noise")
+        raise InternalError("an answer of the demo has no noise")
     return cell
-
-
-def _told_wrong(what: str) -> InternalError:
-    return InternalError(what, why="the demo tells otherwise", fix="report this with the version of dpsql")
 
 
 def _wrapped(line: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -38,12 +38,12 @@ class DeskTable:
     def __post_init__(self) -> None:
         width = len(self.columns)
         if not width or len({name.lower() for name, _ in self.columns}) != width:
-            raise _misfit("a table of released rows has no columns, or two of the same name")
+            raise InternalError("a table of released rows has no columns, or two of the same name")
         if set(map(len, self.rows)) - {width}:
-            raise _misfit("a released row has more or fewer values than there are columns")
+            raise InternalError("a released row has more or fewer values than there are columns")
         for index, (name, type_) in enumerate(self.columns):
             if not _FITS[type_]([value for row in self.rows if (value := row[index]) is not None]):
-                raise _misfit(f"a value of column {name} is not of its type")
+                raise InternalError(f"a value of column {name} is not of its type")
 
 
 class Desk:
@@ -52,17 +52,14 @@ class Desk:
     def query(
         self, sql: str, /, tables: Mapping[str, DeskTable], *, parameters: Mapping[str, Parameter] = NO_PARAMETERS
     ) -> list[tuple[Any, ...]]:
-        """The rows of one SELECT over `tables`, which exist during this call only and are seen by it alone.
+        """The rows of one SELECT over `tables`, which are bound to this one statement and leave nothing behind.
 
         Their order means something only if the statement has an ORDER BY.
         """
         trouble: Exception | None = None
         try:
-            # Temporary tables belong to a cursor: closing it leaves nothing behind.
             with closing(_cursor()) as cursor:
-                for name, table in tables.items():
-                    lay_out(cursor, quoted(name), table, kind="TEMP TABLE")
-                return _answered(cursor, sql, parameters)
+                return _answered(cursor, sql, tables, parameters)
         except (duckdb.Error, RuntimeError, ValueError) as error:
             trouble = error
         if _ctrl_c(trouble):
@@ -80,50 +77,48 @@ def _ctrl_c(error: Exception) -> bool:
     return type(error) is RuntimeError and error.args == ("Query interrupted",)
 
 
-def lay_out(cursor: duckdb.DuckDBPyConnection, place: str, table: DeskTable, *, kind: str) -> None:
+def lay_out(cursor: duckdb.DuckDBPyConnection, place: str, table: DeskTable) -> None:
     """A table at `place`, a name in its quotes, with these rows."""
-    columns = ", ".join(f"{quoted(column)} {_engine_type(type_)}" for column, type_ in table.columns)
-    cursor.execute(f"CREATE {kind} {place} ({columns})")
-    rows: Iterable[tuple[object, ...]] = table.rows
-    fractions = [
-        index
-        for index, (_, type_) in enumerate(table.columns)
-        if type_ is SqlType.DOUBLE and {type(row[index]) for row in table.rows} - {float, type(None)}
-    ]
-    if fractions:
-        rows = [_with_floats(row, fractions) for row in rows]
-    with cursor.appender(place) as appender:
-        appender.append_rows(rows)
-
-
-def _with_floats(row: tuple[object, ...], fractions: Sequence[int]) -> tuple[object, ...]:
-    """DuckDB would take a Fraction for text."""
-    values = list(row)
-    for index in fractions:
-        if isinstance(values[index], Fraction | int):
-            values[index] = float(values[index])  # type: ignore[arg-type]
-    return tuple(values)
+    bound: dict[str, object] = {}
+    cursor.execute(f"CREATE TABLE {place} AS {_bound_rows(table, bound)}", bound)
 
 
 def _answered(
-    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Parameter]
+    cursor: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, DeskTable], parameters: Mapping[str, Parameter]
 ) -> list[tuple[Any, ...]]:
-    statements = cursor.extract_statements(sql)
+    bound: dict[str, object] = dict(parameters)
+    laid = [f"{quoted(name)} AS MATERIALIZED ({_bound_rows(table, bound)})" for name, table in tables.items()]
+    if laid:
+        sql = f"WITH {', '.join(laid)}" + (f", {sql.removeprefix('WITH ')}" if sql.startswith("WITH ") else f" {sql}")
+    try:
+        statements = cursor.extract_statements(sql)
+    except duckdb.ParserException:
+        statements = []
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise _misfit("the desk was given something else than one SELECT")
-    return cursor.execute(statements[0], dict(parameters)).fetchall()
+        raise InternalError("the desk was given something else than one SELECT")
+    return cursor.execute(statements[0], bound).fetchall()
+
+
+def _bound_rows(table: DeskTable, bound: dict[str, object]) -> str:
+    """The rows as a SELECT, each column a list that is `bound`: for few rows faster than filling a table."""
+    columns = []
+    for index, (column, type_) in enumerate(table.columns):
+        parameter = f"desk_{len(bound)}"
+        values = [row[index] for row in table.rows]
+        bound[parameter] = _floats(values) if type_ is SqlType.DOUBLE else values
+        columns.append(f"unnest(CAST(${parameter} AS {_engine_type(type_)}[])) AS {quoted(column)}")
+    return f"SELECT {', '.join(columns)}"
+
+
+def _floats(values: list[object]) -> list[object]:
+    """DuckDB would take a Fraction for text."""
+    if {*map(type, values)} <= {float, type(None)}:
+        return values
+    return [float(value) if isinstance(value, Fraction | int) else value for value in values]
 
 
 def _engine_type(type_: DeskType) -> str:
     return ENGINE_TYPES[type_] if isinstance(type_, SqlType) else type_
-
-
-def _misfit(what: str) -> InternalError:
-    return InternalError(
-        what,
-        why="a value that is converted on the way is no longer the value that was released",
-        fix="report this with the SQL text; the answer is stored",
-    )
 
 
 def _exactly(*kinds: type) -> Callable[[Sequence[Any]], bool]:

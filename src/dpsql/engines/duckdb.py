@@ -148,7 +148,7 @@ class DuckdbEngine:
             return self._schema
 
     def views(self) -> Views:
-        """Every view by its name, with what it reads; no row is read."""
+        """Every view and table with generated columns by its name, with what it reads; no row is read."""
         with self._reading:
             return self._guarded(lambda cursor: read_views(_ask(cursor)))
 
@@ -189,8 +189,8 @@ class DuckdbEngine:
         """Copies a table under `name`, and returns the type of each column: what happens to `source` afterwards changes
         nothing.
 
-        `source` is the path of a Parquet, CSV or JSON lines file, a pandas, polars or Arrow table, anything that
-        exports an Arrow stream, a DuckDB relation, or a DuckDB connection that holds a table called `name`.
+        `source` is the path of a Parquet, CSV or JSON lines file, a table of pandas, polars or Arrow, a
+        DuckDB relation, or a DuckDB connection that holds a table called `name`.
         `catalog.column_types` decides the types; a value that does not fit its type becomes NULL.
         """
         self._require_free(name)
@@ -212,7 +212,7 @@ class DuckdbEngine:
     def add_rows(self, name: str, table: DeskTable, /) -> None:
         """Puts rows under `name`, or `schema.name`, that nobody has to read from anywhere."""
         if self._file:
-            raise InternalError("rows would be written into a file", why="a bug in dpsql", fix="report it")
+            raise InternalError("rows would be written into a file")
         self._guarded(lambda cursor: _laid_out(cursor, name, table))
         with self._reading:
             self._schema = None
@@ -244,11 +244,7 @@ class DuckdbEngine:
         if result.kind == KeyboardInterrupt.__name__:
             raise KeyboardInterrupt
         if result.kind == _NotExact.__name__:
-            raise InternalError(
-                "a statement on private rows gives something that is neither an integer nor a key",
-                why="a fraction added up by an engine depends on the order of rows, and noise does not hide that",
-                fix="report this with the SQL text; nothing was released",
-            )
+            raise InternalError("a statement on private rows gives something that is neither an integer nor a key")
         error = engine_failed()
         if self._on_failure is not None:
             with suppress(Exception):  # a log that fails must not replace the one error by another
@@ -310,7 +306,7 @@ def _laid_out(cursor: duckdb.DuckDBPyConnection, name: str, table: DeskTable) ->
     parts = [quoted(part) for part in name.split(".")]
     if len(parts) > 1:
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {parts[0]}")
-    lay_out(cursor, ".".join(parts), table, kind="TABLE")
+    lay_out(cursor, ".".join(parts), table)
 
 
 def _ask(cursor: duckdb.DuckDBPyConnection) -> Ask:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from dpsql.catalog.constraints import Check, Constraints, ForeignKey
-from dpsql.engines.duckdb_schema import dotted_name
-
-Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
-"""Runs one statement and gives its rows."""
+from dpsql.engines.duckdb_schema import Ask, dotted_name
 
 # The columns are named one by one: duckdb_tables() also knows how many rows there are.
 _TABLES: Final = """

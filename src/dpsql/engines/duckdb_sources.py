@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,15 +14,76 @@ from typing import Any, Final
 
 import duckdb
 
-from dpsql.catalog.column_types import ColumnDeclarations, Decided, Origin, SourceColumn, decided_types
+from dpsql.catalog.column_types import WHOLE_DOUBLES, ColumnDeclarations, Decided, Origin, SourceColumn, decided_types
 from dpsql.catalog.names import folded
-from dpsql.catalog.spelling import literal, quoted
-from dpsql.catalog.types import SqlType
-from dpsql.engines.duckdb_casts import total_cast
+from dpsql.catalog.spelling import ENGINE_TYPES, literal, quoted
+from dpsql.catalog.types import NUMERIC, TEMPORAL, SqlType
 from dpsql.engines.duckdb_schema import sql_type
 from dpsql.engines.hardening import LOADER, quiet
-from dpsql.engines.pandas_columns import declared_columns, dtype_column, frame_dtypes, metadata_dtypes, prepared_frame
+from dpsql.engines.pandas_columns import (
+    declared_columns,
+    dtype_column,
+    frame_dtypes,
+    metadata_dtypes,
+    prepared_frame,
+    unnamed_dtype,
+)
 from dpsql.errors import NoSource
+
+# The total cast to a declared type: a function of one value, and the same whatever type a library gave the column.
+
+
+_TEXT: Final = ENGINE_TYPES[SqlType.TEXT]
+
+
+def total_cast(field: str, engine_type: str, target: SqlType, *, by_rows: bool, is_person: bool) -> str:
+    """The expression that reads `field`, a column of DuckDB's `engine_type`, as `target`; NULL where it does not fit.
+
+    `by_rows`: the library has chosen the type by looking at values, so that integers may come as doubles. They are then
+    read as doubles hold them: one missing value must not move the others. A person is never rounded to another one.
+    Elsewhere fractions are rounded to whole numbers, halves away from 0: DuckDB does so with texts and decimals, and
+    would round the half of a double to the even number.
+    """
+    kind, goal = sql_type(engine_type), ENGINE_TYPES[target]
+    if kind is target is SqlType.BOOLEAN or (kind in TEMPORAL and target in TEMPORAL):
+        return f"TRY_CAST({field} AS {goal})"
+    written = field if kind in NUMERIC or engine_type == _TEXT else f"CAST({_moment(field, kind)} AS {_TEXT})"
+    number = f"TRY_CAST({written} AS DOUBLE)"
+    if kind is SqlType.BOOLEAN or (by_rows and kind not in NUMERIC):
+        number = f"CASE {written} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE ELSE {number} END"
+    if target is SqlType.DOUBLE:
+        return number
+    as_double = by_rows or kind is SqlType.DOUBLE or kind is SqlType.BOOLEAN
+    safe = f"abs({number}) < {WHOLE_DOUBLES}"
+    if target is SqlType.INTEGER:
+        whole = f"TRY_CAST({f'round({number})' if as_double else written} AS {goal})"
+        held = [safe] * as_double + [f"{number} = CAST({whole} AS DOUBLE)"] * is_person
+        return f"CASE WHEN {' AND '.join(held)} THEN {whole} END" if held else whole
+    if as_double and kind in NUMERIC:  # 8001 and 8001.0 are one text
+        whole = f"WHEN {safe} AND {number} = trunc({number}) THEN CAST(CAST({number} AS BIGINT) AS {_TEXT})"
+        written = f"CASE {whole} WHEN {safe} THEN CAST({number} AS {_TEXT}) END"
+    elif kind in NUMERIC:
+        written = f"CAST({field} AS {_TEXT})"
+    return written if target is SqlType.TEXT else f"TRY_CAST({written} AS {goal})"
+
+
+def read_as_is(field: str, engine_type: str) -> str:
+    """The expression that reads a column whose type its schema declares."""
+    if engine_type.startswith("ENUM("):  # a category's type lists the values met in the data
+        return f"CAST({field} AS {_TEXT})"
+    # Seconds reach farther than the microseconds of every statement that compares them, which would then fail.
+    return f"TRY_CAST({field} AS TIMESTAMP)" if engine_type in ("TIMESTAMP_S", "TIMESTAMP_MS") else field
+
+
+def _moment(field: str, kind: SqlType | None) -> str:
+    """A time that can be written: DuckDB does not survive the writing of one that is too far away."""
+    if kind is not SqlType.TIMESTAMP:
+        return field
+    held = f"TRY_CAST({field} AS TIMESTAMP)"
+    return f"CASE WHEN {held} >= {_FIRST} THEN {held} END"
+
+
+_FIRST: Final = "TIMESTAMP '290309-12-22 (BC) 00:00:00'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +94,9 @@ class Source:
     """What DuckDB reads. Of a pandas frame, the columns whose dtype counts, for their types alone."""
     dtypes: Mapping[str, str] = field(default_factory=dict)
     """Of pandas, also where an Arrow schema or a Parquet file was made from it: the dtype of each column."""
+    is_pandas: bool = False
+    """An Arrow schema with metadata of pandas. A column that they do not name, renamed or appended since, is pandas'
+    all the same."""
     is_text: bool = False
     """Every field is text, as in CSV."""
     has_decimals: bool = True
@@ -44,16 +109,20 @@ class Source:
         kind = None if engine_type is None else sql_type(engine_type)
         if self.is_text:
             return SourceColumn(name=name, origin=Origin.TEXT, type=SqlType.TEXT)
-        guessed = dtype_column(name, self.dtypes[name], kind) if name in self.dtypes else None
+        dtype = self.dtypes.get(name)
+        if dtype is None and self.is_pandas and engine_type is not None:
+            dtype = unnamed_dtype(engine_type)
+        guessed = None if dtype is None else dtype_column(name, dtype, kind)
         if guessed is not None:
             return guessed
-        if engine_type is not None and engine_type.startswith("DECIMAL(") and not self.has_decimals:
+        if not self.has_decimals and _DECIMAL.fullmatch(engine_type or ""):
             return SourceColumn(name=name, origin=Origin.ROWS, type=None)
         if engine_type == _NO_TYPE:
             return SourceColumn(name=name, origin=Origin.ROWS, type=None, suggested=SqlType.TEXT)
         return SourceColumn(name=name, origin=Origin.SCHEMA, type=kind)
 
 
+_DECIMAL: Final = re.compile(r"DECIMAL\(\d+,\d+\)")
 _NO_TYPE: Final = '"NULL"'
 """DuckDB's type of a column without any value."""
 _STAGE: Final = "dpsql_source"
@@ -113,7 +182,8 @@ def _header(path: Path) -> list[str]:
 
 
 def _json_scan(path: Path, declared: ColumnDeclarations) -> str:
-    """Every field is text here too. The names come from the declaration: those in the file stand in its rows."""
+    """Every field is text here too. The names come from the declaration: those in the file stand in its rows. Each line
+    is one row whatever it holds: with `ignore_errors`, one that is no object is a row of NULLs."""
     if declared.named is None:
         raise unreadable(
             "JSON lines have no list of columns",
@@ -122,7 +192,7 @@ def _json_scan(path: Path, declared: ColumnDeclarations) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in declared.named)
     return (
         f"SELECT * FROM read_json({_exact_path(path)}, format = 'newline_delimited', auto_detect = false, "
-        f"records = true, columns = {{{columns}}})"
+        f"records = true, ignore_errors = true, columns = {{{columns}}})"
     )
 
 
@@ -140,6 +210,7 @@ def _file_source(path: Path, loader: duckdb.DuckDBPyConnection, declared: Column
     return Source(
         rows=relation.__arrow_c_stream__(),
         dtypes=metadata_dtypes(metadata.get(b"pandas")),
+        is_pandas=b"pandas" in metadata,
         has_decimals=b"ARROW:schema" not in metadata,  # written through Arrow
     )
 
@@ -173,6 +244,7 @@ def _frame_source(source: object) -> Source:
         # The stream itself, so that an object which can be read once is asked once.
         rows=frame.__arrow_c_stream__(),
         dtypes=dtypes or metadata_dtypes(metadata.get(b"pandas")),
+        is_pandas=b"pandas" in metadata,
         has_decimals=isinstance(source, duckdb.DuckDBPyRelation),
     )
 
@@ -279,5 +351,4 @@ def _read(column: SourceColumn, engine_type: str, decided: Decided, declared: Co
         is_person = folded(column.name) in declared.persons
         by_rows = column.origin is Origin.ROWS
         return total_cast(place, engine_type, decided.type, by_rows=by_rows, is_person=is_person)
-    # A category's type lists the values met in the data.
-    return f"CAST({place} AS VARCHAR)" if engine_type.startswith("ENUM(") else place
+    return read_as_is(place, engine_type)

@@ -1,11 +1,11 @@
-"""What the views of a DuckDB read, from the plan that DuckDB binds for each of them. No row is read.
+"""What the views and the generated columns of a DuckDB read, from the plan that DuckDB binds for each. No row is read.
 
 The bound plan has macros, other views, common table expressions, `query('…')` and `query_table('…')` expanded by DuckDB
 itself, and is taken before the optimizer, which looks at statistics of rows and leaves out scans it can do without.
 
 Binding computes what needs no row: a LIMIT, the arguments of range(), the columns of a PIVOT. The plan holds their
-values alone, which may come from rows through the catalogue, as those of an ENUM do. So the texts of views and macros,
-as DuckDB parses them, may call listed functions alone and name no such type.
+values alone, which may come from rows through the catalogue, as those of an ENUM do. So the texts of views, generated
+columns and macros, as DuckDB parses them, may call listed functions alone and name no such type.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ _VIEWS: Final = """
 SELECT schema_name, view_name, current_database(), sql FROM system.main.duckdb_views()
 WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, view_name"""
 
+_GENERATED: Final = """
+SELECT schema_name, table_name, current_database(), column_name, generation_expression
+FROM system.main.duckdb_columns() WHERE is_generated AND NOT internal AND database_name = current_database()
+ORDER BY schema_name, table_name, column_index"""
+"""They are all that a table computes when it is read: DuckDB stores no such column, and a default is a value of the row
+that was written."""
 _MACROS: Final = """
 SELECT function_name, function_type, macro_definition, len(parameters), parameter_types::VARCHAR, internal
 FROM system.main.duckdb_functions() WHERE macro_definition IS NOT NULL AND (NOT internal OR function_name NOT IN (
@@ -114,7 +120,7 @@ _OPERATORS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
-    """The query of a view, or of a macro."""
+    """The query of a view, a generated column or a macro."""
 
     query: str | None
     """None: the catalogue does not show all of it."""
@@ -130,9 +136,9 @@ class _Texts:
     macros: Mapping[str, Sequence[_Text]]
     types: Collection[str]
 
-    def unknown(self, view: str) -> frozenset[str]:
-        """What a view and the views and macros in it name that no list allows."""
-        found, seen, waiting = set[str](), set[_Text](), [*self.views[view.casefold()]]
+    def unknown(self, read: Sequence[_Text]) -> frozenset[str]:
+        """What texts and the views and macros in them name that no list allows."""
+        found, seen, waiting = set[str](), set[_Text](), [*read]
         while waiting:
             text = waiting.pop()
             if text not in seen:
@@ -170,16 +176,43 @@ class _Texts:
 
 
 def read_views(ask: Ask) -> dict[str, ViewReads]:
-    """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads."""
-    views = ask(_VIEWS)
-    if not views:
+    """Every view of the current database by its name, `schema.name` outside the schema `main`, with what it reads; and
+    in the same way every table with generated columns."""
+    views, generated = ask(_VIEWS), ask(_GENERATED)
+    if not views and not generated:
         return {}
     texts = _texts(ask, views)
-    found = {}
+    computed: dict[str, ViewReads] = {}
+    for schema, name, database, column, expression in generated:
+        table = dotted_name(schema, name)
+        read = _column_reads(texts, (database, schema, name), column, expression)
+        computed[table] = _joined(computed.get(table, ViewReads(tables=frozenset({table}))), read)
+    found = dict(computed)
     for schema, name, database, _ in views:
-        read = _reads(ask, schema, name, database)
-        found[dotted_name(schema, name)] = replace(read, unknown=read.unknown | texts.unknown(name))
-    return found
+        read = _reads(ask, f"SELECT * FROM {_place(database, schema, name)}", database)
+        unknown = read.unknown | texts.unknown(texts.views[name.casefold()])
+        found[dotted_name(schema, name)] = replace(read, unknown=unknown)
+    return {name: _joined(read, *(computed[t] for t in read.tables if t in computed)) for name, read in found.items()}
+
+
+def _joined(*reads: ViewReads) -> ViewReads:
+    return ViewReads(
+        tables=frozenset[str]().union(*(read.tables for read in reads)),
+        unknown=frozenset[str]().union(*(read.unknown for read in reads)),
+    )
+
+
+def _place(*names: str) -> str:
+    return ".".join(map(quoted, names))
+
+
+def _column_reads(texts: _Texts, table: tuple[str, str, str], column: str, expression: str | None) -> ViewReads:
+    """What a generated column reads; other columns of its table may be ENUMs."""
+    query = None if expression is None else f"SELECT {expression}"
+    read = _reads(texts.ask, f"SELECT {quoted(column)} FROM {_place(*table)}", table[0], scanned=False)
+    unknown = read.unknown | texts.unknown([_Text(query=query)])
+    told = f"{' and '.join(sorted(unknown))} in the generated column {dotted_name(*table[1:])}.{column}"
+    return replace(read, unknown=frozenset({told} if unknown else ()))
 
 
 def _texts(ask: Ask, rows: Sequence[Sequence[Any]]) -> _Texts:
@@ -197,10 +230,10 @@ def _texts(ask: Ask, rows: Sequence[Sequence[Any]]) -> _Texts:
     return _Texts(ask=ask, views=views, macros=macros, types={name.casefold() for (name,) in ask(_TYPES)})
 
 
-def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
-    place = ".".join(map(quoted, (database, schema, name)))
+def _reads(ask: Ask, query: str, database: str, *, scanned: bool = True) -> ViewReads:
+    """What a query reads by its plan. `scanned`: an ENUM of a table counts, even where no expression reads it."""
     try:
-        ((text,),) = ask(f"SELECT system.main.json_serialize_plan({literal(f'SELECT * FROM {place}')})")
+        ((text,),) = ask(f"SELECT system.main.json_serialize_plan({literal(query)})")
         plan = json.loads(text)
     except duckdb.InterruptException:
         raise
@@ -214,7 +247,8 @@ def _reads(ask: Ask, schema: str, name: str, database: str) -> ViewReads:
         calls = [node for node in nodes if "expression_class" in node and "qname" in node]
         found = _reads_of(operators, database)
         unknown = {f"{call['qname']['path'][-1]}()" for call in calls if not _is_known(call)}
-        if any(node.get("id") == "ENUM" for node in nodes):  # its values may have been copied from rows
+        typed = nodes if scanned else _nodes(plan, without="returned_types")
+        if any(node.get("id") == "ENUM" for node in typed):  # its values may have been copied from rows
             unknown.add("an ENUM")
         return replace(found, unknown=found.unknown | unknown)
     except (LookupError, TypeError, ValueError):  # a plan of another shape
@@ -250,13 +284,13 @@ def _is_known(call: dict[str, Any]) -> bool:
     return (not schema and call["is_operator"] is True) or (schema == ["system", "main"] and function in _FUNCTIONS)
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a plan or of a parsed text, wherever it stands in it."""
+def _nodes(tree: Any, *, without: str | None = None) -> Iterator[dict[str, Any]]:
+    """Every part of a plan or of a parsed text, wherever it stands in it; but not under the key `without`."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
             yield node
-            waiting += node.values()
+            waiting += (part for key, part in node.items() if key != without)
         elif isinstance(node, list):
             waiting += node

@@ -52,8 +52,8 @@ class Engine(Protocol):
         ...
 
     def views(self) -> Views:
-        """Every view by its name in the engine, with all it reads, macros and other views expanded. What the engine
-        cannot name is listed as unknown."""
+        """Every view and every table with generated columns by its name in the engine, with all it reads, macros and
+        other views expanded. What the engine cannot name is listed as unknown."""
         ...
 
     def constraints(self) -> Mapping[str, Constraints]:

@@ -11,11 +11,13 @@ from typing import Any, Final
 
 from dpsql.catalog.column_types import WHOLE_DOUBLES, Decided, Origin, SourceColumn
 from dpsql.catalog.types import SqlType
+from dpsql.engines.duckdb_schema import INTEGERS, WIDE
 from dpsql.errors import NoSource
 
 _NULLABLE: Final = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?|.*\[pyarrow\]")
 """dtypes that hold a missing value without becoming another one: somebody chose them."""
 _NUMBER: Final = re.compile(r"(?P<whole>u?int\d+)|float\d+")
+_FLOATS: Final = ("FLOAT", "DOUBLE")
 _CATEGORY: Final = "category"
 _PLAIN: Final[Mapping[str, SqlType]] = {"str": SqlType.TEXT, "datetime64": SqlType.TIMESTAMP}
 
@@ -31,7 +33,7 @@ def dtype_column(name: str, dtype: str, like: SqlType | None = None) -> SourceCo
     if dtype in ("object", "bool", _CATEGORY):
         suggested = SqlType.BOOLEAN if dtype == "bool" else like or SqlType.TEXT
         return SourceColumn(name=name, origin=Origin.ROWS, type=None, suggested=suggested)
-    if _NULLABLE.fullmatch(dtype) or "," in dtype:
+    if _NULLABLE.fullmatch(dtype) or plain is not None:
         return None
     return SourceColumn(name=name, origin=Origin.ROWS, type=None, suggested=like or SqlType.TEXT)
 
@@ -53,6 +55,12 @@ def metadata_dtypes(metadata: bytes | None) -> dict[str, str]:
             why="they say which types pandas has chosen by looking at the rows",
             fix="write the data with a current pandas; or remove the metadata: table.replace_schema_metadata(None)",
         ) from None
+
+
+def unnamed_dtype(engine_type: str) -> str:
+    """The dtype of a column that the metadata do not name, by DuckDB's type: pandas had chosen that one by looking at
+    the rows, so that it tells numbers from the rest at most."""
+    return "int64" if engine_type in (*INTEGERS, *WIDE) else "float64" if engine_type in _FLOATS else "object"
 
 
 def frame_dtypes(frame: Any) -> dict[str, str]:
@@ -79,23 +87,63 @@ def prepared_frame(frame: Any, decided: Mapping[str, Decided]) -> Any:
 def _prepared(series: Any, dtype: str, decided: Decided) -> Any:
     column = dtype_column(series.name, dtype)
     if column is None:
-        return series.astype(dtype) if str(series.dtype) == _CATEGORY else series
+        declared = series.astype(dtype) if str(series.dtype) == _CATEGORY else series
+        return _texts(declared, fractions=False) if _holds_python(declared) else declared
     if column.type is SqlType.DOUBLE:
         return series.astype("float64")
     if column.type is SqlType.TIMESTAMP:
-        return series.astype("datetime64[us]")
+        return _microseconds(series.astype(dtype))
     # DuckDB would guess the type of Python objects from a sample of values.
-    values = series if dtype == "str" else _texts(series, fractions=decided.type is SqlType.DOUBLE)
-    return values.astype("string")
+    if dtype == "str" and not _holds_python(series):
+        return series.astype("string")
+    return _texts(series, fractions=decided.type is SqlType.DOUBLE)
+
+
+def _holds_python(series: Any) -> bool:
+    """Texts as Python has them, which may be none that can be written."""
+    return getattr(series.dtype, "storage", "") == "python"
+
+
+def _microseconds(series: Any) -> Any:
+    """Times as DuckDB holds them; one that is too far away is missing."""
+    most = _MOST_OF_UNIT.get(str(series.dtype))
+    held = series if most is None else series.where(series.astype("int64").abs() <= most)
+    return held.astype("datetime64[us]")
+
+
+_MOST_OF_UNIT: Final[Mapping[str, int]] = {
+    f"datetime64[{unit}]": (2**63 - 1) // parts for unit, parts in (("s", 10**6), ("ms", 10**3))
+}
+"""How many of a unit that is coarser than microseconds 64 bits of these hold."""
 
 
 def _texts(series: Any, *, fractions: bool) -> Any:
-    return series.astype(object).map(lambda value: _text(value, fractions=fractions), na_action="ignore")
+    return series.astype(object).map(lambda value: _text(value, fractions=fractions)).astype("string")
 
 
 def _text(value: object, *, fractions: bool) -> str | None:
-    """One value, the same text whatever stands beside it: 8001, 8001.0 and Decimal("8001") are one number."""
-    if type(value).__name__ in ("bool", "bool_"):  # numpy has its own
+    """One value as text, None where it is missing or cannot be written: a text of half a character, a time of the year
+    10000 in UTC, a list of a number with 5000 digits. Objects may hold anything, and fail as they like."""
+    try:
+        written = None if _is_missing(value) else _written(value, fractions=fractions)
+        return None if written is None else written.encode().decode()
+    except Exception:
+        return None
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    differs = value != value  # NaN and NaT; of an array, not one truth value
+    return type(differs).__name__ in _TRUTH_VALUES and bool(differs)
+
+
+_TRUTH_VALUES: Final = ("bool", "bool_")  # numpy has its own
+
+
+def _written(value: object, *, fractions: bool) -> str | None:
+    """The same text whatever stands beside it: 8001, 8001.0 and Decimal("8001") are one number."""
+    if type(value).__name__ in _TRUTH_VALUES:
         return str(value).lower()
     if isinstance(value, Number):
         return _number_text(value, fractions=fractions)

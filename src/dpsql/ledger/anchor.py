@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.accounting.triple import Triple
+from dpsql.codec import Codec, Only
 from dpsql.ledger import chain, keyfile
-from dpsql.ledger.encoding import Json, json_bytes, json_value, triple_from_json, triple_to_json
+from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.ledger import Head
 from dpsql.ledger.snapshot import pin_of
 from dpsql.ledger.unusable import Unusable
@@ -207,17 +208,8 @@ class Anchor:
         content, mac = place[:-_MAC_BYTES], place[-_MAC_BYTES:]
         if len(place) != PLACE_BYTES or not chain.equal(mac, chain.anchored(self._key, content)):
             return None
-        value = json_value(content)
-        head = Head(number=value["number"], hash=bytes.fromhex(value["hash"]), spent=triple_from_json(value["spent"]))
-        promise, trail, copies = (_places_from_json(value[name]) for name in ("promise", "trail", "copies"))
-        return value["turn"], Anchored(
-            head=head,
-            period=value["period"],
-            promise=promise[0] if promise else None,
-            broken=value["broken"],
-            trail=trail,
-            copies=copies,
-        )
+        read: _Turn = _CODEC.from_bytes(content.rstrip(b" "), _Turn)
+        return read.turn, read.known
 
     def _damaged(self) -> Unusable:
         return Unusable(
@@ -246,28 +238,28 @@ def _trail(known: Anchored, end: int) -> tuple[Place, ...]:
     return tuple(kept[:_MOST_PLACES])
 
 
-def _places_to_json(places: Iterable[Place]) -> list[Json]:
-    return [[place.number, place.pin] for place in places]
+def _content_of(turn: int, known: Anchored) -> bytes:
+    return _CODEC.to_bytes(_Turn(turn=turn, known=known))
 
 
-def _places_from_json(value: list[tuple[int, str]]) -> tuple[Place, ...]:
-    return tuple(Place(number=number, pin=pin) for number, pin in value)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """What one of the two places holds: the later turn is the newer one."""
+
+    turn: int
+    known: Anchored
 
 
-def _content_of(turn: int, said: Anchored) -> bytes:
-    return json_bytes(
-        {
-            "turn": turn,
-            "number": said.head.number,
-            "hash": said.head.hash.hex(),
-            "spent": triple_to_json(said.head.spent),
-            "period": said.period,
-            "promise": _places_to_json(() if said.promise is None else (said.promise,)),
-            "broken": said.broken,
-            "trail": _places_to_json(said.trail),
-            "copies": _places_to_json(said.copies),
-        }
-    )
+_CODEC: Final = Codec(
+    {
+        "turn": _Turn,
+        "anchor": Anchored,
+        "head": Head,
+        "price": Triple,
+        "place": Only(Place, {"number": "n", "pin": "p"}),  # short: a file has room for many
+    },
+    unreadable=unreadable,
+)
 
 
 def _rounded_up(spent: Triple) -> Triple:

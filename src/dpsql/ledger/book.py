@@ -6,52 +6,63 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
-from dpsql.ledger import grants, laws, owners, promises, sayings
+from dpsql.ledger import grants as limits
+from dpsql.ledger import laws, owners, sayings
+from dpsql.ledger import promises as vows
 from dpsql.ledger.encoding import question_digest
 from dpsql.ledger.entries import Link
-from dpsql.ledger.facts import Adopted, Entry, Granted, Revoked
-from dpsql.ledger.ledger import (
-    NO_CONDITIONS,
-    Charge,
-    Conditions,
-    GrantedBy,
-    Head,
-    Made,
-    Ownership,
-    Paid,
-    Question,
-    Receipt,
-    Release,
-    ReleasedStep,
-    User,
-)
+from dpsql.ledger.facts import Adopted, Entry, Granted
+from dpsql.ledger.ledger import Charge, Conditions, Head, Ownership, Question, Receipt, ReleasedStep, Role, User
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page
-from dpsql.ledger.replay import replaying, totals_broken
+from dpsql.ledger.replay import replaying
 from dpsql.ledger.turns import Turns
 from dpsql.ledger.unusable import WHY_UNUSABLE
 from dpsql.ledger.words import require_new_name
 from dpsql.points import Point, reached
 from dpsql.privacy.window import Window
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 def closed() -> LedgerBroken:
     """What is raised by a ledger after `close`."""
-    return LedgerBroken(
-        "the ledger is closed",
-        why=WHY_UNUSABLE,
-        fix="open it again",
-    )
+    return LedgerBroken("the ledger is closed", why=WHY_UNUSABLE, fix="open it again")
 
 
-class BookLedger(ABC):
-    """The methods of a ledger. A store says what a transaction is."""
+def _written(law: Callable[Concatenate[Page, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """A law as a method: all that it writes is kept together, or nothing."""
+
+    @wraps(law)
+    def method(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
+        with self.writing() as page:
+            return law(page, *given, **named)
+
+    return method
+
+
+def _read(law: Callable[Concatenate[Page, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """A law as a method: what holds at one moment."""
+
+    @wraps(law)
+    def method(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
+        with self.reading() as page:
+            return law(page, *given, **named)
+
+    return method
+
+
+class Ledger(ABC):
+    """Append-only. Every method is one durable transaction; a store says what that is, and the laws what is kept."""
 
     def __init__(self) -> None:
         self._turns = Turns()
@@ -69,7 +80,8 @@ class BookLedger(ABC):
 
     @property
     @abstractmethod
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Stands in the policy; a source opened with another ledger is refused."""
 
     @abstractmethod
     def writing(self, foreseen: Foreseen = NOTHING_FORESEEN) -> AbstractContextManager[Page]:
@@ -88,6 +100,25 @@ class BookLedger(ABC):
 
     # What the owner says
 
+    renew = _written(vows.renew)
+    close_promise = _written(vows.close)
+    own = _written(owners.own)
+    grant = _written(limits.say)
+    adopt_grants = _written(limits.adopt)
+    freeze = _written(limits.freeze)
+    unfreeze = _written(limits.unfreeze)
+    adopt = _written(sayings.adopt)
+    withdraw = _written(sayings.withdraw)
+
+    def revoke(self, holder: str) -> None:
+        """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
+        was stolen does not arm it again by the next grant."""
+        with self.writing() as page:
+            limits.revoke(page, holder)
+            for user in sayings.users(page):
+                if user.role is Role.ANALYST and (user.grant or user.name) == holder:
+                    sayings.withdraw(page, user.name)
+
     def promise(
         self,
         *,
@@ -97,21 +128,11 @@ class BookLedger(ABC):
         per: Window = Window.FOREVER,
         anew: bool = True,
     ) -> bool:
+        """Open the account of the source. The same promise again is nothing; another one is refused, and so is another
+        window. Without `anew`, nothing is opened where a promise was closed; whether one holds afterwards."""
         account = Account.opened(epsilon=epsilon, delta=delta, delta_prime=delta_prime)
         with self.writing() as page:
-            return promises.promise(page, account, per=per, anew=anew)
-
-    def renew(self) -> int:
-        with self.writing() as page:
-            return promises.renew(page)
-
-    def close_promise(self, reason: str) -> None:
-        with self.writing() as page:
-            promises.close(page, reason)
-
-    def promises(self) -> tuple[Made, ...]:
-        with self.reading() as page:
-            return promises.promises(page)
+            return vows.promise(page, account, per=per, anew=anew)
 
     def apply(
         self,
@@ -124,111 +145,63 @@ class BookLedger(ABC):
         granted: Iterable[Granted] | None,
         version: str | None,
     ) -> bool:
+        """Write a policy down, all of it or nothing: the label of the data, as `data_version`; the promise; whom it is
+        about, as `own`; what is declared, as `adopt`; and the grants of the file, as `adopt_grants`. None leaves label
+        or grants as they are. False where the promise was closed and is not to be made anew: the label alone is
+        written."""
         with self.writing() as page:
             if version is not None:
                 sayings.say_version(page, version)
-            if not promises.promise(page, promise, per=per, anew=anew):
+            if not vows.promise(page, promise, per=per, anew=anew):
                 return False
             owners.own(page, ownership)
             sayings.adopt(page, declarations.digest, declarations.text)
             if granted is not None:
-                grants.adopt(page, granted)
+                limits.adopt(page, granted)
             return True
 
-    def own(self, ownership: Ownership) -> None:
-        with self.writing() as page:
-            owners.own(page, ownership)
-
-    def grant(
-        self,
-        analyst: str,
-        *,
-        epsilon: Fraction,
-        conditions: Conditions = NO_CONDITIONS,
-        by: GrantedBy = GrantedBy.CALL,
-    ) -> None:
-        with self.writing() as page:
-            grants.say(page, analyst, epsilon=epsilon, conditions=conditions, by=by)
-
-    def adopt_grants(self, written: Iterable[Granted]) -> None:
-        with self.writing() as page:
-            grants.adopt(page, written)
-
-    def revoke(self, analyst: str) -> None:
-        with self.writing() as page:
-            grants.revoke(page, analyst)
-
-    def freeze(self, reason: str, *, by: str | None = None) -> None:
-        with self.writing() as page:
-            grants.freeze(page, reason, by=by)
-
-    def unfreeze(self, reason: str, *, by: str | None = None) -> None:
-        with self.writing() as page:
-            grants.unfreeze(page, reason, by=by)
-
     def data_version(self, label: str | None = None) -> str:
+        """The label of the data from here on; None: as it was left. It stays until the owner says another
+        one; NotPermitted where that was used before."""
         with self.reading() if label is None else self.writing() as page:
             return sayings.data_version(page) if label is None else sayings.say_version(page, label)
 
-    def adopt(self, digest: str, text: str) -> None:
-        with self.writing() as page:
-            sayings.adopt(page, digest, text)
-
     def issue(self, user: User, digest: bytes, *, instead: bool | None = None) -> None:
+        """Somebody has a token of this digest from here on, and no older one. NotPermitted where it is to be `instead`
+        of one they do not hold in this role, or, with False, where they hold one."""
         for name in (user.name, user.name if user.grant is None else user.grant):
             require_new_name(name)
         with self.writing() as page:
             sayings.issue(page, user, digest, instead=instead)
 
-    def withdraw(self, name: str) -> None:
-        with self.writing() as page:
-            sayings.withdraw(page, name)
-
     # What holds now
 
-    def adopted(self) -> str | None:
-        with self.reading() as page:
-            return sayings.adopted(page)
-
-    def require_owned(self, ownership: Ownership) -> None:
-        with self.reading() as page:
-            owners.require_owned(page, ownership)
-
-    def account(self, analyst: str | None = None) -> Account:
-        with self.reading() as page:
-            return promises.account(page, analyst)
+    promises = _read(vows.promises)
+    account = _read(vows.account)
+    grants = _read(limits.said)
+    grant_end = _read(limits.end_of)
+    frozen = _read(limits.frozen)
+    adopted = _read(sayings.adopted)
+    holder_of = _read(sayings.holder_of)
+    users = _read(sayings.users)
+    require_owned = _read(owners.require_owned)
 
     def accounts(self, analyst: str) -> tuple[Account, Account]:
+        """That of the source and that of an analyst, as they stand at one moment."""
         with self.reading() as page:
-            return promises.account(page, None), promises.account(page, analyst)
+            return vows.account(page), vows.account(page, analyst)
 
     def conditions(self, analyst: str, *, grant: str | None = None) -> Conditions:
+        """What the owner says now of the grant that pays for this analyst; None: that of their own name. Raises where
+        they may not ask: nothing was granted, it was revoked, their token is for none or another, or the source is
+        frozen."""
         with self.reading() as page:
             paying = analyst if grant is None else grant
-            promises.account(page, paying)
-            return grants.conditions_for(page, analyst, grant=paying)
-
-    def grants(self) -> dict[str, Granted | Revoked]:
-        with self.reading() as page:
-            return grants.said(page)
-
-    def grant_end(self, grant: str, *, analyst: str | None = None) -> str | None:
-        with self.reading() as page:
-            return grants.end_of(page, grant, analyst=analyst)
-
-    def frozen(self) -> str | None:
-        with self.reading() as page:
-            return grants.frozen(page)
-
-    def holder_of(self, digest: bytes) -> User | None:
-        with self.reading() as page:
-            return sayings.holder_of(page, digest)
-
-    def users(self) -> tuple[User, ...]:
-        with self.reading() as page:
-            return sayings.users(page)
+            vows.account(page, paying)
+            return limits.conditions_for(page, analyst, grant=paying)
 
     def head(self) -> Head:
+        """Where the ledger ends now."""
         with self.reading() as page:
             number, link = page.head()
             source = page.account(SOURCE)
@@ -236,11 +209,17 @@ class BookLedger(ABC):
 
     # What analysts ask
 
-    def refuse(self, analyst: str, *, code: str, sql: str) -> None:
-        with self.writing() as page:
-            sayings.refuse(page, analyst, code=code, sql=sql)
+    refuse = _written(sayings.refuse)
+    recall = _read(laws.recall)
+    paid_by = _read(laws.paid_by)
+    entries_about = _read(laws.entries_about)
 
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
+        """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one
+        transaction. A receipt of the same analyst, question, event, cost, steps and record is not paid again: it is
+        told again where its release is complete, and continued while it has attempts left. NotPermitted without a
+        promise or a grant. `under` is whom the plan protects: BadPolicy where the ledger says others by now, or nothing
+        of one of its tables; nobody pays before `own`."""
         foreseen = laws.foreseen(charge)  # what has no word in a ledger is refused here, where none waits
         with self.writing(foreseen) as page:
             reached(Point.CHARGE_BEGUN)
@@ -250,6 +229,8 @@ class BookLedger(ABC):
         return receipt
 
     def charge_together(self, charges: Sequence[Charge], *, under: Iterable[Ownership] = ()) -> tuple[Receipt, ...]:
+        """`charge` for each of them, in one transaction: where one is refused, none is written. `under` is whom their
+        plans protect. BadParameter where they are more than may be without an answer at a time."""
         for charge in charges:
             laws.foreseen(charge)  # as above
         with self.writing() as page:
@@ -261,11 +242,15 @@ class BookLedger(ABC):
 
     @contextmanager
     def turn(self, analyst: str, question: Question) -> Iterator[None]:
+        """From the charge to the answer: whoever asks the same at the same time waits, and is told the first one's
+        answer. Without it every payment is right all the same, but twins use up each other's attempts."""
         same = hashlib.sha256(question_digest(question) + analyst.encode()).digest()
         with self._turns.of(same), self.process_turn(same):
             yield
 
     def store(self, receipt: Receipt, step: int, released: ReleasedStep) -> ReleasedStep:
+        """Keep what a step tells, before it is told; what is kept, and may be told. Steps come in order, each once:
+        where another attempt was faster, that is what the other drew."""
         with self.writing() as page:
             reached(Point.STORE_BEGUN)
             kept = laws.store(page, receipt=receipt.number, step=step, released=released)
@@ -273,23 +258,15 @@ class BookLedger(ABC):
         reached(Point.STORED)
         return kept
 
-    def recall(self, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
-        with self.reading() as page:
-            return laws.recall(page, question, told=told)
-
-    def paid_by(self, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
-        with self.reading() as page:
-            return laws.paid_by(page, analyst, last=last)
-
-    def entries_about(self, analyst: str) -> tuple[Entry, ...]:
-        with self.reading() as page:
-            return laws.entries_about(page, analyst)
+    # The whole of it
 
     def entries(self) -> tuple[Entry, ...]:
+        """Every entry in order, from a ledger that verifies; LedgerBroken."""
         with self.reading() as page:
             return tuple(Entry(number=link.number, fact=link.fact, time=link.time) for link in verified(page))
 
     def verify(self) -> None:
+        """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         with self.reading() as page:
             require_verified(page)
 
@@ -299,7 +276,7 @@ def verified(page: Page) -> Iterator[Link]:
     do not come to the snapshot."""
     snapshot = yield from replaying(page)
     if snapshot.to_bytes() != page.snapshot.to_bytes():
-        raise totals_broken()
+        raise LedgerBroken("the ledger does not verify: its totals are not the sum of its entries")
 
 
 def require_verified(page: Page) -> None:

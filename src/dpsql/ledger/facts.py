@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
-from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, ReleasedStep, User
+from dpsql.errors import InternalError
+from dpsql.ledger.ledger import Charge, Conditions, GrantedBy, Ownership, Question, ReleasedStep, Role, User
+from dpsql.privacy.events import PRICED_EVENTS
 from dpsql.privacy.window import Window
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +170,15 @@ Fact: TypeAlias = (
     | Retried
     | Stored
 )
+"""Every kind there is. What else is known of kinds stands in tables that are held to this one."""
+
+
+def of_every_kind(table: Mapping[type, T]) -> Mapping[type, T]:
+    """A table with a row for each kind of facts; InternalError where one is missing, or a row is of no kind."""
+    odd = {*get_args(Fact)} ^ {*table}
+    if odd:
+        raise InternalError(f"a table of facts is wrong about {', '.join(sorted(kind.__name__ for kind in odd))}")
+    return table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,3 +189,40 @@ class Entry:
     fact: Fact
     time: int
     """When it was written, in seconds since 1970."""
+
+
+FACTS: Final[Mapping[str, type[Any]]] = {
+    "opened": Opened,
+    "promise": Promised,
+    "owners": Ownership,
+    "version": Versioned,
+    "grant": Granted,
+    "revoke": Revoked,
+    "renew": Renewed,
+    "close": Closed,
+    "freeze": Frozen,
+    "unfreeze": Unfrozen,
+    "policy": Adopted,
+    "refuse": Refused,
+    "issue": Issued,
+    "withdraw": Withdrawn,
+    "write_off": WrittenOff,
+    "charge": Charge,
+    "retry": Retried,
+    "step": Stored,
+}
+"""The kinds of entries, by the names they have in ledgers. A name is never given another meaning."""
+
+NAMES: Final[Mapping[str, type[Any]]] = {
+    **FACTS,
+    **PRICED_EVENTS,
+    "account": Account,
+    "conditions": Conditions,
+    "granted_by": GrantedBy,
+    "price": Triple,
+    "question": Question,
+    "role": Role,
+    "user": User,
+    "window": Window,
+}
+"""Everything that entries hold, by the names of the types."""

@@ -11,7 +11,7 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
 from dpsql.ledger.facts import Frozen, Granted, Issued, Revoked, Unfrozen
-from dpsql.ledger.ledger import Charge, Conditions, GrantedBy
+from dpsql.ledger.ledger import NO_CONDITIONS, Charge, Conditions, GrantedBy
 from dpsql.ledger.page import Page
 from dpsql.ledger.promises import promised
 from dpsql.ledger.words import (
@@ -39,8 +39,16 @@ def grant(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions,
     page.keep_account(holder, granted if known is None else replace(granted, spent=known.spent))
 
 
-def say(page: Page, holder: str, *, epsilon: Fraction, conditions: Conditions, by: GrantedBy) -> None:
-    """A grant in a call: one that can be spent from."""
+def say(
+    page: Page,
+    holder: str,
+    *,
+    epsilon: Fraction,
+    conditions: Conditions = NO_CONDITIONS,
+    by: GrantedBy = GrantedBy.CALL,
+) -> None:
+    """Open an account of this name under the promise. The same grant again is nothing; a changed one is a new limit on
+    the same spending. BadParameter where its last day is past."""
     require_new_name(holder)
     _require_to_come(page, conditions.expires)
     grant(page, holder, epsilon=epsilon, conditions=conditions, by=by)
@@ -56,8 +64,9 @@ def _require_to_come(page: Page, expires: date | None) -> None:
 
 
 def adopt(page: Page, written: Iterable[Granted]) -> None:
-    """What a policy file grants, all of it: what it named before and does no longer is revoked. Where the owner has
-    revoked a grant, or said another one in place of the file's, that word holds."""
+    """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not is
+    revoked. Where the owner has revoked a grant under this promise, or said another one in place of the file's, that
+    word holds."""
     named = {each.analyst: each for each in written}
     for each in named.values():
         require_new_name(each.analyst)
@@ -95,8 +104,8 @@ def _require_conditions(conditions: Conditions) -> None:
 
 
 def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
-    """Nothing is paid from the grant any more; the same again is nothing. What the file let go, the owner may still
-    revoke: then the file does not bring it back."""
+    """Nothing is paid from the grant any more; the same again is nothing. Its spending is remembered, should there be
+    a new one. What the file let go, the owner may still revoke: then the file does not bring it back."""
     require_name(holder)
     known = page.account(holder)
     if known is None:
@@ -111,7 +120,7 @@ def revoke(page: Page, holder: str, *, by_file: bool = False) -> None:
 
 
 def said(page: Page) -> dict[str, Granted | Revoked]:
-    """What was said last about each grant under this promise."""
+    """What was said last about each grant under this promise, by its name."""
     words = [page.fact(number) for number in page.latest_under(about_grant("")).values()]
     return {
         fact.analyst: fact
@@ -141,7 +150,8 @@ def _pays_for(page: Page, grant: str, analyst: str) -> bool:
 
 
 def end_of(page: Page, grant: str, *, analyst: str | None = None) -> str | None:
-    """Why nothing is paid from a grant any more, in a few words, or nothing that this analyst asks; None: it holds."""
+    """Why nothing is paid from a grant any more, or nothing that this analyst asks: "revoked", "ended on 2026-12-31";
+    None: it holds."""
     granted = latest_fact(page, about_grant(grant), Granted)
     if granted is None:
         return "revoked"
@@ -198,7 +208,8 @@ def revoked(holder: str) -> NotPermitted:
 
 
 def freeze(page: Page, reason: str, *, by: str | None = None) -> None:
-    """Nothing is charged or told from here on; the same reason again is nothing."""
+    """Nothing is charged and nothing told until `unfreeze`; the same reason again is nothing. `by` is who says so;
+    None: the owner."""
     require_reason(reason, "a freeze")
     if by is not None:
         require_name(by)

@@ -57,15 +57,21 @@ def charge(page: Page, asked: Charge, *, under: Ownership | None = None, same: b
 
 def charge_together(page: Page, charges: Sequence[Charge], *, under: Iterable[Ownership] = ()) -> tuple[Receipt, ...]:
     """`charge` for each: where one of them is refused, the page keeps none."""
-    if len(charges) > MOST_OPEN:
-        raise BadParameter(
-            f"a batch of {len(charges)} questions, at most {MOST_OPEN}",
-            why=f"the {MOST_OPEN} newest charges without an answer may run; older ones would be paid for and not told",
-            fix="ask them in several batches; nothing was charged",
-        )
     for protected in under:
         owners.require_owned(page, protected)
-    return tuple(charge(page, asked) for asked in charges)
+    fits = len(charges) <= MOST_OPEN
+    receipts = tuple(charge(page, asked) for asked in charges) if fits else ()
+    if not fits or not all(_may_run(page.payment(receipt.number)) for receipt in receipts):
+        raise BadParameter(
+            f"a batch of {len(charges)} questions, and at most {MOST_OPEN} may wait for an answer",
+            why="the oldest charge without an answer is closed by one more, so that it would be paid for and not told",
+            fix="ask them in several batches; nothing was charged",
+        )
+    return receipts
+
+
+def _may_run(payment: Payment | None) -> bool:
+    return payment is not None and (payment.is_open or payment.complete)
 
 
 def _require_upon(page: Page, asked: Charge) -> None:
@@ -75,11 +81,7 @@ def _require_upon(page: Page, asked: Charge) -> None:
     first = page.payment(asked.upon)
     complete = first is not None and first.complete
     if first is None or not complete or not _is_first(_paid(page, first), asked):
-        raise InternalError(
-            "a release was to be made finer that is not there",
-            why="two measurements are put together only where they measure the same",
-            fix="report this; nothing was charged",
-        )
+        raise InternalError("a release was to be made finer that is not there")
 
 
 def _is_first(paid: Charge, asked: Charge) -> bool:
@@ -129,11 +131,7 @@ def store(page: Page, *, receipt: int, step: int, released: ReleasedStep) -> Rel
     """
     payment = page.payment(receipt)
     if payment is None or not 0 <= step < payment.steps or step > len(payment.stored):
-        raise InternalError(
-            "a step was to be stored that no receipt has paid for",
-            why="an answer without its payment would be free, and one out of order cannot be continued",
-            fix="report this; nothing was told",
-        )
+        raise InternalError("a step was to be stored that no receipt has paid for")
     if step < len(payment.stored):
         return released_steps(page, payment)[step]
     if not payment.is_open:
@@ -156,16 +154,12 @@ def _require_a_table(released: ReleasedStep) -> None:
     keys, values = released.keys, released.values
     shapes = {len(key) for key in keys}, {len(row) for row in values}
     if len(set(keys)) != len(keys) or len(values) not in (0, len(keys)) or any(len(shape) > 1 for shape in shapes):
-        raise InternalError(
-            "a step was to be stored that is no table",
-            why="one payment buys one number for each group and column",
-            fix="report this; nothing was told",
-        )
+        raise InternalError("a step was to be stored that is no table")
 
 
 def recall(page: Page, question: Question, *, told: Container[int] | None = None) -> tuple[Release, ...]:
-    """Complete releases that answer the question, oldest first: with the steps of those that are to be `told`, or of
-    all."""
+    """Complete releases that answer this question, oldest first. `told`: the receipts whose steps are needed; of others
+    they are not read, and left empty. None: all are needed."""
     return tuple(
         _release(page, payment, steps=released_steps(page, payment) if told is None or payment.number in told else ())
         for payment in page.payments_of(question_digest(question))
@@ -173,8 +167,9 @@ def recall(page: Page, question: Question, *, told: Container[int] | None = None
     )
 
 
-def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
-    """What the analyst has paid for, oldest first."""
+def paid_by(page: Page, analyst: str, *, last: int | None = None) -> tuple[Paid, ...]:
+    """What this analyst has paid for, oldest first; only the last ones where a number is given. In a ledger of any
+    length this reads no more than that."""
     if last is not None:
         require_count(last=last)
     return tuple(
@@ -184,7 +179,8 @@ def paid_by(page: Page, analyst: str, *, last: int | None) -> tuple[Paid, ...]:
 
 
 def entries_about(page: Page, analyst: str) -> tuple[Entry, ...]:
-    """The payments of the analyst, refusals, and the grants of this name."""
+    """What this analyst has paid for and was refused, and the grants of this name, oldest first. Entries of others are
+    not lived through for it, so that whoever asks often costs little."""
     paid = page.numbers_by(require_name(analyst), Charge)
     words: list[tuple[int, Granted | Revoked]] = [*page.facts_of(Granted), *page.facts_of(Revoked)]
     granted = {number for number, fact in words if fact.analyst == analyst}
@@ -225,16 +221,8 @@ def require_charge(asked: Charge) -> Triple:
     require_count(steps=asked.steps, at_most=MOST_STEPS)
     question = asked.question
     if not (question.plan and question.policy and question.data_version):
-        raise InternalError(
-            "a question without its plan, policy or data version was to be charged",
-            why="it could be taken for another question, and its answer told in place of the other's",
-            fix="report this; nothing was charged",
-        )
+        raise InternalError("a question without its plan, policy or data version was to be charged")
     price = price_of(asked.event)
     if price == FREE:
-        raise InternalError(
-            "an answer about people was to be charged at no price",
-            why="only an answer that does not depend on anybody is free, and that one needs no charge",
-            fix="report this; nothing was charged",
-        )
+        raise InternalError("an answer about people was to be charged at no price")
     return price

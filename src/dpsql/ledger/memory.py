@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from dpsql.ledger.book import BookLedger, closed
+from dpsql.ledger.book import Ledger, closed
 from dpsql.ledger.chain import KEY_BYTES
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.facts import Opened
@@ -15,7 +15,7 @@ from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import NOTHING_FORESEEN, Foreseen
 
 
-class MemoryLedger(BookLedger):
+class MemoryLedger(Ledger):
     """All laws, no file. The promise is forgotten with it; a process made by fork cannot spend it a second time."""
 
     def __init__(self, *, clock: Callable[[], int] = utc_seconds) -> None:

@@ -16,7 +16,8 @@ SUBJECT: Final = "owners "
 
 
 def own(page: Page, said: Ownership) -> None:
-    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added.
+    """Keep whom the promise is about; the same again is nothing, and tables nobody spoke of are added. Another relation
+    is BadPolicy at any time, and so is a table that is owned otherwise, once that could have told somebody something.
 
     A mistake can be corrected as long as it has told nobody anything: nothing was charged, and no exact answer can have
     come from a table that never was public. Of a promise that was renewed the account no longer says what was charged.
@@ -35,8 +36,9 @@ def own(page: Page, said: Ownership) -> None:
 
 
 def require_owned(page: Page, said: Ownership | None) -> None:
-    """Whom the promise is about was said; and of every table what `said` believes. An older declaration must not be
-    charged under a newer one, nor one that nobody has written down."""
+    """Whom the promise is about was said; and of every table what `said` believes; else BadPolicy. An older declaration
+    must not be charged under a newer one, nor one that nobody has written down: what is told exactly leaves no charge
+    that would notice."""
     facts = _owners_said(page)
     if not facts:
         raise _never_said("whom the promise of this ledger is about")

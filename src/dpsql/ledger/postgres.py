@@ -23,7 +23,7 @@ from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.database import Database, Look, Row
 from dpsql.ledger.schema import tables
 from dpsql.ledger.stored import StoredLedger, read_about
-from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
+from dpsql.ledger.unusable import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 if TYPE_CHECKING:
     import psycopg
@@ -202,11 +202,7 @@ class PostgresLedger(StoredLedger):
             "SELECT tgname FROM pg_trigger WHERE tgrelid = 'entries'::regclass AND NOT tgisinternal AND tgenabled = 'O'"
         )
         if {name for (name,) in found} != set(_TRIGGERS):
-            raise LedgerBroken(
-                "the ledger does not verify: what keeps its entries from being changed is gone",
-                why="nobody removes it who means well",
-                fix=AFTER_DAMAGE,
-            )
+            raise LedgerBroken("the ledger does not verify: what keeps its entries from being changed is gone")
 
     def _open_connection(self) -> psycopg.Connection[Row]:
         if self._connection is None:

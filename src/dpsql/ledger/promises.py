@@ -94,8 +94,8 @@ def promised(page: Page) -> Account:
     return source
 
 
-def account(page: Page, analyst: str | None) -> Account:
-    """The account of the source, or of an analyst, as it stands."""
+def account(page: Page, analyst: str | None = None) -> Account:
+    """The account of the source, or of an analyst, as it stands. NotPermitted without one."""
     found = page.account(SOURCE if analyst is None else require_name(analyst))
     if found is not None:
         return found
@@ -127,7 +127,8 @@ def account(page: Page, analyst: str | None) -> Account:
 
 
 def renew(page: Page) -> int:
-    """Begin a new period: every account starts again from nothing. The number of the period, from 2 on."""
+    """Begin a new period: every account starts again from nothing. What each period may tell adds up for people; the
+    number of the period that begins, from 2 on. NotPermitted where the promise was made for ever."""
     promised(page)
     if window(page) is Window.FOREVER:
         raise NotPermitted(
@@ -157,7 +158,8 @@ def is_renewed(page: Page) -> bool:
 
 
 def close(page: Page, reason: str) -> None:
-    """End the promise and every grant under it."""
+    """End the promise and every grant under it. What was spent stays promised to people; the next `promise` and `own`
+    begin anew, and people are then promised the sum of both."""
     promised(page)
     require_reason(reason, "closing a promise")
     page.keep_latest("close", page.append(Closed(reason=reason)))
@@ -166,7 +168,7 @@ def close(page: Page, reason: str) -> None:
 
 
 def promises(page: Page) -> tuple[Made, ...]:
-    """Every promise as it was opened, with its periods, those that are lost among them."""
+    """Every promise as it was opened, with its periods, those that are lost among them; the last one holds."""
     begun: list[tuple[int, int | None]]
     begun = [(number, page.time_of(number)) for number, _ in (*page.facts_of(Promised), *page.facts_of(Renewed))]
     begun += [(number, None) for number, lost in page.facts_of(WrittenOff) for _ in range(lost.periods)]

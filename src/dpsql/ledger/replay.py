@@ -6,50 +6,18 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dpsql.errors import DpsqlError, LedgerBroken
-from dpsql.ledger import grants, laws, owners, promises, sayings
+from dpsql.ledger import facts, grants, laws, owners, promises, sayings
 from dpsql.ledger.clock import LATEST
 from dpsql.ledger.entries import Link
-from dpsql.ledger.facts import (
-    Adopted,
-    Closed,
-    Fact,
-    Frozen,
-    Granted,
-    Issued,
-    Opened,
-    Promised,
-    Refused,
-    Renewed,
-    Retried,
-    Revoked,
-    Stored,
-    Unfrozen,
-    Versioned,
-    Withdrawn,
-    WrittenOff,
-)
+from dpsql.ledger.facts import Fact, of_every_kind
 from dpsql.ledger.ledger import Charge, Head, Ownership
 from dpsql.ledger.page import F, Page
 from dpsql.ledger.snapshot import Payment, Snapshot
-from dpsql.ledger.unusable import AFTER_DAMAGE
 
 
 def broken_at(number: int) -> LedgerBroken:
     """What is raised where the ledger does not verify."""
-    return LedgerBroken(
-        f"the ledger does not verify: entry {number} was changed, removed, added or moved",
-        why="the answers given so far can no longer be shown to fit what people were promised",
-        fix=AFTER_DAMAGE,
-    )
-
-
-def totals_broken() -> LedgerBroken:
-    """What is raised where the entries are right and what was added up from them is not."""
-    return LedgerBroken(
-        "the ledger does not verify: its totals are not the sum of its entries",
-        why="a total that is too small would let more be asked than people were promised",
-        fix=AFTER_DAMAGE,
-    )
+    return LedgerBroken(f"the ledger does not verify: entry {number} was changed, removed, added or moved")
 
 
 class _ReplayPage(Page):
@@ -142,7 +110,7 @@ class _ReplayPage(Page):
         return 0
 
 
-_PASSING: Final = (Stored, Refused, Retried)
+_PASSING: Final = (facts.Stored, facts.Refused, facts.Retried)
 """Entries that no law reads again."""
 
 
@@ -167,9 +135,9 @@ def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, 
         replayed.turn(link)
         fact = link.fact
         try:
-            if link.time > LATEST:
+            if link.time > LATEST or isinstance(fact, facts.Opened) != (number == 1):
                 raise LookupError
-            (_LATER if number > 1 else _FIRST)[type(fact)](replayed, fact)
+            _LAWS[type(fact)](replayed, fact)
         except (DpsqlError, LookupError):
             raise broken_at(number) from None
         if replayed.written is not fact and replayed.written != fact:
@@ -182,38 +150,41 @@ def replaying(page: Page, *, until: int | None = None) -> Generator[Link, None, 
     return replayed.snapshot
 
 
-def _retry(page: _ReplayPage, fact: Retried) -> None:
+def _retry(page: _ReplayPage, fact: facts.Retried) -> None:
     paid, payment = page.fact(fact.receipt), page.payment(fact.receipt)
     if not isinstance(paid, Charge) or payment is None:
         raise LookupError
     laws.charge(page, paid, same=page.digest_of(payment.number))
 
 
-def _grant(page: _ReplayPage, fact: Granted) -> None:
+def _grant(page: _ReplayPage, fact: facts.Granted) -> None:
     grants.grant(page, fact.analyst, epsilon=fact.epsilon, conditions=fact.conditions, by=fact.by)
 
 
-def _write_off(page: _ReplayPage, fact: WrittenOff) -> None:
+def _write_off(page: _ReplayPage, fact: facts.WrittenOff) -> None:
     promises.write_off(page, Head(number=fact.number, hash=b"", spent=fact.spent), periods=fact.periods)
 
 
-_FIRST: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {Opened: lambda page, fact: page.append(fact)}
-_LATER: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = {
-    Promised: lambda page, fact: promises.promise(page, fact.account, per=fact.per),
-    Renewed: lambda page, fact: promises.renew(page),
-    Closed: lambda page, fact: promises.close(page, fact.reason),
-    WrittenOff: _write_off,
-    Ownership: owners.own,
-    Granted: _grant,
-    Revoked: lambda page, fact: grants.revoke(page, fact.analyst, by_file=fact.by_file),
-    Frozen: lambda page, fact: grants.freeze(page, fact.reason, by=fact.by),
-    Unfrozen: lambda page, fact: grants.unfreeze(page, fact.reason, by=fact.by),
-    Versioned: lambda page, fact: sayings.say_version(page, fact.label),
-    Adopted: lambda page, fact: sayings.adopt(page, fact.digest, fact.text),
-    Refused: lambda page, fact: sayings.refuse(page, fact.analyst, code=fact.code, sql=fact.sql),
-    Issued: lambda page, fact: sayings.issue(page, fact.user, fact.digest),
-    Withdrawn: lambda page, fact: sayings.withdraw(page, fact.name),
-    Charge: lambda page, fact: laws.charge(page, fact, same=page.link.same),
-    Retried: _retry,
-    Stored: lambda page, fact: laws.store(page, receipt=fact.receipt, step=fact.step, released=fact.released),
-}
+_LAWS: Final[Mapping[type, Callable[[_ReplayPage, Any], object]]] = of_every_kind(
+    {
+        facts.Opened: lambda page, fact: page.append(fact),
+        facts.Promised: lambda page, fact: promises.promise(page, fact.account, per=fact.per),
+        facts.Renewed: lambda page, fact: promises.renew(page),
+        facts.Closed: lambda page, fact: promises.close(page, fact.reason),
+        facts.WrittenOff: _write_off,
+        Ownership: owners.own,
+        facts.Granted: _grant,
+        facts.Revoked: lambda page, fact: grants.revoke(page, fact.analyst, by_file=fact.by_file),
+        facts.Frozen: lambda page, fact: grants.freeze(page, fact.reason, by=fact.by),
+        facts.Unfrozen: lambda page, fact: grants.unfreeze(page, fact.reason, by=fact.by),
+        facts.Versioned: lambda page, fact: sayings.say_version(page, fact.label),
+        facts.Adopted: lambda page, fact: sayings.adopt(page, fact.digest, fact.text),
+        facts.Refused: lambda page, fact: sayings.refuse(page, fact.analyst, code=fact.code, sql=fact.sql),
+        facts.Issued: lambda page, fact: sayings.issue(page, fact.user, fact.digest),
+        facts.Withdrawn: lambda page, fact: sayings.withdraw(page, fact.name),
+        Charge: lambda page, fact: laws.charge(page, fact, same=page.link.same),
+        facts.Retried: _retry,
+        facts.Stored: lambda page, fact: laws.store(page, receipt=fact.receipt, step=fact.step, released=fact.released),
+    }
+)
+"""The law of each kind of entries."""

@@ -47,13 +47,13 @@ def adopt(page: Page, digest: str, text: str) -> None:
 
 
 def adopted(page: Page) -> str | None:
-    """The text of the declarations that hold."""
+    """The text of the declarations that hold; None: nothing was adopted yet."""
     known = latest_fact(page, "policy", Adopted)
     return None if known is None else known.text
 
 
 def refuse(page: Page, analyst: str, *, code: str, sql: str) -> None:
-    """A question was not answered."""
+    """Write down that a question was refused."""
     page.append(Refused(analyst=require_name(analyst), code=code, sql=sql[:LONGEST_REFUSED]))
 
 

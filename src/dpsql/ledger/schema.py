@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-SCHEMA: Final = 3
-"""The version of the tables and of the hashes over them. No other one is read."""
+SCHEMA: Final = 4
+"""The version of the tables, of the entries and of the hashes over them. No other one is read."""
 
 NEITHER_CHARGE_NOR_STEP: Final = "same IS NULL AND receipt IS NULL"
 """Charges and steps, which are most of a ledger, are never looked for by their kind."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dpsql.accounting.account import Account
-from dpsql.ledger.encoding import Json, account_from_json, account_to_json, json_bytes, json_value, unreadable
+from dpsql.codec import REFUSED, Json, from_text, to_text
+from dpsql.ledger.encoding import CODEC, unreadable
 
 MOST_OPEN: Final = 1000
 """How many payments without a complete answer may still run. With one more, the oldest is closed: asked again, its
@@ -94,7 +95,7 @@ class Snapshot:
 
     def account(self, holder: str) -> Account | None:
         if holder not in self._accounts and holder in self._encoded:
-            self._accounts[holder] = account_from_json(self._encoded[holder])
+            self._accounts[holder] = CODEC.from_json(self._encoded[holder], Account)
         return self._accounts.get(holder)
 
     def accounts(self) -> dict[str, Account]:
@@ -129,19 +130,21 @@ class Snapshot:
         """Equal snapshots are equal bytes."""
         for holder, account in self._accounts.items():
             if holder not in self._encoded:
-                self._encoded[holder] = account_to_json(account)
+                self._encoded[holder] = CODEC.to_json(account)
         payments: dict[str, Json] = {
             str(payment.number): [payment.steps, payment.attempts, payment.pin, *payment.stored]
             for payment in self.open.values()
         }
         latest: dict[str, Json] = {what: [number, pin] for what, (number, pin) in self.latest.items()}
-        return json_bytes({"accounts": self._encoded, "latest": latest, "open": payments, "periods": self.periods})
+        whole: Json = {"accounts": self._encoded, "latest": latest, "open": payments, "periods": self.periods}
+        return to_text(whole).encode("ascii")
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Snapshot:
         """What `to_bytes` wrote; LedgerBroken for anything else."""
-        found, value = cls(), json_value(content)
+        found = cls()
         try:
+            value = from_text(content.decode("ascii"))
             found._encoded = dict(value["accounts"])
             found.latest = {what: (number, pin) for what, (number, pin) in value["latest"].items()}
             found.pins = dict(found.latest.values())
@@ -150,7 +153,7 @@ class Snapshot:
                 for number, (steps, attempts, pin, *stored) in _by_number(value["open"])
             }
             found.periods = value["periods"]
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except REFUSED:
             raise unreadable() from None
         return found
 

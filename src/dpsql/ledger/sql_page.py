@@ -17,7 +17,6 @@ from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, Page
 from dpsql.ledger.replay import broken_at
 from dpsql.ledger.schema import NEITHER_CHARGE_NOR_STEP
 from dpsql.ledger.snapshot import Snapshot
-from dpsql.ledger.unusable import AFTER_DAMAGE
 
 _COLUMNS: Final = ("number", "time", "kind", *Keys._fields, "hash", "payload")
 _CHAINED: Final = f"SELECT {', '.join(_COLUMNS)} FROM entries WHERE number > %d ORDER BY number"
@@ -57,8 +56,6 @@ _KEEP_HEAD: Final = (
     " SET number = excluded.number, snapshot = excluded.snapshot, seal = excluded.seal"
 )
 
-"""Not less than no bytes are bytes alone: where SQLite was given text or a number, nothing is found."""
-
 _SMALL: Final = 4096
 _REMEMBERED: Final = 256
 
@@ -66,9 +63,7 @@ _REMEMBERED: Final = 256
 def head_broken() -> LedgerBroken:
     """What is raised where the end of the ledger, or its snapshot, is not the one that was sealed."""
     return LedgerBroken(
-        "the ledger does not verify: its last entry, or what was added up so far, is not what was sealed",
-        why="what is missing at the end of a ledger was spent, and would be spent again",
-        fix=AFTER_DAMAGE,
+        "the ledger does not verify: its last entry, or what was added up so far, is not what was sealed"
     )
 
 

@@ -26,7 +26,7 @@ from dpsql.ledger.schema import tables
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.stored import StoredLedger, read_about
 from dpsql.ledger.turns import FileTurns
-from dpsql.ledger.unusable import AFTER_DAMAGE, WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
+from dpsql.ledger.unusable import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 APPLICATION: Final = 0x64707371
 """Marks the file as a ledger of dpsql: "dpsq"."""
@@ -109,9 +109,7 @@ def _not_a_ledger() -> LedgerBroken:
 
 def _file_changed() -> LedgerBroken:
     return LedgerBroken(
-        "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed",
-        why="a row that an index does not find would be spent, or said, as if it were not there",
-        fix=AFTER_DAMAGE,
+        "the ledger does not verify: its file, or what its tables, indexes and triggers are, was changed"
     )
 
 
@@ -162,6 +160,9 @@ class SqliteLedger(StoredLedger):
         self._database: sqlite3.Connection | None = None
         self._version: int | None = None
         self._file = (0, 0)
+        self._log: tuple[tuple[int, int], int] | None = None
+        """Which file the write-ahead log is, and how long it was after the last transaction. SQLite does not remove it
+        while a connection is open, and shortens it only where another process asks for that."""
         self._open()
 
     def _connected(self) -> sqlite3.Connection:
@@ -248,8 +249,10 @@ class SqliteLedger(StoredLedger):
             raise _file_changed()
 
     def _begin(self, *, write: bool) -> Database:
-        database = self._open_database()
         self._require_same_file()
+        if self._log is not None and (self._log_file() or self._log)[1] < self._log[1]:
+            self._reconnect()
+        database = self._open_database()
         if write:
             self._patiently(database, "BEGIN IMMEDIATE")
         else:
@@ -257,17 +260,29 @@ class SqliteLedger(StoredLedger):
         return SqliteDatabase(database)
 
     def _require_same_file(self) -> None:
-        """The path still leads to the file that was opened: what is charged in another one is found by nobody."""
+        """The path still leads to the file that was opened, and its log is there: nobody would find what is charged in
+        others."""
         try:
             same = _identity(self._path) == self._file
         except FileNotFoundError:
             same = False
+        if self._log is not None:
+            log, length = self._log_file() or ((0, 0), 0)
+            forgotten = self._anchor is None and length < self._log[1]  # no anchor would notice
+            same = same and log == self._log[0] and not forgotten
         if not same:
             raise Unusable(
                 "the file of the ledger was removed or replaced while it was open",
                 why="what is charged now would stand in a file that no other process finds",
                 fix="put the file back, or restore a backup; then open the ledger again",
             )
+
+    def _reconnect(self) -> None:
+        """Read anew what is on disk: what this connection remembers may stand there no longer, and the anchor knows."""
+        self._open_database().close()
+        self._database, self._version, self._log = None, None, None
+        self._database = self._connected()
+        self._configure(self._database)
 
     def _is_unchanged(self) -> bool:
         """SQLite counts the changes of others, in whatever process; not those of this connection."""
@@ -277,6 +292,13 @@ class SqliteLedger(StoredLedger):
 
     def _commit(self) -> None:
         self._open_database().execute("COMMIT")
+        self._log = self._log_file()
+
+    def _log_file(self) -> tuple[tuple[int, int], int] | None:
+        with suppress(FileNotFoundError):
+            found = os.stat(f"{self._path}-wal")
+            return (found.st_dev, found.st_ino), found.st_size
+        return None
 
     def _roll_back(self) -> None:
         with suppress(sqlite3.Error):

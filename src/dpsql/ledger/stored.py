@@ -20,7 +20,7 @@ from dpsql.accounting.triple import FREE
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.anchor import Anchor, Anchored, Place, anchors_folder
-from dpsql.ledger.book import BookLedger, closed, require_verified
+from dpsql.ledger.book import Ledger, closed, require_verified
 from dpsql.ledger.database import Database, Row
 from dpsql.ledger.encoding import unreadable
 from dpsql.ledger.facts import Fact, Opened
@@ -37,7 +37,7 @@ from dpsql.require import require_count
 _LONGEST_WAIT_MS: Final = 3_600_000
 
 
-class StoredLedger(BookLedger):
+class StoredLedger(Ledger):
     """The ledger of a database. Once it has found itself broken, it refuses everything, here and in other processes."""
 
     _id: str

@@ -6,10 +6,6 @@ from typing import Final
 
 from dpsql.errors import LedgerBroken
 
-AFTER_DAMAGE: Final = (
-    "stop answering, restore a backup that verifies, and tell the owner of the data: dpsql ledger restore FILE "
-    "--replace, dpsql ledger verify, then dpsql audit --report report.html"
-)
 WHY_UNUSABLE: Final = "an answer that cannot be paid for and stored cannot be given"
 WHY_UNWRITTEN: Final = (
     "an answer is told once it is paid for and stored; what was charged stays charged, and asked again it is told for "

@@ -9,11 +9,10 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpsql.enclosure import log_bounds, sqrt_bounds
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
 from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.require import Number, require_count, require_numbers, require_open_unit
+from dpsql.require import Number, require_count, require_numbers, require_open_unit, require_that
 
 Category = TypeVar("Category", bound=Hashable)
 
@@ -36,8 +35,7 @@ def estimate_share(reports: Sequence[int], *, response: RandomizedResponse, beta
     Rounds    the value to nearest; variance and margin up.
     """
     require_numbers(reports=reports)
-    if any(report not in (0, 1) for report in reports):
-        raise _bad_reports("a report is not a bit", "pass the reported bits, 0 or 1")
+    require_that(all(report in (0, 1) for report in reports), "a report is not a bit")
     yes = sum(map(int, reports))
     return _estimate(yes, size=len(reports), p=response.yes_given_yes, q=response.yes_given_no, beta=beta)
 
@@ -52,10 +50,7 @@ def estimate_shares(
     Rounds    the values to nearest; variances and margins up.
     """
     counts = Counter(reports)
-    if not counts.keys() <= set(response.categories):
-        raise _bad_reports(
-            "a report is not one of the categories", "decode the reports with the list they were made with"
-        )
+    require_that(counts.keys() <= set(response.categories), "a report is not one of the categories")
     keep, other = response.keep, response.other
     return {
         category: _estimate(counts[category], size=len(reports), p=keep, q=other, beta=beta)
@@ -73,8 +68,7 @@ def debias_variance(*, size: int, p: Number, q: Number) -> Fraction:
     """
     require_count(size=size)
     require_open_unit(p=p, q=q)
-    if not p > q:
-        raise _bad_reports(f"p={p!r} is not above q={q!r}", "pass the probability of a true report first")
+    require_that(p > q, "in descending order", p=p, q=q)
     true, false = exact(p), exact(q)
     require_in_reach(advantage=true - false)
     return max(true * (1 - true), false * (1 - false)) / (size * (true - false) ** 2)
@@ -96,15 +90,10 @@ def debias_margin(*, size: int, p: Number, q: Number, beta: Number) -> float:
 
 
 def _estimate(hits: int, *, size: int, p: Fraction, q: Fraction, beta: Number) -> Estimate:
-    if size == 0:
-        raise _bad_reports("there are no reports", "collect at least one")
+    require_that(size != 0, "there are no reports")
     variance = debias_variance(size=size, p=p, q=q)
     return Estimate(
         value=float((Fraction(hits, size) - q) / (p - q)),
         variance=round_up(variance),
         margin=debias_margin(size=size, p=p, q=q, beta=beta),
     )
-
-
-def _bad_reports(what: str, fix: str) -> BadParameter:
-    return BadParameter(what, why="the bias can only be removed from reports of a known randomizer", fix=fix)

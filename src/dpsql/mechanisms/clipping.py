@@ -51,11 +51,7 @@ def clip_to_l2(coordinates: Sequence[int], *, radius: int) -> list[int]:
     longer = math.isqrt(squared << 2 * _FACTOR_BITS) + 1
     clipped = [(abs(c) * radius << _FACTOR_BITS) // longer * (1 if c >= 0 else -1) for c in coordinates]
     if sum(c * c for c in clipped) > radius * radius:
-        raise InternalError(
-            "a clipped vector is longer than its bound",
-            why="its noise would be too small for it",
-            fix="report this; nothing was released",
-        )
+        raise InternalError("a clipped vector is longer than its bound")
     return clipped
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.smooth_noise import Smoothed, SmoothLaplace
 from dpsql.privacy.events import Approximate
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import Source
-from dpsql.require import Number
+from dpsql.require import Number, require_that, unmet
 from dpsql.sensitivity.elastic import (
     Count,
     Query,
@@ -56,17 +55,8 @@ class ElasticLaplace:
 
     def __post_init__(self) -> None:
         if isinstance(self.query, Count) and self.dimensions != 1:
-            raise BadParameter(
-                f"dimensions={self.dimensions!r} must be 1 for a single count",
-                why="the smoothness of S depends on how many noises share it",
-                fix="pass dimensions=1, or count per group",
-            )
-        if not ancestors(self.query):
-            raise BadParameter(
-                "the question reads public tables only",
-                why="there is nothing to protect",
-                fix="answer it without noise",
-            )
+            raise unmet(f"dimensions={self.dimensions!r} must be 1 for a single count")
+        require_that(ancestors(self.query), "the question reads public tables only")
         noise = SmoothLaplace(epsilon=self.epsilon, delta=self.delta, dimensions=self.dimensions, grain=Fraction(1))
         object.__setattr__(self, "noise", noise)  # counts lie on the grain 1
         # Refuse what has no theorem now, before any row is read: the shape decides, whatever the frequencies.

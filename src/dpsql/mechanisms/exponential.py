@@ -14,7 +14,7 @@ from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_down, round_up
 from dpsql.randomness import Source, bernoulli_exp, uniform_below
-from dpsql.require import Number, require_count, require_non_negative
+from dpsql.require import Number, require_non_negative
 
 Candidate = TypeVar("Candidate")
 
@@ -103,18 +103,3 @@ def exponential_utility_bound(
         corollary=round_down(best - scale * slack[1]),
         failure=round_up(Fraction(failure, 1 << 1400)),
     )
-
-
-def wrong_outcome_bound(*, gap: Number, candidates: int, sensitivity: Number, epsilon: Number) -> tuple[float, float]:
-    """(t, bound): a candidate `gap` or more below the best is chosen with probability at most bound = exp(−t).
-
-    Theorem   Dwork, Roth (2014), Cor 3.12, solved for t:  t = ε·gap / 2Δ − ln |R|,  bound = |R|·exp(−ε·gap / 2Δ).
-    Requires  gap >= 0; a bound above 1 (t < 0) says nothing.
-    Rounds    t down, the bound up.
-    """
-    require_non_negative(gap=gap)
-    require_count(candidates=candidates)
-    exponent = exact(gap) / selection_scale(sensitivity=sensitivity, epsilon=epsilon, monotonic=False)
-    t = exponent - log_bounds(Fraction(candidates))[1]
-    bound = candidates * Fraction(exp_negative_fixed(min(exponent, Fraction(800)), bits=1400)[1], 1 << 1400)
-    return round_down(t), round_up(bound)

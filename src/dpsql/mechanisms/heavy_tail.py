@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.randomness import Source
 from dpsql.randomness.uniform import LazyUniform
-from dpsql.require import Number, require_positive
+from dpsql.require import Number, require_positive, require_that, unmet
 
 LARGEST_GAMMA: Final = 10**6
 SMALLEST_DRAWN: Final = Fraction(5, 4)
@@ -25,24 +24,6 @@ _GUARD: Final = 16
 
 Interval = tuple[int, int]
 """(low, high) around a real number times 2**bits."""
-
-
-def heavy_tail_normaliser(*, gamma: Number) -> float:
-    """The integral of 1 / (1 + |z|^γ) over the line: (2π/γ) / sin(π/γ).
-
-    Theorem   Euler's reflection formula for the Beta function B(1/γ, 1 - 1/γ).
-    Requires  γ > 1.
-    Rounds    to nearest, within a few units in the last place; for display, no release uses it.
-    """
-    require_gamma(gamma=gamma)
-    angle = math.pi / float(gamma)
-    return 2 * angle / math.sin(angle)
-
-
-def heavy_tail_variance_is_finite(*, gamma: Number) -> bool:
-    """Whether the law with density ∝ 1 / (1 + |z|^γ) has a variance: z² / z^γ must be integrable, γ > 3."""
-    require_gamma(gamma=gamma)
-    return exact(gamma) > 3
 
 
 def rounded_heavy_tail(*, gamma: Fraction, scale: Fraction, source: Source) -> int:
@@ -144,19 +125,10 @@ def require_supported_gamma(*, gamma: Fraction) -> None:
     """An exponent whose draws end soon: nearer to 1 the law has hardly any centre, above 64 it is a box."""
     require_positive(gamma=gamma)
     if not SMALLEST_DRAWN <= gamma <= LARGEST_DRAWN:
-        raise BadParameter(
-            f"gamma={gamma!r} must lie between {SMALLEST_DRAWN} and {LARGEST_DRAWN}",
-            why="nearer to 1 typical draws have thousands of digits, and above 64 the scale 2(γ+1)S/ε only grows",
-            fix="choose γ = 2 (Cauchy) or γ = 4 (finite variance)",
-        )
+        raise unmet(f"gamma={gamma!r} must lie between {SMALLEST_DRAWN} and {LARGEST_DRAWN}")
 
 
 def require_gamma(*, gamma: Number) -> None:
     """The exponent of a Cauchy-type law is a number above 1, up to a million."""
     require_positive(gamma=gamma)
-    if not 1 < exact(gamma) <= LARGEST_GAMMA:
-        raise BadParameter(
-            f"gamma={gamma!r} must be above 1 and at most {LARGEST_GAMMA}",
-            why="1 / (1 + |z|^γ) has no finite integral for γ <= 1, and for a huge γ it is a box",
-            fix="choose γ = 2 (Cauchy) or γ = 4 (finite variance)",
-        )
+    require_that(1 < exact(gamma) <= LARGEST_GAMMA, f"above 1 and at most {LARGEST_GAMMA}", gamma=gamma)

@@ -174,23 +174,6 @@ def laplace_accuracy_exact(*, l1: Number, epsilon: Number, beta: Number, outputs
         return float_above(-decimal(scale) * share.ln())
 
 
-def laplace_failure(*, l1: Number, epsilon: Number, alpha: Number, outputs: int) -> float:
-    """How often the largest of `outputs` Laplace errors exceeds `alpha`.
-
-    Theorem   1 - (1 - exp(-α ε / l1))^outputs, by independence.
-    Requires  l1 > 0, ε > 0, α > 0, outputs >= 1.
-    Rounds    up.
-    """
-    require_positive(alpha=alpha)
-    require_in_reach(alpha=alpha)
-    require_count(outputs=outputs)
-    sizes = exact(alpha) / _scale(l1=l1, epsilon=epsilon)
-    if sizes > 2000:  # at most outputs · exp(-2000), which is no float
-        return math.ulp(0.0)
-    with working(DIGITS + digits_of(1 / sizes) + digits_of(sizes) + int(sizes)):
-        return min(1.0, float_above(1 - (outputs * (1 - (-decimal(sizes)).exp()).ln()).exp()))
-
-
 def laplace_sample_size(*, epsilon: Number, alpha: Number, beta: Number, neighbours: Neighbours) -> int:
     """How many people a mean of values in [0, 1] needs so that Laplace noise exceeds `alpha` with probability β.
 
@@ -203,17 +186,6 @@ def laplace_sample_size(*, epsilon: Number, alpha: Number, beta: Number, neighbo
     wanted = 1 / _mean_error(epsilon=epsilon, alpha=alpha, neighbours=neighbours)
     with working(DIGITS + digits_of(wanted)):
         return math.ceil(Fraction(decimal(wanted) * log_of_inverse(exact(beta))) * (1 + MARGIN))
-
-
-def laplace_sample_size_rule(*, epsilon: Number, alpha: Number, neighbours: Neighbours) -> int:
-    """The rule of thumb n = 2 / (ε α): noise on the mean of [0, 1] values exceeds `alpha` at most once in four.
-
-    Theorem   with this n the error exceeds α with probability exp(-2) = 0.135 <= 1/4; exactly 1/4 needs only
-              n = ln 4 / (ε α), see `laplace_sample_size`.
-    Requires  change_one, where n is public; ε > 0, α > 0.
-    Rounds    up.
-    """
-    return math.ceil(2 / _mean_error(epsilon=epsilon, alpha=alpha, neighbours=neighbours))
 
 
 def _scale(*, l1: Number, epsilon: Number) -> Fraction:

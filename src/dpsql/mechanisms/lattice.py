@@ -94,28 +94,6 @@ def tail_ratio(start: int, sigma_squared: Fraction) -> Decimal:
     return (_term_by_term if is_short(start, sigma_squared) else _euler_maclaurin)(start, sigma_squared)
 
 
-def tail_excess(start: int, *, offset: Fraction, shift: int, sigma_squared: Fraction) -> Decimal:
-    """Σ_{j>=0} exp(-(j² + 2·start·j)/2σ²) (1 - exp(-shift (j + offset)/σ²)), every term positive or 0.
-
-    Theorem   from each j to the next the first factor shrinks by exp(-(2(start + j) + 1)/2σ²); the rest of the sum
-              is less than a geometric series.
-    Requires  start >= 0, offset >= 0, a tail that `is_short`, digits enough for 1 - exp(-shift·offset/σ²).
-    Rounds    to nearest, to the digits of the current block less six and less those.
-    """
-    ratio = decimal(-(2 * start + 1) / (2 * sigma_squared)).exp()
-    shrink = decimal(-1 / sigma_squared).exp()
-    moved = decimal(-shift * offset / sigma_squared).exp()
-    step = decimal(-shift / sigma_squared).exp()
-    limit = Decimal(10) ** -getcontext().prec
-    term, total = Decimal(1), 1 - moved
-    while term > limit * (1 - ratio) * total:
-        term *= ratio
-        ratio *= shrink
-        moved *= step
-        total += term * (1 - moved)
-    return total
-
-
 def _term_by_term(start: int, sigma_squared: Fraction) -> Decimal:
     ratio = decimal(-(2 * start + 1) / (2 * sigma_squared)).exp()  # of the second term to the first
     shrink = decimal(-1 / sigma_squared).exp()

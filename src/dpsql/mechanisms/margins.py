@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.mechanisms.averages import Average, averaged
+from dpsql.errors import InternalError
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.noise_sum import Law, Noises, gaussian_tails, sum_margin
@@ -27,6 +27,52 @@ from dpsql.mechanisms.shown_counts import largest_distance, shown_intervals
 from dpsql.privacy.digits import share_of_failure
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number, require_count, require_flag, require_open_unit, require_positive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Average:
+    """The noise Σ share · Z of independent noises Z, in whole steps of which `steps` are one grain of each of them.
+
+    Theorem   docs/theorems/top_up.md.
+    Requires  whole shares above 0.
+    """
+
+    parts: tuple[tuple[int, Law], ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts or any(type(share) is not int or share < 1 for share, _ in self.parts):
+            raise InternalError("an average of nothing, or with a weight that is not a whole number above 0")
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the average are one grain of a measurement: the shares add up to 1."""
+        return sum(share for share, _ in self.parts)
+
+    def of(self, measured: Sequence[int]) -> int:
+        """The average of measured numbers of grains, in steps."""
+        pairs = zip(self.parts, measured, strict=True)
+        return sum(share * number for (share, _), number in pairs)
+
+
+def averaged(laws: Sequence[Law]) -> Average:
+    """The unbiased weighted mean of independent measurements whose noise has the smallest variance.
+
+    Theorem   docs/theorems/top_up.md: weights proportional to 1/variance; σ² stands for the variance of Gaussian
+              noise, twice the squared scale for that of Laplace noise. With weights ρ_i/Σρ the average of Gaussian
+              measurements has the parameter σ² that Σρ buys.
+    Requires  at least one law.
+    Rounds    nothing: the weights are quotients of whole numbers.
+    """
+    precisions = [1 / _variance(law) for law in laws]
+    common = math.lcm(*(precision.denominator for precision in precisions))
+    whole = [int(precision * common) for precision in precisions]
+    divisor = math.gcd(*whole)
+    return Average(parts=tuple((share // divisor, law) for share, law in zip(whole, laws, strict=True)))
+
+
+def _variance(law: Law) -> Fraction:
+    return 2 * law.scale**2 if isinstance(law, DiscreteLaplaceLaw) else law.sigma_squared
+
 
 __all__ = [
     "DRAWS",
@@ -46,6 +92,7 @@ __all__ = [
     "linear_margin",
     "slot_intervals",
     "spread_of",
+    "stretch",
 ]
 
 DRAWS: Final = 997
@@ -79,6 +126,11 @@ class NoisySlotLaw:
         object.__setattr__(self, "grain", exact(self.grain))
 
     @property
+    def counts_whole(self) -> bool:
+        """A whole number is shown for a whole number."""
+        return self.grain.denominator == 1
+
+    @property
     def parts(self) -> tuple[tuple[int, Law], ...]:
         """The one noise it is, in its own grains."""
         return ((1, self.law),)
@@ -92,6 +144,11 @@ class AveragedSlotLaw:
     grain: Fraction
     """What one step stands for."""
     rounded: bool
+
+    @property
+    def counts_whole(self) -> bool:
+        """A whole number is shown for a whole number."""
+        return self.rounded and (self.grain * self.law.steps).denominator == 1
 
     @property
     def parts(self) -> tuple[tuple[int, Law], ...]:
@@ -121,7 +178,8 @@ def linear_margin(terms: Sequence[tuple[Fraction, SlotLaw]], *, confidence: Numb
 
     Theorem   docs/theorems/margins_after_selection.md. One noise: |weight|·grain times the exact margin of its law, the
               smallest possible. Several: the law of their sum, at most 0.5 % above the smallest
-              (`noise_sum.sum_margin`). Rounding moves a slot by 1/2.
+              (`noise_sum.sum_margin`). Rounding moves a slot by 1/2; where the truth is a whole number too, so is
+              the distance of the two.
     Requires  0 < confidence < 1, groups >= 1; the terms are different slots.
     Rounds    up: the coverage is never below the confidence.
     """
@@ -130,7 +188,9 @@ def linear_margin(terms: Sequence[tuple[Fraction, SlotLaw]], *, confidence: Numb
     noisy = [(abs(exact(weight)), slot) for weight, slot in terms if weight]
     half = sum((weight / 2 for weight, slot in noisy if slot.rounded), Fraction(0))
     alike = Counter((weight * slot.grain * share, law) for weight, slot in noisy for share, law in slot.parts)
-    return half + _margin_of(frozenset(alike.items()), exact(confidence), groups)
+    margin = half + _margin_of(frozenset(alike.items()), exact(confidence), groups)
+    ((weight, slot),) = noisy if len(noisy) == 1 else ((Fraction(1), None),)
+    return weight * math.floor(margin / weight) if slot is not None and slot.counts_whole else margin
 
 
 @lru_cache(maxsize=4096)
@@ -214,6 +274,17 @@ def band(*, count: int, confidence: Number) -> Band:
     usual = float((count + 1) * (1 - shown) / 2)
     outside = max(0, math.floor(usual - 1 - math.sqrt(usual) / 4))
     return Band(count=count, confidence=wanted, shown=shown, outside=outside)
+
+
+def stretch(*, drawn: Fraction, wanted: Fraction) -> float:
+    """How much farther plausible values must lie from their number, that were drawn for a lower confidence.
+
+    Theorem   the ratio of the margins of Laplace noise at both confidences; that of lighter tails is smaller.
+    Requires  both in (0, 1); what `DRAWS` values show by themselves needs no stretching.
+    Rounds    to nearest.
+    """
+    shown = max(drawn, 1 - Fraction(2 * _FEWEST_OUTSIDE, DRAWS + 1))
+    return 1.0 if wanted <= shown else math.log(1 - wanted) / math.log(1 - shown)
 
 
 def draws(slot: SlotLaw, count: int, *, seed: bytes, rule: Band | None = None) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from dpsql.errors import BadParameter
@@ -44,3 +45,21 @@ def require_exact(value: object) -> None:
             why="exact values travel wrapped, so that no log line, message or debugger can print them",
             fix="wrap it: Exact(value), with from dpsql.privacy.exact import Exact",
         )
+
+
+def execute(
+    mechanism: Mechanism[Input, Output], value: Exact[Input], *, charge: Callable[[Event], object], source: Source
+) -> Output:
+    """One release, paid first: `charge` gets the event and raises if it cannot be paid; then, and only then, one draw.
+
+    Requires  a `charge` that either records the whole event or raises. One that returns a value, as an account
+              does that is itself a value, has recorded nothing: that is refused, and nothing is released.
+    """
+    require_exact(value)  # before anything is paid
+    if charge(mechanism.event) is not None:
+        raise BadParameter(
+            "charge returned a value instead of recording the event",
+            why="the value would be thrown away and the release would be free, again and again",
+            fix="keep it yourself, then release: account = account.charged(mechanism.event)",
+        )
+    return mechanism.release(value, source=source)

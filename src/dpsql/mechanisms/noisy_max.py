@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.exponential import draw_exponential
 from dpsql.mechanisms.permute_and_flip import draw_permute_and_flip
 from dpsql.mechanisms.scores import Score, Selection, gaps_below_best, open_scores
@@ -16,6 +15,7 @@ from dpsql.privacy.events import BoundedRange, Event, Pure
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.randomness import Source, discrete_laplace, shuffled
+from dpsql.require import unmet
 
 Candidate = TypeVar("Candidate")
 
@@ -58,11 +58,7 @@ NOISES: Mapping[str, Noise] = {
 
 def _noise(name: str) -> Noise:
     if not isinstance(name, str) or name not in NOISES:
-        raise BadParameter(
-            f"noise={name!r} is not known",
-            why="each noise has its own proof",
-            fix=f"choose one of {', '.join(sorted(NOISES))}",
-        )
+        raise unmet(f"noise={name!r} must be one of {', '.join(sorted(NOISES))}")
     return NOISES[name]
 
 
@@ -80,11 +76,7 @@ class NoisyMax(Selection[Candidate]):
         Selection.__post_init__(self)
         _noise(self.noise)
         if self.noise == "laplace" and exact(self.sensitivity).denominator != 1:
-            raise BadParameter(
-                f"sensitivity={self.sensitivity!r} must be a whole number for Laplace noise",
-                why="discrete Laplace noise hides moves of whole units only",
-                fix="state the scores and the sensitivity in grains, or use gumbel or exponential noise",
-            )
+            raise unmet(f"sensitivity={self.sensitivity!r} must be a whole number for Laplace noise")
 
     @property
     def event(self) -> Event:

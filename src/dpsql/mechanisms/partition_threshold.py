@@ -9,18 +9,17 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.lattice import upper_tail
 from dpsql.mechanisms.normal import standard_tail_quantile
 from dpsql.mechanisms.partitions import changed_keys, people_by_key, released_order, split_delta
 from dpsql.mechanisms.search import smallest_integer
-from dpsql.privacy.digits import DIGITS, MARGIN, NEGLIGIBLE, decimal, digits_of, float_above, share_of_failure, working
+from dpsql.privacy.digits import MARGIN, share_of_failure, working
 from dpsql.privacy.events import GaussianThreshold
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import Source, discrete_gaussian
-from dpsql.require import Number, require_count, require_epsilon, require_open_unit, require_positive
+from dpsql.require import Number, require_count, require_epsilon, require_open_unit, require_positive, require_that
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -56,20 +55,6 @@ def laplace_threshold(*, epsilon: Number, delta: Number, keys: int, linf: Number
     return _laplace_quantile(share_of_failure(beta=exact(delta), outputs=keys), scale=scale, linf=exact(linf))
 
 
-def laplace_threshold_union(*, epsilon: Number, delta: Number, keys: int, linf: Number) -> float:
-    """The same τ by the union bound, p = δ/keys: a little higher, and valid however the noises depend on each other.
-
-    Theorem   Pr[some key passes] <= Σ Pr[each passes].
-    Requires  as `laplace_threshold`.
-    Rounds    up.
-    """
-    scale = laplace_threshold_scale(epsilon=epsilon, keys=keys, linf=linf)
-    require_open_unit(delta=delta)
-    share = exact(delta) / keys
-    with working(DIGITS + digits_of(1 / (1 - share))):  # as close to 1 as δ is, for one key
-        return _laplace_quantile(decimal(share), scale=scale, linf=exact(linf))
-
-
 def _laplace_quantile(probability: Decimal, *, scale: Fraction, linf: Fraction) -> float:
     """linf + the x with Pr[Laplace(scale) >= x] = probability."""
     with working():
@@ -89,48 +74,11 @@ def gaussian_threshold(*, sigma: Number, delta: Number, keys: int, linf: Number)
     return round_up(exact(linf) + exact(sigma) * (quantile + (abs(quantile) + 1) * QUANTILE_ERROR))
 
 
-def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> float:
-    """Pr[Z >= at_least] for Pr[Z = x] proportional to exp(−x² / 2σ²) on the integers.
-
-    Theorem   the sum itself, to sixty digits.
-    Requires  2**-12 <= sigma_squared <= 2**80; at_least >= 1.
-    Rounds    up.
-    """
-    variance = _checked_variance(sigma_squared)
-    require_count(at_least=1, at_most=2**62, start=at_least)
-    with working():
-        return float_above(upper_tail(int(at_least), variance))
-
-
 def _checked_variance(sigma_squared: Number) -> Fraction:
     require_positive(sigma_squared=sigma_squared)
     variance = exact(sigma_squared)
-    if not SMALLEST_VARIANCE <= variance <= LARGEST_SIGMA**2:
-        raise BadParameter(
-            f"sigma_squared={sigma_squared!r} is out of reach",
-            why="noise this narrow hides nothing, and noise this wide hides every key",
-            fix=f"choose σ between 1/64 and {LARGEST_SIGMA}",
-        )
+    require_that(SMALLEST_VARIANCE <= variance <= LARGEST_SIGMA**2, "within reach", sigma_squared=sigma_squared)
     return variance
-
-
-def discrete_threshold_delta(*, sigma_squared: Number, threshold: int, keys: int) -> float:
-    """δ of showing keys whose people plus discrete Gaussian noise are strictly above an integer threshold.
-
-    Theorem   a key of one person passes τ when 1 + Z > τ, that is Z >= τ; one of `keys` independent ones passes
-              with probability 1 − (1 − Pr[Z >= τ])^keys.
-    Requires  2**-12 <= sigma_squared <= 2**80; threshold >= 1; keys >= 1.
-    Rounds    up.
-    """
-    variance = _checked_variance(sigma_squared)
-    require_count(threshold=threshold, at_most=2**62)
-    require_count(keys=keys)
-    with working():
-        tail = upper_tail(int(threshold), variance)
-    if tail.adjusted() < -2 * NEGLIGIBLE:
-        tail = Decimal(1).scaleb(-2 * NEGLIGIBLE)  # larger, and still far below the smallest float
-    with working(DIGITS - tail.adjusted()):
-        return min(1.0, float_above(1 - (keys * (1 - tail).ln()).exp()))
 
 
 def discrete_threshold(*, sigma_squared: Number, delta: Number, keys: int) -> int:

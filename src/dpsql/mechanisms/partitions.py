@@ -19,7 +19,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import Source, bernoulli
-from dpsql.require import Number, require_count, require_epsilon, require_open_unit
+from dpsql.require import Number, require_count, require_epsilon, require_open_unit, require_that, require_type
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -202,18 +202,12 @@ class PartitionSelection(Generic[Key]):
 def people_by_key(value: Exact[Mapping[Key, int]]) -> dict[Key, int]:
     """The numbers of people inside `value`. Complaints name neither a key nor a number."""
     people = opened(value)
-    if not isinstance(people, Mapping):
-        raise BadParameter(
-            f"the keys came as {type(people).__name__}, not as a mapping",
-            why="whether a key is shown depends on the number of people behind it",
-            fix="pass a dict from each key to its number of distinct people",
-        )
+    require_type(Mapping, people=people)
     return {key: _number_of_people(count) for key, count in people.items()}
 
 
 def _number_of_people(count: int) -> int:
     """A number of people; a negative one is refused without being shown."""
     people = whole(count)
-    if people < 0:
-        raise BadParameter("a number of people is negative", why="people are counted", fix="count distinct people")
+    require_that(people >= 0, "a number of people is negative")
     return people

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,10 +11,9 @@ from typing import Any, Final
 from dpsql.enclosure import exp_negative_fixed, log_bounds
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import require_listed
-from dpsql.privacy.digits import require_in_reach
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
-from dpsql.privacy.rounding import exact, round_down, round_up
+from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.randomness import Source, uniform_below
 from dpsql.randomness.uniform import LazyUniform
@@ -24,9 +22,7 @@ from dpsql.require import (
     require_bounds,
     require_count,
     require_epsilon,
-    require_numbers,
     require_open_unit,
-    require_positive,
     require_probability,
 )
 from dpsql.sensitivity.grain import column_grain
@@ -47,50 +43,6 @@ def rank_sensitivity(*, q: Number, neighbours: Neighbours, values_per_unit: int)
     require_neighbours(neighbours)
     step = max(exact(q), 1 - exact(q)) if neighbours is Neighbours.ADD_REMOVE else Fraction(1)
     return values_per_unit * step
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileLaw:
-    """The law of a private quantile on the real line: the probability of each gap between the sorted values."""
-
-    intervals: tuple[float, ...]
-    mean: float
-
-
-def quantile_probabilities(
-    *, data: Sequence[Number], lower: Number, upper: Number, q: Number, epsilon: Number, sensitivity: Number
-) -> QuantileLaw:
-    """The probability of each of the n + 1 gaps between lower, the sorted clamped values, and upper; and the mean.
-
-    Theorem   Smith (2011), Algorithm 2: a point in the gap after i values has density proportional to
-              exp(−ε·|i − q·n| / 2Δ), so a gap has its length times that. Empty gaps have probability 0.
-    Requires  lower < upper; 0 <= q <= 1; epsilon > 0; sensitivity > 0; finite data, which may be empty.
-    Rounds    to nearest; for the auditor's eye. No release is decided by these floats.
-    """
-    require_bounds(lower=lower, upper=upper)
-    require_in_reach(lower=lower, upper=upper)
-    require_epsilon(epsilon=epsilon)
-    require_positive(sensitivity=sensitivity)
-    require_probability(q=q)
-    require_numbers(data=data, at_least=0)
-    low, high = exact(lower), exact(upper)
-    edges = [low, *sorted(min(max(exact(x), low), high) for x in data), high]
-    lengths = [right - left for left, right in pairwise(edges)]
-    exponents = _exact_exponents(lengths, q=exact(q), scale=2 * exact(sensitivity) / exact(epsilon))
-    span = high - low
-    logs = [_log_weight(length, gamma) for length, gamma in zip(lengths, exponents, strict=True)]
-    weights = [math.exp(log - max(logs)) for log in logs]
-    total = math.fsum(weights)
-    middles = [float(((left + right) / 2 - low) / span) for left, right in pairwise(edges)]
-    inside = math.fsum(w * m for w, m in zip(weights, middles, strict=True)) / total
-    return QuantileLaw(intervals=tuple(w / total for w in weights), mean=float(low + span * Fraction(inside)))
-
-
-def _log_weight(length: Fraction, exponent: Fraction) -> float:
-    """ln(length · exp(−exponent)), −inf for an empty gap; logarithms of big integers do not overflow."""
-    if length == 0:
-        return -math.inf
-    return math.log(length.numerator) - math.log(length.denominator) - round_down(exponent)
 
 
 def _exact_exponents(lengths: Sequence[Fraction] | Sequence[int], *, q: Fraction, scale: Fraction) -> list[Fraction]:

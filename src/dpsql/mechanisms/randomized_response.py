@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Final, Generic, TypeVar
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds, sqrt_bounds
-from dpsql.errors import BadParameter, InternalError
+from dpsql.errors import InternalError
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import listed_once
 from dpsql.privacy.digits import require_in_reach
@@ -24,6 +24,8 @@ from dpsql.require import (
     require_numbers,
     require_open_unit,
     require_probability,
+    require_that,
+    unmet,
 )
 from dpsql.sensitivity.grain import column_grain
 
@@ -31,18 +33,12 @@ Category = TypeVar("Category", bound=Hashable)
 
 HALF: Final = Fraction(1, 2)
 _BIT: Final = column_grain(lower=0, upper=1, whole=True)
-LARGEST_TAIL: Final = 2000
 
 
 def require_advantage(*, gamma: Number) -> None:
     """γ is the advantage of the truth over a fair coin: 0 < γ < 1/2."""
     require_open_unit(gamma=gamma)
-    if not gamma < HALF:
-        raise BadParameter(
-            f"gamma={gamma!r} must be below 1/2",
-            why="at 1/2 the truth is always told: no ε is large enough",
-            fix="choose a gamma inside (0, 1/2); 1/4 is the two-coin survey, ε = ln 3",
-        )
+    require_that(gamma < HALF, "below 1/2", gamma=gamma)
 
 
 def rr_epsilon(*, gamma: Number) -> float:
@@ -99,11 +95,7 @@ def _require_within(*, epsilon: Number, odds: Fraction) -> None:
     bits = 2 * (odds.numerator.bit_length() + odds.denominator.bit_length()) + 64
     least_odds_of_lie = Fraction(exp_negative_fixed(exact(epsilon), bits=bits)[1], 1 << bits)
     if least_odds_of_lie * odds > 1:
-        raise InternalError(
-            "the coins of randomized response are more revealing than their ε",
-            why="their odds exceed e^ε",
-            fix="report this with the parameters; nothing was released",
-        )
+        raise InternalError("the coins of randomized response are more revealing than their ε")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +111,7 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         require_open_unit(yes_given_yes=self.yes_given_yes, yes_given_no=self.yes_given_no)
         if not self.yes_given_yes > self.yes_given_no:
-            raise BadParameter(
-                "a true yes must be reported as yes more often than a true no",
-                why="otherwise the reports carry no information, or the opposite of it",
-                fix="choose yes_given_yes above yes_given_no",
-            )
+            raise unmet("a true yes must be reported as yes more often than a true no")
         object.__setattr__(self, "yes_given_yes", exact(self.yes_given_yes))
         object.__setattr__(self, "yes_given_no", exact(self.yes_given_no))
 
@@ -243,12 +231,7 @@ def rr_mean(*, answers: Sequence[int], gamma: Number) -> SurveyMean:
     Rounds    the estimate to nearest; variance, radius and failure up.
     """
     require_numbers(answers=answers)
-    if any(answer not in (0, 1) for answer in answers):
-        raise BadParameter(
-            "a report is not a bit",
-            why="each report is one perturbed bit",
-            fix="pass the reported bits, 0 or 1",
-        )
+    require_that(all(answer in (0, 1) for answer in answers), "a report is not a bit")
     g, n = _exact_gamma(gamma), len(answers)
     require_in_reach(gamma=gamma)
     return SurveyMean(
@@ -274,45 +257,6 @@ def rr_variance(*, gamma: Number, size: int) -> Fraction:
     g = _exact_gamma(gamma)
     require_count(size=size)
     return (HALF * HALF - g * g) / (4 * g * g * size)
-
-
-def rr_tail(*, gamma: Number, size: int, ones: int, radius_squared: Number) -> float:
-    """Pr[(estimate − truth)² >= radius²] when `ones` of `size` true answers are yes.
-
-    Theorem   the number of reported yes is Bin(ones, 1/2 + γ) + Bin(size − ones, 1/2 − γ), added exactly.
-    Requires  1 <= size <= 2000; 0 <= ones <= size; radius_squared >= 0.
-    Rounds    up.
-    """
-    g = _exact_gamma(gamma)
-    require_count(size=size, at_most=LARGEST_TAIL)
-    require_count(ones=ones, at_least=0, at_most=size)
-    truth, lie, whole = (HALF + g).numerator, (HALF - g).numerator, (HALF + g).denominator
-    if (HALF - g).denominator != whole:
-        raise InternalError("1/2 ± γ have different denominators", why="they add up to 1", fix="report gamma")
-    yes = [math.comb(ones, k) * truth**k * lie ** (ones - k) for k in range(ones + 1)]
-    no = [math.comb(size - ones, k) * lie**k * truth ** (size - ones - k) for k in range(size - ones + 1)]
-    limit = exact(radius_squared) * (2 * g * size) ** 2
-    mean = size * (HALF - g) + 2 * g * ones
-    outside = [total for total in range(size + 1) if (total - mean) ** 2 >= limit]
-    inside = [total for total in range(size + 1) if (total - mean) ** 2 < limit]
-    weight = sum(  # whichever has fewer terms
-        yes[k] * no[total - k]
-        for total in min(outside, inside, key=len)
-        for k in range(max(0, total - (size - ones)), min(ones, total) + 1)
-    )
-    return round_up(Fraction(weight if len(outside) <= len(inside) else whole**size - weight, whole**size))
-
-
-def rr_sample_size(*, epsilon: Number, alpha: Number, beta: Number) -> int:
-    """How many reports give an error of at most α except with probability β, by Chebyshev.
-
-    Theorem   (1/4 − γ²) / (4γ²) = e^ε / (e^ε − 1)² at γ = tanh(ε/2)/2; n >= that / (α²·β).
-    Requires  epsilon > 0; 0 < alpha < 1; 0 < beta < 1.
-    Rounds    up.
-    """
-    require_open_unit(alpha=alpha, beta=beta)
-    gamma = kary_keep_probability(epsilon=epsilon, categories=2) - HALF
-    return math.ceil(rr_variance(gamma=gamma, size=1) / (exact(alpha) ** 2 * exact(beta)))
 
 
 def kary_frequency(*, observed: Number, epsilon: Number, categories: int) -> float:

@@ -8,13 +8,21 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Generic, TypeAlias, TypeVar
 
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import listed_once, require_listed
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.require import Number, require_count, require_epsilon, require_flag, require_numbers, require_positive
+from dpsql.require import (
+    Number,
+    require_count,
+    require_epsilon,
+    require_flag,
+    require_numbers,
+    require_positive,
+    require_that,
+    unmet,
+)
 
 Candidate = TypeVar("Candidate")
 
@@ -43,11 +51,7 @@ def scores_are_monotone(*, kind: str, neighbours: Neighbours) -> bool:
     Rounds    nothing.
     """
     if not isinstance(kind, str) or not isinstance(neighbours, Neighbours) or (kind, neighbours) not in MONOTONE:
-        raise BadParameter(
-            f"no score of kind {kind!r} under {neighbours!r} is known",
-            why="half the noise is only safe where all scores are known to move together",
-            fix=f"choose one of {', '.join(sorted({name for name, _ in MONOTONE}))}, and a Neighbours value",
-        )
+        raise unmet(f"no score of kind {kind!r} under {neighbours!r} is known")
     return MONOTONE[kind, neighbours]
 
 
@@ -93,34 +97,20 @@ class Selection(Generic[Candidate]):
 
 def require_candidates(count: int, *, at_most: int) -> None:
     """A list of candidates is neither empty nor longer than the caller's own limit."""
-    if not 1 <= count <= at_most:
-        raise BadParameter(
-            f"{count} candidates; from 1 to {at_most} can be chosen from",
-            why="with none there is nothing to choose, with too many the choice is close to random and slow",
-            fix="shorten the list, make it coarser, or raise the limit knowingly",
-        )
+    require_that(1 <= count <= at_most, f"from 1 to {at_most}", candidates=count)
 
 
 def open_scores(value: Exact[Sequence[Score]], *, count: int) -> list[Fraction]:
     """The scores inside `value`, as exact rationals, one per candidate. Complaints name no score."""
     scores = opened(value)
     require_listed(scores, name="the scores")
-    if len(scores) != count:
-        raise BadParameter(
-            f"the scores do not match the {count} candidates",
-            why="each candidate is chosen by its own score",
-            fix="pass one score per candidate, in the candidates' order",
-        )
+    require_that(len(scores) == count, f"the scores do not match the {count} candidates")
     return [_rational(score) for score in scores]
 
 
 def _rational(score: object) -> Fraction:
     if isinstance(score, bool) or not isinstance(score, (Integral, Fraction)):
-        raise BadParameter(
-            f"a score is a {type(score).__name__}; scores are ints or Fractions",
-            why="scores are compared exactly; no floating point may stand between the data and a selection",
-            fix="count in integers, or in whole grains",
-        )
+        raise unmet(f"a score is a {type(score).__name__}; scores are ints or Fractions")
     return score if isinstance(score, Fraction) else Fraction(int(score))
 
 

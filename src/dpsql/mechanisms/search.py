@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpsql.errors import BadParameter
+from dpsql.require import unmet
 
 
 def smallest_float(enough: Callable[[float], bool], *, start: float = 1.0) -> float:
@@ -22,11 +22,7 @@ def smallest_float(enough: Callable[[float], bool], *, start: float = 1.0) -> fl
     while not enough(high):
         high *= 2
         if math.isinf(high):
-            raise BadParameter(
-                "no floating-point number is large enough for these parameters",
-                why="the noise or the loss that satisfies them is beyond 10**308",
-                fix="ask for a weaker promise or measure in other units",
-            )
+            raise unmet("no floating-point number is large enough for these parameters")
     low = high / 2
     while low > 0 and enough(low):
         low, high = low / 2, low

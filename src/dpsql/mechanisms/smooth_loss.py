@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Final
 
 from dpsql.enclosure import exp_bounds, log_bounds
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.heavy_tail import require_gamma
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_count, require_epsilon, require_positive
+from dpsql.require import Number, require_count, require_epsilon, require_positive, require_that, unmet
 
 _BITS: Final = 192
 _TINY: Final = 4096  # exp(-4096) < 2**-5900: below every δ
@@ -34,12 +33,7 @@ def laplace_worst_delta(*, epsilon: Number, beta: Number) -> tuple[Fraction, Fra
     _require_reach(epsilon=epsilon, beta=beta)
     loss, step = exact(epsilon), exact(beta)
     low_ratio, high_ratio = _ratio(step)
-    if high_ratio * loss / 2 + step > loss:
-        raise BadParameter(
-            f"beta={beta!r} is too large for epsilon={epsilon!r}",
-            why="the change of scale alone could then spend the whole ε at the centre of the noise",
-            fix="choose δ below 1/2: β is epsilon / (2 ln(2/δ))",
-        )
+    require_that(high_ratio * loss / 2 + step <= loss, "smaller for this epsilon", beta=beta, epsilon=epsilon)
 
     def delta(r: Fraction) -> tuple[Fraction, Fraction]:
         far, near = (_exp(-r * (factor * loss + step) / (1 - r)) for factor in (Fraction(3, 2), Fraction(1, 2)))
@@ -131,11 +125,7 @@ def _require_reach(*, epsilon: Number, beta: Number) -> None:
     require_epsilon(epsilon=epsilon)
     require_positive(beta=beta)
     if exact(epsilon) > _TINY or not Fraction(1, 2**100) <= exact(beta) <= _TINY:
-        raise BadParameter(
-            f"epsilon={epsilon!r} or beta={beta!r} is out of reach",
-            why=f"above {_TINY}, or for a β below 2**-100, the exact divergence is 0 or 1 in every digit",
-            fix="choose ε and δ so that β is between 1e-9 and 1",
-        )
+        raise unmet(f"epsilon={epsilon!r} or beta={beta!r} is out of reach")
 
 
 def _ratio(beta: Fraction) -> tuple[Fraction, Fraction]:

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.enclosure import log_bounds
-from dpsql.errors import BadParameter
 from dpsql.mechanisms.heavy_tail import require_gamma, require_supported_gamma, rounded_heavy_tail
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.smooth_loss import (
@@ -32,6 +31,8 @@ from dpsql.require import (
     require_non_negative,
     require_open_unit,
     require_positive,
+    require_type,
+    unmet,
 )
 
 SLACK: Final = Fraction(1, 2**40)
@@ -153,11 +154,7 @@ class SmoothLaplace:
         require_positive(grain=self.grain)
         spent = smooth_laplace_delta(epsilon=self.epsilon, beta=exact(self.beta) + SLACK, dimensions=self.dimensions)
         if spent > exact(self.delta):
-            raise BadParameter(
-                f"smooth Laplace noise at epsilon={self.epsilon!r} does not keep delta={self.delta!r}",
-                why=f"its exact δ is {float(spent):.3g}: the rule β = ε/(2 ln(2/δ)) fails for large ε",
-                fix="choose an ε of at most 4, or a smaller δ",
-            )
+            raise unmet(f"smooth Laplace noise at epsilon={self.epsilon!r} does not keep delta={self.delta!r}")
 
     @property
     def beta(self) -> float:
@@ -194,11 +191,7 @@ class SmoothCauchy:
         require_gamma(gamma=self.gamma)
         require_supported_gamma(gamma=exact(self.gamma))
         if cauchy_loss_bound(epsilon=self.epsilon, gamma=self.gamma, slack=SLACK) > exact(self.epsilon):
-            raise BadParameter(
-                f"epsilon={self.epsilon!r} is too small for smooth noise",
-                why="the rounding of the scale, 2**-40, would be a notable part of it",
-                fix="choose ε above 1e-9",
-            )
+            raise unmet(f"epsilon={self.epsilon!r} is too small for smooth noise")
 
     @property
     def beta(self) -> float:
@@ -233,11 +226,7 @@ def smooth_laplace_delta(*, epsilon: Number, beta: Number, dimensions: int) -> F
     require_epsilon(epsilon=epsilon)
     half = exact(epsilon) / 2
     if dimensions * exact(beta) > half:
-        raise BadParameter(
-            f"beta={beta!r} is too large for {dimensions} numbers at epsilon={epsilon!r}",
-            why="a neighbour with wider noise would exceed ε at the centre",
-            fix="use smooth_beta with the number of groups as dimensions",
-        )
+        raise unmet(f"beta={beta!r} is too large for {dimensions} numbers at epsilon={epsilon!r}")
     return scale_change_delta(epsilon=half, beta=beta, dimensions=dimensions)[1]
 
 
@@ -249,19 +238,10 @@ def _require_loss(*, epsilon: Number, delta: Number) -> None:
 def _opened(value: Exact[Smoothed], *, beta: float) -> Smoothed:
     """What the mechanism may see, if its bound is smooth enough. Both numbers in the message are public parameters."""
     smoothed = opened(value)
-    if not isinstance(smoothed, Smoothed):
-        raise BadParameter(
-            "a smooth release takes Exact(Smoothed(values=…, bound=…, beta=…))",
-            why="values and the bound of their sensitivity are both private, and how smooth the bound is decides",
-            fix="wrap values in grains, S in grains and the β it was computed with",
-        )
+    require_type(Smoothed, smoothed=smoothed)
     require_non_negative(beta=smoothed.beta)
     if smoothed.beta > beta:
-        raise BadParameter(
-            f"the bound is smooth to {float(smoothed.beta):.6g} only, and this noise needs {beta:.6g}",
-            why="a bound that changes faster between neighbours shows in the width of the noise",
-            fix="compute the bound with the mechanism's own beta",
-        )
+        raise unmet(f"the bound is smooth to {float(smoothed.beta):.6g} only, and this noise needs {beta:.6g}")
     return smoothed
 
 
@@ -272,11 +252,7 @@ def _positive(bound: Number) -> Fraction:
     except (TypeError, ValueError, OverflowError):
         value = Fraction(0)
     if value <= 0:
-        raise BadParameter(
-            "a smooth bound must be a finite number above 0",
-            why="S is 0 at one database only if it is 0 at all of them: then there is nothing to protect",
-            fix="pass the S of a smooth or elastic sensitivity, in grains",
-        ) from None
+        raise unmet("a smooth bound must be a finite number above 0") from None
     return value
 
 

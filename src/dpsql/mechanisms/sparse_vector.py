@@ -15,12 +15,12 @@ from threading import Lock
 from typing import Final, NoReturn
 
 from dpsql.enclosure import log_bounds
-from dpsql.errors import BadParameter, BudgetExhausted, Refused
+from dpsql.errors import BudgetExhausted, Refused
 from dpsql.mechanisms.mechanism import opened
 from dpsql.mechanisms.whole import require_listed, whole
 from dpsql.privacy.events import Pure
 from dpsql.privacy.exact import Exact
-from dpsql.privacy.rounding import exact, round_up
+from dpsql.privacy.rounding import exact
 from dpsql.randomness import Source, discrete_laplace
 from dpsql.require import (
     Number,
@@ -30,6 +30,7 @@ from dpsql.require import (
     require_non_negative,
     require_open_unit,
     require_positive,
+    unmet,
 )
 
 LARGEST_THRESHOLD: Final = 2**62
@@ -65,11 +66,7 @@ def sparse_vector_scales(
     require_count(positives=positives)
     require_flag(monotonic=monotonic)
     if not isinstance(split, str) or split not in SPLITS:
-        raise BadParameter(
-            f"split={split!r} is not known",
-            why="the shares of threshold and queries decide their noise",
-            fix=f"choose one of {', '.join(SPLITS)}",
-        )
+        raise unmet(f"split={split!r} must be one of {', '.join(sorted(SPLITS))}")
     factor = (1 if monotonic else 2) * positives
     share = Fraction(1, 2) if split == "half" else Fraction(1 / (1 + factor ** (2 / 3)))
     first = exact(epsilon) * share
@@ -80,20 +77,6 @@ def sparse_vector_scales(
         threshold_scale=exact(sensitivity) / first,
         query_scale=factor * exact(sensitivity) / second,
     )
-
-
-def above_threshold_accuracy(*, epsilon: Number, queries: int, beta: Number) -> float:
-    """α of AboveThreshold: except with probability β, positives are above T − α and negatives below T + α.
-
-    Theorem   Dwork, Roth (2014), Thm 3.24:  α = 8·(ln k + ln(2/β)) / ε, for Δ = 1, one positive, the half split,
-              continuous noise, and only the last query close to the threshold from below.
-    Requires  epsilon > 0; queries >= 1; 0 < beta < 1.
-    Rounds    up.
-    """
-    require_epsilon(epsilon=epsilon)
-    require_count(queries=queries)
-    require_open_unit(beta=beta)
-    return round_up(8 * log_bounds(2 * queries / exact(beta))[1] / exact(epsilon))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def noise_of(law: Law, *, size: int, source: Source) -> list[int]:
     Requires  a discrete law.
     Rounds    nothing.
     """
-    raise InternalError(f"no sampler for {type(law).__name__}", why="a bug in dpsql", fix="report the query")
+    raise InternalError(f"no sampler for {type(law).__name__}")
 
 
 @noise_of.register
@@ -110,8 +110,4 @@ def _whole(column: list[object]) -> list[int]:
 
 
 def _misshapen() -> InternalError:
-    return InternalError(
-        "the engine did not return keys and whole numbers as planned",
-        why="numbers of another kind would carry noise of another law",
-        fix="report the query; nothing was released",
-    )
+    return InternalError("the engine did not return keys and whole numbers as planned")

@@ -74,21 +74,13 @@ def _of_gaussian(event: Event) -> Span | None:
     return None if rho is None else Span(low=rho, high=rho * _ROUNDED)
 
 
-def _of_pure(event: Pure) -> Span:
-    return _of_root(event.epsilon, parts=1)
-
-
-def _of_selection(event: KeySelection) -> Span:
-    return _of_root(event.epsilon, parts=event.keys)
-
-
 def _of_root(epsilon: Fraction, *, parts: int) -> Span:
     return Span(low=epsilon**2 / (2 * parts), high=(epsilon + _ROOT) ** 2 / (2 * parts))
 
 
 _RHO: Final[Mapping[type, Callable[[Any], Span | None]]] = {
-    Pure: _of_pure,
-    KeySelection: _of_selection,
+    Pure: lambda event: _of_root(event.epsilon, parts=1),
+    KeySelection: lambda event: _of_root(event.epsilon, parts=event.keys),
     DiscreteGaussian: _of_gaussian,
     GaussianThreshold: _of_gaussian,
 }

@@ -18,7 +18,7 @@ from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
 from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Group, Relation, Window, inputs
+from dpsql.sql.relations import Group, Project, Relation, Window, inputs
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, walk
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -31,6 +31,7 @@ def caveats(plan: Plan) -> tuple[str, ...]:
         return ()
     bounded = plan.bounded
     found = [note for placed in bounded.slots for note in _of_slot(placed.slot, bounded)]
+    found += _of_rounded(bounded)
     found += _of_each_person(bounded)
     found += _of_ratios(bounded)
     found += _of_groups(plan)
@@ -110,6 +111,30 @@ _CAPS: Final[Mapping[SlotKind, Callable[[Slot, Bounded], str]]] = {
     SlotKind.SQUARES: _weighted,
     SlotKind.DISTINCT: _different,
 }
+
+
+def _of_rounded(bounded: Bounded) -> Iterator[str]:
+    """Columns that are integers because their bounds or keys are whole; said of them whatever their rows hold."""
+    query = bounded.query
+    used = [column for use in query.uses for column in use.columns]
+    used += [query.findings.columns[number] for scalar in _computed(query.relation) for number in columns_of(scalar)]
+    read = sorted({column.origin for column in used if column.origin is not None})
+    tables = query.catalog.policy.tables
+    rounded = list(dict.fromkeys(name for table, name in read if tables[table].columns[name].is_rounded))
+    if rounded:
+        several = len(rounded) > 1
+        yield (
+            f"{' and '.join(rounded)} {'are' if several else 'is'} declared in whole numbers, so that "
+            f"any fractions of {'them' if several else 'it'} were rounded"
+        )
+
+
+def _computed(relation: Relation) -> Iterator[Scalar]:
+    """The expressions of inner queries, at any depth."""
+    if isinstance(relation, Project):
+        yield from (scalar for scalar in relation.expressions if not isinstance(scalar, ColumnRef))
+    for below in inputs(relation):
+        yield from _computed(below)
 
 
 def _of_each_person(bounded: Bounded) -> Iterator[str]:

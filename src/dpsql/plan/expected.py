@@ -131,7 +131,7 @@ def expected(plan: Plan, *, read_further: bool = False) -> tuple[Expectation, ..
     )
     return tuple(
         Expectation(name=output.name, certainty=Certainty.DERIVED)
-        if output.part is not None
+        if output.part is not None or not output.interval
         else _at_once(_of_column(output.name, output.expression, noises, scope, plan), output.expression, scope, plan)
         for output in plan.bounded.finish.outputs
     )

@@ -392,7 +392,7 @@ def _scalar(scalar: Scalar, column: _Column) -> str:
         case AwaitedValue():
             return f"{scalar.type.value} awaited {scalar.question}"
         case _:
-            raise InternalError("a window in an engine statement", why="a bug in dpsql", fix="report the query")
+            raise InternalError("a window in an engine statement")
 
 
 def _called(name: str, scalar: Apply, arguments: Sequence[str]) -> str:

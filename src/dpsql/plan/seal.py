@@ -53,17 +53,17 @@ def price_of_steps(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -> Tripl
 
 def require_exact_numbers(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -> None:
     """Where an event speaks of Gaussian noise on one number, it is one number with at least this σ², and moves by at
-    most this distance: a loss distribution reads more of it than its ρ."""
+    most this distance: the loss distributions that `plan` and auditors compute read more of it than its ρ."""
     for step, reach in zip(steps, reaches, strict=True):
         event = step.event
         if isinstance(step, MeasurementStep) and isinstance(event, DiscreteGaussian) and event.dimensions == 1:
             laws = [noise.carried.law for noise in step.noises]
             if step.statement.keys or isinstance(reach, Ball) or len(laws) != 1 or len(reach.columns) != 1:
-                raise _disagreement("several numbers are called one")
+                raise InternalError("several numbers are called one")
             (law,), (move,) = laws, reach.columns
             narrower = not isinstance(law, DiscreteGaussianLaw) or law.sigma_squared < event.sigma_squared
             if narrower or move.l2_squared > event.l2_squared:
-                raise _disagreement("a number has less noise, or moves further, than its event says")
+                raise InternalError("a number has less noise, or moves further, than its event says")
 
 
 def _unpaid(rewritten: Rewritten) -> list[Statement]:
@@ -78,7 +78,7 @@ def _unpaid(rewritten: Rewritten) -> list[Statement]:
 def _require_public(relation: Relation, catalog: Catalog) -> None:
     """What is read without a charge reads public tables only."""
     if isinstance(relation, Scan) and (relation.private or not catalog.policy.tables[relation.table].public):
-        raise _disagreement("a private table would be read for nothing")
+        raise InternalError("a private table would be read for nothing")
     for each in inputs(relation):
         _require_public(each, catalog)
 
@@ -98,15 +98,7 @@ def _require_covered(step: Step, reach: Reach) -> None:
     """The event of a step is at least what its noise costs at the derived distance."""
     covered = _selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)
     if not covered:
-        raise _disagreement("a plan promises less than it costs")
-
-
-def _disagreement(what: str) -> InternalError:
-    return InternalError(
-        what,
-        why="two derivations of its price disagree, so one of them is wrong",
-        fix="report the query; nothing was run and nothing was spent",
-    )
+        raise InternalError("a plan promises less than it costs")
 
 
 def _selection_covered(step: SelectionStep, reach: Reach) -> bool:

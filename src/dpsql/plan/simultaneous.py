@@ -7,6 +7,7 @@ chosen. Theorem: docs/theorems/margins_after_selection.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,8 +22,19 @@ from dpsql.sql.scalars import Apply, Constant, Scalar, Windowed, columns_of, reb
 _EXTREMES: Final = frozenset({"min", "max"})
 """Window functions whose value is that of a row which noise has helped to choose."""
 
-_CHOICES: Final[Mapping[str, int]] = {"greatest": 2, "least": 2, "case": 2, "abs": 1}
-"""Functions whose value is one of several numbers, and how many of these must be noisy for noise to choose it."""
+_FOLLOWED: Final = frozenset(
+    {"add", "sub", "neg", "mul", "div", "intdiv", "sqrt", "ln", "log10", "log2", "exp", "sign"}
+    | {"round", "floor", "ceil", "to_double", "to_integer", "clamp", "coalesce", "greatest", "least", "case"}
+)
+"""Functions that rise or fall with a noisy argument, so that the middle of their plausible values holds the truth. What
+jumps, as n % 7 or n = 300 does, may have its truth among the rare ones. A quotient rises or falls where its divisor
+keeps away from 0, which is known with the answer."""
+
+_QUOTIENTS: Final = frozenset({"div", "intdiv", "mod"})
+"""What has no value where its second argument is 0."""
+_SUMS: Final = frozenset({"add", "sub"})
+_STEPS: Final = frozenset({"greatest", "least", "clamp", "sign", "round", "floor", "ceil", "intdiv", "to_integer"})
+"""Functions that follow a noisy argument in steps, or up to a limit."""
 
 _Part: TypeAlias = frozenset[tuple[int, Fraction]]
 """The noise of one number: a slot, or several with their weights, the first of which is 1."""
@@ -54,11 +66,14 @@ class SelectionScope:
 
     def encloses(self, scalar: Scalar) -> bool:
         """Whether its interval is made of those of its slots: noise decides which row is shown, or which of several
-        noisy numbers the value is. Plausible values around the chosen one would lean to the side it was chosen by."""
+        noisy numbers the value is. Plausible values around the chosen one would lean to the side it was chosen by. Of a
+        single noise the box is the interval that its law has."""
+        windows = self._windows(scalar)
         return (
             self.shares(scalar)
-            or any(isinstance(node, Apply) and self._is_chosen(node) for node in walk(scalar))
-            or any(self._adds_up(window) for window in self._windows(scalar))
+            or (not windows and len(columns_of(scalar) & self.noisy) == 1)
+            or any(self._jumps(node) or self._adds_steps(node) for node in _calls(scalar))
+            or any(map(self._adds_up, windows))
         )
 
     def _windows(self, scalar: Scalar) -> list[Windowed]:
@@ -70,6 +85,23 @@ class SelectionScope:
         """Whether its rows lean to one side together, as those of SUM(ABS(x)) do: noises of sums cancel out instead,
         also with weights and conditions that are exact."""
         return any(map(self._leans, window.arguments))
+
+    def _adds_steps(self, call: Apply) -> bool:
+        """The same within one row: of several numbers at a limit or a step, noise pushes each to the same side."""
+        steps = [columns_of(step) & self.noisy for term in call.arguments for step in self._steps(term)]
+        return call.function in _SUMS and len(steps) > 1 and len(frozenset().union(*steps)) > 1
+
+    def _steps(self, scalar: Scalar) -> Iterator[Apply]:
+        """The outermost limits and steps of a term. Neither those of a divisor count, which keep it from 0, nor the
+        bounds of an average."""
+        if not isinstance(scalar, Apply):
+            return
+        bounds = scalar.function == "clamp" and any(node.function == "div" for node in _calls(scalar))
+        if scalar.function in _STEPS and self._reads(scalar) and not bounds:
+            yield scalar
+        else:
+            for argument in scalar.arguments[: 1 if scalar.function == "div" else None]:
+                yield from self._steps(argument)
 
     def _leans(self, scalar: Scalar) -> bool:
         if (
@@ -89,17 +121,37 @@ class SelectionScope:
     def _reads(self, scalar: Scalar) -> bool:
         return not self.noisy.isdisjoint(columns_of(scalar))
 
-    def _is_chosen(self, call: Apply) -> bool:
-        """GREATEST, LEAST and CASE between noisy numbers; ABS, which is the larger of two."""
-        if call.function not in _CHOICES:
+    def _jumps(self, call: Apply) -> bool:
+        """Whether the middle of its plausible values may miss the truth: noise chooses between numbers by GREATEST and
+        LEAST of several and by the condition of a CASE."""
+        if not self._reads(call):
             return False
-        between = (*call.arguments[1::2], call.arguments[-1]) if call.function == "case" else call.arguments
-        noisy = sum(map(self._reads, between))
-        return noisy >= _CHOICES[call.function]
+        match call.function:
+            case "greatest" | "least":
+                return sum(map(self._reads, call.arguments)) > 1
+            case "case":
+                return any(map(self._reads, call.arguments[:-1:2]))
+            case "mul":
+                return self._turns(*call.arguments)
+            case name:
+                return name not in _FOLLOWED
+
+    def _turns(self, left: Scalar, right: Scalar) -> bool:
+        """Whether a product is a square in some noise: it falls before 0 and rises behind it."""
+        shared = columns_of(left) & columns_of(right) & self.noisy
+        return bool(shared) and None not in (linear_form(left, self.noisy), linear_form(right, self.noisy))
 
     def groups_of(self, scalar: Scalar) -> int:
         """For how many groups at once the margin of a value holds."""
         return self.groups if self.shares(scalar) else 1
+
+    def outputs_of(self, scalar: Scalar, confidence: Fraction) -> int:
+        """As many independent intervals of one noise hold at this confidence together as the margin of a value is made
+        for: what is calculated with it is no surer than it is."""
+        if not self.shares(scalar):
+            return 1
+        level, outputs = self.each(scalar, confidence)
+        return outputs if level == confidence else math.ceil(outputs * math.log(confidence) / math.log(level) + 1e-6)
 
     def each(self, scalar: Scalar, confidence: Fraction) -> tuple[Fraction, int]:
         """The confidence at which so many intervals of one noise hold together, for the answer to hold at this one.
@@ -115,6 +167,30 @@ class SelectionScope:
         if all(len(part) == 1 for part in self.parts):
             return confidence, self.groups * max(1, len(self.parts))
         return 1 - (1 - confidence) / len(self.parts), self.groups
+
+
+def divisor_of(call: Apply) -> Scalar | None:
+    """What a quotient or a remainder divides by, looking through NULLIF(x, 0)."""
+    if call.function not in _QUOTIENTS:
+        return None
+    match call.arguments[1]:
+        case Apply(function="nullif", arguments=(divisor, Constant(value=0))):
+            return divisor
+        case divisor:
+            return divisor
+
+
+def _calls(scalar: Scalar) -> Iterator[Apply]:
+    """The calls in an expression; of NULLIF(x, 0) as a divisor, those in x."""
+    waiting = [scalar]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Apply):
+            yield node
+            divisor = divisor_of(node)
+            waiting += node.arguments if divisor is None else (node.arguments[0], divisor)
+        elif isinstance(node, Windowed):
+            waiting += (*node.arguments, *placing(node))
 
 
 def placing(window: Windowed) -> tuple[Scalar, ...]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import require_count
+from dpsql.require import require_count, require_that, unmet
 
 Histogram: TypeAlias = Mapping[Hashable, int] | Sequence[int]
 """How often each row occurs: by row, or in the order of a fixed universe."""
@@ -25,17 +25,10 @@ def to_histogram(rows: Iterable[Hashable], *, universe: Sequence[Hashable]) -> t
     Rounds    nothing.
     """
     places = _counted(universe)
-    if len(places) != len(universe):
-        raise BadParameter(
-            "the universe lists an element twice", why="a histogram has one cell per element", fix="list it once"
-        )
+    require_that(len(places) == len(universe), "the universe lists an element twice")
     counts = _counted(rows)
     if counts.keys() - places.keys():
-        raise BadParameter(
-            "a row lies outside the universe",
-            why="a histogram has no cell for it, and dropping it would change the size unseen",
-            fix="extend the universe or filter the rows first",
-        )
+        raise unmet("a row lies outside the universe")
     return tuple(counts[element] for element in universe)
 
 
@@ -84,11 +77,7 @@ def _counted(rows: Iterable[Hashable]) -> Counter[Hashable]:
     try:
         return Counter(rows)
     except TypeError:
-        raise BadParameter(
-            "rows must be hashable values, such as tuples",
-            why="equal rows are counted together, which needs an equality that cannot change",
-            fix="turn each row into a tuple",
-        ) from None
+        raise unmet("rows must be hashable values, such as tuples") from None
 
 
 def _cells(histogram: Histogram) -> Counter[Hashable]:
@@ -103,16 +92,8 @@ def _cells(histogram: Histogram) -> Counter[Hashable]:
 
 def _require_same_form(first: object, second: object) -> None:
     if isinstance(first, Mapping) != isinstance(second, Mapping):
-        raise BadParameter(
-            "one database is a mapping, the other a list",
-            why="in a list the place of a row counts, in a mapping it does not",
-            fix="pass two mappings or two lists",
-        )
+        raise unmet("one database is a mapping, the other a list")
 
 
 def _different_sizes(what: str) -> BadParameter:
-    return BadParameter(
-        f"{what} of different sizes have no distance",
-        why="changing rows keeps the size; a step that adds or removes one is another relation",
-        fix="compare equal sizes, or use Neighbours.ADD_REMOVE",
-    )
+    return unmet(f"{what} of different sizes have no distance")

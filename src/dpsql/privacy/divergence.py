@@ -15,12 +15,19 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Final
 
-from dpsql.enclosure import exp_negative_fixed, log_bounds
-from dpsql.errors import BadParameter, NotRandomised
-from dpsql.privacy.measure import PrivacyParams, require_order
+from dpsql.enclosure import log_bounds
+from dpsql.errors import NotRandomised
+from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.pmf import Masses, Pair, paired, ratio_below
 from dpsql.privacy.rounding import exact, pad_up, round_up
-from dpsql.require import Number, require_count, require_delta, require_epsilon, require_non_negative, require_open_unit
+from dpsql.require import (
+    Number,
+    require_count,
+    require_delta,
+    require_epsilon,
+    require_open_unit,
+    require_that,
+)
 
 _BITS: Final = 256
 
@@ -63,17 +70,6 @@ def hockey_stick(p: Masses, q: Masses, *, epsilon: Number) -> float:
     return round_up(paired(p, q).excess(ratio_below(epsilon)))
 
 
-def excess_mass(p: Masses, q: Masses, *, ratio: Number) -> Fraction:
-    """The hockey-stick divergence with a rational number in the place of exp(ε), exactly.
-
-    Theorem   as `hockey_stick`.
-    Requires  ratio >= 0.
-    Rounds    nothing.
-    """
-    require_non_negative(ratio=ratio)
-    return paired(p, q).excess(exact(ratio))
-
-
 def total_variation(p: Masses, q: Masses) -> float:
     """The statistical distance: the largest difference of probability over all events.
 
@@ -94,45 +90,6 @@ def approx_max_divergence(p: Masses, q: Masses, *, delta: Number) -> float:
     """
     require_delta(delta=delta)
     return _log_up(_smallest_ratio(paired(p, q), exact(delta)))
-
-
-def renyi(p: Masses, q: Masses, *, alpha: Number) -> float:
-    """The Rényi divergence of order alpha: ln(sum of p^alpha q^(1-alpha)) / (alpha - 1).
-
-    Theorem   definition (Mironov 2017, Def. 3); the largest term is taken out before summing.
-    Requires  alpha > 1.
-    Rounds    up.
-    """
-    require_order(alpha=alpha)
-    pair, order = paired(p, q), exact(alpha)
-    if pair.p == pair.q:
-        return 0.0
-    exponents = []  # upper bounds of ln(p^alpha q^(1 - alpha))
-    for a, b in zip(pair.p, pair.q, strict=True):
-        if a and not b:
-            return math.inf
-        if a:
-            log_p = log_bounds(Fraction(a, pair.total), bits=_BITS)[1]
-            exponents.append(log_p + (order - 1) * (log_bounds(Fraction(a, b), bits=_BITS)[1] if a != b else 0))
-    top = max(exponents)
-    terms = sum(exp_negative_fixed(top - exponent, bits=_BITS)[1] for exponent in exponents)
-    bound = (top + log_bounds(Fraction(terms, 1 << _BITS), bits=_BITS)[1]) / (order - 1)
-    return round_up(max(bound, Fraction(0)))
-
-
-def loss_tail(p: Masses, q: Masses, *, epsilon: Number) -> float:
-    """Pr[L > ε] for the privacy loss L = ln(p(Y)/q(Y)), Y from P.
-
-    It is not δ: `hockey_stick` never exceeds it and is often far smaller, so Pr[L > ε] <= δ is sufficient for
-    (ε, δ) in this direction and not necessary.
-
-    Theorem   definition of the privacy loss (Dwork, Roth 2014, section 2.3).
-    Requires  ε >= 0.
-    Rounds    up.
-    """
-    pair, ratio = paired(p, q), ratio_below(epsilon)
-    over = (a for a, b in zip(pair.p, pair.q, strict=True) if a * ratio.denominator > ratio.numerator * b)
-    return round_up(Fraction(sum(over), pair.total))
 
 
 def audit_pure(p: Masses, q: Masses) -> float:
@@ -271,10 +228,5 @@ def _neighbours(pmfs: Sequence[Masses], pairs: Iterable[tuple[int, int]] | None)
     chosen = list(combinations(range(len(pmfs)), 2) if pairs is None else pairs)
     for first, second in chosen:
         require_count(at_least=0, at_most=len(pmfs) - 1, first=first, second=second)
-    if not chosen:
-        raise BadParameter(
-            "no pair of neighbours was given",
-            why="a statement about no databases is true and worthless",
-            fix="name at least one pair of positions",
-        )
+    require_that(chosen, "no pair of neighbours was given")
     return chosen

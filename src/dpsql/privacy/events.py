@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Final
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import require_count, require_delta, require_epsilon, require_open_unit, require_positive
+from dpsql.require import require_count, require_delta, require_epsilon, require_open_unit, require_positive, unmet
 
 _CHECKS: Mapping[str, Callable[..., None]] = {
     "epsilon": require_epsilon,
@@ -120,11 +120,7 @@ def _described(events: Iterable[Event]) -> tuple[Event, ...]:
     """The events as a tuple: an iterator that is read once by a check would be empty, and free, afterwards."""
     described = tuple(events)
     if not all(isinstance(event, Event) for event in described):
-        raise BadParameter(
-            "something that is not an event stands where an event belongs",
-            why="a release that is not described cannot be priced",
-            fix="pass a tuple of events",
-        )
+        raise unmet("something that is not an event stands where an event belongs")
     return described
 
 
@@ -148,3 +144,15 @@ class Composed(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "events", _described(self.events))
+
+
+PRICED_EVENTS: Final[Mapping[str, type[Event]]] = {
+    "approximate": Approximate,
+    "bounded_range": BoundedRange,
+    "composed": Composed,
+    "discrete_gaussian": DiscreteGaussian,
+    "gaussian_threshold": GaussianThreshold,
+    "key_selection": KeySelection,
+    "pure": Pure,
+}
+"""The events that price releases, by the names they have in ledgers. A name is never given another meaning."""

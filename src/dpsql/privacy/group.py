@@ -9,7 +9,6 @@ from dpsql.enclosure import exp_bounds
 from dpsql.errors import NoTheorem, Refused
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.rounding import exact, round_up
-from dpsql.privacy.shifts import GaussianShift
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import Number, require_count, require_delta, require_non_negative
 
@@ -36,22 +35,6 @@ def group_delta(*, epsilon: Number, delta: Number, size: int) -> float:
     return round_up(slack * (exp_bounds(loss * size, bits=bits)[1] - 1) / (exp_bounds(loss, bits=bits)[0] - 1))
 
 
-def group_delta_loose(*, epsilon: Number, delta: Number, size: int) -> float:
-    """The textbook form k exp((k-1)ε) δ: never below `group_delta`, easier to remember.
-
-    Theorem   each of the k terms of the geometric sum is at most the last.
-    Requires  ε >= 0, 0 <= δ < 1, size >= 1.
-    Rounds    up; inf where the number is of no interest.
-    """
-    require_non_negative(epsilon=epsilon)
-    require_delta(delta=delta)
-    require_count(size=size)
-    power, slack = exact(epsilon) * (size - 1), exact(delta)
-    if slack == 0 or power == 0:
-        return round_up(slack * size)
-    return round_up(size * slack * exp_bounds(power)[1]) if power <= _NO_PROMISE else inf
-
-
 def group_privacy(params: PrivacyParams, *, size: int) -> PrivacyParams:
     """The promise that an (ε, δ) promise to one contains for a group of `size`: (kε, δ (exp(kε) - 1)/(exp(ε) - 1)).
 
@@ -68,15 +51,6 @@ def group_privacy(params: PrivacyParams, *, size: int) -> PrivacyParams:
             fix="use a smaller δ or ε, a pure promise (δ = 0), or protect the whole group as one unit",
         )
     return PrivacyParams(epsilon=epsilon, delta=delta)
-
-
-def explain_group(params: PrivacyParams, *, size: int) -> str:
-    """One line for the owner: what is promised to groups of `size`, or that nothing is."""
-    try:
-        group = group_privacy(params, size=size)
-    except Refused as refusal:
-        return refusal.what
-    return f"for groups of {size}: ε = {group.epsilon:.6g}, δ = {group.delta:.3g}"
 
 
 def convert_relation(params: PrivacyParams, *, given: Neighbours, wanted: Neighbours) -> PrivacyParams:
@@ -99,15 +73,3 @@ def convert_relation(params: PrivacyParams, *, given: Neighbours, wanted: Neighb
         why="it compares databases of equal size only; an exact count of all rows keeps it with ε = 0",
         fix="calibrate the mechanism for add/remove neighbours from the start",
     )
-
-
-def gaussian_group_delta(*, sigma: Number, l2: Number, size: int, epsilon: Number) -> float:
-    """The exact δ of Gaussian noise for groups of `size`: that of `size` times the sensitivity.
-
-    Theorem   a group of k moves the centre by at most k·l2; δ grows with the shift. It is below `group_delta`.
-    Requires  σ > 0, l2 >= 0, size >= 1, ε >= 0.
-    Rounds    up.
-    """
-    require_non_negative(l2=l2)
-    require_count(size=size)
-    return GaussianShift(shift=exact(l2) * size, sigma=sigma).hockey_stick(epsilon=epsilon)

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.errors import BadParameter
-from dpsql.require import Number, require_delta, require_finite, require_non_negative
+from dpsql.require import Number, require_delta, require_finite, require_non_negative, require_that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +85,4 @@ def _delta_sentence(delta: Number) -> str:
 def require_order(*, alpha: Number) -> None:
     """The order of a Rényi divergence is a finite number above 1."""
     require_finite(alpha=alpha)
-    if not alpha > 1:
-        raise BadParameter(
-            f"alpha={alpha!r} must be a finite number above 1",
-            why="order 1 is the Kullback-Leibler divergence, and orders below bound no privacy loss",
-            fix="choose an order above 1; 2 to 64 are usual",
-        )
+    require_that(alpha > 1, "a finite number above 1", alpha=alpha)

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_non_negative
+from dpsql.require import Number, require_non_negative, unmet
 
 Masses: TypeAlias = Iterable[Number] | Mapping[Hashable, Number]
 """The probabilities of the outcomes, in a fixed order or by outcome. Exact numbers must add up to exactly 1."""
@@ -72,11 +72,7 @@ def post_process(p: Iterable[Number], *, kernel: Sequence[Iterable[Number]]) -> 
     law = list(_masses("p", p).values())
     rows = [list(_masses(f"kernel[{i}]", row).values()) for i, row in enumerate(kernel)]
     if len(rows) != len(law) or len({len(row) for row in rows}) != 1:
-        raise BadParameter(
-            "the kernel does not fit the law",
-            why="every outcome needs one row, and all rows the same new outcomes",
-            fix="pass one row of probabilities per outcome of p",
-        )
+        raise unmet("the kernel does not fit the law")
     weights, total = _integers(law)
     scaled = [_integers(row) for row in rows]
     return tuple(
@@ -92,11 +88,7 @@ def _masses(name: str, masses: Masses) -> dict[Hashable, Fraction]:
     total = sum(map(exact, values), Fraction(0))
     slack = 0 if all(isinstance(value, (int, Fraction, Decimal)) for value in values) else _FLOAT_SLACK
     if abs(total - 1) > slack:
-        raise BadParameter(
-            f"{name} adds up to {float(total):.12g}, not to 1",
-            why="it is meant to be the law of an output; missing mass could hide any leak",
-            fix="list every outcome with its probability; exact numbers must add up exactly, floats within 1e-9",
-        )
+        raise unmet(f"{name} adds up to {float(total):.12g}, not to 1")
     return {outcome: exact(value) for outcome, value in items.items()}
 
 
@@ -107,11 +99,7 @@ def _integers(masses: list[Fraction]) -> tuple[list[int], int]:
 
 
 def _not_aligned(how: str) -> BadParameter:
-    return BadParameter(
-        f"p and q cannot be compared: {how}",
-        why="a divergence compares the probabilities of the same outcome under two databases",
-        fix="pass two lists in the same order of outcomes, or two mappings from outcome to probability",
-    )
+    return unmet(f"p and q cannot be compared: {how}")
 
 
 def ratio_below(epsilon: Number) -> Fraction:

@@ -18,7 +18,6 @@ from dpsql.require import (
     require_probability,
 )
 
-_LARGEST_N: Final = 10**5
 _UNIT_BITS: Final = 1400
 """Fixed point far below the smallest float: a tail keeps more than 300 bits wherever it can be printed."""
 
@@ -45,18 +44,6 @@ def chernoff_multiplicative_upper(*, n: int, mean: Number, t: Number) -> float:
     require_count(n=n)
     require_probability(mean=mean, t=t)
     return _exp_minus_up(n * exact(mean) * exact(t) ** 2 / 3)
-
-
-def chernoff_multiplicative_lower(*, n: int, mean: Number, t: Number) -> float:
-    """A bound of Pr[mean of values < (1 - t)·expectation] for n independent values in [0, 1]: exp(-n·mean·t²/2).
-
-    Theorem   Dwork, Roth (2014), Theorem 3.2: (1 - t) ln(1 - t) + t >= t²/2 on [0, 1].
-    Requires  n >= 1, 0 <= mean <= 1, 0 <= t <= 1.
-    Rounds    up.
-    """
-    require_count(n=n)
-    require_probability(mean=mean, t=t)
-    return _exp_minus_up(n * exact(mean) * exact(t) ** 2 / 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,51 +91,6 @@ def stirling_log_factorial(*, n: int) -> Stirling:
     value = math.fsum([leading, -n, 0.5 * math.log(2 * math.pi * n)])
     error = 4 * math.ulp(leading + 1) + 4 * math.ulp(value)
     return Stirling(approximation=value, lower=value + 1 / (12 * n + 1) - error, upper=value + 1 / (12 * n) + error)
-
-
-def log_factorial(*, n: int) -> float:
-    """ln n!.
-
-    Theorem   n! = Γ(n + 1).
-    Requires  n >= 0.
-    Rounds    to nearest, within a few units in the last place.
-    """
-    require_count(at_least=0, n=n)
-    return math.lgamma(n + 1)
-
-
-def binomial_tail(*, n: int, p: Number, above: Number) -> float:
-    """Pr[X > above] for X binomial(n, p): strictly above.
-
-    Theorem   the weights C(n, i) p^i (1-p)^(n-i) follow from each other by (n-i)p / ((i+1)(1-p)); the tail is its
-              share of all of them, so no factorial or power is needed.
-    Requires  1 <= n <= 100 000, 0 <= p <= 1.
-    Rounds    up.
-    """
-    require_count(at_most=_LARGEST_N, n=n)
-    require_probability(p=p)
-    require_finite(above=above)
-    chance, first = exact(p), math.floor(exact(above)) + 1  # the smallest integer strictly above
-    if first <= 0 or (chance == 1 and first <= n):
-        return 1.0
-    if first > n or chance == 0:
-        return 0.0
-    weights = _binomial_weights(n, chance)
-    # Every weight is short by less than n units, and never too large.
-    return min(1.0, round_up(Fraction(sum(weights[first:]) + n * (n + 1), sum(weights))))
-
-
-def _binomial_weights(n: int, p: Fraction) -> list[int]:
-    """Binomial probabilities up to a common factor, rounded down to integers, from the mode outward."""
-    a, b = p.numerator, p.denominator - p.numerator
-    mode = min(n, math.floor((n + 1) * p))
-    weights = [0] * (n + 1)
-    weights[mode] = 1 << _UNIT_BITS
-    for i in range(mode, n):
-        weights[i + 1] = weights[i] * a * (n - i) // (b * (i + 1))
-    for i in range(mode, 0, -1):
-        weights[i - 1] = weights[i] * b * i // (a * (n - i + 1))
-    return weights
 
 
 def _exp_minus_up(x: Fraction) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from dpsql.errors import BadParameter
-from dpsql.require import require_count
+from dpsql.require import require_count, require_that, require_type, unmet
 
 
 class Neighbours(Enum):
@@ -24,12 +23,7 @@ class Neighbours(Enum):
 
 def require_neighbours(neighbours: object) -> None:
     """The relation is one of the two, stated as such: text or a flag could be misread."""
-    if not isinstance(neighbours, Neighbours):
-        raise BadParameter(
-            f"neighbours={neighbours!r} must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE",
-            why="constants differ between the two relations by up to a factor of two",
-            fix="say which one the promise is about",
-        )
+    require_type(Neighbours, neighbours=neighbours)
 
 
 class Unit(Enum):
@@ -58,21 +52,14 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         require_name(entity=self.entity, table=self.table)
-        if not isinstance(self.columns, tuple):
-            raise _bad_columns(f"columns={self.columns!r} must be a tuple of names")
+        require_that(isinstance(self.columns, tuple), "a tuple of names", columns=self.columns)
         require_name(**{f"columns[{index}]": name for index, name in enumerate(self.columns)})
-        if len(set(self.columns)) != len(self.columns):
-            raise _bad_columns(f"columns={self.columns!r} names a column twice")
-        if not isinstance(self.unit, Unit):
-            raise BadParameter(
-                f"unit={self.unit!r} must be Unit.PERSON or Unit.ROW",
-                why="protecting a row protects a person only where each person has one row",
-                fix="say Unit.PERSON and name the key columns, or Unit.ROW",
-            )
+        require_that(len(set(self.columns)) == len(self.columns), "distinct names", columns=self.columns)
+        require_type(Unit, unit=self.unit)
         if self.unit is Unit.PERSON and not self.columns:
-            raise _bad_columns("Unit.PERSON needs at least one key column")
+            raise unmet("Unit.PERSON needs at least one key column")
         if self.unit is Unit.ROW and self.columns:
-            raise _bad_columns("Unit.ROW has no key columns")
+            raise unmet("Unit.ROW has no key columns")
         require_count(group_size=self.group_size)
 
     def describe(self) -> str:
@@ -90,16 +77,4 @@ def require_name(**named: str) -> None:
     """Each value is a non-empty string."""
     for name, value in named.items():
         if not isinstance(value, str) or not value.strip():
-            raise BadParameter(
-                f"{name}={value!r} must be a non-empty name",
-                why="a protected entity that cannot be named cannot be found",
-                fix=f"pass {name} as text",
-            )
-
-
-def _bad_columns(what: str) -> BadParameter:
-    return BadParameter(
-        what,
-        why="the key columns decide which rows belong to one person, and so what is protected",
-        fix='name them as a tuple, for example columns=("country", "passport_number"), or () with Unit.ROW',
-    )
+            raise unmet(f"{name}={value!r} must be a non-empty name")

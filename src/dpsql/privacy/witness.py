@@ -20,22 +20,6 @@ class Witness:
     distance_z: Fraction
 
 
-def one_sided_witness(p: Masses, q: Masses, *, epsilon: Number) -> Witness:
-    """Y' with D∞(Y'‖Z) <= ε, at distance δ from Y, where δ is the hockey-stick divergence; Z' = Z.
-
-    Theorem   Dwork, Roth (2014), Lemma 3.17(1): D∞^δ(Y‖Z) <= ε iff such a Y' exists within δ of Y.
-    Requires  ε >= 0.
-    Rounds    exp(ε) down by 2^-256, so the bound on Y' holds for sure; the distance grows by as little.
-    """
-    pair, ratio = paired(p, q), ratio_below(epsilon)
-    y, z = _laws(pair)
-    excess = [max(Fraction(0), a - ratio * b) for a, b in zip(y, z, strict=True)]
-    lowered = [a - over for a, over in zip(y, excess, strict=True)]
-    room = [max(Fraction(0), b - a) for a, b in zip(lowered, z, strict=True)]
-    raised = _spread(lowered, room, sum(excess, Fraction(0)))
-    return _witness(pair, raised, z)
-
-
 def delta_close_witness(p: Masses, q: Masses, *, epsilon: Number) -> Witness:
     """Y' and Z' with D∞(Y'‖Z') <= ε and D∞(Z'‖Y') <= ε, each within δ/(exp(ε) + 1) of Y and of Z.
 

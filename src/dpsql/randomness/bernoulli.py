@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.enclosure import exp_negative_fixed
-from dpsql.errors import BadParameter
 from dpsql.randomness.source import Source, uniform_below
-from dpsql.require import require_count, require_non_negative, require_probability
+from dpsql.require import require_count, require_non_negative, require_probability, unmet
 
 
 def bernoulli(probability: Fraction, *, source: Source) -> bool:
@@ -98,9 +97,5 @@ def below_exp(gamma: Fraction, *, toss: int, source: Source) -> bool:
 
 
 def _require_rational(name: str, value: object) -> None:
-    if not isinstance(value, (Fraction, int)):
-        raise BadParameter(
-            f"{name}={value!r} must be a Fraction",
-            why="a float here would already have been rounded, and the draw would not be exact",
-            fix="pass Fraction(numerator, denominator), or dpsql.privacy.rounding.exact(value)",
-        )
+    if not isinstance(value, (Fraction, int)):  # a float would already have been rounded
+        raise unmet(f"{name}={value!r} must be a Fraction")

@@ -117,11 +117,7 @@ class BlockSampler:
         square, linear = law.square * size * size, law.linear * size
         narrow = 2**11 * square <= 1 and 2**4 * linear <= 1 and 2 * (2 * blocks + 3) * square <= 1
         if blocks >= 2**11 or (law.shift and not narrow):
-            raise InternalError(
-                "a law with blocks too wide for the fixed-point stage",
-                why="its products could leave 64 bits, and a draw would rest on a wrapped number",
-                fix="report this; nothing was drawn",
-            )
+            raise InternalError("a law with blocks too wide for the fixed-point stage")
         lower, upper = law.bounds(blocks=blocks, bits=64)
         lower_words = np.array(lower, dtype=np.uint64)
         upper_words = np.array([min(value, 2**64 - 1) for value in upper], dtype=np.uint64)

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.errors import BadParameter
+from dpsql.require import require_that
 
 
 class Source(Protocol):
@@ -49,12 +49,7 @@ def uniform_below(bound: int, *, source: Source) -> int:
 
     Requires  bound >= 1.
     """
-    if bound < 1:
-        raise BadParameter(
-            "uniform_below needs a bound of at least 1",
-            why="there is no integer to choose from",
-            fix="check the list or the denominator where it enters",
-        )
+    require_that(bound >= 1, "uniform_below needs a bound of at least 1")
     count = (bound - 1).bit_length()
     while True:
         value = source.bits(count)

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_count, require_flag, require_probability
+from dpsql.require import Number, require_count, require_flag, require_probability, require_that, require_type, unmet
 from dpsql.sensitivity.column import Column
 
 Row: TypeAlias = Number | None
@@ -84,17 +83,8 @@ class _OfColumn:
         """The rows as the column admits them: at least one, and as many as declared."""
         values = self.column.admit_all(contributing(rows, every=True))
         if self.rows is not None and len(values) != self.rows:
-            raise BadParameter(
-                "the number of rows is not the one declared",
-                why="the sensitivity was stated for the declared number",
-                fix="declare the public number of rows, or leave it out",
-            )
-        if not values:
-            raise BadParameter(
-                "there is no row",
-                why="the mean, the extremes and the quantiles of nothing have no value",
-                fix="ask for at least one row, or agree on an answer for the empty table beforehand",
-            )
+            raise unmet("the number of rows is not the one declared")
+        require_that(values, "there is no row")
         return values
 
 
@@ -183,11 +173,7 @@ class Histogram:
         counts = [0] * self.bins
         for cell in contributing(rows, every=self.every_unit_contributes):
             if isinstance(cell, bool) or not isinstance(cell, int) or not 0 <= cell < self.bins:
-                raise BadParameter(
-                    f"a row lies in none of the {self.bins} cells",
-                    why="each row is the number of its cell, counted from 0",
-                    fix="map every row to a cell, or to None",
-                )
+                raise unmet(f"a row lies in none of the {self.bins} cells")
             counts[cell] += 1
         return tuple(map(Fraction, counts))
 
@@ -206,11 +192,7 @@ class MarkCounts:
         """The counts, item by item. Each row has one 0 or 1 per item."""
         for row in rows:
             if len(row) != self.attributes or any(mark not in (0, 1) for mark in row):
-                raise BadParameter(
-                    f"each row must hold {self.attributes} marks, 0 or 1",
-                    why="a larger mark would count for more than one",
-                    fix="pass one 0 or 1 per item",
-                )
+                raise unmet(f"each row must hold {self.attributes} marks, 0 or 1")
         return tuple(Fraction(sum(row[item] for row in rows)) for item in range(self.attributes))
 
 
@@ -221,19 +203,10 @@ def contributing(rows: Sequence[Row], *, every: bool) -> list[Number]:
     """The rows that are not None; where every unit must contribute, None is refused."""
     values = [row for row in rows if row is not None]
     if every and len(values) != len(rows):
-        raise BadParameter(
-            "a unit contributes nothing although every unit must",
-            why="the sensitivity of this aggregate was stated for units that all have a value",
-            fix="say every_unit_contributes=False, or enforce NOT NULL",
-        )
+        raise unmet("a unit contributes nothing although every unit must")
     return values
 
 
 def require_column(column: object) -> None:
     """The column is a `Column`, which has bounds by construction."""
-    if not isinstance(column, Column):
-        raise BadParameter(
-            "column must be a dpsql.sensitivity.column.Column",
-            why="a sensitivity needs declared bounds",
-            fix="pass Column(bounds=(lower, upper), outside=Outside.CLAMP)",
-        )
+    require_type(Column, column=column)

@@ -12,10 +12,9 @@ from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, Final, TypeAlias
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_count, require_flag, require_positive
+from dpsql.require import Number, require_count, require_flag, require_positive, require_that, unmet
 from dpsql.sensitivity.global_ import Sensitivity
 
 Function: TypeAlias = Callable[[tuple[Any, ...]], Any]
@@ -151,54 +150,15 @@ def require_declared_utility(
     require_flag(monotonic=monotonic)
     asked: dict[str, Any] = {"candidates": candidates, "domain": domain, "sizes": sizes, "neighbours": neighbours}
     if utility_sensitivity(utility, **asked) > exact(sensitivity):
-        raise BadParameter(
-            f"the declared sensitivity {sensitivity} of the scores does not hold",
-            why=f"two {neighbours.value} neighbours over this domain move a score further",
-            fix="declare the largest move of any score under your neighbour relation",
-        )
+        raise unmet(f"the declared sensitivity {sensitivity} of the scores does not hold")
     if monotonic and not utility_is_monotonic(utility, **asked):
-        raise BadParameter(
-            "the scores are not monotonic",
-            why=f"between two {neighbours.value} neighbours over this domain one score rises and another falls",
-            fix="pass monotonic=False: twice the noise is needed",
-        )
+        raise unmet("the scores are not monotonic")
 
 
 def _scores(utility: Utility, candidates: Sequence[Any]) -> Function:
     """The scores of all candidates as one vector."""
     require_count(candidates=len(candidates))
     return lambda rows: [utility(rows, candidate) for candidate in candidates]
-
-
-def require_declared_sensitivity(
-    function: Function,
-    *,
-    declared: Sensitivity,
-    domain: Sequence[Any],
-    sizes: Sequence[int],
-    neighbours: Neighbours,
-) -> None:
-    """Refuses a declared sensitivity that some pair of small databases contradicts, in any of the three norms.
-
-    Theorem   one counterexample suffices. Passing proves the declaration for this domain and these sizes only.
-    Requires  as `largest_move`. A Δu is declared as the linf of the scores.
-    Rounds    l2 is compared by exact squares.
-    """
-    if not isinstance(declared, Sensitivity):
-        raise BadParameter(
-            "declared must be a Sensitivity",
-            why="each norm is checked by itself",
-            fix="pass Sensitivity(l1=…, l2=…, linf=…)",
-        )
-    found = _largest_norms(_moves(function, domain=domain, sizes=sizes, neighbours=neighbours))
-    bounds = {"l1": declared.l1, "l2": declared.l2**2, "linf": declared.linf}
-    for (name, bound), move in zip(bounds.items(), found, strict=True):
-        if move > bound:
-            raise BadParameter(
-                f"the declared {name} sensitivity {getattr(declared, name)} does not hold",
-                why=f"two {neighbours.value} neighbours over this domain move the answer further",
-                fix=f"prove a larger {name}, or bound what one unit can contribute",
-            )
 
 
 def _moves(
@@ -266,18 +226,13 @@ def _require_small(domain: Sequence[Any], sizes: Sequence[int], neighbours: Neig
     pairs = sum(comb(values + size - 1, size) * values * (min(size, values) if changed else 1) for size in allowed)
     require_count(at_least=0, at_most=MOST_PAIRS, pairs=pairs)
     if any(first == second for place, first in enumerate(domain) for second in domain[:place]):
-        raise BadParameter("the domain lists a value twice", why="it is a set", fix="list each value once")
+        raise unmet("the domain lists a value twice")
     return allowed
 
 
 def _evaluated(function: Function, rows: tuple[Any, ...]) -> Vector:
     value = _vector(function(rows))
-    if _vector(function(rows[::-1])) != value:
-        raise BadParameter(
-            "the function depends on the order of the rows",
-            why="a database is a multiset: who comes first is not part of it, so neighbours would be missed",
-            fix="sort inside the function, or make the position part of the row",
-        )
+    require_that(_vector(function(rows[::-1])) == value, "the function depends on the order of the rows")
     return value
 
 
@@ -288,12 +243,7 @@ def _vector(value: Any) -> Vector:
 
 
 def _difference(first: Vector, second: Vector) -> Vector:
-    if len(first) != len(second):
-        raise BadParameter(
-            "the function returns vectors of different lengths",
-            why="a length that depends on the rows is itself an answer",
-            fix="return one entry per cell of a fixed list",
-        )
+    require_that(len(first) == len(second), "the function returns vectors of different lengths")
     return tuple(there - here for here, there in zip(first, second, strict=True))
 
 

@@ -11,9 +11,9 @@ from math import isfinite
 from numbers import Real
 from typing import Any, TypeAlias
 
-from dpsql.errors import BadParameter, Unbounded
+from dpsql.errors import Unbounded
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_bounds
+from dpsql.require import Number, require_bounds, require_that, require_type, unmet
 
 Bounds: TypeAlias = tuple[Number | None, Number | None]
 """(lower, upper). None and infinities say that a side has no limit, and are refused where a limit is needed."""
@@ -43,17 +43,8 @@ class Column:
 
     def __post_init__(self, bounds: Bounds) -> None:
         if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-            raise BadParameter(
-                "bounds must be a pair (lower, upper)",
-                why="a range has two ends",
-                fix="pass bounds=(smallest value, largest value)",
-            )
-        if not isinstance(self.outside, Outside):
-            raise BadParameter(
-                f"outside={self.outside!r} must be Outside.CLAMP or Outside.REJECT",
-                why="a value outside the declared range breaks the sensitivity unless it is clamped or refused",
-                fix="say which of the two",
-            )
+            raise unmet("bounds must be a pair (lower, upper)")
+        require_type(Outside, outside=self.outside)
         lower, upper = _limited(bounds[0]), _limited(bounds[1])
         require_bounds(lower=lower, upper=upper)
         object.__setattr__(self, "lower", exact(lower))
@@ -72,19 +63,10 @@ class Column:
         Requires  a finite number. Messages do not repeat the value: it is a private row.
         Rounds    nothing.
         """
-        if not _is_number(value):
-            raise BadParameter(
-                "a value of the column is not a finite number",
-                why="NaN, infinities and text have no place between two bounds",
-                fix="turn them into NULL first",
-            )
+        require_that(_is_number(value), "a value of the column is not a finite number")
         number = exact(value)
         if self.outside is Outside.REJECT and not self.lower <= number <= self.upper:
-            raise BadParameter(
-                f"a value of the column lies outside [{self.lower}, {self.upper}]",
-                why="the noise is scaled to the declared range",
-                fix="declare the range that the column may really have, or choose Outside.CLAMP",
-            )
+            raise unmet(f"a value of the column lies outside [{self.lower}, {self.upper}]")
         return min(max(number, self.lower), self.upper)
 
     def admit_all(self, values: Iterable[Number]) -> tuple[Fraction, ...]:

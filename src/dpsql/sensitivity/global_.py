@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
 from dpsql.enclosure import sqrt_bounds
-from dpsql.errors import BadParameter, NoTheorem
+from dpsql.errors import NoTheorem
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_count, require_non_negative
+from dpsql.require import Number, require_non_negative, require_that, require_type, unmet
 from dpsql.sensitivity.aggregates import (
     Count,
     Histogram,
@@ -22,9 +22,7 @@ from dpsql.sensitivity.aggregates import (
     Range,
     Sum,
     Variance,
-    require_column,
 )
-from dpsql.sensitivity.column import Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +42,7 @@ class Sensitivity:
             require_non_negative(**{name: getattr(self, name)})
             object.__setattr__(self, name, exact(getattr(self, name)))
         if not self.linf <= self.l2 <= self.l1:
-            raise BadParameter(
-                f"l1={self.l1}, l2={self.l2}, linf={self.linf} must satisfy linf <= l2 <= l1",
-                why="the norms of every vector are ordered so; a sensitivity that is not has been mixed up",
-                fix="check which norm each number belongs to",
-            )
+            raise unmet(f"l1={self.l1}, l2={self.l2}, linf={self.linf} must satisfy linf <= l2 <= l1")
 
     @classmethod
     def scalar(cls, value: Number) -> Sensitivity:
@@ -61,23 +55,6 @@ class Sensitivity:
         """From the square of l2, whose root is rounded up by at most 2**-64 of itself and never above l1."""
         require_non_negative(l1=l1, l2_squared=l2_squared, linf=linf)
         return cls(l1=l1, l2=min(sqrt_bounds(exact(l2_squared), bits=64)[1], exact(l1)), linf=linf)
-
-
-def joint_sensitivity(parts: Iterable[Sensitivity]) -> Sensitivity:
-    """The sensitivity of several answers released together, as one vector.
-
-    Theorem   l1 adds, the squares of l2 add, linf is the largest: the norms of a vector made of blocks.
-    Requires  at least one part, all for the same neighbour relation.
-    Rounds    l2 up by at most 2**-64 of itself.
-    """
-    blocks = list(parts)
-    if not blocks:
-        raise BadParameter("there is no part", why="nothing is released", fix="pass at least one sensitivity")
-    return Sensitivity.of_squares(
-        l1=sum((part.l1 for part in blocks), start=Fraction(0)),
-        l2_squared=sum((part.l2**2 for part in blocks), start=Fraction(0)),
-        linf=max(part.linf for part in blocks),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,20 +77,14 @@ def custom_query(
     Rounds    nothing.
     """
     require_neighbours(neighbours)
-    if not callable(function):
-        raise BadParameter("function must be callable", why="it is applied to the rows", fix="pass a function")
+    require_that(callable(function), "function must be callable")
     if sensitivity is None:
         raise NoTheorem(
             "no sensitivity is known for this function",
             why="dpsql cannot derive how far one unit moves an arbitrary program, and will not guess",
             fix="prove a bound and pass sensitivity=Sensitivity(l1=…, l2=…, linf=…), or use a built-in aggregate",
         )
-    if not isinstance(sensitivity, Sensitivity):
-        raise BadParameter(
-            "sensitivity must be a Sensitivity",
-            why="Laplace noise needs l1 and Gaussian noise l2; one bare number does not say which it is",
-            fix="pass Sensitivity(l1=…, l2=…, linf=…), or Sensitivity.scalar(…) for one number",
-        )
+    require_type(Sensitivity, sensitivity=sensitivity)
     return CustomQuery(function=function, sensitivity=sensitivity, neighbours=neighbours)
 
 
@@ -175,19 +146,6 @@ def mean_sensitivity(aggregate: Mean, *, neighbours: Neighbours) -> Sensitivity:
     """
     rows = _public_rows(aggregate.rows, neighbours)
     return Sensitivity.scalar(aggregate.column.width / (2 if neighbours is Neighbours.ADD_REMOVE else rows or 1))
-
-
-def mean_move_of_one_more(*, column: Column, rows: int) -> Fraction:
-    """How far a mean of exactly `rows` values moves when one more value arrives: (b - a)/(n + 1).
-
-    Theorem   docs/theorems/global_sensitivity.md, means. It is a bound for this size alone: noise scaled to it would
-              depend on the size that add_remove protects, so it is no global sensitivity.
-    Requires  rows >= 1.
-    Rounds    nothing.
-    """
-    require_column(column)
-    require_count(rows=rows)
-    return column.width / (rows + 1)
 
 
 @global_sensitivity.register
@@ -277,9 +235,5 @@ def custom_sensitivity(aggregate: CustomQuery, *, neighbours: Neighbours) -> Sen
 def _public_rows(rows: int | None, neighbours: Neighbours) -> int | None:
     require_neighbours(neighbours)
     if rows is not None and neighbours is Neighbours.ADD_REMOVE:
-        raise BadParameter(
-            "a public number of rows contradicts add_remove",
-            why="under add_remove the size differs between neighbours, so a scale that uses it would tell it",
-            fix="leave rows out, or use Neighbours.CHANGE_ONE",
-        )
+        raise unmet("a public number of rows contradicts add_remove")
     return rows

@@ -13,7 +13,6 @@ from functools import singledispatch
 from dpsql.errors import NoTheorem
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.sensitivity.aggregates import Count, Mean, Quantile, Range, Row, Sum, contributing, rank
-from dpsql.sensitivity.column import Column
 
 
 @singledispatch
@@ -127,16 +126,3 @@ def local_quantile(aggregate: Quantile, data: Sequence[Row], *, neighbours: Neig
             fewer = rank(q=aggregate.q, rows=number - 1)
             places |= {fewer, fewer + 1}
     return max(abs(padded[place] - padded[here]) for place in places)
-
-
-def breakpoints(column: Column, data: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """The points of [a, b] where a new row can move an order statistic or a range furthest: the bounds and the rows.
-
-    Theorem   between two neighbouring rows these aggregates are linear in the new row, and the distance of a linear
-              function from a number is largest at an end. So brute force over these points is exact, also for rows
-              outside [a, b].
-    Requires  nothing more.
-    Rounds    nothing.
-    """
-    inside = {value for value in data if column.lower <= value <= column.upper}
-    return tuple(sorted({column.lower, column.upper} | inside))

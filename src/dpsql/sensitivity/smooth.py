@@ -14,10 +14,9 @@ from itertools import combinations_with_replacement
 from typing import Final, TypeAlias
 
 from dpsql.enclosure import LARGEST_EXPONENT, exp_bounds
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_count, require_non_negative, require_numbers
+from dpsql.require import Number, require_count, require_non_negative, require_numbers, require_that, unmet
 
 LARGEST_BETA: Final = 64
 """exp(-64) per row is no smoothing at all; beyond it S is the local sensitivity in all but name."""
@@ -49,12 +48,7 @@ class SmoothBound:
 def require_beta(*, beta: Number) -> None:
     """0 <= β <= 64. β = 0 asks for the global sensitivity."""
     require_non_negative(beta=beta)
-    if beta > LARGEST_BETA:
-        raise BadParameter(
-            f"beta={beta!r} must be at most {LARGEST_BETA}",
-            why="weights of exp(-64) per row smooth nothing",
-            fix="choose ε and δ so that β is between 1e-9 and 1",
-        )
+    require_that(beta <= LARGEST_BETA, f"at most {LARGEST_BETA}", beta=beta)
 
 
 def smooth_sensitivity(sensitivities: Sequence[Number], *, beta: Number, beyond: Number | None = None) -> SmoothBound:
@@ -96,12 +90,7 @@ def largest_weighted(entries: Sequence[tuple[int, Fraction]], *, beta: Fraction)
 
 def require_representable(size: Fraction) -> None:
     """A sensitivity that fits a double, so that S does."""
-    if size > sys.float_info.max:
-        raise BadParameter(
-            "a sensitivity is above the largest double",
-            why="its noise could not be written down",
-            fix="state narrower bounds, or measure in larger units",
-        )
+    require_that(size <= sys.float_info.max, "a sensitivity is above the largest double")
 
 
 def is_smooth_bound(
@@ -133,42 +122,6 @@ def is_smooth_bound(
     )
 
 
-def largest_log_ratio(bound: Measure, *, domain: Sequence[Number], size: int, neighbours: Neighbours) -> float:
-    """The largest ln(S(D)/S(D')) over all neighbours of a small domain: the smallest β to which S is smooth.
-
-    Theorem   as `is_smooth_bound`. inf where S is 0 at one of two neighbours only, 0 where it is 0 at both.
-    Requires  at most 10**6 databases, S >= 0.
-    Rounds    to nearest.
-    """
-    sizes = {rows: exact(bound(rows)) for rows in databases(domain=domain, size=size, neighbours=neighbours)}
-    ratios = (
-        log_ratio(sizes[rows], sizes[other])
-        for rows, other in neighbouring_pairs(domain=domain, size=size, neighbours=neighbours)
-    )
-    return max((abs(ratio) for ratio in ratios), default=0.0)
-
-
-def log_ratio(first: Number, second: Number) -> float:
-    """ln(first / second), where 0/0 counts as 1.
-
-    Theorem   the definition.
-    Requires  both finite and non-negative.
-    Rounds    to nearest.
-    """
-    require_non_negative(first=first, second=second)
-    above, below = exact(first), exact(second)
-    if above == below:
-        return 0.0
-    if not above or not below:
-        return math.inf if above else -math.inf
-    ratio = above / below
-    return (
-        math.log(ratio.numerator) - math.log(ratio.denominator)
-        if ratio > 2 or ratio < 0.5
-        else math.log1p(float(ratio - 1))
-    )
-
-
 def databases(*, domain: Sequence[Number], size: int, neighbours: Neighbours) -> Iterator[Rows]:
     """Every multiset over the domain, sorted: of `size` rows, or of 1 to `size` rows under add/remove."""
     require_neighbours(neighbours)
@@ -176,11 +129,7 @@ def databases(*, domain: Sequence[Number], size: int, neighbours: Neighbours) ->
     require_count(size=size, at_most=10**4)
     smallest = size if neighbours is Neighbours.CHANGE_ONE else 1
     if sum(math.comb(len(domain) + rows - 1, rows) for rows in range(smallest, size + 1)) > LARGEST_ENUMERATION:
-        raise BadParameter(
-            f"a domain of {len(domain)} values has too many databases of {size} rows",
-            why=f"every one is visited, and {LARGEST_ENUMERATION} are the most that end in reasonable time",
-            fix="use a smaller domain or fewer rows",
-        )
+        raise unmet(f"a domain of {len(domain)} values has too many databases of {size} rows")
     ordered = sorted(set(domain))
     for rows in range(smallest, size + 1):
         yield from combinations_with_replacement(ordered, rows)

@@ -13,10 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number
+from dpsql.require import Number, unmet
 from dpsql.sensitivity.smooth import SmoothBound, require_beta
 from dpsql.sensitivity.smooth_search import best_window
 from dpsql.sensitivity.smooth_values import Places, SortedColumn, Values, sorted_column
@@ -67,11 +66,7 @@ def range_windows(*, size: int, neighbours: Neighbours) -> Windows:
     Rounds    nothing.
     """
     if size < 2 and neighbours is Neighbours.CHANGE_ONE:
-        raise BadParameter(
-            "the range of one value has no sensitivity under change-one",
-            why="it is 0 whatever the value: there is nothing to protect and nothing to learn",
-            fix="ask for the range of at least two values",
-        )
+        raise unmet("the range of one value has no sensitivity under change-one")
     both = zip(
         minimum_windows(size=size, neighbours=neighbours),
         maximum_windows(size=size, neighbours=neighbours),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate, combinations, groupby
+from itertools import accumulate, groupby
 from typing import Final
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_bounds, require_count
+from dpsql.require import Number, require_bounds, require_count, require_that
 from dpsql.sensitivity.smooth import SmoothBound, require_beta, smooth_sensitivity
 from dpsql.sensitivity.smooth_values import private_number
 
@@ -29,30 +28,10 @@ class Graph:
         require_count(vertices=self.vertices, at_least=2, at_most=MOST_EDGES + 1)
         require_count(number_of_edges=len(self.edges), at_most=MOST_EDGES)
         for edge in self.edges:
-            if len(edge) != 2:
-                raise _bad_graph("an edge does not join two vertices")
+            require_that(len(edge) == 2, "an edge does not join two vertices")
             require_count(at_most=self.vertices, tail=edge[0], head=edge[1])
-            if edge[0] == edge[1]:
-                raise _bad_graph("an edge joins a vertex with itself")
-        if len(_spanning(self, range(len(self.edges)))) != self.vertices - 1:
-            raise _bad_graph("the graph is not connected")
-
-
-def complete_graph(vertices: int) -> Graph:
-    """K_n, its edges in lexicographic order: 12, 13, …, 23, …."""
-    require_count(vertices=vertices, at_least=2, at_most=45)  # 990 edges
-    return Graph(vertices=vertices, edges=tuple(combinations(range(1, vertices + 1), 2)))
-
-
-def mst_cost(graph: Graph, weights: Sequence[Number]) -> Fraction:
-    """The total weight of a minimum spanning tree.
-
-    Theorem   Kruskal (1956): edges in order of weight, leaving out those that close a circle.
-    Requires  one finite weight per edge, in the order of the edges.
-    Rounds    nothing.
-    """
-    sizes = _exact_weights(graph, weights)
-    return sum((sizes[edge] for edge in _spanning(graph, _by_weight(sizes))), Fraction(0))
+            require_that(edge[0] != edge[1], "an edge joins a vertex with itself")
+        require_that(len(_spanning(self, range(len(self.edges)))) == self.vertices - 1, "the graph is not connected")
 
 
 def mst_sensitivities(graph: Graph, weights: Sequence[Number], *, lower: Number, upper: Number) -> tuple[Fraction, ...]:
@@ -67,12 +46,7 @@ def mst_sensitivities(graph: Graph, weights: Sequence[Number], *, lower: Number,
     require_bounds(lower=lower, upper=upper)
     low, high = exact(lower), exact(upper)
     sizes = _exact_weights(graph, weights)
-    if not low <= min(sizes) <= max(sizes) <= high:
-        raise BadParameter(
-            "a weight is outside its bounds",
-            why="the theorem holds for weights between lower and upper",
-            fix="clamp the weights to the bounds first",
-        )
+    require_that(low <= min(sizes) <= max(sizes) <= high, "a weight is outside its bounds")
     largest = [Fraction(0)] * (len(sizes) + 1)
     for edge, weight in enumerate(sizes):
         before = low
@@ -98,12 +72,7 @@ def mst_smooth_sensitivity(
 
 
 def _exact_weights(graph: Graph, weights: Sequence[Number]) -> list[Fraction]:
-    if len(weights) != len(graph.edges):
-        raise BadParameter(
-            f"{len(weights)} weights for {len(graph.edges)} edges",
-            why="each edge has one weight",
-            fix="pass the weights in the order of the edges",
-        )
+    require_that(len(weights) == len(graph.edges), "there must be one weight for each edge")
     return [private_number(weight) for weight in weights]
 
 
@@ -189,11 +158,3 @@ class _UnitFlow:
             steps.append((vertex, came_from[vertex]))
             vertex = came_from[vertex]
         return steps
-
-
-def _bad_graph(what: str) -> BadParameter:
-    return BadParameter(
-        what,
-        why="a spanning tree needs a connected graph of edges between different vertices",
-        fix="check the list of edges, with vertices counted from 1",
-    )

@@ -13,10 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import Number, require_count, require_open_unit
+from dpsql.require import Number, require_count, require_open_unit, require_that, unmet
 from dpsql.sensitivity import aggregates
 from dpsql.sensitivity.smooth import SmoothBound, require_beta
 from dpsql.sensitivity.smooth_search import (
@@ -62,8 +61,7 @@ def quantile_sensitivities(
     require_neighbours(neighbours)
     ordered = sorted_column(values, lower=lower, upper=upper)
     size = ordered.size
-    if size > MOST_LISTED:
-        raise _too_many(f"a list of sensitivities is made for at most {MOST_LISTED} values")
+    require_that(size <= MOST_LISTED, f"a list of sensitivities is made for at most {MOST_LISTED} values")
     rank = quantile_rank(quantile=quantile, size=size)
     x, unit = ordered.whole()
     if neighbours is Neighbours.CHANGE_ONE:
@@ -178,7 +176,7 @@ def _best_by_removal(ordered: SortedColumn, *, quantile: Fraction, beta: Fractio
         below = range(max(0, rank - 2 * reach - 1), min(size, rank + reach + 1) + 1)
         above = range(max(0, size - rank - 2 * reach - 1), min(size, size - rank + reach + 1) + 1)
         if len(below) * len(above) > MOST_WINDOWS:
-            raise _too_many(f"this quantile has more than {MOST_WINDOWS} windows to compare under add/remove")
+            raise unmet(f"this quantile has more than {MOST_WINDOWS} windows to compare under add/remove")
         scale = weights(np.arange(reach + 1), beta=beta)
         costs = RemovalCosts.between(quantile, size, below, above)
         tops = np.array([_window_values(ordered, costs, row, scale)[0].max(initial=0.0) for row in below])
@@ -210,14 +208,6 @@ def _window_values(
     with np.errstate(under="ignore"):
         found: Doubles = ordered.gaps(np.full(len(high), row), high) * scale[distance]
     return found, high, distance
-
-
-def _too_many(what: str) -> BadParameter:
-    return BadParameter(
-        what,
-        why="the exact search over them would take too long",
-        fix="ask for the smooth sensitivity of the median, choose a larger β, or use the exponential mechanism",
-    )
 
 
 def _table(sizes: object) -> Places:

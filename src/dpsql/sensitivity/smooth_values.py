@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
-from dpsql.require import Number, require_bounds, require_finite
+from dpsql.require import Number, require_bounds, require_finite, require_that, unmet
 from dpsql.sensitivity.smooth import require_representable
 
 Values: TypeAlias = Sequence[Number] | NDArray[Any]
@@ -76,21 +76,11 @@ def sorted_column(values: Values, *, lower: Number, upper: Number) -> SortedColu
     """
     require_bounds(lower=lower, upper=upper)
     require_representable(exact(upper) - exact(lower))
-    if not 1 <= len(values) <= MOST_VALUES:
-        raise BadParameter(
-            f"there must be from 1 to {MOST_VALUES} values",
-            why="an order statistic needs a value, and distances beyond 2**26 rows are not exact here",
-            fix="pass at least one value",
-        )
+    require_that(1 <= len(values) <= MOST_VALUES, f"there must be from 1 to {MOST_VALUES} values")
     inside, unit = _represented(values, exact(lower), exact(upper))
     data = inside[1:-1]
     data.sort()  # in place: `inside` is our own copy; NaN goes to the end
-    if not (inside[0] <= data[0] and data[-1] <= inside[-1]):
-        raise BadParameter(
-            "a value is outside its bounds, or not a number",
-            why="the theorems hold for values between lower and upper; NaN and infinities are never between",
-            fix="clamp the values to the bounds first",
-        )
+    require_that(inside[0] <= data[0] and data[-1] <= inside[-1], "a value is outside its bounds, or not a number")
     return SortedColumn(inside, unit)
 
 
@@ -101,7 +91,7 @@ def _represented(values: Values, lower: Fraction, upper: Fraction) -> tuple[NDAr
     if array is None:
         return _on_a_grid(values, lower, upper)
     largest = math.inf if array.dtype.kind == "f" else max(abs(int(array.min())), abs(int(array.max())))
-    if largest <= _LARGEST_WHOLE and all(_whole(end) for end in ends):
+    if largest <= _LARGEST_WHOLE and all((end.denominator == 1 and abs(end) <= _LARGEST_WHOLE) for end in ends):
         return np.concatenate([[int(lower)], array, [int(upper)]], dtype=np.int64), Fraction(1)
     if (array.dtype.kind == "f" or largest <= 2**53) and all(_double(end) for end in ends):
         return np.concatenate([[float(lower)], array, [float(upper)]], dtype=np.float64), Fraction(1)
@@ -153,10 +143,6 @@ def private_number(value: Any) -> Fraction:
     return exact(value)
 
 
-def _whole(number: Fraction) -> bool:
-    return number.denominator == 1 and abs(number) <= _LARGEST_WHOLE
-
-
 def _double(number: Fraction) -> bool:
     try:
         return Fraction(float(number)) == number
@@ -165,8 +151,4 @@ def _double(number: Fraction) -> bool:
 
 
 def _no_column(what: str) -> BadParameter:
-    return BadParameter(
-        f"values hold {what}",
-        why="a sorted column is computed with exactly, as 64-bit integers or doubles",
-        fix="pass integers, floats, or decimals of a common scale, with bounds of the same kind",
-    )
+    return unmet(f"values hold {what}")

@@ -14,13 +14,13 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from os import PathLike
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar, Unpack
 
 import dpsql
+from dpsql.closing import Closing
 from dpsql.errors import BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
-from dpsql.serve.told import Price, ServedAnswer, ServedAudit, Standing
+from dpsql.serve.told import WIRE, Price, ServedAnswer, ServedAudit, Standing
 from dpsql.serve.wire import (
     LONGEST_REPLY,
     PROTOCOL,
@@ -29,7 +29,6 @@ from dpsql.serve.wire import (
     Message,
     TooLong,
     TooSlow,
-    cell_from_wire,
     decoded,
     error_from_wire,
     number_to_wire,
@@ -39,7 +38,7 @@ from dpsql.written import in_utc
 T = TypeVar("T")
 
 
-class Client:
+class Client(Closing):
     """One connection. Several threads may share it; their requests wait for each other."""
 
     def __init__(self, connection: sockets.socket, *, timeout: float | None) -> None:
@@ -65,68 +64,30 @@ class Client:
             )
         self.name, self.role = name, role
 
-    def sql(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-        max_cost: Number | None = None,
-    ) -> ServedAnswer:
+    def sql(self, sql: str, *, max_cost: Number | None = None, **words: Unpack[dpsql.QueryWords]) -> ServedAnswer:
         """The answer to a question, as `Analyst.sql`: charged first, stored before it is told."""
         limit = {} if max_cost is None else {"max_cost": _number("max_cost", max_cost)}
-        request = {"do": "sql", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh), **limit}
-        told = self._asked(request, _answer)
+        told = self._asked({"do": "sql", "sql": sql, **_options(**words), **limit}, self._read(ServedAnswer))
 
         def better(
             *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
         ) -> ServedAnswer:
-            text = dpsql.repriced(sql, within=within, epsilon=epsilon)
-            return self.sql(text, confidence=confidence, mode=mode, noise=noise, max_cost=max_cost)
+            others: dpsql.QueryWords = {**words, "epsilon": None, "fresh": False}
+            return self.sql(dpsql.repriced(sql, within=within, epsilon=epsilon), max_cost=max_cost, **others)
 
         return told if told.head is None else replace(told, again=dpsql.Again(better))
 
-    def query(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> Price:
+    def query(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> Price:
         """What the answer would cost and how wide its margins would be: nothing is read, nothing is spent."""
-        return self._asked({"do": "cost", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}, _price)
+        return self._asked({"do": "cost", "sql": sql, **_options(**words)}, self._read(Price))
 
-    def cost(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> Fraction:
+    def cost(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> Fraction:
         """What the answer would be charged."""
-        return self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh).epsilon
+        return self.query(sql, **words).epsilon
 
-    def explain(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> str:
+    def explain(self, sql: str, **words: Unpack[dpsql.QueryWords]) -> str:
         """How the answer would be protected, in words."""
-        request = {"do": "explain", "sql": sql, **_options(epsilon, confidence, mode, noise, fresh)}
+        request = {"do": "explain", "sql": sql, **_options(**words)}
         return self._asked(request, lambda told: str(told["text"]))
 
     def sample(self, table: str, *, rows: int = 5) -> ServedAnswer:
@@ -137,7 +98,7 @@ class Client:
     @property
     def budget(self) -> Standing:
         """What can be spent of the analyst's grant; for other roles, what the promise has."""
-        return self._asked({"do": "budget"}, _standing)
+        return self._asked({"do": "budget"}, self._read(Standing))
 
     def ledger(self, *, since: datetime | None = None) -> list[dict[str, object]]:
         """The entries of the ledger: of an analyst their own, with texts; of an auditor all, without; of an owner
@@ -146,7 +107,7 @@ class Client:
 
     def audit(self, *, since: datetime | None = None) -> ServedAudit:
         """Whether the promise was kept, with every price derived again."""
-        return self._asked({"do": "audit", **_since(since)}, _audit)
+        return self._asked({"do": "audit", **_since(since)}, self._read(ServedAudit))
 
     def verify(self) -> int:
         """The number of entries of a ledger that verifies; LedgerBroken otherwise."""
@@ -169,16 +130,12 @@ class Client:
     def close(self) -> None:
         self._lines.connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Client({self.name!r}, role={self.role!r})"
+
+    def _read(self, kind: type[T]) -> Callable[[Message], T]:
+        """The reader of a value that this role is told."""
+        return lambda told: WIRE[self.role].from_json(told, kind)
 
     def _asked(self, request: Message, read: Callable[[Message], T]) -> T:
         """What the server says, as it is read here; its error, raised here."""
@@ -213,36 +170,6 @@ class Client:
                 raise
 
 
-def _answer(told: Message) -> ServedAnswer:
-    return ServedAnswer(
-        columns=tuple(told["columns"]),
-        rows=tuple(tuple(map(cell_from_wire, row)) for row in told["rows"]),
-        epsilon=Fraction(told["cost"]["epsilon"]),
-        delta=Fraction(told["cost"]["delta"]),
-        release=told["release"],
-        confidence=Fraction(told["confidence"]),
-        notes=tuple(told["notes"]),
-        head=told["head"],
-        text=told["text"],
-        budget=None if told["budget"] is None else _standing(told["budget"]),
-        is_text=told["is_text"],
-    )
-
-
-def _price(told: Message) -> Price:
-    margins = {name: cell_from_wire(margin) for name, margin in told["margins"].items()}
-    return Price(epsilon=Fraction(told["epsilon"]), delta=Fraction(told["delta"]), margins=margins)
-
-
-def _standing(told: Message) -> Standing:
-    total, spent, left = (Fraction(told[name]) for name in ("total", "spent", "left"))
-    return Standing(total=total, spent=spent, left=left, short=told["short"], text=told["text"])
-
-
-def _audit(told: Message) -> ServedAudit:
-    return ServedAudit(holds=told["holds"], text=told["text"], markdown=told["markdown"])
-
-
 def _nothing(told: Message) -> None:
     """That it was done is all there is to know."""
 
@@ -269,7 +196,12 @@ _UNREACHED: Final[Mapping[type[OSError], tuple[str, str]]] = {
 
 
 def _options(
-    epsilon: Number | None, confidence: Number | None, mode: str | None, noise: str | None, fresh: bool
+    *,
+    epsilon: Number | None = None,
+    confidence: Number | None = None,
+    mode: str | None = None,
+    noise: str | None = None,
+    fresh: bool = False,
 ) -> Message:
     numbers = {"epsilon": _number("epsilon", epsilon), "confidence": _number("confidence", confidence)}
     said = numbers | {"mode": mode, "noise": noise, "fresh": fresh or None}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from dpsql import Analyst, Answer, Budget, Owner
+from dpsql import Analyst, Answer, Budget, Estimate, Noisy, Owner
 from dpsql.errors import DpsqlError, InternalError, NotPermitted
-from dpsql.serve.wire import Message, cell_to_wire, error_to_wire, not_understood, number_from_wire
+from dpsql.serve.told import WIRE, Cell, Price, ServedAnswer, ServedAudit, Standing
+from dpsql.serve.wire import Message, error_to_wire, not_understood, number_from_wire
 from dpsql.written import moment
 
 OWNER: Final = "owner"
@@ -84,11 +85,7 @@ def answered(visit: Visit, request: Message) -> Message:
 
 
 def a_bug() -> InternalError:
-    return InternalError(
-        "the server could not answer",
-        why="details could tell about rows, so they are not told",
-        fix="report the request to the owner of the data; what was charged stays charged",
-    )
+    return InternalError("the server could not answer")
 
 
 def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:
@@ -111,17 +108,22 @@ def _understood(visit: Visit, request: Message) -> tuple[Method, Message]:
     return method, said
 
 
+def _told(visit: Visit, value: object) -> Message:
+    """A value as this role is told it."""
+    message: Any = WIRE[visit.role].to_json(value)
+    return dict(message)
+
+
 def _sql(visit: Visit, said: Message) -> Message:
     with visit.owner.keeper.refusals_written(visit.name, said["sql"]):
         options = _options(said) | {"max_cost": number_from_wire(said.get("max_cost"))}
         asking = visit.asking()  # refused where nothing was granted
-    return answer_to_wire(asking.sql(said["sql"], **options))  # writes its own refusals
+    return _told(visit, served(asking.sql(said["sql"], **options)))  # writes its own refusals
 
 
 def _cost(visit: Visit, said: Message) -> Message:
     query = visit.asking().query(said["sql"], **_options(said))
-    margins = {name: cell_to_wire(margin) for name, margin in query.margins.items()}
-    return {"epsilon": str(query.cost.epsilon), "delta": str(query.cost.delta), "margins": margins}
+    return _told(visit, Price(epsilon=query.cost.epsilon, delta=query.cost.delta, margins=query.margins))
 
 
 def _explain(visit: Visit, said: Message) -> Message:
@@ -133,29 +135,37 @@ def _options(said: Message) -> dict[str, Any]:
     return numbers | {name: said.get(name) for name in _WORDS} | {name: said.get(name, False) for name in _FLAGS}
 
 
-def answer_to_wire(answer: Answer) -> Message:
+def served(answer: Answer) -> ServedAnswer:
     """An answer as plain values, and as the text a terminal shows."""
-    return {
-        "columns": list(answer.columns),
-        "rows": [[cell_to_wire(cell) for cell in row] for row in answer.rows],
-        "cost": {"epsilon": str(answer.cost.epsilon), "delta": str(answer.cost.delta)},
-        "release": answer.release,
-        "confidence": str(answer.confidence),
-        "notes": list(answer.notes),
-        "head": answer.head,
-        "text": str(answer),
-        "budget": None if answer.budget is None else _budget_to_wire(answer.budget),
-        "is_text": answer.is_text,
-    }
+    return ServedAnswer(
+        columns=tuple(answer.columns),
+        rows=tuple(tuple(map(_cell, row)) for row in answer.rows),
+        kinds=tuple((each.type.value, each.is_noisy) for each in answer.types),
+        epsilon=answer.cost.epsilon,
+        delta=answer.cost.delta,
+        release=answer.release,
+        confidence=answer.confidence,
+        notes=tuple(answer.notes),
+        head=answer.head,
+        text=str(answer),
+        budget=None if answer.budget is None else _standing(answer.budget),
+        is_text=answer.is_text,
+    )
+
+
+def _cell(cell: Any) -> Cell:
+    if not isinstance(cell, Noisy):
+        plain: Cell = cell
+        return plain
+    return Estimate(value=cell.value, margin=cell.margin, low=cell.low, high=cell.high, doubtful=cell.doubtful)
 
 
 def _budget(visit: Visit, said: Message) -> Message:
-    return _budget_to_wire(visit.asking().budget if visit.role == ANALYST else visit.owner.budget)
+    return _told(visit, _standing(visit.asking().budget if visit.role == ANALYST else visit.owner.budget))
 
 
-def _budget_to_wire(budget: Budget) -> Message:
-    amounts = {"total": str(budget.total), "spent": str(budget.spent), "left": str(budget.left)}
-    return {**amounts, "short": budget.short, "text": repr(budget)}
+def _standing(budget: Budget) -> Standing:
+    return Standing(total=budget.total, spent=budget.spent, left=budget.left, short=budget.short, text=repr(budget))
 
 
 def _freeze(visit: Visit, said: Message) -> Message:
@@ -175,7 +185,7 @@ def _verify(visit: Visit, said: Message) -> Message:
 def _audit(visit: Visit, said: Message) -> Message:
     """Texts are for their authors and the owner."""
     found = visit.owner.keeper.audit(since=_since(said), texts=visit.role == OWNER)
-    return {"holds": found.holds, "text": str(found), "markdown": found.markdown()}
+    return _told(visit, ServedAudit(holds=found.holds, text=str(found), markdown=found.markdown()))
 
 
 def _ledger(visit: Visit, said: Message) -> Message:

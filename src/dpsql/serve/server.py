@@ -223,7 +223,11 @@ class SocketServer:
         with self._lock:
             seated = self._seats.take(connection, user.name)
         if not seated:
-            raise _no_room()
+            raise NotPermitted(
+                "too many are connected, or too many of your own",
+                why="each of them takes memory and time of the others, and nobody may have all of them",
+                fix="close some of your own, or try again later",
+            )
         return Visit(owner=self._owner, name=user.name, role=user.role.value)
 
     def _require_still(self, visit: Visit, token: str) -> None:
@@ -251,12 +255,4 @@ def _unknown_token() -> NotPermitted:
 def _nobody(fix: str) -> NotPermitted:
     return NotPermitted(
         "nobody is known by this token", why="who asks decides what may be asked, and whose budget pays", fix=fix
-    )
-
-
-def _no_room() -> NotPermitted:
-    return NotPermitted(
-        "too many are connected, or too many of your own",
-        why="each of them takes memory and time of the others, and nobody may have all of them",
-        fix="close some of your own, or try again later",
     )

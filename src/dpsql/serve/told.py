@@ -1,14 +1,18 @@
-"""What a client is told: prices, answers, budgets and audits, as plain values."""
+"""What goes over the wire: prices, answers, budgets and audits, as plain values, and the names they have there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date, datetime
 from fractions import Fraction
-from os import PathLike
+from typing import Final, TypeAlias
 
 import dpsql
 from dpsql import Cost
+from dpsql.codec import Codec, Only
+
+Cell: TypeAlias = bool | int | float | str | date | datetime | Fraction | dpsql.Estimate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +21,7 @@ class Price:
 
     epsilon: Fraction
     delta: Fraction
-    margins: Mapping[str, object]
+    margins: Mapping[str, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -38,11 +42,14 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ServedAnswer(dpsql.Tabular[object]):
+class ServedAnswer(dpsql.Tabular[Cell]):
     """Rows of plain values; a released number is an `Estimate` with value, margin, low and high."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    kinds: tuple[tuple[str, bool], ...]
+    """Of each column the word for its type, and whether its cells have margins."""
+    types: tuple[dpsql.ColumnType, ...] = field(init=False)
     epsilon: Fraction
     """What it cost."""
     delta: Fraction
@@ -60,22 +67,13 @@ class ServedAnswer(dpsql.Tabular[object]):
     again: dpsql.Again[ServedAnswer] | None = None
     """Asks its question again; None where nothing of the data was told."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "types", tuple(dpsql.ColumnType.of(*each) for each in self.kinds))
+
     @property
     def cost(self) -> Cost:
         """What it cost."""
         return Cost(epsilon=self.epsilon, delta=self.delta)
-
-    def plot(
-        self,
-        kind: str | None = None,
-        *,
-        y: str | None = None,
-        most: int | None = None,
-        title: str | None = None,
-        file: str | PathLike[str] | None = None,
-    ) -> dpsql.Picture:
-        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
-        return dpsql.plot(self, kind=kind, y=y, most=most, title=title, file=file)
 
     def __repr__(self) -> str:
         return self.text
@@ -95,3 +93,31 @@ class ServedAudit:
 
     def __repr__(self) -> str:
         return self.text
+
+
+LISTED: Final[Mapping[str, Only]] = {
+    "answer": Only(
+        ServedAnswer,
+        (
+            *("columns", "rows", "kinds", "epsilon", "delta", "release", "confidence"),
+            *("notes", "head", "text", "budget", "is_text"),
+        ),
+    ),
+    "noisy": Only(dpsql.Estimate, ("value", "margin", "low", "high", "doubtful")),
+    "price": Only(Price, ("epsilon", "delta", "margins")),
+    "budget": Only(Standing, ("total", "spent", "left", "short", "text")),
+    "audit": Only(ServedAudit, ("holds", "text", "markdown")),
+}
+"""What may go over the wire: a new field does not before it is listed."""
+
+
+def _told(*names: str) -> Codec:
+    return Codec({"float": float} | {name: LISTED[name] for name in names}, whole=True, often={ServedAnswer})
+
+
+WIRE: Final[Mapping[str, Codec]] = {
+    "analyst": _told("answer", "noisy", "price", "budget"),
+    "auditor": _told("budget", "audit"),
+    "owner": _told("budget", "audit"),
+}
+"""The same for each role."""

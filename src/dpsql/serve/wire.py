@@ -7,17 +7,16 @@ import math
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NoReturn
 
-from dpsql import Estimate, errors
+from dpsql import errors
 from dpsql.errors import DpsqlError, InternalError, NotUnderstood
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 """What the words of this file mean, told to whoever connects: raised when a word gets another meaning, or one
 more has to be there."""
 LONGEST_REQUEST: Final = 1_100_000
@@ -158,36 +157,6 @@ def number_from_wire(value: object) -> object:
     if isinstance(value, str) and _FRACTION.fullmatch(value) is not None:
         return Fraction(value)
     return value
-
-
-def cell_to_wire(cell: object) -> object:
-    """A cell of an answer: plain values as they are, dates and released numbers as objects."""
-    if isinstance(cell, datetime):
-        return {"timestamp": cell.isoformat()}
-    if isinstance(cell, date):
-        return {"date": cell.isoformat()}
-    if isinstance(cell, Fraction):
-        return {"fraction": f"{cell}"}
-    if cell is None or isinstance(cell, bool | int | float | str):
-        return cell
-    noisy: Any = cell
-    return {"noisy": [noisy.value, noisy.margin, noisy.low, noisy.high, noisy.doubtful]}
-
-
-_CELLS: Final[Mapping[str, Callable[[Any], object]]] = {
-    "timestamp": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "fraction": Fraction,
-    "noisy": lambda parts: Estimate(value=parts[0], margin=parts[1], low=parts[2], high=parts[3], doubtful=parts[4]),
-}
-
-
-def cell_from_wire(cell: object) -> object:
-    """The cell of an answer on the client's side."""
-    if not isinstance(cell, dict):
-        return cell
-    ((kind, value),) = cell.items()
-    return _CELLS[kind](value)
 
 
 def error_to_wire(error: DpsqlError) -> Message:

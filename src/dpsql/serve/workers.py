@@ -297,11 +297,11 @@ class Worker:
             while not over():
                 if (done := self._reply(tick)) is not None:
                     return done
-            spent = self._used()
-            while True:  # a charge, or a drawn value, is stored first
-                self._end()
-                if (done := self._reply(tick)) is not None:
-                    return done
+            spent, wait = self._used(), 0.0
+            while (done := self._reply(wait)) is None:  # what is done already is delivered
+                self._end()  # a charge, or a drawn value, is stored first
+                wait = tick
+            return done
         return time.monotonic() - begun if spent is None else spent
 
     def _reply(self, within: float) -> Done | None:
@@ -354,6 +354,7 @@ class Workers:
         """Why the last worker could not be started."""
         self._catalog: str | None = None
         """A digest of what the first worker was opened with: all of them answer under one policy."""
+        self._closed = False
 
     def start(self) -> None:
         """Start one worker, and the others while it works; an error that keeps all from starting is raised here."""
@@ -364,6 +365,8 @@ class Workers:
         """End all workers; one that stores a drawn value ends afterwards."""
         self._nursery.close()
         with self._changed:
+            self._closed = True
+            self._changed.notify_all()
             for worker in self._idle:
                 worker.channel.close()
 
@@ -382,7 +385,9 @@ class Workers:
             require()
             keep = False
             done = worker.answer(task, over=over, tick=tick)
-            if isinstance(done, Done):
+            if isinstance(done, Done) and done.code == EngineFailed.code and worker.charged is None and over():
+                done = done.seconds  # its engine has a limit of its own, and was a moment faster than the deadline
+            elif isinstance(done, Done):
                 try:
                     yield done
                 finally:
@@ -437,7 +442,9 @@ class Workers:
         failed = 0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._lost)
+                self._changed.wait_for(lambda: self._lost or self._closed)
+                if self._closed:
+                    return
             try:
                 self._replace()
                 failed = 0

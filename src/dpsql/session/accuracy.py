@@ -195,7 +195,12 @@ def cheapest(
     fixed = ask.noise or defaults.noise
     noises = (Noise.LAPLACE, Noise.GAUSSIAN) if fixed is None else (fixed,)
     if cap < _SMALLEST:
-        raise _nothing_left(ask)
+        raise BudgetExhausted(
+            "nothing is left to pay for this margin",
+            why="what was promised to people holds for all answers together",
+            fix="ask something that is stored, or have the owner of the data grant more",
+            at=ask.priced_at,
+        )
     search = _Search(
         ask=ask,
         defaults=defaults,
@@ -216,15 +221,6 @@ def cheapest(
         raise _out_of_reach(text, search, tops, by_owner=cap == limit)
     number, noise = min(found, key=lambda each: (search.cost(*each), each[0]))
     return replace(search.asked(number, noise), within=wanted)
-
-
-def _nothing_left(ask: Ask) -> BudgetExhausted:
-    return BudgetExhausted(
-        "nothing is left to pay for this margin",
-        why="what was promised to people holds for all answers together",
-        fix="ask something that is stored, or have the owner of the data grant more",
-        at=ask.priced_at,
-    )
 
 
 def _out_of_reach(text: str, search: _Search, tops: list[tuple[int, Noise]], *, by_owner: bool) -> DpsqlError:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Unpack
 
 from dpsql.catalog.spelling import quoted
+from dpsql.closing import Closing
 from dpsql.errors import DpsqlError
 from dpsql.require import Number, require_count
 from dpsql.session.answer import Place
@@ -20,7 +20,7 @@ from dpsql.session.refusing import refusals_written
 from dpsql.session.sampling import sample
 from dpsql.session.script import Statement
 from dpsql.session.settings import Settings, obeyed
-from dpsql.session.terms import Ask, asked
+from dpsql.session.terms import Ask, QueryWords, asked, limited
 from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import SettingStatement, setting_statement
 from dpsql.synthetic.engine import interrupt_invented
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Analyst:
+class Analyst(Closing):
     """Asks questions under one grant. Embedded in the owner's process this is a role, not a boundary."""
 
     place: Place
@@ -52,33 +52,16 @@ class Analyst:
         more = outlook(place.ledger, self.name, accounts, place.catalog.policy.defaults.cost_per_query)
         return Budget.under(accounts, "" if more is None else more[1], ended=place.ended)
 
-    def query(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> Query:
-        """A question with its price: nothing is read, nothing is spent. `fresh`: with new noise, whatever is stored."""
-        ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-        return self._query(sql, ask)
+    def query(self, sql: str, **words: Unpack[QueryWords]) -> Query:
+        """A question with its price: nothing is read, nothing is spent. Words: `epsilon`, the price; `confidence`;
+        `mode`; `noise`; `fresh`, with new noise, whatever is stored."""
+        return self._query(sql, asked(**words))
 
-    def sql(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-        max_cost: Number | None = None,
-    ) -> Answer:
+    def sql(self, sql: str, *, max_cost: Number | None = None, **words: Unpack[QueryWords]) -> Answer:
         """The answer to a question: `query` and `run` in one. Also SET, RESET and SHOW, which speak to this session,
         and EXPLAIN PRIVACY DIFF, which compares two questions."""
+        with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
+            ask = limited(asked(**words), max_cost)
         statement = setting_statement(sql) if isinstance(sql, str) else None
         if statement is not None:
             return self._obeyed(statement)
@@ -89,12 +72,10 @@ class Analyst:
         if both is not None:
             from dpsql.session.describing import comparison  # few questions are compared
 
-            ask = asked(epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
             first, second = (self._compared(sql, *each, ask).inquiry for each in both)
             return comparison(first, second, accounts=self.place.accounts, dialect=self.place.dialect)
         with refusals_written(self.place.ledger, analyst=self.name, sql=sql):
-            query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-            return query.answered(max_cost=max_cost)
+            return self._query(sql, ask).answered()
 
     def _compared(self, sql: str, offset: int, question: str, ask: Ask) -> Query:
         statement = Statement(sql=question, text=sql, offset=offset, is_setting=False, has_result=True)
@@ -116,33 +97,13 @@ class Analyst:
         """The same analyst with settings of their own: what is SET there holds there."""
         return Analyst(place=replace(self.place, settings=Settings()))
 
-    def cost(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> Fraction:
+    def cost(self, sql: str, **words: Unpack[QueryWords]) -> Fraction:
         """What the answer would be charged."""
-        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-        return query.cost.epsilon
+        return self.query(sql, **words).cost.epsilon
 
-    def explain(
-        self,
-        sql: str,
-        *,
-        epsilon: Number | None = None,
-        confidence: Number | None = None,
-        mode: str | None = None,
-        noise: str | None = None,
-        fresh: bool = False,
-    ) -> Explanation:
+    def explain(self, sql: str, **words: Unpack[QueryWords]) -> Explanation:
         """How the answer would be protected."""
-        query = self.query(sql, epsilon=epsilon, confidence=confidence, mode=mode, noise=noise, fresh=fresh)
-        return query.explain()
+        return self.query(sql, **words).explain()
 
     def curve(self, sql: str, *, y: str | None = None) -> Picture:
         """What a margin costs: the ± of a column at several prices. Nothing is read, nothing is spent."""
@@ -182,14 +143,6 @@ class Analyst:
         """Let go of the data and the ledger, where `dpsql.connect` has opened them for this analyst."""
         if self.on_close is not None:
             self.on_close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def interrupt(self) -> None:
         """Stops what the engine runs, from any thread; it ends as EngineFailed. What was charged stays charged, and

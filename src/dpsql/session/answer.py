@@ -18,7 +18,8 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
 from dpsql.errors import InternalError, NotPermitted
-from dpsql.ledger.ledger import Ledger, Receipt
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import Receipt
 from dpsql.plan.price import price
 from dpsql.plan.seal import Sealed, seal
 from dpsql.plan.terms import Terms
@@ -313,11 +314,7 @@ def completed(part: Part, known: Known, place: Place) -> Sealed:
     stored = sealed.plan.stored if planned.stored is None else planned.stored  # the one its rows were read from
     sealed = replace(sealed, plan=replace(sealed.plan, recalled=again, stored=stored))
     if sealed.plan.stored is None and sealed.plan.event != planned.event:
-        raise InternalError(
-            "the price of a question has changed with what was released before it",
-            why="a price is told before anything is released",
-            fix="report the query; this question was not asked and not charged",
-        )
+        raise InternalError("the price of a question has changed with what was released before it")
     return sealed
 
 

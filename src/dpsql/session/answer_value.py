@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from os import PathLike
-from typing import TYPE_CHECKING
 
 from dpsql.session.again import Again
 from dpsql.session.budget import Budget
@@ -15,9 +13,7 @@ from dpsql.session.page import answer_page, footer
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
 from dpsql.session.tabular import Tabular
-
-if TYPE_CHECKING:
-    from dpsql.session.plotting import Picture
+from dpsql.session.tabulated import ColumnType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -30,6 +26,8 @@ class Answer(Tabular[Cell]):
     release: int | None
     """The number of the stored release it comes from; None where nothing private was asked."""
     confidence: Fraction
+    types: tuple[ColumnType, ...] = ()
+    """Of each column, known from the plan; nothing where there is none."""
     notes: tuple[str, ...] = ()
     """What a reader should know about these numbers: from the plan, and from what was released."""
     head: str | None = None
@@ -42,20 +40,6 @@ class Answer(Tabular[Cell]):
     """What nobody may overlook: it stands above the rows."""
     again: Again[Answer] | None = None
     """Asks its question again, within a margin, at a price, for a cost at most; None where that is not at hand."""
-
-    def plot(
-        self,
-        kind: str | None = None,
-        *,
-        y: str | None = None,
-        most: int | None = None,
-        title: str | None = None,
-        file: str | PathLike[str] | None = None,
-    ) -> Picture:
-        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
-        from dpsql.session.plotting import plot  # an answer that is not drawn needs none of it
-
-        return plot(self, kind=kind, y=y, most=most, title=title, file=file)
 
     def __str__(self) -> str:
         if self.is_text:

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from dpsql.privacy.window import Window
+from dpsql.safe_text import html_text, printable
 from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.odds import odds
-from dpsql.session.render import printable
 
 if TYPE_CHECKING:
-    from dpsql.session.audited import AuditedCharge, AuditedGrant, AuditedPromise
+    from dpsql.session.audited import AuditedGrant, AuditedPromise
     from dpsql.session.auditing import Audit
 
 _YES, _NO = "✓", "✗"
@@ -170,7 +169,7 @@ def _counted(promise: AuditedPromise) -> Iterator[str]:
 
 def _granted(grant: AuditedGrant, audit: Audit) -> str:
     verdict = "kept" if grant.kept else "NOT KEPT"
-    period = f", period {grant.period}" if _has_periods(audit) else ""
+    period = f", period {grant.period}" if any(promise.period > 1 for promise in audit.promises) else ""
     limit, spent = shown_amount(grant.account.epsilon), _spent_of(grant)
     return f"{grant.holder}{period}: ε ≤ {limit} · {verdict}: {spent} spent  {_YES if grant.kept else _NO}"
 
@@ -181,10 +180,6 @@ def _spent_of(grant: AuditedGrant) -> str:
     if spent > limit:
         return f"{shown_up(spent)}{', before the limit was lowered,' if grant.kept else ''}"
     return min((shown_up(spent), shown_amount(limit)), key=Fraction)
-
-
-def _has_periods(audit: Audit) -> bool:
-    return any(promise.period > 1 for promise in audit.promises)
 
 
 def _policy(audit: Audit) -> str:
@@ -242,7 +237,7 @@ def _payments(audit: Audit) -> Table:
                 _time(each.at),
                 each.analyst,
                 each.grant,
-                _kind(each),
+                ("fresh" if each.upon is None else f"top-up of {each.upon}"),
                 shown_amount(each.cost),
                 _part(each.of_promise),
                 _part(each.of_grant),
@@ -252,10 +247,6 @@ def _payments(audit: Audit) -> Table:
             for each in audit.charges
         ),
     )
-
-
-def _kind(charge: AuditedCharge) -> str:
-    return "fresh" if charge.upon is None else f"top-up of {charge.upon}"
 
 
 def _part(part: Fraction | None) -> str:
@@ -302,26 +293,24 @@ def _mark(text: str) -> str:
 
 def in_html(audit: Audit, *, place: str) -> str:
     """One page without scripts and without anything from elsewhere."""
-    body = [f"<h1>Audit of the ledger {_safe(audit.ledger)}</h1>"]
+    body = [f"<h1>Audit of the ledger {html_text(audit.ledger)}</h1>"]
     for title, told in _without_tables(audit):
-        body.append(f"<h3>{_safe(title)}</h3><ul>{''.join(f'<li>{_safe(line)}</li>' for line in told)}</ul>")
+        body.append(f"<h3>{html_text(title)}</h3><ul>{''.join(f'<li>{html_text(line)}</li>' for line in told)}</ul>")
     for table in tables(audit):
         if table.rows:
-            head = "".join(f"<th>{_safe(name)}</th>" for name in table.names)
-            rows = "".join("<tr>" + "".join(f"<td>{_safe(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-            body.append(f"<h2>{_safe(table.title)}</h2><table><tr>{head}</tr>{rows}</table>")
+            head = "".join(f"<th>{html_text(name)}</th>" for name in table.names)
+            rows = "".join(
+                "<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+            )
+            body.append(f"<h2>{html_text(table.title)}</h2><table><tr>{head}</tr>{rows}</table>")
     sentence, command = _again(audit, place)
-    body.append(f"<p>{_safe(sentence)}</p><pre>{_safe(command)}</pre>")
+    body.append(f"<p>{html_text(sentence)}</p><pre>{html_text(command)}</pre>")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Audit</title>'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         "<style>body{font:16px sans-serif;margin:2em}td,th{border:1px solid #999;padding:.3em;text-align:left}"
         f"table{{border-collapse:collapse}}</style></head><body>{''.join(body)}</body></html>\n"
     )
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text))
 
 
 def _number(count: int, one: str, several: str | None = None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import assert_never
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import FREE, Triple, triple
@@ -15,33 +15,18 @@ from dpsql.catalog.digest import declared_keys
 from dpsql.catalog.key_lists import named_lists
 from dpsql.catalog.model import KeyList
 from dpsql.errors import BudgetExhausted, DpsqlError
-from dpsql.ledger.facts import (
-    Adopted,
-    Closed,
-    Entry,
-    Fact,
-    Frozen,
-    Granted,
-    Issued,
-    Promised,
-    Refused,
-    Renewed,
-    Unfrozen,
-    Withdrawn,
-    WrittenOff,
-)
+from dpsql.ledger import facts
+from dpsql.ledger.facts import Entry, Fact
 from dpsql.ledger.ledger import Charge, Ownership
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.promises import at_least
-from dpsql.plan.audit import Audited, audited
+from dpsql.plan.audit import Audited, audited, audited_upon
 from dpsql.plan.audit_cost import costs
-from dpsql.plan.audit_upon import audited_upon
 from dpsql.plan.record import kept
 from dpsql.privacy.events import Event
 from dpsql.session.audited import AuditedCharge, AuditedGrant, AuditedPromise, Happening, part_of
 from dpsql.session.digits import shown_amount
-from dpsql.session.entry_rows import moment_of
-from dpsql.session.owner_deeds import POLICY, deed, is_deed
+from dpsql.session.entry_rows import deed, moment_of
 from dpsql.session.policy_changes import changed_lines, names_of
 
 
@@ -79,22 +64,48 @@ class Walk:
     token_holders: set[str] = field(default_factory=set)
 
     def past(self, entry: Entry) -> None:
-        told = self._is_told(entry)
-        self.counted[type(entry.fact)] += told
-        if told and is_deed(entry):
-            self.deeds.append(deed(entry))
-        step = _STEPS.get(type(entry.fact))
-        if step is not None:
-            step(self, entry, entry.fact, told)
+        told, fact = self.since is None or moment_of(entry) >= self.since, entry.fact
+        self.counted[type(fact)] += told
+        decided = deed(entry)
+        if told and decided is not None:
+            self.deeds.append(decided)
+        match fact:
+            case facts.Promised():
+                self._begin(AuditedPromise(account=fact.account, per=fact.per, begun=(entry.time,)), grants={})
+                self.owners.clear()
+            case facts.Renewed():
+                self._renewed(entry, fact, told)
+            case facts.Granted():
+                self._granted(fact)
+            case facts.Closed():
+                self.promises[-1] = replace(self.promises[-1], ended=fact.reason)
+            case facts.WrittenOff():
+                self._written_off(fact, told)
+            case Ownership():
+                self.owners |= {"": fact.relation, **dict(fact.tables)}
+            case Charge():
+                self._charged(entry, fact, told)
+            case facts.Refused():
+                self.refused[fact.analyst] += told
+            case facts.Adopted():
+                self._adopted(entry, fact, told)
+            case facts.Frozen():
+                self.stops += told and self.frozen is None
+                self.frozen = fact.reason
+            case facts.Unfrozen():
+                self.frozen = None
+            case facts.Issued():
+                if told and fact.user.name in self.token_holders:
+                    self._add_to_deed(", made anew: the earlier one ended")
+                self.token_holders.add(fact.user.name)
+            case facts.Withdrawn():
+                self.token_holders.discard(fact.name)
+            case facts.Opened() | facts.Versioned() | facts.Revoked() | facts.Retried() | facts.Stored():
+                pass  # they change nothing an audit tells of
+            case _:
+                assert_never(fact)
 
-    def _is_told(self, entry: Entry) -> bool:
-        return self.since is None or moment_of(entry) >= self.since
-
-    def promised(self, entry: Entry, fact: Promised, told: bool) -> None:
-        self._begin(AuditedPromise(account=fact.account, per=fact.per, begun=(entry.time,)), grants={})
-        self.owners.clear()
-
-    def renewed(self, entry: Entry, fact: Renewed, told: bool) -> None:
+    def _renewed(self, entry: Entry, fact: facts.Renewed, told: bool) -> None:
         last = self.promises[-1]
         again = replace(last.account, spent=FREE)
         unspent = {holder: replace(account, spent=FREE) for holder, account in self.grants.items()}
@@ -132,17 +143,14 @@ class Walk:
         of_promise = part_of(self.promises[-1].account, row.charged)
         return replace(row, of_promise=of_promise, of_grant=part_of(self.grants[row.grant], row.charged))
 
-    def granted(self, entry: Entry, fact: Granted, told: bool) -> None:
+    def _granted(self, fact: facts.Granted) -> None:
         known = self.grants.get(fact.analyst)
         limit = self.promises[-1].account.grant(epsilon=fact.epsilon)
         if known is not None:
             self.before[fact.analyst] = known
         self.grants[fact.analyst] = limit if known is None else replace(limit, spent=known.spent)
 
-    def closed(self, entry: Entry, fact: Closed, told: bool) -> None:
-        self.promises[-1] = replace(self.promises[-1], ended=fact.reason)
-
-    def written_off(self, entry: Entry, fact: WrittenOff, told: bool) -> None:
+    def _written_off(self, fact: facts.WrittenOff, told: bool) -> None:
         last, account = self.promises[-1], self.promises[-1].account
         whole = Triple(epsilon=account.epsilon, delta=account.delta - account.delta_prime, rho=account.rho)
         lost = AuditedPromise(account=replace(account, spent=whole), lost=True)
@@ -161,10 +169,7 @@ class Walk:
         """What is known of a decision only from what was before it."""
         self.deeds[-1] = replace(self.deeds[-1], what=self.deeds[-1].what + words)
 
-    def owned(self, entry: Entry, fact: Ownership, told: bool) -> None:
-        self.owners |= {"": fact.relation, **dict(fact.tables)}
-
-    def charged(self, entry: Entry, fact: Charge, told: bool) -> None:
+    def _charged(self, entry: Entry, fact: Charge, told: bool) -> None:
         self.records[entry.number] = fact.record
         if told:
             self.charges.append(self._row(entry, fact))
@@ -175,30 +180,12 @@ class Walk:
             self.passed.add(fact.grant)
         self.grants[fact.grant] = _after(own, fact.event)
 
-    def refusal(self, entry: Entry, fact: Refused, told: bool) -> None:
-        self.refused[fact.analyst] += told
-
-    def adopted(self, entry: Entry, fact: Adopted, told: bool) -> None:
+    def _adopted(self, entry: Entry, fact: facts.Adopted, told: bool) -> None:
         before, self.policy = self.policy, fact.text
         self.lists |= named_lists(declared_keys(fact.text))
         if told:
             what = names_of(changed_lines(before, fact.text)) if before else "the first version"
-            self.deeds.append(Happening(at=moment_of(entry), kind=POLICY, what=what))
-
-    def frozen_for(self, entry: Entry, fact: Frozen, told: bool) -> None:
-        self.stops += told and self.frozen is None
-        self.frozen = fact.reason
-
-    def unfrozen(self, entry: Entry, fact: Unfrozen, told: bool) -> None:
-        self.frozen = None
-
-    def issued(self, entry: Entry, fact: Issued, told: bool) -> None:
-        if told and fact.user.name in self.token_holders:
-            self._add_to_deed(", made anew: the earlier one ended")
-        self.token_holders.add(fact.user.name)
-
-    def withdrawn(self, entry: Entry, fact: Withdrawn, told: bool) -> None:
-        self.token_holders.discard(fact.name)
+            self.deeds.append(Happening(at=moment_of(entry), kind="policy", what=what))
 
     def _row(self, entry: Entry, charge: Charge) -> AuditedCharge:
         derived, problem = self._derived(charge)
@@ -274,21 +261,3 @@ def _less(after: Triple, before: Triple) -> Triple:
 def _protects(declared: Iterable[tuple[str, str]], known: dict[str, str]) -> bool:
     """Everything the plan read is owned as the ledger says."""
     return all(known.get(table) == way for table, way in declared)
-
-
-_STEPS: dict[type[Any], Any] = {
-    Promised: Walk.promised,
-    Renewed: Walk.renewed,
-    Granted: Walk.granted,
-    Closed: Walk.closed,
-    WrittenOff: Walk.written_off,
-    Ownership: Walk.owned,
-    Charge: Walk.charged,
-    Refused: Walk.refusal,
-    Adopted: Walk.adopted,
-    Frozen: Walk.frozen_for,
-    Unfrozen: Walk.unfrozen,
-    Issued: Walk.issued,
-    Withdrawn: Walk.withdrawn,
-}
-"""What an entry changes; other kinds change nothing an audit tells of."""

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from dpsql import __version__
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.facts import Refused, Renewed, WrittenOff
-from dpsql.ledger.ledger import Head, Ledger
+from dpsql.ledger.ledger import Head
 from dpsql.session.audit_report import in_html, in_markdown, in_text
 from dpsql.session.audit_walk import Walk
 from dpsql.session.audited import AnalystSum, AuditedCharge, AuditedGrant, AuditedPromise, Happening
 from dpsql.session.entry_rows import moment_of
-from dpsql.session.owner_deeds import FREEZE, POLICY
 
 __all__ = ["Audit", "AuditedCharge", "audit"]
 
@@ -78,12 +78,12 @@ class Audit:
     @property
     def policies(self) -> tuple[Happening, ...]:
         """Versions of the policy, and what changed with them."""
-        return tuple(each for each in self.deeds if each.kind == POLICY)
+        return tuple(each for each in self.deeds if each.kind == "policy")
 
     @property
     def freezes(self) -> tuple[Happening, ...]:
         """When nothing was answered any more, and when it was again."""
-        return tuple(each for each in self.deeds if each.kind == FREEZE)
+        return tuple(each for each in self.deeds if each.kind == "freeze")
 
     @property
     def problems(self) -> tuple[AuditedCharge, ...]:

@@ -26,11 +26,7 @@ def averaged_table(
     Rounds    nothing: numbers are whole steps of the average.
     """
     if any(step.keys != releases[-1][1].keys for _, step in releases):
-        raise LedgerBroken(
-            "two releases of the same groups have other groups",
-            why="numbers of different groups cannot be averaged",
-            fix="verify the ledger",
-        )
+        raise LedgerBroken("two releases of the same groups have other groups")
     identities = [release_identity(step.values, receipt=each.receipt, ledger=ledger) for each, step in releases]
     slots, columns = [], []
     for number, slot in enumerate(last.slots):

@@ -3,31 +3,84 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from dpsql.accounting.account import Account, remaining
-from dpsql.errors import BadParameter, BudgetExhausted, NotSupported
+from dpsql.accounting.registry import accountant
+from dpsql.errors import BadParameter, BudgetExhausted, DpsqlError, NotSupported
 from dpsql.ledger.encoding import charge_digest
 from dpsql.ledger.ledger import Charge, Receipt
+from dpsql.plan.expected import expected
 from dpsql.plan.explanation.promise import account_name
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
-from dpsql.session.batch_text import batch_cost, batch_text, paying, summary
 from dpsql.session.charging import charge_of
 from dpsql.session.cost import Cost
 from dpsql.session.declared import ownership_of
 from dpsql.session.digits import shown_amount
-from dpsql.session.inquiry import require_few_keys_each, together, twin_key
+from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key
 from dpsql.session.query import Query
 from dpsql.session.refusing import refusals_written
 from dpsql.session.terms import Ask, stated
+
+_IN_ADVANCE: Final = ("optimal", "pld", "adaptive")
+"""Accountants for releases that are all fixed before the first: no ledger that is open to more adds up by them."""
+
+
+def paying(queries: Sequence[Query]) -> tuple[Sealed, ...]:
+    """What the questions are charged for, twins once."""
+    return charged(sealed for query in queries for sealed in query.inquiry.payments)
+
+
+def batch_cost(queries: Sequence[Query]) -> Cost:
+    """What all questions would be charged together."""
+    plans = paying(queries)
+    return Cost(
+        epsilon=sum((sealed.plan.cost for sealed in plans), Fraction(0)),
+        delta=sum((sealed.price.delta for sealed in plans), Fraction(0)),
+    )
+
+
+def summary(queries: Sequence[Query]) -> str:
+    """How many questions, and for what."""
+    count = f"{len(queries)} question{'' if len(queries) == 1 else 's'}"
+    cost = batch_cost(queries)
+    price = f"{shown_amount(cost.epsilon)}{f' and δ = {shown_amount(cost.delta)}' if cost.delta else ''}"
+    return f"{count} for {price}, the sum of their prices"
+
+
+def batch_text(queries: Sequence[Query], *, delta: Fraction) -> str:
+    """The summary, a line for each question, its price and how far off its numbers are, and what accountants for
+    releases that are all fixed in advance say of the same noise at this δ."""
+    said = ", ".join(_in_advance(queries, delta=delta))
+    last = [f"fixed in advance, at δ = {shown_amount(delta)}, the same noise tells ε: {said}"] if said else []
+    return "\n".join([summary(queries), *_lines(queries), *last])
+
+
+def _in_advance(queries: Sequence[Query], *, delta: Fraction) -> Iterator[str]:
+    history = together(paying(queries))
+    if history is None or not delta:
+        return
+    for name in _IN_ADVANCE:
+        with suppress(DpsqlError):  # no theorem for such noise, or not installed
+            yield f"{name} {accountant(name).price(history, delta=delta):.3g}"
+
+
+def _lines(queries: Sequence[Query]) -> Iterator[str]:
+    before = set()  # a question that is asked twice is paid for once
+    for number, query in enumerate(queries, start=1):
+        cost = Fraction(0) if twin_key(query.sealed) in before or not query.is_charged else query.cost.epsilon
+        before.add(twin_key(query.sealed))
+        noisy = [each.text for each in expected(query.sealed.plan) if each.noisy]
+        yield f"{number:>3}  {f'{float(cost):.3g}' if cost else 'free':<7} {'; '.join((*noisy, query.sql))}"
 
 
 @dataclass(slots=True, repr=False)
@@ -115,7 +168,7 @@ class Batch:
     def _run(self) -> None:
         queries = self._queries()
         for query in queries:
-            query.require_allowed(max_cost=None)
+            query.require_allowed()
         for question, answer in zip(self.questions, _answers(queries, self.place), strict=True):
             question._answer = answer
         self._ran = queries
@@ -150,7 +203,7 @@ def _answers(queries: Sequence[Query], place: Place) -> list[Answer]:
 
 def _in_turn(query: Query) -> Answer:
     """Planned again: what those before it have asked is stored by now, and free."""
-    return query.anew(query.ask).answered(max_cost=None)
+    return query.anew(query.ask).answered()
 
 
 def _paid_at_once(queries: Sequence[Query], place: Place) -> list[Answer]:
@@ -158,7 +211,7 @@ def _paid_at_once(queries: Sequence[Query], place: Place) -> list[Answer]:
     same time waits, and is told the same answers."""
     plans = paying(queries)
     if not plans:
-        return [query.answered(max_cost=None) for query in queries]
+        return [query.answered() for query in queries]
     charges = [
         charge_of(sealed, analyst=place.analyst, grant=place.grant.to, dialect=place.dialect) for sealed in plans
     ]
@@ -182,7 +235,7 @@ def _delivered(queries: Sequence[Query], receipts: dict[object, Receipt], accoun
     answers = []
     for query in queries:
         if not query.is_charged:
-            answers.append(query.answered(max_cost=None))
+            answers.append(query.answered())
             continue
         receipt = receipts[twin_key(query.sealed)]
         answers.append(query.delivered(receipt, accounts))

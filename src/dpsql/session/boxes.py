@@ -6,23 +6,25 @@ numbers inside them is then inside the interval that interval arithmetic makes o
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from math import ceil, floor, frexp, ldexp
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
 from dpsql.mechanisms.margins import slot_intervals
-from dpsql.plan.simultaneous import SelectionScope, placing
+from dpsql.plan.simultaneous import SelectionScope, divisor_of, placing
 from dpsql.session.desk_text import ROW, Layers
 from dpsql.session.released_rows import ReleasedTable
+from dpsql.session.simulate import has_windows
 from dpsql.sql.functions import interval_of
 from dpsql.sql.intervals import EVERYTHING, Interval, widened
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, rebuilt, walk
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, children, columns_of, rebuilt, walk
 
 _LOW: Final = ColumnRef(2**40, SqlType.DOUBLE)  # no statement has so many columns
 _HIGH: Final = ColumnRef(2**40 + 1, SqlType.DOUBLE)
@@ -39,6 +41,14 @@ _NUMBERS_FOR: Final[Mapping[str, Callable[[Interval], bool]]] = {
     "sqrt": lambda root: root.low is not None and root.low >= 0,
 }
 """For which last arguments these are numbers."""
+
+_Truths: TypeAlias = frozenset[bool | None]
+"""What a condition may be; None is NULL."""
+_NONE: Final[_Truths] = frozenset()
+_TRUE: Final[_Truths] = frozenset({True})
+_FALSE: Final[_Truths] = frozenset({False})
+_NULL: Final[_Truths] = frozenset({None})
+_ANY: Final = _TRUE | _FALSE | _NULL
 
 _Ends: TypeAlias = Mapping[int, Interval]
 """The interval of one value in each row."""
@@ -57,10 +67,23 @@ class Boxes:
 
     def intervals(self, scalar: Scalar, rows: Sequence[int]) -> _Ends:
         """For each of `rows` an interval of the expression: all of them hold at once at the confidence."""
-        windowed = any(isinstance(node, Windowed) for node in walk(scalar))
-        seen = self.kept if windowed else tuple(rows)
-        ends = self._ends(scalar, self._columns(scalar, seen), seen)
-        return {row: ends[row] for row in rows}
+        seen = self.kept if has_windows([scalar]) else tuple(rows)
+        ends, anything = self._ends(scalar, self._columns(scalar, seen), seen), self.without_interval(scalar, rows)
+        return {row: EVERYTHING if row in anything else ends[row] for row in rows}
+
+    def without_interval(self, scalar: Scalar, rows: Sequence[int]) -> frozenset[int]:
+        """The rows in which the truth may be anything, or nothing: some divisor may be 0, some logarithm without a
+        value. Of windows that add up rows the box says too little: noises cancel out there."""
+        found = set[int]()
+        for node in _without_conditions(scalar):
+            read, is_sure = _domain(node)
+            if read is None or _adds_rows(read) or self.scope.noisy.isdisjoint(columns_of(read)):
+                continue
+            if not is_sure(interval_of(read, lambda _: EVERYTHING)):
+                seen = self.kept if has_windows([read]) else tuple(rows)
+                ends = self._ends(read, self._columns(read, seen), seen)
+                found |= {row for row in rows if not is_sure(ends[row])}
+        return frozenset(found)
 
     def _ends(self, scalar: Scalar, columns: Mapping[int, _Ends], rows: Sequence[int]) -> _Ends:
         """Interval arithmetic, but for what needs more than the ranges of its arguments."""
@@ -74,15 +97,54 @@ class Boxes:
         return {row: _interval(outer, known, row) for row in rows}
 
     def _one_of(self, call: Apply, columns: Mapping[int, _Ends], rows: Sequence[int]) -> _Ends:
-        """GREATEST and LEAST, of which each argument that is there is a limit. CASE, of which noise may have chosen the
-        result: what its conditions say about the noisy numbers is no fact about the true ones."""
-        results = call.arguments
+        """GREATEST and LEAST, of which each argument that is there is a limit, and CASE."""
         if call.function == "case":
-            results = tuple(each for each in (*results[1::2], results[-1]) if not _is_null(each))
-        each = [self._ends(result, columns, rows) for result in results]
-        limited = call.function != "case" and all(self._is_there(result, columns, rows) for result in results)
+            return self._case(call, columns, rows)
+        each = [self._ends(result, columns, rows) for result in call.arguments]
+        limited = all(self._is_there(result, columns, rows) for result in call.arguments)
         merged = _LIMITS[call.function] if limited else _around
         return {row: merged([ends[row] for ends in each]) for row in rows}
+
+    def _case(self, call: Apply, columns: Mapping[int, _Ends], rows: Sequence[int]) -> _Ends:
+        """Around every result that some numbers in the box lead to."""
+        *branches, otherwise = call.arguments
+        conditions = [self._truths(each, columns, rows) for each in branches[0::2]]
+        results = [None if _is_null(each) else self._ends(each, columns, rows) for each in (*branches[1::2], otherwise)]
+        found = {}
+        for row in rows:
+            reached = []
+            for truths, result in zip((*(each[row] for each in conditions), _TRUE), results, strict=True):
+                if True in truths and result is not None:
+                    reached.append(result[row])
+                if truths == _TRUE:
+                    break
+            found[row] = _around(reached)
+        return found
+
+    def _truths(self, condition: Scalar, columns: Mapping[int, _Ends], rows: Sequence[int]) -> Mapping[int, _Truths]:
+        """What a condition may be, as the numbers go through the box: true, false or NULL."""
+        if self.scope.noisy.isdisjoint(columns_of(condition)):
+            return self._decided(condition, rows)
+        match condition:
+            case Apply(function="not" | "and" | "or" as name, arguments=arguments):
+                parts = [self._truths(each, columns, rows) for each in arguments]
+                return {row: _CONNECTED[name]([part[row] for part in parts]) for row in rows}
+            case Apply(function="in", arguments=(value, *listed)):
+                equal = [replace(condition, function="eq", arguments=(value, each)) for each in listed]
+                parts = [self._truths(each, columns, rows) for each in equal]
+                return {row: _either([part[row] for part in parts]) for row in rows}
+            case Apply(function=name, arguments=arguments) if name in _COMPARED and arguments[0].type in NUMERIC:
+                left, right = (self._ends(each, columns, rows) for each in arguments)
+                there = all(self._is_there(each, columns, rows) for each in arguments)
+                return {row: _COMPARED[name](left[row], right[row]) | (_NONE if there else _NULL) for row in rows}
+            case _:
+                return dict.fromkeys(rows, _ANY)
+
+    def _decided(self, condition: Scalar, rows: Sequence[int]) -> Mapping[int, _Truths]:
+        """A condition of keys and exact numbers is what it is."""
+        layers = Layers(names=self.table.names)
+        found = self._on_desk(layers, layers.text(condition), {}, rows)
+        return {row: frozenset({truth}) for row, truth in found}
 
     def _is_there(self, scalar: Scalar, columns: Mapping[int, _Ends], rows: Sequence[int]) -> bool:
         """Whether it is a number in every row, whatever the truth in the box is."""
@@ -138,9 +200,14 @@ class Boxes:
 
     def _at_both_ends(self, low: Windowed, high: Windowed, ends: _Ends, rows: Sequence[int]) -> _Ends:
         """What the desk computes of low and of high ends, which it adds up without rounding."""
-        step = _step(ends)
         layers = Layers(names={**self.table.names, _LOW.id: "low_end", _HIGH.id: "high_end"})
         texts = ", ".join(f"CAST({layers.text(window)} AS DOUBLE)" for window in (low, high))
+        found = self._on_desk(layers, texts, ends, rows)
+        return {row: _hull(first, last, exact=low.function != "avg") for row, first, last in found}
+
+    def _on_desk(self, layers: Layers, texts: str, ends: _Ends, rows: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Each row's number and what the desk computes of its keys, its shown numbers and the ends of an interval."""
+        step = _step(ends)
         shown = [self.table.shown_row(row) for row in rows]
         laid = DeskTable(
             columns=(
@@ -155,8 +222,7 @@ class Boxes:
                 for row, numbers in zip(rows, shown, strict=True)
             ],
         )
-        found = self.desk.query(f"SELECT {ROW}, {texts} FROM ({layers.below('box')}) AS framed", {"box": laid})
-        return {row: _hull(first, last, exact=low.function != "avg") for row, first, last in found}
+        return self.desk.query(f"SELECT {ROW}, {texts} FROM ({layers.below('box')}) AS framed", {"box": laid})
 
     def _ranks_alone(self, window: Windowed) -> bool:
         """A rank by one number, in all rows or among those of the same keys."""
@@ -177,6 +243,36 @@ class Boxes:
             part = parts.setdefault(tuple(self.table.key_rows[row][place] for place in places), {})
             part[row] = each.negated() if key.descending else each
         return {row: rank for part in parts.values() for row, rank in _ranks(window.function, part).items()}
+
+
+def _without_conditions(scalar: Scalar) -> Iterator[Scalar]:
+    """The parts that a value is made of: which result of CASE it is, is another matter."""
+    yield scalar
+    match scalar:
+        case Apply(function="case", arguments=arguments):
+            parts = (*arguments[1::2], arguments[-1])
+        case _:
+            parts = children(scalar)
+    for part in parts:
+        yield from _without_conditions(part)
+
+
+def _domain(node: Scalar) -> tuple[Scalar | None, Callable[[Interval], bool]]:
+    """What a call reads that must keep away from some numbers, and whether an interval does."""
+    if isinstance(node, Apply) and node.function in _LOGARITHMS:
+        return node.arguments[0], lambda interval: interval.low is not None and interval.low > 0
+    return (divisor_of(node) if isinstance(node, Apply) else None), _NUMBERS_FOR["div"]
+
+
+def _adds_rows(scalar: Scalar) -> bool:
+    return any(isinstance(node, Windowed) and node.function not in _OF_ONE_ROW for node in walk(scalar))
+
+
+_OF_ONE_ROW: Final = frozenset({"lag", "lead", "first_value", "last_value", "nth_value", "min", "max"})
+"""Windows that give the number of one row."""
+
+
+_LOGARITHMS: Final = frozenset({"ln", "log10", "log2"})
 
 
 def _ranks(function: str, rising: _Ends) -> _Ends:
@@ -204,6 +300,53 @@ def _apart(scalar: Scalar) -> Iterator[Windowed | Apply]:
         else:
             for argument in scalar.arguments:
                 yield from _apart(argument)
+
+
+def _less(left: Interval, right: Interval, *, or_equal: bool) -> _Truths:
+    """What left < right, or left <= right, may be."""
+    compared = operator.le if or_equal else operator.lt
+    sure = left.high is not None and right.low is not None and compared(left.high, right.low)
+    never = left.low is not None and right.high is not None and not compared(left.low, right.high)
+    return _TRUE if sure else _FALSE if never else _TRUE | _FALSE
+
+
+def _equal(left: Interval, right: Interval) -> _Truths:
+    """Two points are equal or not; other intervals are apart, or there are both kinds of numbers in them."""
+    if left.bounded and left.low == left.high == right.low == right.high:
+        return _TRUE
+    apart = _less(left, right, or_equal=False) == _TRUE or _less(right, left, or_equal=False) == _TRUE
+    return _FALSE if apart else _TRUE | _FALSE
+
+
+def _negated(truths: _Truths) -> _Truths:
+    return frozenset(None if truth is None else not truth for truth in truths)
+
+
+def _and(one: bool | None, other: bool | None) -> bool | None:
+    return False if False in (one, other) else None if None in (one, other) else True
+
+
+def _both(parts: Sequence[_Truths]) -> _Truths:
+    return reduce(lambda left, right: frozenset(_and(x, y) for x in left for y in right), parts)
+
+
+def _either(parts: Sequence[_Truths]) -> _Truths:
+    return _negated(_both([*map(_negated, parts)]))
+
+
+_CONNECTED: Final[Mapping[str, Callable[[Sequence[_Truths]], _Truths]]] = {
+    "not": lambda parts: _negated(parts[0]),
+    "and": _both,
+    "or": _either,
+}
+_COMPARED: Final[Mapping[str, Callable[[Interval, Interval], _Truths]]] = {
+    "lt": partial(_less, or_equal=False),
+    "le": partial(_less, or_equal=True),
+    "gt": lambda left, right: _less(right, left, or_equal=False),
+    "ge": lambda left, right: _less(right, left, or_equal=True),
+    "eq": _equal,
+    "ne": lambda left, right: _negated(_equal(left, right)),
+}
 
 
 def _around(intervals: Sequence[Interval]) -> Interval:

@@ -10,9 +10,8 @@ from typing import Final
 
 from dpsql.accounting.account import Account, more_like, remaining
 from dpsql.accounting.triple import triple
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.privacy.events import Pure
-from dpsql.session.meter import budget_page
 
 _LAST: Final = 10
 """What people ask now says what they will ask; what they asked long ago does not."""
@@ -76,6 +75,8 @@ class Budget:
         return f"Budget({', '.join(filter(None, parts))})"
 
     def _repr_html_(self) -> str:
+        from dpsql.session.page import budget_page  # only pages need it
+
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
         return budget_page(self.left, self.total, (f"{self.shown} left", counted, self.short, self.outlook))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dpsql.engines.engine import Engine
 from dpsql.errors import InternalError
-from dpsql.ledger.ledger import Charge, Ledger, Receipt
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import Charge, Receipt
 from dpsql.plan.record import plan_record
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
@@ -27,7 +28,7 @@ def charge_of(sealed: Sealed, *, analyst: str, grant: str, dialect: str) -> Char
     """What the ledger is asked to write down for a plan."""
     plan = sealed.plan
     if plan.charged is None:
-        raise InternalError("a free plan would be charged", why="a bug in dpsql", fix="report the query")
+        raise InternalError("a free plan would be charged")
     return Charge(
         analyst=analyst,
         grant=grant,
@@ -49,7 +50,7 @@ def require_few_keys(sealed: Sealed, engine: Engine, ledger: Ledger) -> None:
     if count is None:
         return
     if limit is None:
-        raise InternalError("public keys without a limit", why="a bug in dpsql", fix="report the query")
+        raise InternalError("public keys without a limit")
     ledger.require_owned(ownership_of(sealed.plan.bounded.query.catalog))  # public to this day
     text = engine_text(count, dialect=engine.capabilities.dialect)
     ((number,),) = engine.run_public(text.sql, parameters=text.parameters())

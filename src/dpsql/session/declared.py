@@ -9,7 +9,7 @@ from typing import Any
 from dpsql.accounting.account import Account
 from dpsql.catalog.check import checked
 from dpsql.catalog.column_types import types_line
-from dpsql.catalog.digest import declarations, declared_tables, text_digest
+from dpsql.catalog.digest import deciding_type, declarations, declared_tables, text_digest
 from dpsql.catalog.model import Catalog, EngineTable, Policy, Promise
 from dpsql.catalog.names import folded
 from dpsql.catalog.ownership import declared_ways
@@ -18,8 +18,9 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine
 from dpsql.engines.registry import IN_MEMORY
 from dpsql.errors import Incomparable, NotPermitted
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Adopted
-from dpsql.ledger.ledger import Ledger, Ownership
+from dpsql.ledger.ledger import Ownership
 from dpsql.session.granting import grants_of_file
 
 
@@ -123,7 +124,7 @@ def _require_types(policy: Policy, schema: Mapping[str, EngineTable], before: di
             column = folded(engine.name)
             written = table.columns.get(column)
             is_open = written.type is None if written is not None else declares_all(table)
-            if is_open and column in known and known[column]["engine_type"] != engine.engine_type:
+            if is_open and column in known and known[column]["engine_type"] != deciding_type(engine.engine_type):
                 changed.append((name, column, known[column], engine))
     if not changed:
         return

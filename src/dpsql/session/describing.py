@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpsql.accounting.account import Account
 from dpsql.plan.expected import expected
-from dpsql.plan.explain import Before, Explanation, explain
+from dpsql.plan.explain import Explanation, Together, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer
 from dpsql.session.averaging import made_finer
@@ -47,8 +47,9 @@ def comparison(first: Inquiry, second: Inquiry, *, accounts: Sequence[Account], 
 def explained(inquiry: Inquiry, *, accounts: Sequence[Account], dialect: str) -> Explanation:
     """The derivation, with the price that would be charged."""
     plans = tuple(part.sealed.plan for part in inquiry.inner)
-    before = Before(plans=plans, priced=inquiry.shares, cost=inquiry.cost) if plans else None
-    return explain(inquiry.outer.sealed.plan, accounts=accounts, dialect=dialect, before=before)
+    together = Together(priced=inquiry.shares, cost=inquiry.cost) if plans else None
+    plan = inquiry.outer.sealed.plan
+    return explain(plan, accounts=accounts, dialect=dialect, private=plans, together=together)
 
 
 def _rows(plan: Plan, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...], *, is_text: bool = False) -> Answer:

@@ -1,5 +1,5 @@
-"""Entries of a ledger as people and other programs read them: who did what, when. No released value is in them, no
-hash of a token, and no text of a question unless the reader may see texts."""
+"""Entries of a ledger as people and other programs read them: who did what, when; and what was decided, in words. No
+released value is in them, no hash of a token, and no text of a question unless the reader may see texts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dpsql.accounting.triple import Triple, triple
 from dpsql.ledger import facts
 from dpsql.ledger.entries import word_of
-from dpsql.ledger.facts import Entry
+from dpsql.ledger.facts import Entry, of_every_kind
 from dpsql.ledger.ledger import Charge, GrantedBy, Ownership
+from dpsql.privacy.window import Window
+from dpsql.safe_text import printable
+from dpsql.session.audited import Happening
 from dpsql.session.digits import shown_amount
-from dpsql.session.render import printable
 from dpsql.session.tabulated import unlike_a_formula
 
 _TEXTS: Final = frozenset({"sql", "policy"})
@@ -51,7 +53,7 @@ class EntryRow:
 def entry_rows(entries: Iterable[Entry], *, texts: bool) -> Iterator[EntryRow]:
     """The entries in order."""
     for entry in entries:
-        who, details = _WORDS[type(entry.fact)](entry.fact)
+        who, details = _KINDS[type(entry.fact)].row(entry.fact)
         yield EntryRow(
             number=entry.number,
             at=moment_of(entry),
@@ -61,6 +63,15 @@ def entry_rows(entries: Iterable[Entry], *, texts: bool) -> Iterator[EntryRow]:
                 name: value for name, value in details.items() if value is not None and (texts or name not in _TEXTS)
             },
         )
+
+
+def deed(entry: Entry) -> Happening | None:
+    """The decision in words; None where nobody decided anything. Of a policy, what changed is told elsewhere."""
+    kind = _KINDS[type(entry.fact)]
+    if kind.decided is None:
+        return None
+    what, by = kind.decided(entry.fact)
+    return Happening(at=moment_of(entry), kind=kind.deed, what=what, by=by)
 
 
 def moment_of(entry: Entry) -> datetime:
@@ -105,6 +116,18 @@ def _shown(value: object) -> str:
 
 
 Words = tuple[str, dict[str, object]]
+Deed = tuple[str, str]
+
+
+class Kind(NamedTuple):
+    """What is told of one kind of entries."""
+
+    row: Callable[[Any], Words]
+    """Whom it is about, and what it says."""
+    deed: str = ""
+    """The kind of decision it is."""
+    decided: Callable[[Any], Deed] | None = None
+    """What was decided, and where it was said or by whom, as far as the ledger knows. None: nothing."""
 
 
 def _price(spent: Triple) -> dict[str, object]:
@@ -119,7 +142,25 @@ def _charge(fact: Charge) -> Words:
     return fact.analyst, {"cost": fact.cost, **_price(triple(fact.event)), **more}
 
 
-def _granted(fact: facts.Granted) -> Words:
+def _promise(fact: facts.Promised) -> Words:
+    account, per = fact.account, fact.per.value
+    return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime, "per": per}
+
+
+def _promised(fact: facts.Promised) -> Deed:
+    window = "for ever" if fact.per is Window.FOREVER else f"to be renewed each {fact.per.value}"
+    return f"ε = {shown_amount(fact.account.epsilon)}, δ = {float(fact.account.delta):g} for everybody, {window}", ""
+
+
+def _owners(fact: Ownership) -> Words:
+    return "", {"relation": fact.relation, "tables": tuple(f"{table}: {way}" for table, way in fact.tables)}
+
+
+def _owned(fact: Ownership) -> Deed:
+    return "; ".join((fact.relation, *(f"{table}: {whose}" for table, whose in fact.tables))), ""
+
+
+def _grant(fact: facts.Granted) -> Words:
     said = fact.conditions
     return fact.analyst, {
         "epsilon": fact.epsilon,
@@ -131,33 +172,80 @@ def _granted(fact: facts.Granted) -> Words:
     }
 
 
-def _promised(fact: facts.Promised) -> Words:
-    account, per = fact.account, fact.per.value
-    return "", {"epsilon": account.epsilon, "delta": account.delta, "delta_prime": account.delta_prime, "per": per}
+def _granted(fact: facts.Granted) -> Deed:
+    return f"{fact.analyst}: {', '.join(_limits(fact))}", _BY[fact.by]
 
 
-def _owned(fact: Ownership) -> Words:
-    return "", {"relation": fact.relation, "tables": tuple(f"{table}: {way}" for table, way in fact.tables)}
+def _limits(fact: facts.Granted) -> Iterator[str]:
+    said = fact.conditions
+    yield f"ε = {shown_amount(fact.epsilon)} in all"
+    if said.max_per_query is not None:
+        yield f"at most {shown_amount(said.max_per_query)} a question"
+    if said.tables is not None:
+        yield f"tables {' '.join(said.tables)}"
+    if said.expires is not None:
+        yield f"until {said.expires.isoformat()}"
+    if said.sees_releases:
+        yield "sees what others were told"
 
 
-_WORDS: Final[Mapping[type, Callable[[Any], Words]]] = {
-    facts.Opened: lambda fact: ("", {"ledger": fact.id}),
-    facts.Promised: _promised,
-    Ownership: _owned,
-    facts.Versioned: lambda fact: ("", {"data_version": fact.label}),
-    facts.Granted: _granted,
-    facts.Revoked: lambda fact: (fact.analyst, {"by": GrantedBy.FILE.value if fact.by_file else None}),
-    facts.Renewed: lambda fact: ("", {"period": fact.period}),
-    facts.Closed: lambda fact: ("", {"reason": fact.reason}),
-    facts.Frozen: lambda fact: ("", {"reason": fact.reason, "by": fact.by}),
-    facts.Unfrozen: lambda fact: ("", {"reason": fact.reason, "by": fact.by}),
-    facts.Adopted: lambda fact: ("", {"digest": fact.digest, "policy": fact.text}),
-    facts.Refused: lambda fact: (fact.analyst, {"code": fact.code, "sql": fact.sql}),
-    facts.Issued: lambda fact: (fact.user.name, {"role": fact.user.role.value, "grant": fact.user.grant}),
-    facts.Withdrawn: lambda fact: (fact.name, {}),
-    facts.WrittenOff: lambda fact: ("", {"lost_up_to": fact.number, "periods": fact.periods, **_price(fact.spent)}),
-    Charge: _charge,
-    facts.Retried: lambda fact: ("", {"receipt": fact.receipt}),
-    facts.Stored: lambda fact: ("", {"receipt": fact.receipt, "step": fact.step}),
-}
-"""Whom an entry is about, and what it says, for every kind there is."""
+def _issued(fact: facts.Issued) -> Deed:
+    user = fact.user
+    return f"{user.name} has one, as {user.role.value}{f' under the grant of {user.grant}' if user.grant else ''}", ""
+
+
+def _lost(fact: facts.WrittenOff) -> Deed:
+    periods = f", with {fact.periods} whole periods of the promise" if fact.periods else ""
+    return f"what was lost up to entry {fact.number} counts as spent{periods}", ""
+
+
+def _stop(fact: facts.Frozen | facts.Unfrozen) -> Words:
+    return "", {"reason": fact.reason, "by": fact.by}
+
+
+FILE: Final = "the policy file"
+_BY: Final = {GrantedBy.FILE: FILE, GrantedBy.BESIDE: "the owner, in place of the policy file", GrantedBy.CALL: ""}
+_KINDS: Final = of_every_kind(
+    {
+        facts.Opened: Kind(lambda fact: ("", {"ledger": fact.id})),
+        facts.Promised: Kind(_promise, "promise", _promised),
+        Ownership: Kind(_owners, "owners", _owned),
+        facts.Versioned: Kind(
+            lambda fact: ("", {"data_version": fact.label}), "data", lambda fact: (f"version {fact.label}", "")
+        ),
+        facts.Granted: Kind(_grant, "grant", _granted),
+        facts.Revoked: Kind(
+            lambda fact: (fact.analyst, {"by": GrantedBy.FILE.value if fact.by_file else None}),
+            "revoke",
+            lambda fact: (fact.analyst, FILE if fact.by_file else ""),
+        ),
+        facts.Renewed: Kind(
+            lambda fact: ("", {"period": fact.period}),
+            "renewal",
+            lambda fact: (f"period {fact.period} begins: people are promised one ε more", ""),
+        ),
+        facts.Closed: Kind(
+            lambda fact: ("", {"reason": fact.reason}),
+            "close",
+            lambda fact: (f"the promise has ended: {fact.reason}", ""),
+        ),
+        facts.Frozen: Kind(_stop, "freeze", lambda fact: (f"frozen: {fact.reason}", fact.by or "")),
+        facts.Unfrozen: Kind(_stop, "freeze", lambda fact: (f"unfrozen: {fact.reason}", fact.by or "")),
+        facts.Adopted: Kind(lambda fact: ("", {"digest": fact.digest, "policy": fact.text})),
+        facts.Refused: Kind(lambda fact: (fact.analyst, {"code": fact.code, "sql": fact.sql})),
+        facts.Issued: Kind(
+            lambda fact: (fact.user.name, {"role": fact.user.role.value, "grant": fact.user.grant}), "token", _issued
+        ),
+        facts.Withdrawn: Kind(
+            lambda fact: (fact.name, {}), "token", lambda fact: (f"{fact.name} has none any more", "")
+        ),
+        facts.WrittenOff: Kind(
+            lambda fact: ("", {"lost_up_to": fact.number, "periods": fact.periods, **_price(fact.spent)}),
+            "write-off",
+            _lost,
+        ),
+        Charge: Kind(_charge),
+        facts.Retried: Kind(lambda fact: ("", {"receipt": fact.receipt})),
+        facts.Stored: Kind(lambda fact: ("", {"receipt": fact.receipt, "step": fact.step})),
+    }
+)

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from dpsql.charts.letters import without_symbols
 from dpsql.errors import BadParameter
+from dpsql.safe_text import printable
 from dpsql.session.budget import budget_bar, shown_left
 from dpsql.session.cost import Cost
 from dpsql.session.digits import shown_number, shown_percent
@@ -25,11 +26,10 @@ from dpsql.session.render import (
     boxed,
     is_doubtful,
     plain_cell,
-    printable,
     remarks,
 )
 from dpsql.session.tables import require_arrow, to_arrow_file, to_parquet
-from dpsql.session.tabulated import by_column, csv_text, unique_names
+from dpsql.session.tabulated import ColumnType, by_column, csv_text, unique_names
 
 INLINE: Final = "inline"
 COLUMNS: Final = "columns"
@@ -56,6 +56,8 @@ class Told(Protocol):
     def columns(self) -> tuple[str, ...]: ...
     @property
     def rows(self) -> Sequence[tuple[Any, ...]]: ...
+    @property
+    def types(self) -> tuple[ColumnType, ...]: ...
     @property
     def cost(self) -> Cost: ...
     @property
@@ -156,12 +158,14 @@ def _cells(answer: Told, intervals: str) -> tuple[Sequence[str], Sequence[Sequen
     """Columns and rows as they are, or with plain values and columns of their own for the ends."""
     if intervals == INLINE:
         return answer.columns, answer.rows
-    table = by_column(answer.columns, answer.rows, ends=intervals == COLUMNS)
+    table = by_column(answer.columns, answer.rows, ends=intervals == COLUMNS, types=answer.types)
     return list(table), list(zip(*table.values(), strict=True))
 
 
 def _csv(answer: Told, intervals: str, plain: bool) -> str:
-    return csv_text(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS), spreadsheet_safe=True)
+    return csv_text(
+        by_column(answer.columns, answer.rows, ends=intervals == COLUMNS, types=answer.types), spreadsheet_safe=True
+    )
 
 
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&#])")
@@ -253,11 +257,11 @@ def _json_cell(cell: object) -> object:
 
 
 def _parquet(answer: Told, intervals: str, plain: bool) -> bytes:
-    return to_parquet(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS))
+    return to_parquet(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS, types=answer.types))
 
 
 def _arrow(answer: Told, intervals: str, plain: bool) -> bytes:
-    return to_arrow_file(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS))
+    return to_arrow_file(by_column(answer.columns, answer.rows, ends=intervals == COLUMNS, types=answer.types))
 
 
 formats: Final[Mapping[str, Format]] = {

@@ -9,11 +9,12 @@ from dpsql.catalog.model import Grant, Policy, Promise
 from dpsql.catalog.names import OWNER_ACCOUNT
 from dpsql.catalog.settings import granted
 from dpsql.errors import NotPermitted
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.ledger.grants import is_beside_the_file, revoked
-from dpsql.ledger.ledger import Conditions, GrantedBy, Ledger
+from dpsql.ledger.ledger import Conditions, GrantedBy
+from dpsql.safe_text import printable
 from dpsql.session.digits import shown_amount
-from dpsql.session.render import printable
 
 
 def grants_of_file(policy: Policy) -> tuple[Granted, ...]:
@@ -82,7 +83,7 @@ def grant_of(name: str, *, ledger: Ledger) -> Grant:
     paying = next((user.grant for user in ledger.users() if user.name == name and user.grant is not None), name)
     word = ledger.grants().get(paying)
     if isinstance(word, Granted):
-        return _as_granted(word)
+        return under(Grant(to=word.analyst, budget=word.epsilon), word.conditions)
     if isinstance(word, Revoked):
         raise revoked(paying)
     ledger.account(paying)  # raises, and says so where the grant has ended with its promise
@@ -114,10 +115,6 @@ def require_a_persons_name(name: str | None) -> None:
             why="under this name the ledger keeps what the owner pays for suggestions, and its limit is the promise",
             fix="ask under the name of a grant; for suggestions: dpsql table suggest, owner.suggest_bounds(…)",
         )
-
-
-def _as_granted(said: Granted) -> Grant:
-    return under(Grant(to=said.analyst, budget=said.epsilon), said.conditions)
 
 
 def under(grant: Grant, conditions: Conditions) -> Grant:

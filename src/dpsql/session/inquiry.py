@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.plan.seal import Sealed
 from dpsql.plan.terms import grant_at
 from dpsql.privacy.events import Composed, Event

@@ -14,7 +14,7 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.digest import declarations, text_digest
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import NotSupported
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.session.answer import Place
 from dpsql.session.clock import today

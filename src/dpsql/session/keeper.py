@@ -8,25 +8,26 @@ from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from dpsql.accounting.account import remaining
 from dpsql.catalog.model import Policy
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.backup import back_up
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Entry
 from dpsql.ledger.grants import is_beside_the_file
-from dpsql.ledger.ledger import Ledger, Role, User
+from dpsql.ledger.ledger import Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
+from dpsql.safe_text import printable
+from dpsql.session.deciding import Deciding
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, require_a_persons_name, said_grant
 from dpsql.session.policy_history import policy_history
-from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.session.promising import promised_in_words
 from dpsql.session.refusing import refusals_written
-from dpsql.session.render import printable
 from dpsql.session.tokens import new_token, token_digest
 from dpsql.written import in_utc
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _FORMATS: Final[Mapping[str, Callable[[Iterable[EntryRow]], Iterator[str]]]] = {"jsonl": as_json_lines, "csv": as_csv}
 
 
-class Keeper:
+class Keeper(Deciding):
     """A ledger and what may be done with it. Nothing here reads data, and nothing tells a released value."""
 
     def __init__(self, ledger: Ledger, *, policy: Policy | None, place: Path | None) -> None:
@@ -119,15 +120,6 @@ class Keeper:
 
     # Deciding
 
-    def freeze(self, reason: str, *, by: str | None = None) -> None:
-        """Every question is refused from here on, stored answers too. `by` is written down: who says so, where it is
-        not simply the owner."""
-        self._ledger.freeze(reason, by=by)
-
-    def unfreeze(self, reason: str, *, by: str | None = None) -> None:
-        """Questions are answered again."""
-        self._ledger.unfreeze(reason, by=by)
-
     @property
     def frozen(self) -> str | None:
         """Why nothing is answered; None: questions are answered."""
@@ -184,21 +176,6 @@ class Keeper:
         holds."""
         self._ledger.account()
         return promised_in_words(self._ledger.promises(), self._person)
-
-    def renew(self) -> str:
-        """Begin a new period of the promise: every budget starts again from nothing. Returns what people are promised
-        from here on, in words."""
-        self._ledger.renew()
-        return promised_in_words(self._ledger.promises(), self._person)
-
-    def close_promise(self, reason: str) -> str:
-        """End the promise and every grant under it. What was promised stays promised: returned in words."""
-        self._ledger.close_promise(reason)
-        return closed_in_words(self._ledger.promises(), reason)
-
-    def revoke(self, name: str) -> None:
-        """Nothing is paid from this grant any more; what was spent stays spent."""
-        self._ledger.revoke(name)
 
     # Who may connect
 
@@ -272,14 +249,6 @@ class Keeper:
 
     def close(self) -> None:
         self._ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _later(entries: tuple[Entry, ...], since: datetime | None) -> tuple[Entry, ...]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, Final, TypeAlias, cast
 from warnings import warn
 
-from dpsql.errors import BadParameter, BadType
+from dpsql.errors import BadParameter, BadType, InternalError
 from dpsql.mechanisms.margins import DRAWS, SlotLaw, Spread, band, confidence_of_each, linear_margin, spread_of
 from dpsql.privacy.rounding import round_down, round_up
 from dpsql.session.digits import shown_number, shown_percent
-from dpsql.session.plausible import ColumnNoise, Fixed, Origin, Plausible, Weights, plausible_sums
+from dpsql.session.plausible import ColumnNoise, Fixed, Origin, Plausible, RoundingCell, Weights, plausible_sums
 
 Number: TypeAlias = int | float
 
@@ -28,7 +28,35 @@ class UncertainComparison(UserWarning):
     """Two numbers were compared that are too close to tell apart: the answer is that of the noisy values."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearMargin:
+    """The margin of a number whose noise is linear in released slots: all rows of a column share one."""
+
+    margin: Number
+    confidence: Fraction
+    weights: Weights | ColumnNoise
+    """The noise: that of one number, or that of its column, of which a number is one row."""
+    groups: int
+    outputs: int
+    """As many independent intervals hold at the confidence together: those of all groups, in all columns that noise
+    has helped to choose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnInterval:
+    """The interval of any other number; None where no interval can be given."""
+
+    margin: Number | None
+    low: Number | None
+    high: Number | None
+    confidence: Fraction
+    origin: Origin
+    """Where plausible values come from."""
+    groups: int = 1
+    outputs: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Noisy:
     """`value`, off by at most `margin` at the stated confidence; then the truth lies between `low` and `high`.
 
@@ -37,21 +65,37 @@ class Noisy:
     """
 
     value: Number
-    margin: Number | None
-    """None where no interval can be given."""
-    low: Number | None
-    high: Number | None
-    confidence: Fraction
-    weights: Weights | ColumnNoise | None
-    """The noise, where it is linear in released slots: its own, or that of its column, of which it is one `row`."""
+    interval: LinearMargin | OwnInterval
     row: int = 0
-    origin: Origin | None = None
-    """Where plausible values come from, otherwise."""
+    """Which row of its column it is."""
     doubtful: bool = False
     """Hardly anybody may be behind it: most plausible values belong to no possible rows."""
-    groups: int = 1
-    """For how many groups at once the margin holds at the confidence: more than one where noise has decided which rows
-    are shown. Sums and differences keep the largest; other results of two such numbers hold for all pairs of groups."""
+
+    @property
+    def margin(self) -> Number | None:
+        """None where no interval can be given, as for `low` and `high`."""
+        return self.interval.margin
+
+    @property
+    def low(self) -> Number | None:
+        interval = self.interval
+        return interval.low if isinstance(interval, OwnInterval) else self.value - interval.margin
+
+    @property
+    def high(self) -> Number | None:
+        interval = self.interval
+        return interval.high if isinstance(interval, OwnInterval) else self.value + interval.margin
+
+    @property
+    def confidence(self) -> Fraction:
+        return self.interval.confidence
+
+    @property
+    def groups(self) -> int:
+        """For how many groups at once the margin holds at the confidence: more than one where noise has decided which
+        rows are shown. Sums and differences keep the largest; other results of two such numbers hold for all pairs of
+        groups."""
+        return self.interval.groups
 
     def __add__(self, other: object) -> Noisy:
         return _combined("+", self, other)
@@ -84,9 +128,19 @@ class Noisy:
         return self
 
     def __abs__(self) -> Noisy:
-        level = confidence_of_each(self.confidence, self.groups)
-        values = [None if value is None else abs(value) for value in _plausible(self, level)]
-        return _from_draws(abs(self.value), values, confidence=self.confidence, groups=self.groups)
+        """The interval is the image of this one: few plausible values lie just where |x| turns around."""
+        level = confidence_of_each(self.confidence, self.interval.outputs)
+        values = tuple(None if value is None else abs(value) for value in _plausible(self, level))
+        ends = None if self.low is None or self.high is None else (abs(self.low), abs(self.high))
+        return enclosed_cell(
+            abs(self.value),
+            None if ends is None else Fraction(0) if _may_be_zero(self) else Fraction(min(ends)),
+            None if ends is None else Fraction(max(ends)),
+            confidence=self.confidence,
+            groups=self.groups,
+            outputs=self.interval.outputs,
+            origin=Fixed(values, float(abs(self.value)), level),
+        )
 
     def __float__(self) -> float:
         return float(self.value)
@@ -135,54 +189,30 @@ class Noisy:
         return f"{self.value:{spec}} ± " + ("?" if self.margin is None else f"{self.margin:{spec}}")
 
 
-def linear_cell(
-    value: Number,
-    noise: Weights | ColumnNoise,
-    *,
-    margin: Number,
-    confidence: Fraction,
-    groups: int,
-    row: int = 0,
-    doubtful: bool = False,
-) -> Noisy:
-    """A number whose noise is a weighted sum of slots; `margin` is that of the law of this sum."""
-    return Noisy(
-        value=value,
-        margin=margin,
-        low=value - margin,
-        high=value + margin,
-        confidence=confidence,
-        weights=noise,
-        row=row,
-        doubtful=doubtful,
-        groups=groups,
-    )
-
-
 def margin_number(margin: Fraction) -> Number:
     """An exact margin as it is shown: a whole number as it is, another never below it."""
     return int(margin) if margin.denominator == 1 else round_up(margin)
 
 
 def simulated_cell(
-    value: Number, spread: Spread | None, *, confidence: Fraction, origin: Origin, groups: int = 1
+    value: Number,
+    spread: Spread | None,
+    *,
+    confidence: Fraction,
+    origin: Origin,
+    groups: int = 1,
+    outputs: int = 1,
+    doubtful: bool = False,
 ) -> Noisy:
     """A number whose interval is read off plausible values; None: too few of them exist."""
     if spread is None:
         return without_interval(value, confidence=confidence, origin=origin)
     found = spread.around(float(value))
     margin, low, high = (_alike(value, number) for number in (found.margin, found.low, found.high))
-    return Noisy(
-        value=value,
-        margin=margin,
-        low=low,
-        high=high,
-        confidence=confidence,
-        weights=None,
-        origin=origin,
-        doubtful=spread.doubtful,
-        groups=groups,
+    interval = OwnInterval(
+        margin=margin, low=low, high=high, confidence=confidence, origin=origin, groups=groups, outputs=outputs
     )
+    return Noisy(value, interval, doubtful=doubtful or spread.doubtful)
 
 
 def enclosed_cell(
@@ -192,6 +222,7 @@ def enclosed_cell(
     *,
     confidence: Fraction,
     groups: int,
+    outputs: int,
     origin: Origin,
     doubtful: bool = False,
 ) -> Noisy:
@@ -202,22 +233,15 @@ def enclosed_cell(
     below = _end(value, min(low, released), round_down)
     above = _end(value, max(high, released), round_up)
     margin = _end(value, max(released - Fraction(below), Fraction(above) - released), round_up)
-    return Noisy(
-        value=value,
-        margin=margin,
-        low=below,
-        high=above,
-        confidence=confidence,
-        weights=None,
-        origin=origin,
-        doubtful=doubtful,
-        groups=groups,
+    interval = OwnInterval(
+        margin=margin, low=below, high=above, confidence=confidence, origin=origin, groups=groups, outputs=outputs
     )
+    return Noisy(value, interval, doubtful=doubtful)
 
 
 def without_interval(value: Number, *, confidence: Fraction, origin: Origin) -> Noisy:
     """A number of which nothing is known but itself."""
-    return Noisy(value=value, margin=None, low=None, high=None, confidence=confidence, weights=None, origin=origin)
+    return Noisy(value, OwnInterval(margin=None, low=None, high=None, confidence=confidence, origin=origin))
 
 
 def _alike(value: Number, number: float) -> Number:
@@ -229,16 +253,10 @@ def _end(value: Number, end: Fraction, rounded: Callable[[Fraction], float]) -> 
     return int(end) if isinstance(value, int) and end.denominator == 1 else rounded(end)
 
 
-def _from_draws(value: Number, values: Plausible, *, confidence: Fraction, groups: int) -> Noisy:
-    rule = band(count=max(len(values), _FEWEST), confidence=confidence_of_each(confidence, groups))
-    origin = Fixed(tuple(values))
-    return simulated_cell(value, spread_of(values, rule=rule), confidence=confidence, origin=origin, groups=groups)
-
-
 def _plausible(number: Noisy | Fraction, level: Fraction) -> Plausible:
     rule = band(count=DRAWS, confidence=level)
-    if isinstance(number, Noisy) and number.origin is not None:
-        return number.origin.plausible(rule)
+    if isinstance(number, Noisy) and isinstance(number.interval, OwnInterval):
+        return number.interval.origin.plausible(rule)
     if isinstance(number, Noisy):
         return plausible_sums(float(number.value), _weights(number) or {}, rule)
     return [float(number)] * DRAWS
@@ -287,24 +305,69 @@ def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_float
     value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
     confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
     chosen = [part.groups for part in (a, b) if isinstance(part, Noisy)]
-    weights, groups = _combined_weights(sign, a, b), max(chosen)
+    together = [part.interval.outputs for part in (a, b) if isinstance(part, Noisy)]
+    weights, groups, outputs = _combined_weights(sign, a, b), max(chosen), max(together)
     if weights is not None:
-        margin = margin_number(_margin(weights, confidence=confidence, groups=groups))
-        return linear_cell(value, weights, margin=margin, confidence=confidence, groups=groups)
-    groups = min(math.prod(chosen), _MOST_CHOICES)  # each may be of another row
-    level = confidence_of_each(confidence, groups)
+        margin = margin_number(_margin(weights, confidence=confidence, groups=groups, outputs=outputs))
+        return Noisy(
+            value, LinearMargin(margin=margin, confidence=confidence, weights=weights, groups=groups, outputs=outputs)
+        )
+    groups, outputs = (min(math.prod(each), _MOST_CHOICES) for each in (chosen, together))  # each may be of another row
+    level = confidence_of_each(confidence, outputs)
     sides = zip(_plausible(a, level), _plausible(b, level), strict=False)
-    return _from_draws(value, [_or_none(operation, x, y) for x, y in sides], confidence=confidence, groups=groups)
+    values = [_or_none(operation, x, y) for x, y in sides]
+    origin = Fixed(tuple(values), float(value), level)
+    known = all(part.margin is not None for part in (a, b) if isinstance(part, Noisy))
+    if not known or (sign == "/" and _may_be_zero(b)):
+        return without_interval(value, confidence=confidence, origin=origin)
+    if isinstance(b, Fraction) or (isinstance(a, Fraction) and sign != "/"):
+        low, high = sorted(operation(*pair) for pair in _ends(a, b))
+        return enclosed_cell(value, low, high, confidence=confidence, groups=groups, outputs=outputs, origin=origin)
+    rule = band(count=max(len(values), _FEWEST), confidence=level)
+    found = simulated_cell(
+        value, spread_of(values, rule=rule), confidence=confidence, origin=origin, groups=groups, outputs=outputs
+    )
+    return _with_zero(found) if sign == "*" and (_may_be_zero(a) or _may_be_zero(b)) else found
 
 
-def _margin(weights: Weights, *, confidence: Fraction, groups: int) -> Fraction:
+def _ends(a: Noisy | Fraction, b: Noisy | Fraction) -> list[tuple[Fraction, Fraction]]:
+    """Both ends of the interval of the noisy number, beside the exact one."""
+    if isinstance(a, Noisy) and a.low is not None and a.high is not None and isinstance(b, Fraction):
+        return [(Fraction(a.low), b), (Fraction(a.high), b)]
+    if isinstance(b, Noisy) and b.low is not None and b.high is not None and isinstance(a, Fraction):
+        return [(a, Fraction(b.low)), (a, Fraction(b.high))]
+    raise InternalError("an exact number beside an interval is wanted")
+
+
+def _with_zero(number: Noisy) -> Noisy:
+    """Where a factor may be 0 the product may: few plausible values lie just where a square turns around."""
+    interval = number.interval
+    if not isinstance(interval, OwnInterval) or interval.low is None or interval.high is None:
+        return number
+    low, high = min(interval.low, 0), max(interval.high, 0)
+    margin = max(number.value - low, high - number.value)
+    return replace(number, interval=replace(interval, low=low, high=high, margin=max(margin, interval.margin or 0)))
+
+
+def _may_be_zero(number: Noisy | Fraction) -> bool:
+    """Whether 0 is in its interval: a quotient by it may be anything, or nothing, as in SQL."""
+    if not isinstance(number, Noisy) or number.low is None or number.high is None:
+        return False
+    return number.low <= 0 <= number.high
+
+
+def _margin(weights: Weights, *, confidence: Fraction, groups: int, outputs: int) -> Fraction:
     """Of rows that noise has chosen, the parts of each row hold for all groups at once, so that their sum does; the law
     of the sum would hold for rows that were named before."""
     rows: dict[int, list[tuple[Fraction, SlotLaw]]] = {}
+    rounded = Fraction(0)
     for cell, weight in weights.items():
-        rows.setdefault(cell.row if groups > 1 else 0, []).append((weight, cell.law))
-    level = confidence_of_each(confidence, groups)
-    return sum((linear_margin(terms, confidence=level) for terms in rows.values()), Fraction(0))
+        if isinstance(cell, RoundingCell):
+            rounded += weight * cell.size
+        else:
+            rows.setdefault(cell.row if groups > 1 else 0, []).append((weight, cell.law))
+    level = confidence_of_each(confidence, outputs)
+    return sum((linear_margin(terms, confidence=level) for terms in rows.values()), abs(rounded))
 
 
 def _value(number: Noisy | Fraction) -> Fraction:
@@ -319,8 +382,10 @@ def _or_none(operation: Callable[[Any, Any], Any], x: float | None, y: float | N
 
 
 def _weights(number: Noisy) -> Weights | None:
-    noise = number.weights
-    return noise if noise is None or isinstance(noise, Mapping) else noise.of_row(number.row)
+    if isinstance(number.interval, OwnInterval):
+        return None
+    noise = number.interval.weights
+    return noise if isinstance(noise, Mapping) else noise.of_row(number.row)
 
 
 def _combined_weights(sign: str, a: Noisy | Fraction, b: Noisy | Fraction) -> Weights | None:
@@ -381,7 +446,9 @@ def _told_apart(left: Noisy, right: Noisy | Fraction) -> bool:
             return True  # the same noise in both
         numbers = [part for part in (left, right) if isinstance(part, Noisy)]
         confidence, groups = min(part.confidence for part in numbers), max(part.groups for part in numbers)
-        return abs(_value(left) - _value(right)) > _margin(weights, confidence=confidence, groups=groups)
+        outputs = max(part.interval.outputs for part in numbers)
+        margin = _margin(weights, confidence=confidence, groups=groups, outputs=outputs)
+        return abs(_value(left) - _value(right)) > margin
     low, high = (right.low, right.high) if isinstance(right, Noisy) else (right, right)
     if left.low is None or left.high is None or low is None or high is None:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from hashlib import sha256
@@ -10,21 +11,63 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dpsql.catalog.check import checked
+from dpsql.catalog.digest import declarations
 from dpsql.catalog.load import load
-from dpsql.catalog.model import Defaults, Person, Policy
+from dpsql.catalog.model import Catalog, Defaults, Person, Policy
 from dpsql.engines.engine import NO_LIMITS, Limits, OnFailure
 from dpsql.engines.hardening import half_the_memory
 from dpsql.engines.registry import IN_MEMORY, file_of, located, open_source
-from dpsql.errors import BadParameter, NoSource, NotPermitted
+from dpsql.errors import BadParameter, Incomparable, NoSource, NotPermitted
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.randomness import SYSTEM
 from dpsql.require import require_positive
-from dpsql.session.applied import require_applied
 from dpsql.session.binding import LedgerPlace, SharedPlace, bound_ledger, is_there, ledger_at, ledger_beside
+from dpsql.session.granting import grant_changes
 from dpsql.session.owner import Owner
+from dpsql.session.policy_changes import changed_lines, names_of
 
 if TYPE_CHECKING:
     from dpsql.session.keeper import Keeper
+
+
+# Whoever asks applies nothing: a policy file that is not what its ledger has applied is refused at their door.
+
+
+def require_applied(catalog: Catalog, ledger: Ledger, path: Path) -> None:
+    """Incomparable where this policy, checked against its source, says something else than what was applied last.
+    Before anything was applied, and after a promise was closed, there is nothing to hold it against."""
+    applied = ledger.adopted()
+    if applied is None or not _promise_holds(ledger):
+        return
+    found = list(_differences(catalog, ledger, applied))
+    if found:
+        raise Incomparable(
+            f"{path} is not what was applied: {'; '.join(found)}",
+            why="what is declared decides what answers mean and what they cost: whoever asks does not change it in "
+            "passing",
+            fix="the owner looks at the changes and applies them: dpsql policy diff, then dpsql policy apply",
+        )
+
+
+def _promise_holds(ledger: Ledger) -> bool:
+    try:
+        ledger.account()
+    except NotPermitted:  # the door says why, when somebody asks
+        return False
+    return True
+
+
+def _differences(catalog: Catalog, ledger: Ledger, applied: str) -> Iterator[str]:
+    policy = catalog.policy
+    declared = declarations(catalog)
+    if declared != applied:
+        yield names_of(changed_lines(applied, declared))
+    version = ledger.data_version()
+    if policy.data_version not in (None, version):
+        yield f"data version {version} → {policy.data_version}"
+    yield from grant_changes(ledger, policy)
+
 
 _OPENING: Final = sha256(b"opening a policy").digest()
 """The turn of whoever applies a policy to a ledger, among all processes."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from dpsql.catalog.declare import TableWords, column_declarations, declared, with_types
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
@@ -15,16 +14,17 @@ from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
 from dpsql.errors import NotPermitted
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.randomness import Source
 from dpsql.require import Number
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer import Place
 from dpsql.session.budget import Budget
+from dpsql.session.deciding import Deciding
 from dpsql.session.declared import Declared
 from dpsql.session.granting import analysts_of, changed_grants, grant_of, keep_grant, said_grant
 from dpsql.session.inventing import ledger_of_nobody
-from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.session.promising import promised_in_words
 from dpsql.session.registered import Registered
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpsql.session.suggestion_price import OwnPlace
 
 
-class Owner:
+class Owner(Deciding):
     """Holds the data, the ledger and the policy. What is changed holds for every analyst from the next question on."""
 
     def __init__(self, *, policy: Policy, engine: Engine, ledger: Ledger, source: Source) -> None:
@@ -152,29 +152,14 @@ class Owner:
         except BaseException:
             self._declared.adopt(before)
             raise
-        return promised_in_words(self._ledger.promises(), before.person.name)
-
-    def renew(self) -> str:
-        """Begin a new period of the promise: every budget starts again from nothing. Returns what people are promised
-        from here on, in words: what was told before is not forgotten by anybody."""
-        self._ledger.renew()
-        return promised_in_words(self._ledger.promises(), self._declared.policy.person.name)
+        return promised_in_words(self._ledger.promises(), self._person)
 
     def close_promise(self, reason: str) -> str:
-        """End the promise and every grant under it. What was promised stays promised: another promise, about people as
-        they are declared then, adds to it. Only `promise` makes it: a policy file that is opened again does not.
-        Returns the promises so far in words."""
-        self._ledger.close_promise(reason)
+        """End the promise and every grant under it. Only `promise` makes another one: a policy file that is opened
+        again does not. Returns in words what stays promised."""
+        told = super().close_promise(reason)
         self._declared.without_promise()
-        return closed_in_words(self._ledger.promises(), reason)
-
-    def freeze(self, reason: str) -> None:
-        """Nothing is answered from here on, stored answers neither; the reason is told to whoever asks."""
-        self._ledger.freeze(reason)
-
-    def unfreeze(self, reason: str) -> None:
-        """Questions are answered again."""
-        self._ledger.unfreeze(reason)
+        return told
 
     def _keep(self, promise: Promise, *, anew: bool, version: str | None = None) -> bool:
         """Write the promise into the ledger, and with it whom it is about and what the file grants. A policy that is
@@ -235,10 +220,6 @@ class Owner:
         }
         return self.admit(said_grant(words, self._declared.policy, self._ledger))
 
-    def revoke(self, name: str) -> None:
-        """Nothing is asked under this grant any more, by anybody. What was spent stays spent."""
-        self._ledger.revoke(name)
-
     def analyst(self, name: str) -> Analyst:
         """The analyst of this name under the grant of their token, or of their name, as the ledger keeps it: those of
         the policy file were written there when it was opened. Whoever connects changes no grant."""
@@ -296,6 +277,10 @@ class Owner:
         place = replace(self._place_of(grant, grant.to).place, ledger=nobody, planned_under=accounts)
         return OwnPlace(planning=Analyst(place=place), asking=lambda: self.admit(grant))
 
+    @property
+    def _person(self) -> str:
+        return self._declared.policy.person.name
+
     def _place_of(self, grant: Grant, name: str) -> Analyst:
         return Analyst(
             place=Place(
@@ -346,11 +331,3 @@ class Owner:
     def close(self) -> None:
         self._engine.close()
         self._ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

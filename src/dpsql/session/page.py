@@ -1,4 +1,4 @@
-"""What is shown in a notebook: answers, prices, budgets and explanations as HTML.
+"""What is shown in a notebook: answers, prices and budgets as HTML.
 
 Everything that came from keys, names and questions is escaped. Colours are those of the page, so that dark pages stay
 readable; a screen reader says "2611 plus or minus 15".
@@ -7,15 +7,15 @@ readable; a screen reader says "2611 plus or minus 15".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from fractions import Fraction
 from typing import Final
 
+from dpsql.safe_text import html_text, printable
 from dpsql.session.digits import shown_number, shown_percent
 from dpsql.session.estimate import Estimate
 from dpsql.session.formats import Told, paid
-from dpsql.session.meter import meter_page
 from dpsql.session.noisy import Noisy
-from dpsql.session.render import DOUBTFUL, ROWS, is_doubtful, is_number, plain_cell, printable, remarks
+from dpsql.session.render import DOUBTFUL, ROWS, is_doubtful, is_number, plain_cell, remarks
 
 _HATCHED: Final = "background:repeating-linear-gradient(45deg,rgba(128,128,128,.3) 0 2px,transparent 2px 7px)"
 
@@ -34,21 +34,21 @@ def answer_page(answer: Told, *, label: str | None = None) -> str:
     if answer.is_text:
         return lines_page("\n".join(str(line) for (line,) in answer.rows))
     remark, cost, *notes = footer(answer, label=label)
-    above = "" if label is None else f"<p><strong>{_text(label)}</strong></p>"
+    above = "" if label is None else f"<p><strong>{html_text(label)}</strong></p>"
     left = answer.budget if answer.cost.epsilon else None
     meter = "" if left is None else f"{meter_page(left.left, left.total)} "
-    said = [_text(remark), meter + _text(cost), *map(_text, notes)]
+    said = [html_text(remark), meter + html_text(cost), *map(html_text, notes)]
     return above + table_page(answer.columns, answer.rows) + "".join(f"<div>{line}</div>" for line in said)
 
 
 def lines_page(text: str) -> str:
     """Lines of text."""
-    return f"<pre>{_text(text, lines=True)}</pre>"
+    return f"<pre>{html_text(text, lines=True)}</pre>"
 
 
 def table_page(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """The rows as a table; of long answers the beginning, and how many more there are."""
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{html_text(name)}</th>' for name in columns)
     body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows[:ROWS])
     more = f"<div>… {len(rows) - ROWS} more rows</div>" if len(rows) > ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -56,9 +56,9 @@ def table_page(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def price_page(sql: str, *, price: str, expected: Iterable[str]) -> str:
     """A question before it is run: what it would cost, and how far off its numbers would be."""
-    margins = "".join(f"<li>{_text(each)}</li>" for each in expected)
+    margins = "".join(f"<li>{html_text(each)}</li>" for each in expected)
     return (
-        f"<pre>{_text(sql, lines=True)}</pre><div><strong>{escape(price)}</strong></div>"
+        f"<pre>{html_text(sql, lines=True)}</pre><div><strong>{html_text(price)}</strong></div>"
         + (f"<div>to be expected:</div><ul>{margins}</ul>" if margins else "")
         + "<div>Nothing was spent, no data was read. <code>.run()</code> answers it.</div>"
     )
@@ -67,7 +67,7 @@ def price_page(sql: str, *, price: str, expected: Iterable[str]) -> str:
 def _cell(cell: object) -> str:
     if not isinstance(cell, Noisy | Estimate):
         aligned = ' style="text-align:right"' if is_number(cell) else ""
-        return f"<td{aligned}>{_text(plain_cell(cell))}</td>"
+        return f"<td{aligned}>{html_text(plain_cell(cell))}</td>"
     doubtful = is_doubtful(cell)
     value, margin = shown_number(cell.value, cell.margin)
     spoken = " plus or minus ".join(shown_number(cell.value, cell.margin, thousands="")).replace(
@@ -76,9 +76,15 @@ def _cell(cell: object) -> str:
     spoken += ", too noisy to use" * doubtful
     style = f"text-align:right{f';{_HATCHED}' * doubtful}"
     shown = f"{value} ± {margin}" + f" {DOUBTFUL}" * doubtful
-    return f'<td style="{style}"><span role="img" aria-label="{escape(spoken)}">{escape(shown)}</span></td>'
+    return f'<td style="{style}"><span role="img" aria-label="{html_text(spoken)}">{html_text(shown)}</span></td>'
 
 
-def _text(text: str, *, lines: bool = False) -> str:
-    """Text that is no markup and steers nothing; `lines`: that may have several."""
-    return escape("\n".join(map(printable, text.split("\n"))) if lines else printable(text))
+def meter_page(left: Fraction, total: Fraction) -> str:
+    """A bar as full as a budget is; the words beside it say the same."""
+    share = float(max(Fraction(0), min(Fraction(1), left / total))) if total > 0 else 0.0
+    return f'<meter min="0" max="1" value="{share:.3f}" aria-label="left of the budget">{share:.0%}</meter>'
+
+
+def budget_page(left: Fraction, total: Fraction, words: Iterable[str]) -> str:
+    """A bar, and the words of a budget."""
+    return f"<div>{meter_page(left, total)} {html_text(' · '.join(filter(None, words)))}</div>"

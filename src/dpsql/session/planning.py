@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from dpsql.catalog.load import load
 from dpsql.catalog.model import Grant
+from dpsql.closing import Closing
 from dpsql.engines.registry import located, open_source
 from dpsql.errors import BadPolicy, DpsqlError
 from dpsql.ledger.memory import MemoryLedger
@@ -47,7 +46,7 @@ class Verdict:
         }
 
 
-class Planner:
+class Planner(Closing):
     """Prices questions under a policy, on an account of its own that is never charged."""
 
     def __init__(self, policy: str | PathLike[str]) -> None:
@@ -68,14 +67,6 @@ class Planner:
     def close(self) -> None:
         """Give the source back."""
         self._owner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def promised(self) -> Fraction:
@@ -103,7 +94,7 @@ def _verdict(analyst: Analyst, statement: Statement, *, index: int) -> Verdict:
                 analyst.sql(sql)
                 return Verdict(index=index, sql=sql, error=None, cost=Fraction(0), delta=Fraction(0), margins={})
             query = analyst.query(sql)
-            query.require_allowed(max_cost=None)
+            query.require_allowed()
     except DpsqlError as error:
         return Verdict(index=index, sql=sql, error=error, cost=None, delta=None, margins={})
     cost = query.cost

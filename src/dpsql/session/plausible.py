@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
-from dpsql.mechanisms.margins import DRAWS, Band, SlotLaw, draws
+from dpsql.mechanisms.margins import DRAWS, Band, SlotLaw, draws, stretch
 
 Plausible: TypeAlias = list[float | None]
 """What the truth may be, draw by draw; None where the expression has no value."""
@@ -26,11 +26,19 @@ class SlotCell:
     slot: int
     """Its place among the slots of the release."""
     law: SlotLaw = field(compare=False)
-    rounding: Fraction = field(default=Fraction(0), compare=False)
-    """What rounding to a whole number has added: known, because the number of grains was released."""
 
 
-Weights: TypeAlias = Mapping[SlotCell, Fraction]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundingCell:
+    """What rounding has added to one shown number: known, because the number of grains was released."""
+
+    release: str
+    row: int
+    slot: int
+    size: Fraction = field(compare=False)
+
+
+Weights: TypeAlias = Mapping[SlotCell | RoundingCell, Fraction]
 """The noise of a linear expression: Σ weight · noise of the cell."""
 
 
@@ -53,9 +61,17 @@ class Fixed:
     """Values that were computed when the number was made."""
 
     values: tuple[float | None, ...]
+    around: float = 0.0
+    """The number itself."""
+    level: Fraction = Fraction(1, 2)
+    """The confidence they were drawn for; at a higher one they lie farther from the number."""
 
     def plausible(self, rule: Band, /) -> Plausible:
-        return list(self.values[: rule.count])
+        factor = stretch(drawn=self.level, wanted=rule.confidence)
+        values = self.values[: rule.count]
+        if factor == 1:
+            return list(values)
+        return [None if value is None else self.around + factor * (value - self.around) for value in values]
 
 
 def shuffle(*, release: str, row: int) -> tuple[int, int]:
@@ -71,12 +87,13 @@ def pool(*, release: str, slot: int, law: SlotLaw, rule: Band) -> tuple[float, .
     return tuple(draws(law, DRAWS, seed=seed, rule=rule))
 
 
-def noise_of(cell: SlotCell, rule: Band) -> list[float]:
-    """The draws of one cell's noise, with what rounding added to it."""
+def noise_of(cell: SlotCell | RoundingCell, rule: Band) -> list[float]:
+    """The draws of one cell's noise."""
+    if isinstance(cell, RoundingCell):
+        return [float(cell.size)] * rule.count
     a, b = shuffle(release=cell.release, row=cell.row)
     values = pool(release=cell.release, slot=cell.slot, law=cell.law, rule=rule)
-    rounding = float(cell.rounding)
-    return [values[(a * draw + b) % DRAWS] + rounding for draw in range(rule.count)]
+    return [values[(a * draw + b) % DRAWS] for draw in range(rule.count)]
 
 
 def plausible_sums(value: float, weights: Weights, rule: Band) -> Plausible:

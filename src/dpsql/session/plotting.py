@@ -168,12 +168,12 @@ def _is_day(key: tuple[object, ...]) -> bool:
 
 
 def _bars(drawn: _Drawn, title: str | None) -> Chart:
-    return Bars(title=drawn.titled(title), across=drawn.x, along=drawn.y, marks=_marks(drawn), notes=drawn.notes)
+    return Bars(title=drawn.titled(title), along=drawn.y, marks=_marks(drawn), notes=drawn.notes)
 
 
 def _dots(drawn: _Drawn, title: str | None) -> Chart:
     marks = _marks(drawn)
-    return Bars(title=drawn.titled(title), across=drawn.x, along=drawn.y, marks=marks, notes=drawn.notes, dots=True)
+    return Bars(title=drawn.titled(title), along=drawn.y, marks=marks, notes=drawn.notes, dots=True)
 
 
 def _is_timed(drawn: _Drawn) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dpsql.catalog.key_lists import value_of_text
 from dpsql.catalog.toml_spelling import toml
 from dpsql.require import shown
-from dpsql.session.render import printable
+from dpsql.safe_text import printable
 
 _MOST: Final = 5
 _WORDS: Final = ("person", "cost_per_query", "confidence")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
 
 from dpsql.catalog.check import checked
 from dpsql.catalog.digest import declarations
@@ -16,8 +14,10 @@ from dpsql.catalog.load import load
 from dpsql.catalog.model import Catalog, Policy
 from dpsql.engines.registry import file_of, located, open_source
 from dpsql.errors import Incomparable
+from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Adopted, Entry, Versioned
-from dpsql.ledger.ledger import FIRST_VERSION, Charge, Ledger
+from dpsql.ledger.ledger import FIRST_VERSION, Charge
+from dpsql.plan.record import scanned_tables
 from dpsql.require import shown
 from dpsql.session.binding import bound_ledger, is_there
 from dpsql.session.granting import grant_changes
@@ -131,8 +131,4 @@ def _is_about(charge: Charge, tables: set[str | None]) -> bool:
     """Its plan reads one of these tables; None among them stands for all."""
     if not tables or None in tables:
         return bool(tables)
-    return bool(tables.intersection(_scanned(json.loads(charge.record))))
-
-
-def _scanned(record: dict[str, Any]) -> Iterator[str]:
-    return (part[1]["table"] for part in record.get("plan", ()) if part[0] == "Scan")
+    return bool(tables.intersection(scanned_tables(charge.record)))

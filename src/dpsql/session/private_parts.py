@@ -11,7 +11,7 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.errors import BudgetExhausted, DpsqlError, NotSupported
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.plan.expected import COMPUTED, expected
 from dpsql.session.answer_value import Answer
 from dpsql.session.cost import Cost

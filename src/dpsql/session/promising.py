@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
 
@@ -45,16 +45,12 @@ def is_ahead_of_its_window(made: Made) -> bool:
     """A period was shorter than the window, or a year had more of them than it can, or nobody knows."""
     if made.periods == 1:
         return False
-    days = [_day(time) for time in made.begun if time is not None]
+    days = [datetime.fromtimestamp(time, UTC).date() for time in made.begun if time is not None]
     if len(days) < made.periods:
         return True
     soon = any((later - sooner).days < made.per.days for sooner, later in pairwise(days))
     years = zip(days, days[made.per.renewals :], strict=False)
     return soon or any((later - sooner).days < YEAR_DAYS for sooner, later in years)
-
-
-def _day(time: int) -> date:
-    return datetime.fromtimestamp(time, UTC).date()
 
 
 def closed_in_words(made: Sequence[Made], reason: str) -> str:

@@ -17,7 +17,7 @@ from dpsql.plan.expected import expected
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
-from dpsql.require import Number, require_non_negative
+from dpsql.require import Number
 from dpsql.session.again import Again
 from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
@@ -30,7 +30,7 @@ from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, weight
 from dpsql.session.refusing import refusals_written
 from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
-from dpsql.session.terms import UNSET, Ask, Session, asked, settled, stated
+from dpsql.session.terms import UNSET, Ask, Session, asked, limited, settled
 
 if TYPE_CHECKING:
     from dpsql.plan.expected import Expectation
@@ -115,13 +115,13 @@ class Query:
             return self._priced_anew(within, epsilon, fresh=self.ask.fresh, max_cost=max_cost)
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=self.sql):
             ask = self.ask if epsilon is None else replace(self.ask, epsilon=asked(epsilon=epsilon).epsilon)
-            return self.anew(ask).answered(max_cost=max_cost)
+            return self.anew(limited(ask, max_cost)).answered()
 
     def simulate(self, *, rows: int | None = None) -> Answer:
         """What the answer looks like, from the same plan on rows that are made from the policy alone: free, labelled,
         nothing of the data. `rows`: how many each private table has."""
         sql = self.sql if simulates(self.sql) else f"SIMULATE {self.sql}"
-        return query_of(sql, self.ask, self.place, session=self.session, rows=rows).answered(max_cost=None)
+        return query_of(sql, self.ask, self.place, session=self.session, rows=rows).answered()
 
     def better(
         self, *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
@@ -136,19 +136,16 @@ class Query:
         text = repriced(self.sql, within=within, epsilon=epsilon)
         with refusals_written(self.place.ledger, analyst=self.place.analyst, sql=text):
             ask = replace(self.ask, epsilon=None, fresh=fresh, total=None)  # of a batch it is no part now
-            return query_of(text, ask, self.place, session=self.session).answered(max_cost=max_cost)
+            return query_of(text, limited(ask, max_cost), self.place, session=self.session).answered()
 
     def anew(self, ask: Ask) -> Query:
         """Planned again, with what is stored by now."""
         return query_of(self.sql, ask, self.place, session=self.session)
 
-    def require_allowed(self, *, max_cost: Number | None) -> None:
+    def require_allowed(self) -> None:
         """Raises where it costs more than the call or the session allows, by its price or by what it takes of the
         budget; the smaller of the two limits counts."""
-        if max_cost is not None:
-            require_non_negative(max_cost=max_cost)
-        said = (None if max_cost is None else stated(max_cost), self.session.max_cost)
-        limit = min((each for each in said if each is not None), default=None)
+        limit = self.wanted.max_cost
         if limit is None or not self.is_charged:
             return
         if self.cost.epsilon <= limit:
@@ -177,9 +174,9 @@ class Query:
         """What the text, the call and the session say together."""
         return settled(self.sealed.plan.bounded.query.options, self.ask, self.session)
 
-    def answered(self, *, max_cost: Number | None) -> Answer:
+    def answered(self) -> Answer:
         """The answer to this very plan."""
-        self.require_allowed(max_cost=max_cost)
+        self.require_allowed()
         with speaking_of(self.sql):
             otherwise = otherwise_than_told(self.sealed.plan, self.place.accounts)
             try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dpsql.ledger.ledger import FIRST_VERSION, Ledger, Question, Release
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import FIRST_VERSION, Question, Release
 from dpsql.plan.question import identity
 from dpsql.plan.recall import Measured, Recalled, Stored, averaged_noises
 from dpsql.plan.record import KeptUpon, kept

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from dpsql.errors import NO_REFUSALS, DpsqlError, NotSupported, NotUnderstood
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.sql.parsing.text import prepared
 from dpsql.sql.syntax import Purpose
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpsql.catalog.column_types import Decided, types_line
-from dpsql.catalog.model import Catalog
+from dpsql.catalog.model import Catalog, ColumnPolicy
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
-from dpsql.session.render import printable
+from dpsql.safe_text import printable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -25,8 +25,8 @@ class Registered:
     @classmethod
     def of(cls, catalog: Catalog, table: str, decided: Mapping[str, Decided]) -> Registered:
         """The schema of a table in a catalogue, whose columns were decided so."""
-        by = {folded(name): each.by for name, each in decided.items()}
         columns = catalog.policy.tables[table].columns
+        by = {folded(name): f"{each.by}{_rounding(columns.get(folded(name)))}" for name, each in decided.items()}
         return cls(
             table=table,
             types={name: column.type for name, column in columns.items() if column.type is not None},
@@ -43,3 +43,14 @@ class Registered:
         name_width, type_width = (max((len(row[place]) for row in shown), default=0) for place in (0, 1))
         lines = [f"  {name:<{name_width}}  {kind:<{type_width}}  {by}" for name, kind, by in shown]
         return "\n".join([printable(self.table), *lines])
+
+
+def _rounding(column: ColumnPolicy | None) -> str:
+    """That fractions are rounded, and what to say to keep them."""
+    if column is None or not column.is_rounded:
+        return ""
+    bounds, name = column.bounds, printable(column.name)
+    if bounds is None or not isinstance(bounds.low, int) or not isinstance(bounds.high, int):
+        return ", which are whole: fractions are rounded"
+    fractions = f'bounds={{"{name}": ({float(bounds.low)}, {float(bounds.high)})}}'
+    return f', which are whole: fractions are rounded. {fractions} or types={{"{name}": "double"}} keeps them'

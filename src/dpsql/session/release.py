@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from hashlib import blake2b
@@ -12,19 +13,56 @@ from dpsql.catalog.model import Value
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
-from dpsql.mechanisms.margins import Spread, linear_margin
+from dpsql.mechanisms.margins import SlotLaw, Spread, confidence_of_each, linear_margin
 from dpsql.plan.simultaneous import SelectionScope, selection_scope
 from dpsql.session.boxes import Boxes
 from dpsql.session.desk_text import ROW, Layers, directed, listed
-from dpsql.session.linear_noise import LinearNoise, SlotNoise
-from dpsql.session.noisy import Noisy, enclosed_cell, linear_cell, margin_number, simulated_cell
-from dpsql.session.plausible import Fixed
+from dpsql.session.noisy import LinearMargin, Noisy, enclosed_cell, margin_number, simulated_cell, without_interval
+from dpsql.session.plausible import Fixed, RoundingCell, SlotCell
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.simulate import Simulated, Simulation, has_windows
 from dpsql.sql.finish import Finish, Part
 from dpsql.sql.linear import LinearForm, linear_form
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, columns_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotNoise:
+    """The noise of one slot in an expression."""
+
+    slot: ReleasedSlot
+    law: SlotLaw
+    weight: Fraction
+    released: Sequence[Value]
+    """The released numbers, where rounding has changed them; none where it has not."""
+
+    def of_row(self, row: int, release: str) -> Iterator[tuple[SlotCell | RoundingCell, Fraction]]:
+        """Whose noise the number carries, and how much of it: an average shares it with the releases it was made of.
+        What rounding added stays whole where a part of the average cancels out."""
+        slot = self.slot
+        if self.released:
+            size = slot.rounding(self.released[row])
+            yield RoundingCell(release=release, row=row, slot=slot.place, size=size), self.weight
+        if not slot.parts:
+            law = replace(self.law, rounded=False)
+            yield SlotCell(release=release, row=row, slot=slot.place, law=law), self.weight
+        for part in slot.parts:
+            law = replace(part.law, rounded=False)
+            yield SlotCell(release=part.release, row=row, slot=part.place, law=law), self.weight * part.share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearNoise:
+    """The noise of one expression."""
+
+    release: str
+    slots: tuple[SlotNoise, ...]
+
+    def of_row(self, row: int, /) -> dict[SlotCell | RoundingCell, Fraction]:
+        """The noise of the expression in this row, looked up when something is calculated with the number."""
+        return {cell: weight for slot in self.slots for cell, weight in slot.of_row(row, self.release)}
+
 
 Cell: TypeAlias = Noisy | bool | int | float | str | date | datetime | None
 """A number with its margin where it is noisy, a plain value otherwise."""
@@ -49,17 +87,10 @@ def released(
     Every number that reads a noisy slot is Noisy: exactly where it is linear, by plausible values elsewhere. Where its
     noise decides which rows are shown, its interval holds for all released rows at once. `receipt` and `ledger`
     identify the noise for calculations with numbers of several answers. The columns at the places `above_zero` are of
-    numbers that are never negative: one that is released below 0 is doubtful.
+    numbers that are never negative: one below 0 is doubtful whatever its margin is, because no rows have it.
     """
-    on_desk = {"released": _on_desk(table)}
-    layers = Layers(names=table.names)
-    shaped = _shaped(layers, finish)
-    answered = desk.query(
-        f"WITH {shaped} SELECT t0, {_outputs(finish)} {_delivered(layers, finish, finish.limit)}", on_desk
-    )
-    kept = f"SELECT {ROW} FROM {_kept(layers, finish)}"
-    rows = [row for row, *_ in answered]
     outputs = [output.expression for output in finish.outputs]
+    rows, *answered = _as_released(table, finish) or _on_the_desk(table, finish, desk)
     laws = {slot.column.id: slot.law for slot in table.slots if slot.law is not None}
     keys = [column.id for column in table.keys]
     scope = selection_scope(finish, laws, keys=keys, groups=len(table.values))
@@ -72,24 +103,32 @@ def released(
         release=release_identity(table.values, receipt=receipt, ledger=ledger),
         expressions=others,
         possible=tuple(possible[scalar] for scalar in others),
-        kept=tuple(row for (row,) in desk.query(kept, on_desk)) if has_windows(others) else tuple(rows),
+        kept=_kept_rows(table, finish, desk) if has_windows(others) else tuple(rows),
         confidence=confidence,
     )
     boxes = Boxes(desk=desk, table=table, scope=scope, kept=simulation.kept, confidence=confidence)
-    drawn = any(not scope.encloses(scalar) or possible[scalar] is not None for scalar in others)
+    enclosed = {scalar for scalar in others if scope.encloses(scalar)}
+    drawn = any(scalar not in enclosed or possible[scalar] is not None for scalar in others)
     spreads = simulation.spreads(rows) if drawn else {}
     columns: list[list[Cell]] = []
     for place, scalar in enumerate(outputs):
-        values = _plain_column([cells[place + 1] for cells in answered], scalar.type)
+        values = _plain_column(answered[place], scalar.type)
         form = forms.get(scalar)
         if form is not None:
             columns.append(_linear(values, rows, form, simulation, scope, scalar, above_zero=place in above_zero))
-        elif scalar in others and scope.encloses(scalar):
-            columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes))
+        elif scalar in enclosed:
+            columns.append(_enclosed(values, rows, scalar, spreads, simulation, boxes, above_zero=place in above_zero))
         elif scalar in others:
-            columns.append(_simulated(values, rows, spreads, others.index(scalar), simulation))
+            columns.append(_simulated(values, rows, scalar, spreads, simulation, boxes, above_zero=place in above_zero))
         else:
             columns.append(values)
+        if not finish.outputs[place].interval:
+            columns[-1] = [
+                without_interval(cell.value, confidence=confidence, origin=Fixed(()))
+                if isinstance(cell, Noisy)
+                else cell
+                for cell in columns[-1]
+            ]
         part = finish.outputs[place].part
         if part is not None:
             columns[-1] = [_part(cell, part) for cell in columns[-1]]
@@ -114,7 +153,42 @@ def release_identity(values: tuple[tuple[Value, ...], ...], *, receipt: int, led
     return blake2b(f"{ledger} {receipt} {values[:_TOLD]}".encode(), digest_size=16).hexdigest()
 
 
-def _on_desk(table: ReleasedTable) -> DeskTable:
+def _as_released(table: ReleasedTable, finish: Finish) -> list[Sequence[Any]] | None:
+    """The numbers of the rows and the output columns, where the answer is some columns of the released rows in their
+    order; None where there is something to compute."""
+    wanted = [output.expression.id for output in finish.outputs if isinstance(output.expression, ColumnRef)]
+    shaped = finish.having is not None or finish.qualify is not None or finish.order_by or finish.distinct
+    if shaped or len(wanted) != len(finish.outputs):
+        return None
+    keys = {column.id: place for place, column in enumerate(table.keys)}
+    slots = {slot.column.id: slot for slot in table.slots}
+    shown = slice(finish.offset, None if finish.limit is None else finish.offset + finish.limit)
+    return [
+        list(range(len(table.values))[shown]),
+        *(
+            [row[keys[number]] for row in table.key_rows[shown]]
+            if number in keys
+            else slots[number].shown_column([row[slots[number].place] for row in table.values[shown]])
+            for number in wanted
+        ),
+    ]
+
+
+def _on_the_desk(table: ReleasedTable, finish: Finish, desk: Desk) -> list[Sequence[Any]]:
+    """The same, of any answer."""
+    layers = Layers(names=table.names)
+    statement = f"SELECT t0, {_outputs(finish)} {_delivered(layers, finish, finish.limit)}"
+    answered = desk.query(statement, {"released": _desk_table(table)})
+    return [[row[place] for row in answered] for place in range(1 + len(finish.outputs))]
+
+
+def _kept_rows(table: ReleasedTable, finish: Finish, desk: Desk) -> tuple[int, ...]:
+    """The rows that HAVING leaves."""
+    statement = f"SELECT {ROW} FROM {_kept(Layers(names=table.names), finish)}"
+    return tuple(row for (row,) in desk.query(statement, {"released": _desk_table(table)}))
+
+
+def _desk_table(table: ReleasedTable) -> DeskTable:
     numbers = [slot.shown_column([row[slot.place] for row in table.values]) for slot in table.slots]
     keys = zip(*table.key_rows, strict=True) if table.key_rows else ((),) * len(table.keys)
     return DeskTable(
@@ -134,7 +208,7 @@ def exact_statement(text: str, keys: Sequence[Column], finish: Finish, *, dialec
     typed = ", ".join(f"{_typed(names[key.id], key.type)} AS {names[key.id]}" for key in keys)
     rows = f"exact({', '.join(names.values())}) AS ({text}), released AS (SELECT {typed} FROM exact)"
     limit = most if finish.limit is None else min(finish.limit, most)
-    return f"WITH {rows}, {_shaped(layers, finish)} SELECT {_outputs(finish)} {_delivered(layers, finish, limit)}"
+    return f"WITH {rows} SELECT {_outputs(finish)} {_delivered(layers, finish, limit)}"
 
 
 def _typed(name: str, type_: SqlType) -> str:
@@ -156,7 +230,9 @@ def exact_cells(rows: Sequence[Sequence[Any]], finish: Finish) -> tuple[tuple[Ce
 
 def _kept(layers: Layers, finish: Finish) -> str:
     """The rows that HAVING leaves."""
-    return "released" if finish.having is None else f"released WHERE {layers.text(finish.having)}"
+    return (
+        "released" if finish.having is None else f"(SELECT * FROM released WHERE {layers.text(finish.having)}) AS kept"
+    )
 
 
 def _shaped(layers: Layers, finish: Finish) -> str:
@@ -165,18 +241,22 @@ def _shaped(layers: Layers, finish: Finish) -> str:
     sorts = listed([layers.text(key.by) for key in finish.order_by], "s")
     ties = listed([layers.text(tie) for tie in layers.ties], "t")
     where = "" if finish.qualify is None else f" WHERE {layers.text(finish.qualify)}"
-    first = f" QUALIFY row_number() OVER (PARTITION BY {_outputs(finish)} ORDER BY {_ties(layers)}) = 1"
-    return (
-        f"kept AS (SELECT * FROM {_kept(layers, finish)}), framed AS ({layers.below('kept')}), "
-        f"shaped AS (SELECT {outputs.removeprefix(', ')}{sorts}{ties} FROM framed{where}), "
-        f"chosen AS (SELECT * FROM shaped{first if finish.distinct else ''})"
-    )
+    kept = _kept(layers, finish)
+    framed = f"({layers.below(kept)}) AS framed" if layers.windows else kept
+    shaped = f"(SELECT {outputs.removeprefix(', ')}{sorts}{ties} FROM {framed}{where}) AS shaped"
+    if not finish.distinct:
+        return shaped
+    first = f"row_number() OVER (PARTITION BY {_outputs(finish)} ORDER BY {_ties(layers)}) = 1"
+    return f"(SELECT * FROM {shaped} QUALIFY {first}) AS chosen"
 
 
 def _delivered(layers: Layers, finish: Finish, limit: int | None) -> str:
+    """From the rows of the answer those that are delivered, in their order."""
+    shaped = _shaped(layers, finish)
     order = ", ".join([*(f"s{place}{directed(key)}" for place, key in enumerate(finish.order_by)), _ties(layers)])
     bounded = "" if limit is None else f" LIMIT {limit}"
-    return f"FROM chosen ORDER BY {order}{bounded} OFFSET {finish.offset}"
+    after = f" OFFSET {finish.offset}" if finish.offset else ""
+    return f"FROM {shaped} ORDER BY {order}{bounded}{after}"
 
 
 def _outputs(finish: Finish) -> str:
@@ -192,10 +272,10 @@ def _plain(value: Any, type_: SqlType) -> Any:
     return value if value is None or type_ not in _PLAIN else _PLAIN[type_](value)
 
 
-def _plain_column(values: list[Any], type_: SqlType) -> list[Any]:
+def _plain_column(values: Sequence[Any], type_: SqlType) -> list[Any]:
     wanted = _PLAIN.get(type_)
     if wanted is None or {*map(type, values)} <= {wanted, type(None)}:
-        return values
+        return list(values)
     return [_plain(value, type_) for value in values]
 
 
@@ -219,8 +299,7 @@ def _linear(
     *,
     above_zero: bool,
 ) -> list[Cell]:
-    """Every row has the same margin, computed once, and noise of its own. Where no number is below 0 by what it counts
-    (`above_zero`), one below 0 is doubtful."""
+    """Every row has the same margin, computed once, and noise of its own."""
     table, confidence, groups = about.table, about.confidence, scope.groups_of(scalar)
     level, outputs = scope.each(scalar, confidence)
     slots = tuple(
@@ -229,19 +308,16 @@ def _linear(
         if slot.law is not None and slot.column.id in form.weights
     )
     exact = linear_margin([(slot.weight, slot.law) for slot in slots], confidence=level, groups=outputs)
-    margin, noise = margin_number(exact), LinearNoise(release=about.release, slots=slots)
+    noise = LinearNoise(release=about.release, slots=slots)
+    margin = LinearMargin(
+        margin=margin_number(exact),
+        confidence=confidence,
+        weights=noise,
+        groups=groups,
+        outputs=scope.outputs_of(scalar, confidence),
+    )
     return [
-        None
-        if value is None
-        else linear_cell(
-            value,
-            noise,
-            margin=margin,
-            confidence=confidence,
-            groups=groups,
-            row=row,
-            doubtful=above_zero and value < 0,
-        )
+        None if value is None else Noisy(value, margin, row, above_zero and value < 0)
         for value, row in zip(values, rows, strict=True)
     ]
 
@@ -260,11 +336,15 @@ def _enclosed(
     spreads: Mapping[int, Sequence[Spread | None]],
     simulation: Simulation,
     boxes: Boxes,
+    *,
+    above_zero: bool,
 ) -> list[Cell]:
     """Intervals made of those of the slots; plausible values only say whether rows can be behind a number. A
     number that is shown only above a threshold has none: its noise has another law than that of its slot."""
     ends, confidence = boxes.intervals(scalar, rows), simulation.confidence
     index, groups = simulation.expressions.index(scalar), boxes.scope.groups_of(scalar)
+    outputs = boxes.scope.outputs_of(scalar, confidence)
+    level = confidence_of_each(confidence, outputs)
     thresholded = not boxes.scope.thresholded.isdisjoint(columns_of(scalar))
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
@@ -278,8 +358,11 @@ def _enclosed(
                 ends[row].high,
                 confidence=confidence,
                 groups=groups,
-                origin=Fixed(()) if thresholded else Simulated(simulation=simulation, row=row, index=index),
-                doubtful=spread is not None and spread.doubtful,
+                outputs=outputs,
+                origin=Fixed(())
+                if thresholded
+                else Simulated(simulation=simulation, row=row, index=index, around=float(value), level=level),
+                doubtful=(above_zero and value < 0) or (spread is not None and spread.doubtful),
             )
         )
     return cells
@@ -288,18 +371,25 @@ def _enclosed(
 def _simulated(
     values: Sequence[Any],
     rows: Sequence[int],
+    scalar: Scalar,
     spreads: Mapping[int, Sequence[Spread | None]],
-    index: int,
     simulation: Simulation,
+    boxes: Boxes,
+    *,
+    above_zero: bool,
 ) -> list[Cell]:
+    index, anything = simulation.expressions.index(scalar), boxes.without_interval(scalar, rows)
     return [
         None
         if value is None
         else simulated_cell(
             value,
-            spreads[row][index],
+            None if row in anything else spreads[row][index],
             confidence=simulation.confidence,
-            origin=Simulated(simulation=simulation, row=row, index=index),
+            origin=Simulated(
+                simulation=simulation, row=row, index=index, around=float(value), level=simulation.confidence
+            ),
+            doubtful=above_zero and value < 0,
         )
         for value, row in zip(values, rows, strict=True)
     ]

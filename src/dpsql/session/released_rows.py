@@ -169,8 +169,4 @@ def fitting_type(type_: SqlType, values: Sequence[object]) -> DeskType:
 
 
 def _misshapen() -> InternalError:
-    return InternalError(
-        "the released rows do not fit their columns",
-        why="a number in the wrong place would get the wrong margin",
-        fix="report this with the SQL text; the answer itself is stored",
-    )
+    return InternalError("the released rows do not fit their columns")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from dpsql.charts.letters import padded, width
-from dpsql.charts.letters import printable as printable
+from dpsql.safe_text import printable
 from dpsql.session.digits import THIN, shown_number, shown_value
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy

@@ -219,7 +219,7 @@ def _evaluated(scalar: Scalar, columns: Mapping[int, Drawn]) -> Any:
         case Apply():
             return OPERATIONS[scalar.function](*(_evaluated(argument, columns) for argument in scalar.arguments))
         case _:
-            raise InternalError("no arithmetic", why="a bug in dpsql", fix="report the query")
+            raise InternalError("no arithmetic")
 
 
 def _number(value: object) -> float:
@@ -252,10 +252,14 @@ class Simulated:
     simulation: Simulation
     row: int
     index: int
+    around: float
+    level: Fraction
+    """The confidence of the interval of this cell by itself."""
 
     def plausible(self, rule: Band, /) -> Plausible:
         return self.simulation.plausible(self.row, self.index, rule)
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy elsewhere has its values with it, not the desk."""
-        return Fixed, (tuple(self.plausible(band(count=DRAWS, confidence=self.simulation.confidence))),)
+        values = self.plausible(band(count=DRAWS, confidence=self.level))
+        return Fixed, (tuple(values), self.around, self.level)

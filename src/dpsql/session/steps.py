@@ -7,7 +7,8 @@ from datetime import date, datetime
 from dpsql.catalog.model import Value
 from dpsql.catalog.types import SqlType
 from dpsql.engines.engine import Engine, Rows
-from dpsql.ledger.ledger import KeyValue, Ledger, Receipt, ReleasedStep
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import KeyValue, Receipt, ReleasedStep
 from dpsql.mechanisms.table import NoisyTable, measured, selected
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
 from dpsql.points import Point, reached

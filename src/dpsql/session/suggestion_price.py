@@ -56,7 +56,7 @@ def bought_for(owner: OwnPlace, planned: Planned, spend: Fraction) -> Bought:
     taken = _taken(queries)
     if taken is None or taken > spend:  # somebody has spent something since
         raise _unpaid(queries, spend)
-    answers = [query.answered(max_cost=None) for query in queries]
+    answers = [query.answered() for query in queries]
     paid = any(answer.cost.epsilon for answer in answers)
     return Bought(queries=queries, answers=answers, taken=taken if paid else Fraction(0))
 

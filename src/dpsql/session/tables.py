@@ -10,7 +10,9 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, MissingExtra
+from dpsql.session.tabulated import Cells
 
 if TYPE_CHECKING:
     import pandas
@@ -173,10 +175,25 @@ def _columns(columns: Mapping[str, Sequence[object]]) -> dict[str, _Column]:
         raise BadParameter(
             "the columns are not equally long", why="each row has a value in every column", fix="pass None for no value"
         )
-    return {name: _column(name, list(values)) for name, values in columns.items()}
+    return {
+        name: _column(name, list(values), values.type if isinstance(values, Cells) else None)
+        for name, values in columns.items()
+    }
 
 
-def _column(name: str, values: list[Any]) -> _Column:
+_OF_TYPE: Final[Mapping[SqlType | None, _Kind]] = {
+    None: _Kind.NOTHING,
+    SqlType.BOOLEAN: _Kind.BOOLEAN,
+    SqlType.INTEGER: _Kind.INTEGER,
+    SqlType.DOUBLE: _Kind.DOUBLE,
+    SqlType.TEXT: _Kind.TEXT,
+    SqlType.DATE: _Kind.DATE,
+    SqlType.TIMESTAMP: _Kind.TIMESTAMP,
+}
+
+
+def _column(name: str, values: list[Any], type_: SqlType | None) -> _Column:
+    """`type_` is the one that the plan knows: it holds where no value tells, and makes fractions of whole numbers."""
     present = [value for value in values if value is not None]
     kind = _KINDS.get(frozenset(map(type, present)))
     if kind is _Kind.INTEGER:
@@ -188,6 +205,8 @@ def _column(name: str, values: list[Any]) -> _Column:
             why="a column of a data frame has one type",
             fix="pass booleans, integers up to 128 bits, numbers, texts, dates or timestamps, and None for no value",
         )
+    if kind is _Kind.NOTHING or (kind in (_Kind.INTEGER, _Kind.WIDE) and type_ is SqlType.DOUBLE):
+        kind = _OF_TYPE[type_]
     if kind is _Kind.DOUBLE:
         values = [None if value is None else float(value) for value in values]
     return _Column(kind, values)

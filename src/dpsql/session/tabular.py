@@ -4,14 +4,19 @@ a better one."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
-from typing import Generic, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, TypeVar
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import Number
 from dpsql.session.again import Again
 from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
-from dpsql.session.tabulated import by_column, csv_text, unique_names
+from dpsql.session.tabulated import Cells, ColumnType, by_column, csv_text, unique_names
+
+if TYPE_CHECKING:
+    from dpsql.session.formats import Told
+    from dpsql.session.plotting import Picture
 
 Intervals: TypeAlias = Literal["none", "columns"]
 Value = TypeVar("Value", covariant=True)
@@ -25,6 +30,8 @@ class Tabular(Generic[Value]):
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+    types: tuple[ColumnType, ...]
+    """Of each column, from the plan; nothing where there is none."""
     again: Again[Self] | None
 
     def __len__(self) -> int:
@@ -58,6 +65,20 @@ class Tabular(Generic[Value]):
             )
         return self.again(within, epsilon, max_cost)
 
+    def plot(
+        self: Told,
+        kind: str | None = None,
+        *,
+        y: str | None = None,
+        most: int | None = None,
+        title: str | None = None,
+        file: str | PathLike[str] | None = None,
+    ) -> Picture:
+        """The picture of it, with its margins: `dpsql.plot`. Free: what was told is drawn."""
+        from dpsql.session.plotting import plot  # an answer that is not drawn needs none of it
+
+        return plot(self, kind=kind, y=y, most=most, title=title, file=file)
+
     def dicts(self) -> list[dict[str, Value]]:
         """One dictionary per row; numbers keep their margins."""
         return [dict(zip(unique_names(self.columns), row, strict=True)) for row in self.rows]
@@ -83,7 +104,7 @@ class Tabular(Generic[Value]):
         out = csv_text(self._table(intervals), spreadsheet_safe=spreadsheet_safe)
         Path(path).write_text(out, encoding="utf-8", newline="")
 
-    def _table(self, intervals: Intervals) -> dict[str, list[object]]:
+    def _table(self, intervals: Intervals) -> dict[str, Cells]:
         """The columns by name, every name once."""
         if intervals not in ("none", "columns"):
             raise BadParameter(
@@ -91,4 +112,4 @@ class Tabular(Generic[Value]):
                 why="a table has either plain values or columns for the ends of the intervals",
                 fix='pass intervals="none" or intervals="columns"',
             )
-        return by_column(self.columns, self.rows, ends=intervals == "columns")
+        return by_column(self.columns, self.rows, ends=intervals == "columns", types=self.types)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from dpsql.catalog.types import SqlType
 from dpsql.session.estimate import Estimate
 from dpsql.session.noisy import Noisy
 
@@ -14,21 +15,48 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 """How a text begins that a spreadsheet would take for a formula; the last four are the wide forms of the first four."""
 
 
-def by_column(columns: Sequence[str], rows: Sequence[Sequence[object]], *, ends: bool) -> dict[str, list[object]]:
+class ColumnType(NamedTuple):
+    """What a plan says of a column of its answer, before any row of it is known."""
+
+    type: SqlType
+    is_noisy: bool
+    """Its cells have margins."""
+
+    @classmethod
+    def of(cls, word: str, is_noisy: bool) -> ColumnType:
+        """From the word for a type."""
+        return cls(SqlType(word), is_noisy=is_noisy)
+
+
+class Cells(list[object]):
+    """The cells of one column, and the type that the plan gives it; None where no plan is known."""
+
+    def __init__(self, cells: Iterable[object], type_: SqlType | None) -> None:
+        super().__init__(cells)
+        self.type: Final = type_
+
+
+def by_column(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, ends: bool, types: Sequence[ColumnType] = ()
+) -> dict[str, Cells]:
     """The values by the name of their column; with `ends` also x_low and x_high for every noisy x. A name that was
-    asked for stays: the added ones give way to it."""
+    asked for stays: the added ones give way to it. Where `types` are known they decide which are noisy, not the rows:
+    an answer without any has the same columns."""
     asked = unique_names(columns)
-    found: list[tuple[str, list[object]]] = []
+    found: list[tuple[str, Cells]] = []
     for place, name in enumerate(asked):
+        known = types[place] if types else None
+        type_ = None if known is None else known.type
         cells = [row[place] for row in rows]
         released = [cell if isinstance(cell, Noisy | Estimate) else None for cell in cells]
         values = [cell if noisy is None else noisy.value for cell, noisy in zip(cells, released, strict=True)]
-        found.append((name, values))
-        if ends and any(noisy is not None for noisy in released):
+        found.append((name, Cells(values, type_)))
+        if ends and (known.is_noisy if known is not None else any(noisy is not None for noisy in released)):
             taken = [*asked, *(before for before, _ in found)]
+            of_ends = None if known is None else SqlType.DOUBLE  # also of whole numbers, as margins may be fractions
             low, high = unique_names([*dict.fromkeys(taken), f"{name}_low", f"{name}_high"])[-2:]
-            found.append((low, [None if noisy is None else noisy.low for noisy in released]))
-            found.append((high, [None if noisy is None else noisy.high for noisy in released]))
+            found.append((low, Cells((None if noisy is None else noisy.low for noisy in released), of_ends)))
+            found.append((high, Cells((None if noisy is None else noisy.high for noisy in released), of_ends)))
     return dict(found)
 
 

@@ -10,11 +10,12 @@ from typing import Final, Protocol, TypeAlias, TypeGuard
 
 from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.model import Parameter
-from dpsql.catalog.types import NUMERIC
+from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk
 from dpsql.engines.engine import MOST_EXACT_ROWS, NO_PARAMETERS, Rows, too_large
 from dpsql.errors import InternalError, LedgerBroken
-from dpsql.ledger.ledger import Ledger, Receipt, ReleasedStep
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.ledger import Receipt, ReleasedStep
 from dpsql.plan.caveats import caveats
 from dpsql.plan.price import Plan
 from dpsql.plan.recall import Measured
@@ -28,12 +29,16 @@ from dpsql.session.recalling import question_of
 from dpsql.session.release import Cell, exact_cells, exact_statement, released
 from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
 from dpsql.session.render import WITHOUT_MARGIN
+from dpsql.session.simulate import has_windows
 from dpsql.session.steps import key_values
+from dpsql.session.tabulated import ColumnType
 from dpsql.sql.emit import engine_text
 from dpsql.sql.finish import Finish
+from dpsql.sql.functions import interval_of
+from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.relations import Column
 from dpsql.sql.rewrite import Selecting, Statement, Unprotected
-from dpsql.sql.scalars import ColumnRef, columns_of
+from dpsql.sql.scalars import columns_of
 from dpsql.sql.slots import SlotKind
 
 Steps: TypeAlias = tuple[ReleasedStep, ...]
@@ -81,7 +86,7 @@ def told_again(sealed: Sealed, ledger: Ledger) -> Answer:
     plan = sealed.plan
     stored = plan.stored
     if stored is None:
-        raise InternalError("nothing stored would be told", why="a bug in dpsql", fix="report the query")
+        raise InternalError("nothing stored would be told")
     steps = _steps_of({each.receipt for each in stored.measured}, plan, ledger)
     table = _table(plan, [(each, steps[each.receipt]) for each in stored.measured], ledger=ledger.id)
     again = _answer(plan, table, cost=Cost(epsilon=Fraction(0)), receipt=stored.receipt, ledger=ledger.id)
@@ -92,11 +97,7 @@ def _steps_of(receipts: Set[int], plan: Plan, ledger: Ledger) -> dict[int, Steps
     recalled = ledger.recall(question_of(plan.recalled), told=receipts)
     found = {each.receipt: each.steps for each in recalled if each.receipt in receipts}
     if found.keys() != receipts:
-        raise LedgerBroken(
-            "a stored release is gone",
-            why="the ledger is append-only: what was stored once can always be told again",
-            fix="verify the ledger",
-        )
+        raise LedgerBroken("a stored release is gone")
     return found
 
 
@@ -125,13 +126,10 @@ def told_exactly(sealed: Sealed, engine: PublicRows) -> Answer:
     )
     if len(rows) > MOST_EXACT_ROWS:
         raise too_large(f"more than {MOST_EXACT_ROWS:,} rows")
-    return _exact_answer(plan, exact_cells(rows, finish))
-
-
-def _exact_answer(plan: Plan, rows: Sequence[tuple[Cell, ...]]) -> Answer:
     return Answer(
         columns=tuple(output.name for output in plan.bounded.finish.outputs),
-        rows=tuple(rows),
+        types=_types(plan.bounded.finish, frozenset()),
+        rows=tuple(exact_cells(rows, finish)),
         cost=Cost(epsilon=Fraction(0)),
         release=None,
         confidence=plan.terms.confidence,
@@ -177,24 +175,57 @@ def _answer(plan: Plan, table: ReleasedTable, *, cost: Cost, receipt: int | None
         desk=Desk(),
         receipt=receipt or 0,
         ledger=ledger,
-        above_zero=above_zero.keys(),
+        above_zero=above_zero,
     )
     return Answer(
         columns=tuple(output.name for output in finish.outputs),
-        rows=_doubted(rows, above_zero),
+        types=_types(finish, _noisy(table)),
+        rows=rows,
         cost=cost,
         release=receipt,
         confidence=confidence,
-        notes=(*caveats(plan), *_without_margin(plan, table), *_at_once(rows, finish), *_below_zero(rows, above_zero)),
+        notes=(
+            *caveats(plan),
+            *_without_margin(plan, table),
+            *_over_kept_rows(finish, table),
+            *_at_once(rows, finish),
+            *_below_zero(rows, above_zero),
+        ),
     )
 
 
 def _without_margin(plan: Plan, table: ReleasedTable) -> Iterator[str]:
     """A word on texts, dates and truths: they show no margin, also where the numbers behind them have one."""
-    noisy = {slot.column.id for slot in table.slots if slot.law is not None}
+    noisy = _noisy(table)
     for output in plan.bounded.finish.outputs:
         if output.expression.type not in NUMERIC and not noisy.isdisjoint(columns_of(output.expression)):
             yield f"{output.name} {WITHOUT_MARGIN}"
+
+
+def _over_kept_rows(finish: Finish, table: ReleasedTable) -> Iterator[str]:
+    """A word on windows behind HAVING: no margin speaks of the rows that noise has left out or kept."""
+    if finish.having is None or _noisy(table).isdisjoint(columns_of(finish.having)):
+        return
+    names = [output.name for output in finish.outputs if has_windows([output.expression])]
+    if names:
+        yield f"noisy numbers decide which rows HAVING keeps: {', '.join(names)} looks at those, not at the true ones"
+
+
+def _noisy(table: ReleasedTable) -> frozenset[int]:
+    return frozenset(slot.column.id for slot in table.slots if slot.law is not None)
+
+
+def _types(finish: Finish, noisy: frozenset[int]) -> tuple[ColumnType, ...]:
+    """Of each column: its type, and whether its numbers read `noisy` columns. Ends and margins may be fractions."""
+    return tuple(
+        ColumnType(
+            output.expression.type if output.part is None else SqlType.DOUBLE,
+            is_noisy=output.part is None
+            and output.expression.type in NUMERIC
+            and not noisy.isdisjoint(columns_of(output.expression)),
+        )
+        for output in finish.outputs
+    )
 
 
 def _at_once(rows: Sequence[Sequence[Cell]], finish: Finish) -> Iterator[str]:
@@ -213,33 +244,21 @@ def _at_once(rows: Sequence[Sequence[Cell]], finish: Finish) -> Iterator[str]:
 
 
 def _never_below_zero(plan: Plan) -> Mapping[int, str]:
-    """Which columns of the answer are released counts, or released sums of values that are never negative."""
+    """Which columns of the answer are never negative: made of released counts, or of sums of such values."""
     kinds = {
         placed.column.id: "count" if placed.slot.kind is not SlotKind.SUM else "sum"
         for placed in plan.bounded.slots
         if placed.slot.low >= 0
     }
     outputs = [output.expression for output in plan.bounded.finish.outputs]
-    return {
-        place: kinds[scalar.id]
-        for place, scalar in enumerate(outputs)
-        if isinstance(scalar, ColumnRef) and scalar.id in kinds
-    }
-
-
-def _doubted(rows: Sequence[tuple[Cell, ...]], above_zero: Mapping[int, str]) -> tuple[tuple[Cell, ...], ...]:
-    """A count or a sum below 0 that cannot be is doubtful whatever its margin is: no rows have it. Post-processing, as
-    it looks at released numbers alone."""
-    places = tuple(above_zero)
-    if not any(_is_below_zero(cell := row[place]) and not cell.doubtful for row in rows for place in places):
-        return tuple(rows)
-    return tuple(
-        tuple(
-            replace(cell, doubtful=True) if place in above_zero and _is_below_zero(cell) else cell
-            for place, cell in enumerate(row)
-        )
-        for row in rows
-    )
+    above = Interval(Fraction(0), None)
+    found = {}
+    for place, scalar in enumerate(outputs):
+        read = {kinds[number] for number in columns_of(scalar) if number in kinds}
+        range_ = interval_of(scalar, lambda number: above if number in kinds else EVERYTHING)
+        if read and scalar.type in NUMERIC and range_.low is not None and range_.low >= 0:
+            found[place] = "sum" if "sum" in read else "count"
+    return found
 
 
 def _below_zero(rows: Sequence[Sequence[Cell]], above_zero: Mapping[int, str]) -> Iterator[str]:

@@ -10,15 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
 from dpsql.plan.terms import Terms, terms
-from dpsql.require import Number, is_confidence, require_epsilon, require_open_unit, shown
+from dpsql.require import Number, is_confidence, require_epsilon, require_non_negative, require_open_unit, shown
 from dpsql.sql.bound import Wishes
 from dpsql.sql.syntax import At, Options, Said
+
+
+class QueryWords(TypedDict, total=False):
+    """What a call can say beside its text. What is left out, or None, is not said."""
+
+    epsilon: Number | None
+    """The price."""
+    confidence: Number | None
+    mode: str | None
+    noise: str | None
+    fresh: bool
+    """New noise is bought, whatever is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +57,8 @@ class Ask:
     """Where in the text the price, or the margin it follows from, stands."""
     total: Fraction | None = None
     """Of a question in a batch: the price of all of it, as the caller said it."""
+    max_cost: Fraction | None = None
+    """An answer that costs more is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +103,7 @@ def settled(options: Options, call: Ask, session: Session) -> Ask:
         fresh=fresh,
         priced_at=None if priced is None else priced.at,
         total=call.total,
+        max_cost=min((each for each in (call.max_cost, session.max_cost) if each is not None), default=None),
     )
 
 
@@ -103,7 +118,12 @@ def _require_agreement(options: Options, call: Ask) -> None:
     """A call and its text that differ would leave it to chance which of them the reader believes."""
     priced = options.within or options.epsilon
     if call.total is not None and priced is not None and (options.within or priced.value != call.epsilon):
-        raise _priced_twice(call.total, priced.at)
+        raise BadParameter(
+            f"the batch has one price, total={shown(call.total)}, and the text of this question says another here",
+            why="each question of a batch is paid for by its share of the total",
+            fix="leave the price out of the text: total= of the batch and weight= of the question decide it",
+            at=priced.at,
+        )
     if call.epsilon is not None and options.within is not None:
         raise _disagreement("epsilon", "WITHIN also decides the price", options.within.at)
     pairs: tuple[tuple[str, object, Said[Fraction] | Said[Mode] | Said[Noise] | None], ...] = (
@@ -115,15 +135,6 @@ def _require_agreement(options: Options, call: Ask) -> None:
     for name, argument, option in pairs:
         if argument is not None and option is not None and argument != option.value:
             raise _disagreement(name, "the text says something else here", option.at)
-
-
-def _priced_twice(total: Fraction, at: At) -> BadParameter:
-    return BadParameter(
-        f"the batch has one price, total={shown(total)}, and the text of this question says another here",
-        why="each question of a batch is paid for by its share of the total",
-        fix="leave the price out of the text: total= of the batch and weight= of the question decide it",
-        at=at,
-    )
 
 
 def _disagreement(name: str, what: str, at: At) -> BadParameter:
@@ -172,6 +183,14 @@ def asked(
         noise=None if noise is None else _chosen("noise", noise, Noise),
         fresh=fresh,
     )
+
+
+def limited(ask: Ask, max_cost: Number | None) -> Ask:
+    """The same wishes, for an answer that may cost so much."""
+    if max_cost is None:
+        return replace(ask, max_cost=None)
+    require_non_negative(max_cost=max_cost)
+    return replace(ask, max_cost=stated(max_cost))
 
 
 def _require_confidence(confidence: Number) -> None:

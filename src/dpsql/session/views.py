@@ -30,7 +30,7 @@ from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
 from dpsql.engines.engine import NO_PARAMETERS, Rows
-from dpsql.ledger.ledger import Ledger
+from dpsql.ledger.book import Ledger
 from dpsql.session.budget import outlook
 from dpsql.session.digits import shown_amount
 from dpsql.sql.scope import unknown_name

@@ -15,7 +15,7 @@ from dpsql.sql.resolve import Resolved
 
 def one_row_each(query: Resolved) -> bool:
     """A unit is a row, or one row of each person is left, or the engine enforces that no person has two."""
-    if all(table.unit_row for table in _private(query)):
+    if all(table.unit_row for table in ([query.catalog.policy.tables[name] for name in query.private_tables])):
         return True  # each finds one public partner at most: `check` refuses any other join
     if query.owner and rows_left(query.relation, query.owner) in (0, 1):
         return True
@@ -80,10 +80,6 @@ def _cap(relation: Relation, query: Resolved, of_table: Callable[[TablePolicy], 
             return max(caps.count(1), *caps)
         case _:
             return max((_cap(below, query, of_table) for below in inputs(relation)), default=0)
-
-
-def _private(query: Resolved) -> list[TablePolicy]:
-    return [query.catalog.policy.tables[name] for name in query.private_tables]
 
 
 def _declared(table: TablePolicy, value: int | None, name: str) -> int:

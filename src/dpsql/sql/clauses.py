@@ -68,6 +68,20 @@ class Clauses:
         kept = f"({self.where})" if re.search(r"\bOR\b", self.where, re.IGNORECASE) else self.where
         return replace(self, where=f"{kept} AND {condition}" if kept else condition)
 
+    def with_groups(self, name: re.Pattern[str], written: str) -> Clauses:
+        """The same with a group written in another way, where it is shown, grouped and sorted by. What is inside of
+        parentheses, as the arguments of aggregates are, stays: it is another question about the group."""
+        items, group_by, order = (_outside(name, each, written) for each in (self.items, self.group_by, self.order))
+        return replace(self, items=items, group_by=group_by, order=order)
+
+
+def _outside(name: re.Pattern[str], text: str, written: str) -> str:
+    depth, depths = 0, []
+    for character in blanked(text)[1]:
+        depth += (character == "(") - (character == ")")
+        depths.append(depth)
+    return name.sub(lambda found: found[0] if depths[found.start()] else written, text)
+
 
 def clauses_of(text: str, at: At) -> Clauses | None:
     """The clauses of the SELECT that stands there; None where it has none of FROM, or more than one of something."""

@@ -54,7 +54,7 @@ class EngineText:
     def parameters(self, *, salt: int | None = None) -> dict[str, Parameter]:
         """What is bound to the text, by name."""
         if self.salted and salt is None:
-            raise InternalError("a choice by hash without a salt", why="a bug in dpsql", fix="report the query")
+            raise InternalError("a choice by hash without a salt")
         return {**self.lists, **({"salt": salt} if self.salted and salt is not None else {})}
 
 

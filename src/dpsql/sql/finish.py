@@ -29,6 +29,8 @@ class OutputColumn:
     """What holds for released columns that rows can be behind: no variance is negative. None: always."""
     part: Part | None = None
     """Only this of the number, as a plain one; NULL where there is no margin."""
+    interval: bool = True
+    """False: it is calculated with what another question released, whose noise is not in the margin of this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

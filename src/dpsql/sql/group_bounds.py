@@ -50,9 +50,9 @@ def _require_rule(aggregate: Aggregate, query: Resolved) -> None:
         )
     within = bounds_of(aggregate)
     if bounds is not None and within is not None and aggregate.function == "sum" and not within.contains(0):
-        low, high = bounds.low.value, bounds.high.value
+        low, high = (float(end or 0) for end in (within.low, within.high))
         raise NotSupported(
-            f"SUM within {low} and {high} of each person is not available here",
+            f"SUM within {low:g} and {high:g} of each person is not available here",
             why="0 is not between them, and who has no value adds 0",
             fix="say bounds with 0 between them, or bound each row: contribution_bounds_per_row",
             at=bounds.at,

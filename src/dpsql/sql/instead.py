@@ -90,9 +90,7 @@ def without_hidden(use: Use, column: Column, query: Resolved) -> Iterator[str]:
         hidden = query.keys[0].text
         before, point, _ = hidden.rpartition(".")
         name = re.compile(rf'(?<![\w.]){re.escape(hidden)}(?![\w.(])(?:\s+AS\s+(?:\w+|"[^"]+"))?', re.IGNORECASE)
-        parts = (written.items, written.group_by, written.order)
-        items, group_by, order = (name.sub(f"{before}{point}{key}", each) for each in parts)
-        yield replace(written, items=items, group_by=group_by, order=order).text
+        yield written.with_groups(name, f"{before}{point}{key}").text
 
 
 def _spelled(name: str) -> str:
@@ -118,9 +116,7 @@ def with_key(key: GroupKey, written: str, query: Resolved) -> str | None:
     if clauses is None or not key.text:
         return None
     name = re.compile(rf"(?<![\w.\"'(]){re.escape(key.text)}(?![\w.(\"'])", re.IGNORECASE)
-    parts = (clauses.items, clauses.group_by, clauses.order)
-    items, group_by, order = (name.sub(lambda _: written, each) for each in parts)
-    return replace(clauses, items=items, group_by=group_by, order=order).text
+    return clauses.with_groups(name, written).text
 
 
 def per_person(key: GroupKey, query: Resolved) -> str | None:

@@ -101,23 +101,11 @@ def _coalesce(parts: _Parts) -> Constant | None:
     return _NOTHING
 
 
-def _in(parts: _Parts) -> Constant | None:
-    return _NOTHING if _is_null(parts[0]) else None
-
-
-def _null(parts: _Parts) -> Constant | None:
-    return None if parts[0] is None else Constant(parts[0].value is None, SqlType.BOOLEAN)
-
-
-def _not_null(parts: _Parts) -> Constant | None:
-    return None if parts[0] is None else Constant(parts[0].value is not None, SqlType.BOOLEAN)
-
-
 _RULES: Final[Mapping[str, Callable[[_Parts], Constant | None]]] = {
     "and": _connected(_FALSE, _TRUE),
     "or": _connected(_TRUE, _FALSE),
     "coalesce": _coalesce,
-    "in": _in,
-    "is_null": _null,
-    "is_not_null": _not_null,
+    "in": lambda parts: _NOTHING if _is_null(parts[0]) else None,
+    "is_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is None, SqlType.BOOLEAN),
+    "is_not_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is not None, SqlType.BOOLEAN),
 }

@@ -9,11 +9,12 @@ from enum import Enum
 from types import MappingProxyType
 
 from dpsql.catalog.model import Catalog
+from dpsql.catalog.types import SqlType
 from dpsql.sql import functions
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outcomes import Outcomes
 from dpsql.sql.relations import Column, Numbers
-from dpsql.sql.scalars import Scalar, columns_of
+from dpsql.sql.scalars import AwaitedValue, ColumnRef, Scalar, children, columns_of
 from dpsql.sql.syntax import At
 
 
@@ -107,6 +108,8 @@ class Notes(_Ranges):
     """Joins that pair every row with every other."""
     multiplied: bool = False
     """Rows were left out or multiplied: a filter, a join, a path."""
+    released: set[int] = field(default_factory=set)
+    """Columns that hold numbers which other questions have released of people, or are computed from them."""
 
     @property
     def findings(self) -> Findings:
@@ -136,12 +139,30 @@ class Notes(_Ranges):
     def is_person(self, column: Column) -> bool:
         return holds_person(column, self.catalog)
 
+    def is_released(self, scalar: Scalar, parts: Mapping[int, tuple[Scalar, ...]] = MappingProxyType({})) -> bool:
+        """Whether a number that another question has released is in the value; one that is only compared chooses rows.
+        `parts`: what columns of groups and aggregates are made of."""
+        waiting = [scalar]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, AwaitedValue) and node.noisy:
+                return True
+            if isinstance(node, ColumnRef):
+                if node.id in self.released:
+                    return True
+                waiting += parts.get(node.id, ())
+            waiting += [inner for inner in children(node) if inner.type is not SqlType.BOOLEAN]
+        return False
+
     def computed(self, name: str, scalar: Scalar) -> Column:
         """A new column that holds an expression over known ones."""
         inputs = [self.columns[number] for number in columns_of(scalar)]
+        number = self.numbers.fresh()
+        if self.is_released(scalar):
+            self.released.add(number)
         return self.know(
             Column(
-                id=self.numbers.fresh(),
+                id=number,
                 name=name,
                 type=scalar.type,
                 proved=self.proved(scalar),

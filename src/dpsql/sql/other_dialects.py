@@ -1,6 +1,6 @@
 """SQL of other tools that is written otherwise here: the place, the words and a rewrite for what strangers bring along.
 
-Everything here reads the text alone, after it was refused, so no parser has to know another dialect.
+Everything here reads the text alone, after it was refused, and speaks only where the refusal is about that place.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def in_other_words(error: DpsqlError, text: str) -> None:
         return
     for habit in HABITS:
         for found in habit.written.finditer(words):
-            if isinstance(error, NotUnderstood) or _meet(error.at, found.span()):
+            if _meet(error.at, found.span()):
                 _explain(error, habit, found.span(), text, words)
                 return
     for name, span in _calls(words):
@@ -107,12 +107,8 @@ def _replaced(pattern: re.Pattern[str], text: str, words: str, ours: Callable[[r
     return "".join([*parts, text[done:]])
 
 
-def _straight(text: str, words: str) -> str:
-    return _outside(text, words, lambda character: character.translate(_STRAIGHT))
-
-
 def _plain_signs(text: str, words: str) -> str:
-    signs = {"≥": ">=", "≤": "<=", "≠": "<>", "–": "-", "—": "-", "−": "-"}
+    signs = {"≥": ">=", "≤": "<=", "≠": "<>", **dict.fromkeys("–—−", " - ")}  # "--" is a comment
     return _outside(text, words, lambda character: signs.get(character, character))
 
 
@@ -170,7 +166,7 @@ HABITS: Final[tuple[Habit, ...]] = (
         what="{} stands in typographic quotes, as word processors and chats write them",
         why="they are letters of a name here",
         fix="text goes in straight single quotes: 'Bern'; names in straight double quotes",
-        rewrite=_straight,
+        rewrite=lambda text, words: _outside(text, words, lambda character: character.translate(_STRAIGHT)),
     ),
     Habit(
         written=re.compile("[≥≤≠–—−]"),
@@ -352,6 +348,8 @@ def _moved(sign: str) -> Callable[[list[str]], str | None]:
     return ours
 
 
+_WHOLE: Final = re.compile("int", re.IGNORECASE)  # of which tools do not agree how to round
+
 CALLS: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
     **dict.fromkeys(("date_trunc", "datetime_trunc", "timestamp_trunc"), _unit_first("DATE_TRUNC", 2)),
     **dict.fromkeys(("datepart", "date_part"), _unit_first("DATE_PART", 2)),
@@ -360,7 +358,7 @@ CALLS: Final[Mapping[str, Callable[[list[str]], str | None]]] = {
     **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _moved("-")),
     **dict.fromkeys(("getdate", "sysdatetime", "current_date"), lambda given: None if given[0] else "CURRENT_DATE"),
     "date": lambda given: None if len(given) > 1 or re.match(r"'\D", given[0]) else f"CAST({given[0]} AS DATE)",
-    "convert": lambda given: f"CAST({given[1]} AS {given[0]})" if len(given) == 2 else None,
+    "convert": lambda given: None if len(given) != 2 or _WHOLE.search(given[0]) else f"CAST({given[1]} AS {given[0]})",
     "safe_divide": lambda given: f"(({given[0]}) / ({given[1]}))" if len(given) == 2 else None,
     "iff": lambda given: f"IF({', '.join(given)})" if len(given) == 3 else None,
     **dict.fromkeys(("isnull", "ifnull"), lambda given: f"COALESCE({', '.join(given)})" if len(given) == 2 else None),

@@ -27,6 +27,8 @@ class Outcome:
     """Without numbers: wherever the rows are read, their columns get numbers of their own."""
     one_row: bool
     """It has one row, whatever is released."""
+    noisy: bool = True
+    """It reads people's rows, or what other questions have released of them."""
 
 
 Outcomes: TypeAlias = Mapping[At, Outcome]
@@ -51,14 +53,10 @@ def awaited_value(expression: PrivateValue, outcomes: Outcomes) -> AwaitedValue:
             at=expression.at,
         )
     (column,) = outcome.columns
-    return AwaitedValue(outcome.question, column.type, column.declared)
+    return AwaitedValue(outcome.question, column.type, column.declared, noisy=outcome.noisy)
 
 
 def _of(query: Query, outcomes: Outcomes) -> Outcome:
     if query.at not in outcomes:
-        raise InternalError(
-            "a PRIVATE question was not asked before the one that reads it",
-            why="a bug in dpsql",
-            fix="report the query",
-        )
+        raise InternalError("a PRIVATE question was not asked before the one that reads it")
     return outcomes[query.at]

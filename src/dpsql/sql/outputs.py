@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.clauses import also_grouped, with_item
 from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
-from dpsql.sql.finish import Finish, OutputColumn
+from dpsql.sql.finish import Finish, OutputColumn, Part
 from dpsql.sql.injective import keys_of_people
-from dpsql.sql.interval_columns import PARTS, inside_expression, shown_part, unsorted
 from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, inside, meant, require_ordinal, shown_name
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.relations import Column
@@ -33,6 +34,59 @@ from dpsql.sql.syntax import (
     Star,
 )
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
+
+# DP_LOW(n), DP_HIGH(n), DP_MARGIN(n): the interval of another column of the answer, as columns of their own.
+#
+# They are read off the margin that the number has anyway: nothing is drawn for them, and they cost nothing.
+
+
+PARTS: Final[Mapping[str, Part]] = {
+    "dp_low": Part.LOW,
+    "dp_high": Part.HIGH,
+    "dp_margin": Part.MARGIN,
+    "dp_interval_low": Part.LOW,
+    "dp_interval_high": Part.HIGH,
+}
+"""The functions, under Snowflake's names too."""
+
+
+def shown_part(expression: Expression, items: tuple[Item, ...]) -> tuple[Part | None, Expression]:
+    """Which part of which expression a column of the SELECT list shows; None: the number itself."""
+    if not isinstance(expression, Call) or expression.function not in PARTS:
+        return None, expression
+    if len(expression.arguments) != 1 or expression.distinct or expression.filter or expression.over:
+        name = expression.function.upper()
+        raise BadType(
+            f"{name} is of one column of the answer",
+            why="it is an end of the interval of a released number",
+            fix=f"name the column: SELECT COUNT(*) AS n, {name}(n)",
+            at=expression.at,
+        )
+    (of,) = expression.arguments
+    if isinstance(of, Name) and len(of.parts) == 1:
+        named = (item.expression for item in items if item.alias and item.alias.name == of.parts[0].name)
+        of = next(named, of)
+    return PARTS[expression.function], of
+
+
+def unsorted(at: At) -> NotSupported:
+    """ORDER BY the end of an interval."""
+    return NotSupported(
+        "rows sorted by the end of an interval",
+        why="no rule names it: intervals are computed after the rows are sorted",
+        fix="sort by the number itself, or sort the answer",
+        at=at,
+    )
+
+
+def inside_expression(at: At) -> NotSupported:
+    """HAVING DP_LOW(n) > 3, or DP_LOW(n) / 2 as a column."""
+    return NotSupported(
+        "the end of an interval inside HAVING or an expression",
+        why="no rule names it: intervals are computed after the rows are chosen, and stand in columns of their own",
+        fix="compare and compute with the number itself, or do it with the answer",
+        at=at,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +224,11 @@ class _Reader:
                 fix="ask for it in the outer query",
                 at=item.expression.at,
             )
-        return OutputColumn(name=shown_name(item), expression=self.released(expression), part=part)
+        scalar = self.released(expression)
+        parts: dict[int, tuple[Scalar, ...]] = {key.column.id: (key.expression,) for key in self.keys}
+        parts |= {aggregate.column.id: aggregate.arguments for aggregate in self.aggregates}
+        mixed = self.notes.is_released(scalar, parts)
+        return OutputColumn(name=shown_name(item), expression=scalar, part=part, interval=not mixed)
 
     def _text(self, expression: Expression) -> str:
         return self.notes.text[slice(*expression.at)] if expression.at else ""

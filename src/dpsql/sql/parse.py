@@ -65,7 +65,12 @@ def _read(statement: Prepared) -> Parsed:
     require_once(queries.foreign, queries.said)
     options = queries.foreign.over(queries.said).over(hinted_options(tokens, statement.hints))
     if options.rows is not None and statement.purpose is not Purpose.SIMULATE:
-        raise _rows_of_nothing(options.rows.at)
+        raise NotUnderstood(
+            "ROWS says how many rows SIMULATE invents, and this statement invents none",
+            why="how many rows people really have is no choice",
+            fix="put SIMULATE before the question, or leave ROWS out",
+            at=options.rows.at,
+        )
     return Parsed(text=statement.text, purpose=statement.purpose, query=asked, options=options)
 
 
@@ -120,14 +125,5 @@ def _too_deep(at: At) -> NotSupported:
         "The question is nested too deeply, or a chain of operators is too long",
         why="a deeper text would keep the service from answering others",
         fix="name the inner parts in a WITH clause; a long chain of OR goes into x IN (…)",
-        at=at,
-    )
-
-
-def _rows_of_nothing(at: At) -> NotUnderstood:
-    return NotUnderstood(
-        "ROWS says how many rows SIMULATE invents, and this statement invents none",
-        why="how many rows people really have is no choice",
-        fix="put SIMULATE before the question, or leave ROWS out",
         at=at,
     )

@@ -60,6 +60,7 @@ def outcome(question: int, bounded: Bounded) -> Outcome:
         question=question,
         columns=tuple(_column(output.name, output.expression) for output in finish.outputs),
         one_row=whole and finish.limit != 0 and not finish.offset,
+        noisy=query.private or bool(_awaited(bounded)),
     )
 
 
@@ -105,6 +106,12 @@ def awaits(rewritten: Rewritten) -> frozenset[int]:
     return frozenset(filling.met)
 
 
+def _awaited(bounded: Bounded) -> set[int]:
+    filling = _Filling(known={})
+    filling.bounded(bounded)
+    return filling.met
+
+
 def is_complete(statement: Statement) -> bool:
     """It waits for nothing."""
     filling = _Filling(known={})
@@ -121,7 +128,7 @@ class _Filling:
     """What is read twice stays one relation."""
 
     def rewritten(self, rewritten: Rewritten) -> Rewritten:
-        bounded = self._bounded(rewritten.bounded)
+        bounded = self.bounded(rewritten.bounded)
         match rewritten:
             case Unprotected():
                 return replace(rewritten, bounded=bounded, statement=self._perhaps(rewritten.statement))
@@ -140,7 +147,7 @@ class _Filling:
                     measurement=self._perhaps(rewritten.measurement),
                 )
 
-    def _bounded(self, bounded: Bounded) -> Bounded:
+    def bounded(self, bounded: Bounded) -> Bounded:
         query = bounded.query
         return replace(
             bounded,

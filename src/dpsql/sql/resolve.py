@@ -6,21 +6,55 @@ decides. The clock is an argument: CURRENT_DATE is a literal from here on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 
 from dpsql.catalog.model import Catalog
+from dpsql.errors import BadType, NotSupported
+from dpsql.sql.expressions import condition
 from dpsql.sql.finish import Finish
-from dpsql.sql.listed_keys import with_listed_keys
-from dpsql.sql.notes import Findings, Meeting, Notes, Use, holds_person
+from dpsql.sql.items import expanded, has_aggregate, meant
+from dpsql.sql.notes import Findings, Meeting, Notes, Role, Use, holds_person
 from dpsql.sql.outcomes import Outcomes
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
-from dpsql.sql.scans import Kept
+from dpsql.sql.scans import Kept, Source
 from dpsql.sql.sources import NOTHING, Known, source_of
-from dpsql.sql.syntax import NO_OPTIONS, At, Options, Parsed, Purpose
+from dpsql.sql.subqueries import filtered
+from dpsql.sql.syntax import NO_OPTIONS, At, Call, Literal, Options, Parsed, Purpose, Said, Select
 from dpsql.sql.unions import one_question
+
+# KEYS (…): the groups the analyst lists. The same as WHERE x IN (…) before GROUP BY x, said once.
+#
+# All listed groups appear, empty ones too; rows of other groups are dropped before anything is counted. So the list is
+# public: it is part of the text, and nothing is found by looking at rows.
+
+
+def with_listed_keys(source: Source, query: Select, listed: Said[tuple[Literal, ...]] | None, notes: Notes) -> Source:
+    """The rows whose group is listed; every row where nothing is."""
+    if listed is None:
+        return source
+    if len(query.group_by) != 1:
+        raise NotSupported(
+            "KEYS after several columns of GROUP BY is not available",
+            why="it lists the groups of one column, and these are combinations",
+            fix="say it in WHERE, column by column: WHERE x IN ('a', 'b') AND y IN (1, 2) GROUP BY x, y",
+            at=listed.at,
+        )
+    key = meant(query.group_by[0], tuple(expanded(query.items, source.scope)), source.scope)
+    if has_aggregate(key):
+        raise BadType(
+            "KEYS lists groups, and this is an aggregate",
+            why="aggregates are taken inside groups",
+            fix="group by a column",
+            at=listed.at,
+        )
+    one_of = Call(function="in", arguments=(key, *listed.value), at=listed.at)
+    scalar = condition(one_of, source.scope, notes)
+    notes.use(Role.FILTER, scalar, listed.at)
+    notes.multiplied = True
+    return replace(source, relation=filtered(source.relation, scalar, notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

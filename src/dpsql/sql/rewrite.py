@@ -265,7 +265,7 @@ def _different(build: Builder, placed: PlacedSlot, pairs: Contributions | None) 
     bounded, slot = build.bounded, placed.slot
     own = Builder(bounded, build.numbers)
     if slot.argument is None:
-        raise InternalError("COUNT(DISTINCT) without an argument", why="a bug", fix="report the query")
+        raise InternalError("COUNT(DISTINCT) without an argument")
     base = own.base([slot.argument])
     rows, value = base.relation, base.holds[slot.argument]
     rows = Filter(input=rows, condition=inner.known(ref(value)), columns=rows.columns)

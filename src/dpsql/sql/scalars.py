@@ -64,6 +64,7 @@ class AwaitedValue:
     question: int
     type: SqlType
     range: Interval = EVERYTHING
+    noisy: bool = True
 
 
 Scalar: TypeAlias = ColumnRef | Constant | Apply | Windowed | AwaitedValue

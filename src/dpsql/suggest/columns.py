@@ -75,7 +75,7 @@ def column_line(subject: Subject) -> Line | str:
     if column.type is None:
         return f"{column.name}: {column.engine_type} is not read" + (f"; {column.instead}" if column.instead else "")
     found = (rule(subject, column.type) for rule in _RULES)
-    said, reason = next((each for each in found if each is not None), _needed(column.type))
+    said, reason = next((each for each in found if each is not None), ({}, f"{NEEDS} {_NEEDED[column.type]}"))
     if column.wide and "bounds" not in said:
         return f"{column.name}: {column.engine_type} holds numbers beyond 64 bits, and can be declared with bounds only"
     return _line(subject, said, reason)
@@ -191,14 +191,6 @@ def _reference(subject: Subject, kind: SqlType) -> Found:
     return {}, f"from the reference to {subject.public_table}: join it, and group by what it says"
 
 
-def _yes_or_no(subject: Subject, kind: SqlType) -> Found:
-    return ({"keys": (False, True)}, "from the type BOOLEAN") if kind is SqlType.BOOLEAN else None
-
-
-def _needed(kind: SqlType) -> tuple[Mapping[str, Value], str]:
-    return {}, f"{NEEDS} {_NEEDED[kind]}"
-
-
 _NEEDED: Final[Mapping[SqlType, str]] = {
     **dict.fromkeys(NUMERIC, "bounds to be summed, as in { bounds = [0, 2000] }: what lies beyond counts as the bound"),
     SqlType.TEXT: 'keys to be grouped by: list what everybody may know, as in { keys = ["a", "b"] }, or '
@@ -212,7 +204,7 @@ _RULES: Final[tuple[Callable[[Subject, SqlType], Found], ...]] = (
     _from_enum,
     _from_check,
     _reference,
-    _yes_or_no,
+    (lambda subject, kind: ({"keys": (False, True)}, "from the type BOOLEAN") if kind is SqlType.BOOLEAN else None),
     _from_sample,
     _from_name,
 )

@@ -14,7 +14,7 @@ from dpsql.catalog.marks import Mark, keys_by_line, marks, without
 from dpsql.catalog.model import KeyPath
 from dpsql.catalog.names import did_you_mean, folded, listed
 from dpsql.errors import BadParameter
-from dpsql.session.render import printable
+from dpsql.safe_text import printable
 from dpsql.suggest.reviewing import Review, is_undecided, place_of, review_policy
 
 _SECTIONS: Final = ("person", "promise", "defaults", "source")

@@ -162,14 +162,11 @@ class _Table:
         else:
             person = owned.person[0] if len(owned.person) == 1 else owned.person
             yield Line(key="person", value=toml(person), reason=reason)
-        if self._is_unique(owned):
+        if bool(owned.person) and any(set(key) <= set(owned.person) for key in self.facts.table.unique):
             yield Line(key="unique", value="true", reason="from the key: one row per person")
             return  # which is the cap
         for key, about in _CAPS.items():
             yield Line(key=key, value=_CAP[key], reason=f"{NEEDS} your number: {about}")
-
-    def _is_unique(self, owned: Owned) -> bool:
-        return bool(owned.person) and any(set(key) <= set(owned.person) for key in self.facts.table.unique)
 
     def _subjects(self) -> Iterator[Subject]:
         constraints = self.facts.constraints
@@ -214,7 +211,7 @@ def decided_by_the_owner(person: str) -> dict[str, tuple[Line, ...]]:
     meaning = odds(epsilon=Fraction(_EPSILON), delta=Fraction(_DELTA), person=person).rstrip(".")
     return {
         "promise": (
-            Line(key="epsilon", value=_EPSILON, reason=f"{NEEDS} your decision: whatever is ever asked, {meaning}"),
+            Line(key="epsilon", value=_EPSILON, reason=f"{NEEDS} your decision: with {_EPSILON}, {meaning}"),
             Line(key="delta", value=_DELTA, reason=f"{NEEDS} your decision: far below one over the number of people"),
         ),
         "defaults": (

@@ -21,8 +21,8 @@ from dpsql.catalog.types import NUMERIC
 from dpsql.engines.registry import located, open_source
 from dpsql.errors import DpsqlError
 from dpsql.require import shown
+from dpsql.safe_text import printable
 from dpsql.session.exposure import Exposure, exposures
-from dpsql.session.render import printable
 from dpsql.suggest.proposal import NEEDS, left_out
 
 _MUCH: Final = 5
@@ -187,14 +187,10 @@ def _of_table(table: TablePolicy, engine: EngineTable | None) -> Iterator[str]:
         name
         for name, column in table.columns.items()
         if not column.hidden and column.bounds is None and column.keys is None and name not in table.person
-        if name in kinds and kinds[name].type in NUMERIC and not _leads(name, table)
+        if name in kinds and kinds[name].type in NUMERIC and not (bool(table.path) and name in table.path[0].columns)
     ]
     if unbounded:
         yield f"{table.name}: without bounds nobody can sum {listed(unbounded)}"
     silent = [column.name for name, column in kinds.items() if name not in table.columns]
     if silent:
         yield f"{table.name}: not declared, so that nobody can ask about them: {listed(silent)}"
-
-
-def _leads(name: str, table: TablePolicy) -> bool:
-    return bool(table.path) and name in table.path[0].columns

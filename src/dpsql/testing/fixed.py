@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 import dpsql
 from dpsql.errors import TestsOnly
-from dpsql.testing.seeded import SeededSource
 
-if TYPE_CHECKING:  # the parser and the engine are loaded when the demo is, not with every kit beside this file
+if TYPE_CHECKING:
     from dpsql import Analyst
+
+
+class SeededSource:
+    """The bits of SHAKE-256 over a seed and a counter. Works inside a running pytest test and nowhere else.
+
+    Noise from a known seed can be subtracted, so a release that used this source would be the exact value.
+    """
+
+    def __init__(self, seed: int) -> None:
+        refuse_outside_tests()
+        self._seed, self._counter = seed, 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(bytearray(self._stream(8 * count)), dtype=np.uint64)
+
+    def bits(self, count: int) -> int:
+        size = (count + 7) >> 3
+        return int.from_bytes(self._stream(size), "little") >> (8 * size - count)
+
+    def _stream(self, size: int) -> bytes:
+        refuse_outside_tests()
+        self._counter += 1
+        return hashlib.shake_256(f"{self._seed}:{self._counter}".encode()).digest(size)
+
+
+def refuse_outside_tests() -> None:
+    """Whatever would undo protection works inside a running test only."""
+    if "PYTEST_CURRENT_TEST" not in os.environ:
+        raise TestsOnly(
+            "what undoes the noise works in tests only",
+            why="noise that is left out, or that comes from a known seed and can be subtracted, protects nobody",
+            fix="ask through an analyst, with dpsql.randomness.SYSTEM, the operating system's generator",
+        )
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Monotone inversion over the floats."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Histories that are long, deep or shared are priced quickly or refused; numbers of every kind are understood."""
 
-from __future__ import annotations
-
 import time
 from decimal import Decimal
 from fractions import Fraction
@@ -12,13 +10,13 @@ import pytest
 from dpsql.accounting import adaptive, advanced, basic, filters, heterogeneous, pld, rdp, zcdp
 from dpsql.accounting.account import Account
 from dpsql.accounting.advanced import compose_advanced, per_query_epsilon
-from dpsql.accounting.basic import compose_basic_equal
 from dpsql.accounting.history import releases
 from dpsql.accounting.optimal import compose_optimal
 from dpsql.accounting.subsampling import Scheme, amplify
 from dpsql.accounting.triple import triple
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.events import Composed, Event, Pure
+from tests.oracles.accounting import compose_basic_equal
 
 F = Fraction
 PRICES = (basic, advanced, adaptive, filters, heterogeneous, zcdp, rdp)

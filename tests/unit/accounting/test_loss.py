@@ -1,7 +1,5 @@
 """The privacy loss random variable of finite pairs."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -10,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.accounting.optimal import optimal_delta
 from dpsql.errors import BadParameter, DpsqlError
+from tests.kits.refusals import raised
+from tests.oracles.accounting import optimal_delta
 
 F = Fraction
 P = {"a": F(1, 2), "b": F(1, 3), "c": F(1, 6)}
@@ -73,10 +72,8 @@ def test_repeated_randomized_response_is_optimal_composition() -> None:
 
 def test_supports_that_would_explode_are_refused() -> None:
     wide = PrivacyLoss.of({i: F(1, 400) for i in range(400)}, {i: F(2 * i + 1, 160000) for i in range(400)})
-    with pytest.raises(BadParameter):
-        wide.compose(wide)
-    with pytest.raises(BadParameter):
-        wide.repeated(10**12)
+    raised(BadParameter, lambda: wide.compose(wide))
+    raised(BadParameter, lambda: wide.repeated(10**12))
 
 
 def test_delta_at_a_large_epsilon_is_what_the_other_law_never_shows() -> None:
@@ -87,8 +84,7 @@ def test_delta_at_a_large_epsilon_is_what_the_other_law_never_shows() -> None:
 
 
 def test_exact_masses_must_add_up_exactly() -> None:
-    with pytest.raises(BadParameter):
-        PrivacyLoss.of({"a": F(1, 2), "b": F(1, 2) - F(1, 10**15)}, {"a": F(1)})
+    raised(BadParameter, lambda: PrivacyLoss.of({"a": F(1, 2), "b": F(1, 2) - F(1, 10**15)}, {"a": F(1)}))
     assert PrivacyLoss.of({"a": 0.1, "b": 0.2, "c": 0.7}, {"a": 0.7, "b": 0.2, "c": 0.1}).delta(epsilon=0) >= 0.6
 
 

@@ -1,7 +1,5 @@
 """Parallel composition, checked by brute force over all neighbours of tiny databases."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

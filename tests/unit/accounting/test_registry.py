@@ -1,7 +1,5 @@
 """The registry: every accountant is documented, proven and obeys what it declares."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 from dpsql.accounting.registry import ACCOUNTANTS, accountant
 from dpsql.errors import BadParameter
 from dpsql.privacy.events import Composed, Pure
+from tests.kits.refusals import raised
 
 ROOT = Path(__file__).parents[3]
 GUIDE = ROOT / "docs" / "guide" / "accounting.md"
@@ -55,6 +54,5 @@ def test_the_order_of_tightness_on_many_small_releases() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(BadParameter, match="no accountant") as refusal:
-        accountant("moments")
-    assert all(name in refusal.value.fix for name in ACCOUNTANTS)
+    error = raised(BadParameter, lambda: accountant("moments"), match="no accountant")
+    assert all(name in error.fix for name in ACCOUNTANTS)

@@ -1,7 +1,5 @@
 """The (ε, δ, ρ) of every event, against definitions computed from probability mass functions at high precision."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 
@@ -27,6 +25,7 @@ from dpsql.privacy.events import (
     Pure,
 )
 from tests.kits.accountant_kit import PARAMETERS, AccountantKit, one_of_each
+from tests.kits.refusals import raised
 
 F = Fraction
 UNPRICED = (ContinuousGaussian, ContinuousLaplace, PoissonSampled)
@@ -56,10 +55,7 @@ class TestTripleRho(AccountantKit):
             DiscreteGaussian(sigma_squared=F(9), l2_squared=F(4), dimensions=7),
             Triple(epsilon=None, delta=F(0), rho=F(2, 9)),
         ),
-        (
-            Approximate(epsilon=F(1, 2), delta=F(1, 10**6)),
-            Triple(epsilon=F(1, 2), delta=F(1, 10**6), rho=F(1, 8)),
-        ),
+        (Approximate(epsilon=F(1, 2), delta=F(1, 10**6)), Triple(epsilon=F(1, 2), delta=F(1, 10**6), rho=F(1, 8))),
         (
             KeySelection(epsilon=F(1, 2), delta=F(1, 10**6), keys=4),
             Triple(epsilon=F(1, 2), delta=F(1, 10**6), rho=F(1, 32)),
@@ -159,10 +155,8 @@ def test_key_selection_is_approximately_concentrated(keys: int) -> None:
 @pytest.mark.parametrize("kind", UNPRICED)
 def test_what_is_not_in_the_table_never_prices_a_release(kind: type[Event]) -> None:
     event = kind(**PARAMETERS[kind])
-    with pytest.raises(UnsupportedEvent):
-        triple(event)
-    with pytest.raises(UnsupportedEvent):
-        triple(Composed((Pure(epsilon=F(1)), event)))
+    raised(UnsupportedEvent, lambda: triple(event))
+    raised(UnsupportedEvent, lambda: triple(Composed((Pure(epsilon=F(1)), event))))
 
 
 epsilons = st.fractions(min_value=F(1, 1000), max_value=10)
@@ -190,5 +184,4 @@ def test_sums_are_componentwise_and_exact(parts: list[Event], chance: object) ->
 @pytest.mark.parametrize("keys", [np.int8(100), np.uint8(129), True, 2.0])
 def test_a_number_of_keys_that_could_wrap_around_is_refused(keys: int) -> None:
     """An 8-bit 2·100 is negative, and a negative ρ would be a refund."""
-    with pytest.raises(BadParameter):
-        KeySelection(epsilon=1, delta=1e-6, keys=keys)
+    raised(BadParameter, lambda: KeySelection(epsilon=1, delta=1e-6, keys=keys))

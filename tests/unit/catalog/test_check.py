@@ -12,6 +12,8 @@ from dpsql.catalog.load import load, loads
 from dpsql.catalog.model import Bounds, EngineColumn, EngineTable, KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadPolicy
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 ROOT = Path(__file__).parents[3]
 READ_AS = {
@@ -46,10 +48,9 @@ def policy(body: str):
 
 def refusal(body: str, *tables: EngineTable) -> str:
     read = policy(body)
-    with pytest.raises(BadPolicy) as caught:
-        checked(read, schema(*tables))
-    assert caught.value.what == problems(read, schema(*tables))[0].what
-    return caught.value.what
+    error = raised(BadPolicy, lambda: checked(read, schema(*tables)))
+    assert error.what == problems(read, schema(*tables))[0].what
+    return error.what
 
 
 def column(said: str, kind: str):
@@ -88,10 +89,8 @@ class TestNames:
     def test_a_public_table_is_open(self):
         """Without declared columns: all that can be read, and only those whose name is no riddle."""
         wards = checked(load(ROOT / "examples" / "hospital" / "dpsql.toml"), HOSPITAL).policy.tables["wards"]
-        assert {name: said.type for name, said in wards.columns.items()} == {
-            "ward": SqlType.TEXT,
-            "floor": SqlType.INTEGER,
-        }
+        expected = {"ward": SqlType.TEXT, "floor": SqlType.INTEGER}
+        assert {name: said.type for name, said in wards.columns.items()} == expected
         riddle = table("w", a="INTEGER", A="INTEGER", B="DATE")
         assert list(checked(policy("[table.w]\npublic = true"), schema(riddle)).policy.tables["w"].columns) == ["b"]
         some = checked(policy("[table.w]\npublic = true\ncolumns.B = {}"), schema(table("w", b="DATE", c="DATE")))
@@ -162,8 +161,7 @@ class TestTypes:
 
     @pytest.mark.parametrize("said", ["", "hidden = true", "bounds = [0, 1]", 'type = "text"'])
     def test_a_type_that_is_not_read(self, said):
-        with pytest.raises(BadPolicy, match=r"p.toml:6 table.t.columns.c: its type BLOB is not read"):
-            column(said, "BLOB")
+        raised(BadPolicy, lambda: column(said, "BLOB"), match=r"p.toml:6 table.t.columns.c: its type BLOB is not read")
 
     @pytest.mark.parametrize(
         ("said", "kind", "low", "high"),
@@ -179,12 +177,7 @@ class TestTypes:
                 datetime(2024, 1, 1),
                 datetime(2024, 12, 31, 23, 59, 59, 999999),
             ),
-            (
-                '["2024-01-01T01:00", "2024-12-31T00:00"]',
-                "TIMESTAMP",
-                datetime(2024, 1, 1, 1),
-                datetime(2024, 12, 31),
-            ),
+            ('["2024-01-01T01:00", "2024-12-31T00:00"]', "TIMESTAMP", datetime(2024, 1, 1, 1), datetime(2024, 12, 31)),
         ],
     )
     def test_bounds_that_fit(self, said, kind, low, high):
@@ -212,18 +205,7 @@ class TestTypes:
         with pytest.raises(BadPolicy, match=r"p.toml:6 table.t.columns.c.bounds: do not fit a column of type"):
             column(f"bounds = {said}", kind)
 
-    @pytest.mark.parametrize(
-        ("said", "kind", "values"),
-        [
-            ("[true, false]", "BOOLEAN", (True, False)),
-            ("[1, 2]", "INTEGER", (1, 2)),
-            ('["a"], null_key = true', "VARCHAR", ("a", None)),
-            ('["2024-01-01"]', "VARCHAR", ("2024-01-01",)),
-            ('["2024-01-01"]', "DATE", (date(2024, 1, 1),)),
-            ("[2024-01-01]", "DATE", (date(2024, 1, 1),)),
-            ('["2024-01-01", "2024-01-01T12:00"]', "TIMESTAMP", (datetime(2024, 1, 1), datetime(2024, 1, 1, 12))),
-        ],
-    )
+    @cases(__file__, "said", "kind", "values=")
     def test_keys_that_fit(self, said, kind, values):
         found = column(f"keys = {said}", kind).keys
         assert found == PublicKeys(values=values)
@@ -251,8 +233,7 @@ class TestTypes:
         ],
     )
     def test_keys_that_do_not(self, said, kind):
-        with pytest.raises(BadPolicy, match=r"p.toml:6 table.t.columns.c.(keys|bounds): "):
-            column(f"keys = {said}", kind)
+        raised(BadPolicy, lambda: column(f"keys = {said}", kind), match=r"p.toml:6 table.t.columns.c.(keys|bounds): ")
 
     @pytest.mark.parametrize("kind", ["BOOLEAN", "INTEGER", "VARCHAR", "DATE", "TIMESTAMP"])
     def test_private_keys_of_every_other_type(self, kind):
@@ -328,9 +309,7 @@ class TestPoliciesBuiltInPython:
     TABLES = schema(table("a", p="DATE", k="DATE"), table("b", x="DATE"))
 
     def refused(self, **changes) -> str:
-        with pytest.raises(BadPolicy) as caught:
-            checked(replace(self.READ, written=None, **changes), self.TABLES)
-        return caught.value.what
+        return raised(BadPolicy, lambda: checked(replace(self.READ, written=None, **changes), self.TABLES)).what
 
     def test_paths_are_followed(self):
         short = replace(self.READ.tables["b"], person=())

@@ -12,6 +12,8 @@ from dpsql.catalog.load import loads
 from dpsql.catalog.model import Bounds, KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadPolicy
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 
 def written(body: str, name: str = "t"):
@@ -19,11 +21,10 @@ def written(body: str, name: str = "t"):
 
 
 def refusal(**said) -> str:
-    with pytest.raises(BadPolicy) as caught:
-        declared("T", **{"person": "p", **said})
-    assert caught.value.why
-    assert caught.value.fix
-    return caught.value.what
+    error = raised(BadPolicy, lambda: declared("T", **{"person": "p", **said}))
+    assert error.why
+    assert error.fix
+    return error.what
 
 
 class TestTheSameAsTheFile:
@@ -69,17 +70,7 @@ class TestTheSameAsTheFile:
         )
         assert python == file
 
-    @pytest.mark.parametrize(
-        ("said", "body"),
-        [
-            ({"public": True}, "public = true"),
-            ({"unit": "row", "rows_per_person": 2}, 'unit = "row"\nrows_per_person = 2'),
-            ({"person": "p", "unique": True, "unit": "person"}, 'person = "p"\nunique = true'),
-            ({"public": True, "unique": ["ID"]}, "public = true\ncolumns.id.unique = true"),
-            ({"person": ("a", "B")}, 'person = ["A", "b"]'),
-            ({"person": "Who", "hidden": "WHO"}, 'person = "who"\ncolumns.who.hidden = true'),
-        ],
-    )
+    @cases(__file__, "said=", "body")
     def test_each_way_to_a_person(self, said, body):
         assert declared("t", **said) == written(f"[table.t]\n{body}")
 
@@ -193,5 +184,4 @@ class TestColumns:
 
     @pytest.mark.parametrize("name", ["", " ", None, 3, "dp", "DP.budget", "a\0b"])
     def test_a_name_that_is_none(self, name):
-        with pytest.raises(BadPolicy, match=r"^DP501  table"):
-            declared(name, person="p")
+        raised(BadPolicy, lambda: declared(name, person="p"), match=r"^DP501  table")

@@ -69,21 +69,14 @@ def test_a_declared_list_is_one_value():
 def test_days_among_moments_are_found_in_both_forms():
     days = PublicKeys(values=(date(2024, 1, 2), date(2024, 1, 1)))
     found = named_lists([days, PublicKeys(values=("a",))])
-    assert {each.values for each in found.values()} == {
-        (date(2024, 1, 1), date(2024, 1, 2)),
-        (datetime(2024, 1, 1), datetime(2024, 1, 2)),
-        ("a",),
-    }
+    expected = {(date(2024, 1, 1), date(2024, 1, 2)), (datetime(2024, 1, 1), datetime(2024, 1, 2)), ("a",)}
+    assert {each.values for each in found.values()} == expected
     assert all(list_digest(each) == digest for digest, each in found.items())
 
 
 def test_a_range_is_what_it_stands_for():
     assert KeyRange(first=-1, count=3).values == (-1, 0, 1)
-    assert KeyRange(first=date(2024, 2, 28), count=3).values == (
-        date(2024, 2, 28),
-        date(2024, 2, 29),
-        date(2024, 3, 1),
-    )
+    assert KeyRange(first=date(2024, 2, 28), count=3).values == (date(2024, 2, 28), date(2024, 2, 29), date(2024, 3, 1))
     assert KeyRange(first=datetime(2024, 11, 1), count=3, months=1).values[-1] == datetime(2025, 1, 1)
     assert KeyRange(first=datetime(2024, 11, 1), count=2, microseconds=1).values[-1] == datetime(
         2024, 11, 1, 0, 0, 0, 1

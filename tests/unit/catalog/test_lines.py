@@ -102,12 +102,7 @@ def test_nothing(text):
 
 
 def test_windows_lines():
-    assert key_lines("a = 1\r\n[b]\r\nc = '''\r\nx'''\r\nd = 2") == {
-        ("a",): 1,
-        ("b",): 2,
-        ("b", "c"): 3,
-        ("b", "d"): 5,
-    }
+    assert key_lines("a = 1\r\n[b]\r\nc = '''\r\nx'''\r\nd = 2") == {("a",): 1, ("b",): 2, ("b", "c"): 3, ("b", "d"): 5}
 
 
 NAMES = st.sampled_from(["a", "b1", "c-d", '"e f"', "'#g'", '"h.i"', '"[j]"', '"\\"k="', "7"])

@@ -8,6 +8,7 @@ from dpsql.catalog.lines import key_lines
 from dpsql.catalog.load import loads
 from dpsql.catalog.marks import marks, without
 from dpsql.errors import BadPolicy
+from tests.kits.refusals import raised
 
 BODY = """version = 1
 source.url = "memory:"
@@ -36,9 +37,7 @@ def marked(line, mark):
 
 
 def refusal(text):
-    with pytest.raises(BadPolicy) as caught:
-        loads(text, name="p.toml")
-    return caught.value
+    return raised(BadPolicy, lambda: loads(text, name="p.toml"))
 
 
 def test_a_policy_without_marks_is_read_also_where_a_text_looks_like_one():

@@ -1,25 +1,12 @@
 """Names fold as the engine folds them."""
 
 import duckdb
-import pytest
 
 from dpsql.catalog.names import did_you_mean, dotted, folded
+from tests.kits.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("a", "A"),
-        ("Visits", "vISITS"),
-        ("é", "É"),
-        ("ß", "SS"),
-        ("K", "k"),
-        ("İ", "i"),
-        ("µ", "μ"),
-        ("[", "{"),
-        ("@", "`"),
-    ],
-)
+@cases(__file__, "one", "other")
 def test_two_names_are_one_exactly_where_duckdb_says_so(one, other):
     """`str.lower` would take é and É for one name: two columns of an engine, of which one may be hidden."""
     with duckdb.connect() as connection:

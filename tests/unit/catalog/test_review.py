@@ -9,6 +9,7 @@ from dpsql.catalog.mistakes import line_of
 from dpsql.catalog.names import dotted
 from dpsql.catalog.review import reviewed
 from dpsql.errors import BadPolicy
+from tests.kits.refusals import raised
 
 GOOD = """version = 1
 [source]
@@ -69,9 +70,8 @@ BROKEN = [
 @pytest.mark.parametrize(("change", "place"), BROKEN)
 def test_one_mistake_is_told_once_and_nothing_that_follows_from_it(change, place):
     assert found(changed(change)) == [place]
-    with pytest.raises(BadPolicy) as caught:
-        loads(changed(change), name="p.toml", environment={})
-    assert caught.value.what.startswith(f"p.toml:{place[0]} {place[1]}: ")
+    error = raised(BadPolicy, lambda: loads(changed(change), name="p.toml", environment={}))
+    assert error.what.startswith(f"p.toml:{place[0]} {place[1]}: ")
 
 
 def test_all_of_them_are_told_at_once():
@@ -93,8 +93,7 @@ def test_a_later_grant_is_told_at_its_own_place():
 def test_what_cannot_be_read_at_all_ends():
     for text in ("grant = 3", "table = 3", "source = 3", "table.x = 3", "[[promise]]", "version = []", ""):
         reviewed(text, name="p.toml", environment={})
-    with pytest.raises(BadPolicy, match="not TOML"):
-        reviewed("[", name="p.toml")
+    raised(BadPolicy, lambda: reviewed("[", name="p.toml"), match="not TOML")
 
 
 VALUES = ["3", '"x"', "[]", "{}", "true", "-1", "[1, 2]", "0.5", "{ x = 1 }", '["a", "a"]', "2024-01-01", "inf"]

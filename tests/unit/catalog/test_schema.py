@@ -12,8 +12,8 @@ import pytest
 
 from dpsql.catalog.load import KEYS, loads
 from dpsql.catalog.schema import SHAPES, policy_schema
-from dpsql.cli.main import main
 from dpsql.errors import BadPolicy
+from tests.kits.refusals import raised
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = (ROOT / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
@@ -152,11 +152,9 @@ def of_one_kind(one, other):
 def test_a_mistake_of_shape_is_seen_by_both(before, after):
     assert before in EXAMPLE
     text = EXAMPLE.replace(before, after, 1)
-    with pytest.raises(BadPolicy):
-        loads(text, name="p.toml", environment=FOLDERS)
+    raised(BadPolicy, lambda: loads(text, name="p.toml", environment=FOLDERS))
     assert not VALID.is_valid(as_json(tomllib.loads(text)))
 
 
-def test_the_command_prints_it(capsys):
-    assert main(["policy", "schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == policy_schema()
+def test_the_command_prints_it(command):
+    assert json.loads(command(["policy", "schema"]).out) == policy_schema()

@@ -6,6 +6,7 @@ import pytest
 from dpsql.catalog.spelling import ENGINE_TYPES, literal, quoted
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
+from tests.kits.refusals import raised
 
 ODD = ["a", 'a"b', '"', "a b", "a.b", "'", "''; DROP TABLE t; --", "ü", "SELECT", "\n", "$1", "?"]
 
@@ -23,8 +24,7 @@ def test_texts(text):
 
 
 def test_a_name_with_a_nul_is_no_name():
-    with pytest.raises(InternalError):
-        quoted("a\0b")
+    raised(InternalError, lambda: quoted("a\0b"))
 
 
 def test_every_type_has_a_word_the_engine_knows():

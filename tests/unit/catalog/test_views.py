@@ -1,7 +1,5 @@
 """A view of people under another name does not protect less than the table it reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.catalog.load import loads
@@ -14,6 +12,7 @@ VIEWS = {
     "more": ViewReads(tables=frozenset({"wards", "clinic.people"}), unknown=frozenset({"a_function()"})),
     "unknown": ViewReads(tables=frozenset({"wards"}), unknown=frozenset({"a_function()"})),
     "no_rows": ViewReads(tables=frozenset()),
+    "generated": ViewReads(tables=frozenset({"generated"}), unknown=frozenset({"a_function() in generated.column"})),
     "apart": ViewReads(tables=frozenset({"wards", "people"})),
 }
 
@@ -37,3 +36,12 @@ def test_a_view_of_people_has_people(view):
 @pytest.mark.parametrize("view", ["apart", "no_rows", "no_view"])
 def test_a_view_of_something_else_may_be_public(view):
     assert mistakes(f"[table.v]\nsource = '{view}'\npublic = true") == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind"), [("public = true", "a table"), ("unit = 'row'", "a table"), ("person = 'id'", None)]
+)
+def test_a_table_that_computes_what_is_not_known_has_people(declared, kind):
+    tables, _ = settled(loads(f"{HEAD}[table.Generated]\n{declared}", name="p.toml", environment={}).tables)
+    told = [mistake.what.partition(" that reads a_function()")[0] for mistake in view_mistakes(tables, VIEWS)]
+    assert told == ([] if kind is None else [kind])

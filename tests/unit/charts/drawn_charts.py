@@ -15,7 +15,6 @@ def mark(label, value, margin, doubtful=False):
 NOTHING = Mark(label="nothing", value=None, low=None, high=None, text="NULL")
 BARS = Bars(
     title="n by city",
-    across="city",
     along="n",
     marks=(
         mark("Basel", 2000, 400),

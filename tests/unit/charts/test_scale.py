@@ -20,8 +20,7 @@ def test_round_ticks():
 
 
 @pytest.mark.parametrize(
-    "numbers",
-    [[], [0.0], [5.0], [-5.0], [1e308, -1e308], [5e-324], [1e15, 1e15 + 1], [math.pi] * 3, [1e-300, 2e-300]],
+    "numbers", [[], [0.0], [5.0], [-5.0], [1e308, -1e308], [5e-324], [1e15, 1e15 + 1], [math.pi] * 3, [1e-300, 2e-300]]
 )
 @pytest.mark.parametrize("with_zero", [True, False])
 def test_every_list_of_numbers_has_a_scale(numbers, with_zero):

@@ -7,6 +7,7 @@ import pytest
 from dpsql.charts.letters import width
 from dpsql.charts.text import in_text
 from dpsql.errors import BadParameter
+from tests.kits.refusals import raised
 
 from drawn_charts import BARS, BURN, CHARTS, ICONS, NOTHING, WORLDS, mark
 
@@ -114,5 +115,4 @@ def test_a_number_that_leaves_no_room_for_its_label_stands_below_it():
 
 
 def test_a_terminal_too_narrow():
-    with pytest.raises(BadParameter, match="columns=3"):
-        in_text(BARS, columns=3)
+    raised(BadParameter, lambda: in_text(BARS, columns=3), match="columns=3")

@@ -15,15 +15,14 @@ import dpsql
 from asked_clinic import COUNT
 from dpsql.cli.main import main
 from in_this_process import serving
+from tests.kits.owners import owner_of
 
 
 @pytest.fixture(scope="module")
 def clinic():
     """The owner of fifty people, in memory."""
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", pandas.DataFrame({"id": range(50)}), person="id", unique=True)
-        owner.promise(epsilon=1000)
-        owner.defaults(cost_per_query=1, noise="laplace")
+    rows = pandas.DataFrame({"id": range(50)})
+    with owner_of(rows, person="id", unique=True, epsilon=1000, cost_per_query=1, noise="laplace") as owner:
         yield owner
 
 
@@ -51,9 +50,33 @@ def left(ana):
     return float(ana.budget.left)
 
 
-def test_json_says_what_is_left_also_where_an_answer_is_told_again(ask):
-    for _ in range(2):
-        assert json.loads(ask("-c", COUNT, "--format", "json")[1])["budget"] == {"left": 2, "total": 3}
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def types(monkeypatch):
+    """Somebody in front of a terminal, who types this."""
+
+    def types(text="", stdin=Terminal):
+        monkeypatch.setattr(sys, "stdin", stdin(text))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        monkeypatch.setenv("TERM", "dumb")
+
+    return types
+
+
+def test_json_has_all_of_it_errors_are_json_too_and_what_is_left_also_of_a_repeat(ask):
+    code, out, err = ask("-c", COUNT, "--format", "json")
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (told["cost"]["epsilon"], told["budget"]) == (1, {"left": 2, "total": 3})
+    assert json.loads(ask("-c", COUNT, "--format", "json")[1])["budget"] == told["budget"]
+    assert set(told["rows"][0]["COUNT(*)"]) >= {"value", "low", "high", "margin"}
+    code, out, err = ask("-c", "SELECT id FROM people", "--format", "json")
+    assert (code, out) == (4, "")
+    assert set(json.loads(err)) == {"code", "title", "where", "why", "fix", "try", "docs"}
 
 
 def test_without_pyarrow_nothing_is_paid(ask, ana, tmp_path, monkeypatch):
@@ -83,17 +106,6 @@ def test_a_machine_reads_the_result_alone(ask):
     assert float(low) < float(value) < float(high)
     assert "cost 1.00" in err
     assert ask("-c", COUNT, "--format", "csv", "--quiet")[2] == ""
-
-
-def test_json_has_all_of_it_and_errors_are_json_too(ask):
-    code, out, err = ask("-c", COUNT, "--format", "json")
-    told = json.loads(out)
-    assert (code, err) == (0, "")
-    assert told["cost"]["epsilon"] == 1
-    assert set(told["rows"][0]["COUNT(*)"]) >= {"value", "low", "high", "margin"}
-    code, out, err = ask("-c", "SELECT id FROM people", "--format", "json")
-    assert (code, out) == (4, "")
-    assert set(json.loads(err)) == {"code", "title", "where", "why", "fix", "try", "docs"}
 
 
 def test_several_statements_share_what_was_set_and_the_first_error_ends_them(ask, ana):
@@ -143,9 +155,6 @@ def test_a_limit_of_the_price_is_code_5_and_spends_nothing(ask, ana):
     assert (code, out) == (5, "")
     assert "DP202" in err
     assert left(ana) == 3
-
-
-def test_asked_by_margin_or_by_price(ask):
     assert "± 30" in ask("-c", COUNT, "--within", "30")[1]
     assert "cost 0.25" in ask("-c", "SELECT COUNT(*) AS m FROM people WHERE id > 3", "--epsilon", "0.25")[2]
 
@@ -165,20 +174,21 @@ def test_only_noise_is_code_10_where_that_is_asked_for(ask):
     assert ask(*noisy, "-c", COUNT, "--strict-accuracy")[0] == 0
 
 
-def test_plain_is_ascii_on_both_ways_out(ask):
+def test_plain_is_ascii_on_both_ways_out_and_whoever_is_no_terminal_gets_the_name_as_it_is(ask):
     code, out, err = ask("-c", COUNT, "-c", f"EXPLAIN PRIVACY {COUNT}", "--plain")
     assert code == 0
     assert (out + err).isascii()
     assert "plus or minus" in out
     assert ask("-c", "SELECT id FROM people", "--plain")[2].isascii()
+    _, out, _ = ask("-c", STEERING, "--format", "csv")
+    assert next(csv.reader(io.StringIO(out)))[0] == "n\x1b]0;x\x07\u202e"
 
 
-def test_the_same_over_a_socket(clinic, ana, tmp_path, capsys, monkeypatch):
+def test_the_same_over_a_socket(clinic, ana, tmp_path, command, monkeypatch):
     monkeypatch.setenv("DPSQL_TOKEN", clinic.keeper.admit(ana.name, role="analyst"))
 
     def ask(*words):
-        assert main([*words, f"unix:{tmp_path / 'door'}"]) == 0
-        return capsys.readouterr()
+        return command([*words, f"unix:{tmp_path / 'door'}"])
 
     with serving(clinic, tmp_path / "door"):
         first = ask("-c", COUNT, "--format", "json")
@@ -191,7 +201,7 @@ def test_the_same_over_a_socket(clinic, ana, tmp_path, capsys, monkeypatch):
 
 def test_an_answer_is_drawn_into_a_file_or_below_the_table(ask, tmp_path, ana):
     assert ask("-c", COUNT, "--plot", tmp_path / "n.svg")[0] == 0
-    assert (tmp_path / "n.svg").read_text().startswith("<svg")
+    assert (tmp_path / "n.svg").read_text().startswith("<?xml")
     code, out, _ = ask("-c", COUNT, "--plot", "-", "--plain")
     assert code == 0
     assert out.isascii()
@@ -213,12 +223,7 @@ def test_a_picture_that_nothing_here_draws_costs_nothing(ask, ana, tmp_path, mon
     assert (code, out) == (2, "")
     assert "DP420" in err
     assert left(ana) == 3
-    assert ask("-c", COUNT, "--plot", tmp_path / "n.svg")[0] == 0
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+    assert ask("-c", COUNT, "--plot", tmp_path / "n.txt")[0] == 0
 
 
 STEERING = COUNT.replace("(*)", '(*) AS "n\x1b]0;x\x07\u202e"')
@@ -231,11 +236,6 @@ def test_no_name_steers_the_terminal(ask, monkeypatch, words):
     assert code == 0
     assert not set(out + err) & set("\x1b\x07\u202e\r")
     assert "n\\" in out  # it is shown by its number
-
-
-def test_whoever_is_no_terminal_gets_the_name_as_it_is(ask):
-    _, out, _ = ask("-c", STEERING, "--format", "csv")
-    assert next(csv.reader(io.StringIO(out)))[0] == "n\x1b]0;x\x07\u202e"
 
 
 @pytest.mark.parametrize(
@@ -251,33 +251,27 @@ def test_whoever_is_no_terminal_gets_the_name_as_it_is(ask):
         (["--epsilon", "0.1"], "", 0, True),  # little of what is left
     ],
 )
-def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, ana, monkeypatch, words, typed, code, spent):
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, ana, types, words, typed, code, spent):
+    types(typed)
     assert ask("-c", COUNT, *words)[0] == code
     assert (left(ana) < 3) is spent
 
 
 @pytest.mark.parametrize(("typed", "spent"), [("n\n", False), ("y\n", True)])
-def test_a_margin_in_the_question_itself_is_asked_for_too(ask, ana, monkeypatch, typed, spent):
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+def test_a_margin_in_the_question_itself_is_asked_for_too(ask, ana, types, typed, spent):
+    types(typed)
     _, _, err = ask("-c", f"{COUNT} WITHIN 60")
     # Laplace noise of scale s stays within s · ln 20 in 95 % of all cases: ± 60 costs about ln 20 / 60 = 0.0499
     assert re.search(r"Costs 0\.0(49|50)\d* of your budget; 3\.00 is left\. Run\? \[Y/n\]", err)
     assert (left(ana) < 3) is spent
 
 
-def test_ctrl_c_at_a_price_says_that_nothing_was_spent(ask, ana, monkeypatch):
+def test_ctrl_c_at_a_price_says_that_nothing_was_spent(ask, ana, types):
     class Pressed(Terminal):
         def readline(self, *_):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys, "stdin", Pressed(""))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+    types(stdin=Pressed)
     code, _, err = ask("-c", COUNT, "--epsilon", "0.7")
     assert code == 130
     assert "Run? [Y/n]" in err
@@ -287,10 +281,9 @@ def test_ctrl_c_at_a_price_says_that_nothing_was_spent(ask, ana, monkeypatch):
 
 
 @pytest.mark.parametrize("told", [Fraction(7, 10), Fraction(1, 10)])
-def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkeypatch, told):
+def test_a_price_that_has_changed_since_it_was_told_is_not_paid(types, ask, ana, monkeypatch, told):
     """Also one that was so small that nobody was asked."""
-    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    types("y\n")
     monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", lambda *_, **__: told)
     code, _, err = ask("-c", COUNT)
     assert code == 5
@@ -298,23 +291,19 @@ def test_a_price_that_has_changed_since_it_was_told_is_not_paid(ask, ana, monkey
     assert left(ana) == 3
 
 
-def test_on_a_terminal_invented_rows_need_no_consent(ask, ana, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", Terminal(""))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+def test_on_a_terminal_invented_rows_need_no_consent(ask, ana, types):
+    types()
     code, out, _ = ask("-c", "SIMULATE SELECT * FROM people LIMIT 3", "--format", "csv")
     assert (code, out.splitlines()[0], len(out.splitlines())) == (0, "id,invented", 4)
     assert ask("-c", "SELECT * FROM people")[0] == 4
     assert left(ana) == 3
 
 
-def test_what_had_no_price_when_it_was_looked_for_is_not_paid(ask, ana, monkeypatch):
+def test_what_had_no_price_when_it_was_looked_for_is_not_paid(types, ask, ana, monkeypatch):
     def refused(*_, **__):
         raise dpsql.Refused("not now", why="as a test", fix="none")
 
-    monkeypatch.setattr(sys, "stdin", Terminal(""))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "dumb")
+    types()
     monkeypatch.setattr("dpsql.session.analyst.Analyst.cost", refused)
     code, _, err = ask("-c", COUNT)
     assert code == 5

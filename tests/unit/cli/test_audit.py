@@ -76,12 +76,11 @@ def test_a_place_with_blanks_is_one_word(clinic, tmp_path, capsys):
     assert f"&& dpsql audit --ledger '{there}'\n" in (tmp_path / "report.md").read_text()
 
 
-def test_a_copy_that_is_older_than_what_this_machine_has_seen(run, tmp_path, capsys, monkeypatch):
+def test_a_copy_that_is_older_than_what_this_machine_has_seen(run, tmp_path, capsys, command, monkeypatch):
     copy = tmp_path / "copy.db"
     run("ledger", "backup", copy, "--with-key")
     run("freeze", "--reason", "a later entry")
     assert main(["audit", "--ledger", str(copy)]) == 9
     assert "audit it with a DPSQL_STATE of its own" in " ".join(capsys.readouterr().err.split())
     monkeypatch.setenv("DPSQL_STATE", str(tmp_path / "another machine"))
-    assert main(["audit", "--ledger", str(copy)]) == 0
-    assert "1/1 prices derived again" in capsys.readouterr().out
+    assert "1/1 prices derived again" in command(["audit", "--ledger", str(copy)]).out

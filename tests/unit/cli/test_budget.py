@@ -5,12 +5,13 @@ from asked_clinic import POLICY, asked, back
 from dpsql.cli.main import main
 
 
-def test_show(run):
-    assert run("budget", "show") == (
-        0,
-        "promise       3 of 4 left, 1 spent\nana           2 of 3 left, 1 spent\n",
-        "",
-    )
+def test_show_and_history(run):
+    assert run("budget", "show") == (0, "promise       3 of 4 left, 1 spent\nana           2 of 3 left, 1 spent\n", "")
+    code, out, _ = run("budget", "history", "--of", "ana")
+    assert (code, len(out.splitlines())) == (0, 1)
+    assert "cost=1" in out
+    assert "SELECT" not in out
+    assert run("budget", "history", "--of", "ana", "--since", "9000-01-01") == (0, "", "")
 
 
 def test_of_a_grant_that_has_ended_nothing_is_left(run, clinic):
@@ -45,14 +46,6 @@ def test_of_a_grant_that_was_lowered_all_that_was_spent_is_told(run, clinic):
     assert {each["left"] for each in explained.as_json()["accounts"]} == {"0", "3"}
 
 
-def test_history(run):
-    code, out, _ = run("budget", "history", "--of", "ana")
-    assert (code, len(out.splitlines())) == (0, 1)
-    assert "cost=1" in out
-    assert "SELECT" not in out
-    assert run("budget", "history", "--of", "ana", "--since", "9000-01-01") == (0, "", "")
-
-
 def test_the_history_of_a_grant_is_what_it_has_paid(run, clinic):
     back(clinic)
     with dpsql.open(clinic) as owner:
@@ -76,10 +69,9 @@ def test_a_promise_for_ever_is_not_renewed_whatever_the_file_says_since(run, cli
     assert "for ever" in err
 
 
-def test_a_new_period_begins_and_says_what_it_adds_up_to(tmp_path, capsys):
+def test_a_new_period_begins_and_says_what_it_adds_up_to(tmp_path, capsys, command):
     policy = asked(tmp_path, POLICY.replace("delta = 0", 'delta = 0\nper = "month"'))
-    assert main(["budget", "renew", "--policy", str(policy)]) == 0
-    out = capsys.readouterr().out
+    out = command(["budget", "renew", "--policy", str(policy)]).out
     assert "2 × (ε = 4, δ = 0), which is ε = 8, δ = 0 in all" in out
     assert "sooner than each month" in out
     assert main(["budget", "show", "--policy", str(policy)]) == 0

@@ -19,36 +19,22 @@ def told(capsys, *words):
     return code, *capsys.readouterr()
 
 
-def test_the_price_is_told_and_not_paid(policy, capsys):
+def test_the_price_is_told_and_not_paid_also_to_a_machine(policy, capsys):
     code, out, _ = told(capsys, "cost", COUNT, policy)
     assert (code, out.splitlines()[0].split()[:3]) == (0, ["would", "cost", "1"])
     # Laplace noise of scale 2 stays within 2 ln 20 = 5.99 in 95 % of all cases
     assert "COUNT(*) ± 6" in told(capsys, "cost", COUNT, policy, "--epsilon", "0.5")[1]
     with dpsql.connect(policy) as ana:
         assert ana.budget.spent == 0
-
-
-def test_a_question_that_does_not_fit_says_so(policy, capsys):
     assert "refused      the budget does not suffice" in told(capsys, "cost", COUNT, policy, "--epsilon", "3.5")[1]
-
-
-def test_a_machine_is_told_rows(policy, capsys):
     _, out, _ = told(capsys, "cost", COUNT, policy, "--format", "json")
     assert {"what": "cost", "value": "1"} in json.loads(out)["rows"]
-
-
-def test_a_refused_question_is_refused_here_too(policy, capsys):
     assert told(capsys, "cost", "SELECT id FROM people", policy)[0] == 4
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [
-        ("cost", "DRY RUN"),
-        ("cost", "dry  run"),
-        ("explain", "EXPLAIN PRIVACY"),
-        ("simulate", "SIMULATE"),
-    ],
+    [("cost", "DRY RUN"), ("cost", "dry  run"), ("explain", "EXPLAIN PRIVACY"), ("simulate", "SIMULATE")],
 )
 def test_a_question_may_say_what_the_command_says(policy, capsys, command, words):
     """As the proposal of an error does, which is copied from the terminal."""
@@ -61,26 +47,13 @@ def test_a_question_may_say_what_the_command_says(policy, capsys, command, words
         assert said == plain
 
 
-def test_an_explanation_that_is_asked_for_as_json_is_json(policy, capsys):
+def test_an_explanation_in_words_and_for_programs(policy, capsys):
     code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY (FORMAT JSON) {COUNT}", policy)
     assert code == 0
     assert out == told(capsys, "explain", COUNT, policy, "--format", "json")[1]
-
-
-def test_what_compares_two_questions_is_left_as_it_is(policy, capsys):
     code, out, _ = told(capsys, "explain", f"EXPLAIN PRIVACY DIFF {COUNT}; {COUNT} WHERE id < 5", policy)
     assert code == 0
     assert out.startswith("--- first\n+++ second\n")
-
-
-def test_an_explanation(policy, capsys):
-    code, out, err = told(capsys, "explain", COUNT, policy)
-    assert (code, err) == (0, "")
-    assert out.startswith("PROMISE")
-    assert "Nothing was spent" in out
-
-
-def test_an_explanation_for_programs_is_one_json_object(policy, capsys):
     code, out, err = told(capsys, "explain", COUNT, policy, "--format", "json")
     assert (code, err) == (0, "")
     assert "derivation" in json.loads(out)

@@ -39,49 +39,40 @@ def pages(monkeypatch):
 
 
 @pytest.mark.usefixtures("pages")
-def test_without_a_terminal_nothing_is_waited_for(capsys):
-    assert main(["demo"]) == 0
-    out, err = capsys.readouterr()
+def test_without_a_terminal_nothing_is_waited_for_and_letters_may_be_plain(command):
+    out, err = command(["demo"])
     assert err == ""
     assert "\x1b" not in out
     assert "3. Page 2" in out
     assert "Now you: dpsql demo -c" in out
     assert max(map(len, out.split("\n"))) <= 80
-
-
-@pytest.mark.usefixtures("pages")
-def test_plain_letters(capsys):
-    assert main(["demo", "--plain"]) == 0
-    out, err = capsys.readouterr()
+    out, err = command(["demo", "--plain"])
     assert err == ""
     assert "5 plus or minus 2" in out
     assert out.isascii()
 
 
 @pytest.mark.usefixtures("pages")
-def test_at_a_terminal_each_page_waits(terminal, capsys):
+def test_at_a_terminal_each_page_waits(terminal, command):
     terminal(["\n"])  # on to the next page; then the keyboard is gone
-    assert main(["demo", "--attack"]) == 0
-    out, err = capsys.readouterr()
+    out, err = command(["demo", "--attack"])
     assert "\x1b[1m1. Page 0\x1b[0m" in out
     assert err.count("[Enter]") == 2  # two pages to turn
 
 
 @pytest.mark.usefixtures("pages")
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_no_pause_and_no_color(terminal, capsys, monkeypatch, name, value):
+def test_no_pause_and_no_color(terminal, command, monkeypatch, name, value):
     terminal([])
     monkeypatch.setenv(name, value)
-    assert main(["demo", "--attack", "--no-pause"]) == 0
-    out, err = capsys.readouterr()
+    out, err = command(["demo", "--attack", "--no-pause"])
     assert err == ""
     assert "\x1b" not in out
     assert "3. Page 2" in out
 
 
-def test_a_question_is_asked_of_the_demo(capsys):
-    assert main(["demo", "-c", "SELECT COUNT(*) AS n FROM wards", "--format", "csv"]) == 0
-    assert capsys.readouterr().out.split() == ["n", "5"]
+def test_a_question_is_asked_of_the_demo(command):
+    assert command(["demo", "-c", "SELECT COUNT(*) AS n FROM wards", "--format", "csv"]).out.split() == ["n", "5"]
 
 
 @pytest.mark.usefixtures("pages")
@@ -95,13 +86,12 @@ def test_at_a_terminal_the_tour_ends_in_the_shell(terminal, capsys, monkeypatch)
     assert "Now you." in capsys.readouterr().out
 
 
-def test_the_shell_behind_the_tour_has_the_whole_budget(terminal, capsys, monkeypatch):
+def test_the_shell_behind_the_tour_has_the_whole_budget(terminal, command, monkeypatch):
     """Though the tour has paid for its own questions: the first answer is shown, then the rest is skipped."""
     left = []
     monkeypatch.setattr("dpsql.cli.shell.run", lambda asker, **said: left.append(asker.budget.shown) or 0)
     terminal(["\n", "q\n"])
-    assert main(["demo", "--no-color"]) == 0
-    out, err = capsys.readouterr()
+    out, err = command(["demo", "--no-color"])
     assert left == ["1.00 of 1.00"]
     assert "release #" in out
     assert "3. " not in out
@@ -119,8 +109,7 @@ def test_the_shell_behind_the_tour_has_the_whole_budget(terminal, capsys, monkey
         ["--attack", "-c", "SELECT 1"],
     ],
 )
-def test_what_makes_no_sense_together_is_refused(words, capsys):
-    assert main(["demo", *words]) == 2
-    out, err = capsys.readouterr()
+def test_what_makes_no_sense_together_is_refused(words, command):
+    out, err = command(["demo", *words], 2)
     assert out == ""
     assert "DP410" in err

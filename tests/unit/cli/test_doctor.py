@@ -22,15 +22,12 @@ def test_every_extra_is_looked_for():
     assert set(doctor.EXTRAS) == set(extras) - {"dev", "docs", "all"}
 
 
-def test_a_folder_without_a_policy_is_healthy(tmp_path, monkeypatch, capsys):
+def test_a_folder_without_a_policy_is_healthy_and_a_missing_extra_names_the_pip_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code, out, err = told(capsys)
     assert (code, err) == (0, "")
     assert "python" in out
     assert "no dpsql.toml in this folder" in out
-
-
-def test_a_missing_extra_names_the_pip_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     code, out, _ = told(capsys, "--plain")

@@ -33,14 +33,18 @@ def started(handling, code, *words):
     )
 
 
-def test_ctrl_c_while_the_commands_are_loaded_is_code_130_without_a_word():
-    run = started(signal.SIG_DFL, WHILE_LOADING.format(module="dpsql.cli.ask"), "help")
-    assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")
+LOADED_BY = ("demo", "-c", "SELECT COUNT(*) FROM patients")
 
 
-@pytest.mark.parametrize("module", ["numpy", "duckdb", "dpsql.sql.parse", "dpsql.session.opening"])
-def test_ctrl_c_while_a_command_loads_what_it_needs_is_code_130_without_a_word(module):
-    run = started(signal.SIG_DFL, WHILE_LOADING.format(module=module), "demo", "-c", "SELECT COUNT(*) FROM patients")
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("dpsql.cli.ask", ("help",)),
+        *((module, LOADED_BY) for module in ("numpy", "duckdb", "dpsql.sql.parse", "dpsql.session.opening")),
+    ],
+)
+def test_ctrl_c_while_something_is_loaded_is_code_130_without_a_word(module, words):
+    run = started(signal.SIG_DFL, WHILE_LOADING.format(module=module), *words)
     assert (run.returncode, run.stdout, run.stderr) == (130, b"", b"")
 
 

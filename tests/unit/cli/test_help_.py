@@ -5,31 +5,26 @@ import sys
 import pytest
 
 import dpsql
-from dpsql.cli.main import main
 
 
 @pytest.mark.parametrize("words", [(), ("DP102",), ("proof", "M1"), ("m1",)])
 @pytest.mark.parametrize("columns", [60, 200])
-def test_it_prints_what_python_says(words, columns, capsys, monkeypatch):
+def test_it_prints_what_python_says(words, columns, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["help", *words]) == 0
-    found = capsys.readouterr()
+    found = command(["help", *words])
     assert found.out == dpsql.help(" ".join(words) or None) + "\n"
     assert found.err == ""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert main(["help", *words]) == 0
-    assert capsys.readouterr().out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
+    assert command(["help", *words]).out == dpsql.help(" ".join(words) or None, columns=min(columns, 100)) + "\n"
 
 
-def test_an_unknown_topic_ends_as_an_unknown_name(capsys):
-    assert main(["help", "DP12"]) == 3
-    found = capsys.readouterr()
+def test_an_unknown_topic_ends_as_an_unknown_name(command):
+    found = command(["help", "DP12"], 3)
     assert found.out == ""
     assert "Did you mean DP102?" in found.err
 
 
 @pytest.mark.parametrize("kind", [dpsql.Refused, dpsql.BadParameter])
-def test_the_json_of_an_error_names_the_command(kind, capsys):
+def test_the_json_of_an_error_names_the_command(kind, command):
     _, *words = kind("what", why="why", fix="fix").as_json()["docs"].split()
-    assert main(words) == 0
-    assert capsys.readouterr().out.startswith(kind.code)
+    assert command(words).out.startswith(kind.code)

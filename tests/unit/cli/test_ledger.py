@@ -11,12 +11,15 @@ import pytest
 
 from dpsql.cli.main import main
 from dpsql.session.keeper import Keeper
+from tests.kits.refusals import raised
 
 
-def test_verify(run):
+def test_verify_by_the_policy_or_the_ledger_alone(run, clinic, capsys):
     code, out, err = run("ledger", "verify")
     assert (code, err) == (0, "")
     assert "chain intact" in out
+    assert main(["ledger", "verify", "--ledger", str(clinic.parent / "clinic.duckdb.ledger")]) == 0
+    assert "chain intact" in capsys.readouterr().out
 
 
 def test_a_ledger_that_does_not_verify_is_code_9(run, broken):
@@ -61,23 +64,6 @@ def test_an_export_steers_no_terminal_and_is_exact_elsewhere(run, monkeypatch, f
     assert len(shown.splitlines()) == 2
 
 
-def test_backup_and_restore(run, clinic, tmp_path):
-    copy = tmp_path / "copy.db"
-    code, out, err = run("ledger", "backup", copy)
-    assert (code, out, str(copy) in err) == (0, "", True)
-    assert run("ledger", "backup", copy)[0] == 6
-    assert run("ledger", "restore", copy)[0] == 6
-    code, _, err = run("ledger", "restore", tmp_path / "none.db")  # --replace would not help
-    assert (code, "there is no file" in err) == (2, True)
-    code, out, err = run("ledger", "restore", copy, "--replace")
-    assert (code, out) == (0, "")
-    assert "replaced-1" in err
-    (clinic.parent / "clinic.duckdb.ledger").unlink()
-    assert run("ledger", "verify")[0] == 7
-    assert run("ledger", "restore", copy)[0] == 0
-    assert run("ledger", "verify")[0] == 0
-
-
 def test_charges_that_a_restored_ledger_has_lost_are_written_off(run, clinic, tmp_path):
     run("ledger", "backup", tmp_path / "copy.db")
     run("freeze", "--reason", "a look")
@@ -101,16 +87,25 @@ def test_where_nothing_is_missing_nothing_is_written_off(run):
     assert run("ledger", "show") == before
 
 
-def test_a_backup_has_the_key_only_where_it_is_asked_for(run, tmp_path):
+def test_backup_and_restore_and_the_key_only_where_it_is_asked_for(run, tmp_path, clinic):
     run("ledger", "backup", tmp_path / "a.db")
     run("ledger", "backup", tmp_path / "b.db", "--with-key")
     assert not (tmp_path / "a.db.key").exists()
     assert (tmp_path / "b.db.key").exists()
-
-
-def test_the_ledger_alone_is_enough(clinic, capsys):
-    assert main(["ledger", "verify", "--ledger", str(clinic.parent / "clinic.duckdb.ledger")]) == 0
-    assert "chain intact" in capsys.readouterr().out
+    copy = tmp_path / "copy.db"
+    code, out, err = run("ledger", "backup", copy)
+    assert (code, out, str(copy) in err) == (0, "", True)
+    assert run("ledger", "backup", copy)[0] == 6
+    assert run("ledger", "restore", copy)[0] == 6
+    code, _, err = run("ledger", "restore", tmp_path / "none.db")  # --replace would not help
+    assert (code, "there is no file" in err) == (2, True)
+    code, out, err = run("ledger", "restore", copy, "--replace")
+    assert (code, out) == (0, "")
+    assert "replaced-1" in err
+    (clinic.parent / "clinic.duckdb.ledger").unlink()
+    assert run("ledger", "verify")[0] == 7
+    assert run("ledger", "restore", copy)[0] == 0
+    assert run("ledger", "verify")[0] == 0
 
 
 @pytest.mark.parametrize("command", [["ledger", "verify"], ["audit"], ["user", "list"], ["budget", "show"]])
@@ -121,9 +116,7 @@ def test_a_policy_that_cannot_be_read_is_code_8(tmp_path, capsys, command):
 
 @pytest.mark.parametrize("words", [["ledger"], ["ledger", "burn"], ["freeze"]])
 def test_bad_words_are_code_2(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
+    assert raised(SystemExit, lambda: main(words)).code == 2
 
 
 def test_a_flipped_byte_is_found(run, clinic):

@@ -10,6 +10,7 @@ from dpsql.cli import audit
 from dpsql.cli.main import main, parser
 from dpsql.cli.manner import FORMATS, INTERVALS
 from dpsql.cli.registry import COMMANDS
+from tests.kits.refusals import raised
 
 
 def test_whoever_has_read_enough_is_no_error(clinic):
@@ -50,9 +51,7 @@ def test_standard_output_that_is_full_is_named():
 
 @pytest.mark.parametrize("words", [["audit", "--unheard-of"], ["--unheard-of"], ["audit", "x", "y"]])
 def test_what_is_no_option_is_code_2(words):
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
+    assert raised(SystemExit, lambda: main(words)).code == 2
 
 
 def test_what_is_no_command_is_code_2_and_the_nearest_is_named(capsys):
@@ -61,10 +60,9 @@ def test_what_is_no_command_is_code_2_and_the_nearest_is_named(capsys):
 
 
 def test_the_help_names_every_command_and_every_ending(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--help"])
+    error = raised(SystemExit, lambda: main(["--help"]))
     told = " ".join(capsys.readouterr().out.split())
-    assert ended.value.code == 0
+    assert error.code == 0
     for word in ("plan", "policy", "serve", "audit", "config", "-c SQL", "--max-cost", "130 interrupted"):
         assert word in told
 

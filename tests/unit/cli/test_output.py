@@ -24,21 +24,18 @@ def test_a_file_appears_when_all_of_it_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_was_answered_before_a_refusal_is_kept(tmp_path):
-    path = tmp_path / "answer"
-    with suppress(RuntimeError), Output(path) as output:
-        output.write("first\n")
-        raise RuntimeError
-    assert path.read_text() == "first\n"
-
-
-def test_a_refusal_before_the_first_answer_leaves_the_old_file(tmp_path):
+def test_a_refusal_keeps_what_was_answered_before_it_and_the_old_file_before_that(tmp_path):
     path = tmp_path / "answer"
     path.write_text("old\n")
     with pytest.raises(RuntimeError), Output(path):
         raise RuntimeError
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
+    path = tmp_path / "answer"
+    with suppress(RuntimeError), Output(path) as output:
+        output.write("first\n")
+        raise RuntimeError
+    assert path.read_text() == "first\n"
 
 
 def test_a_device_is_written_to_and_not_replaced():
@@ -74,23 +71,20 @@ def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_whoever_could_not_read_the_old_file_cannot_read_the_new_one(tmp_path):
+def test_who_could_not_read_the_old_file_cannot_read_the_new_one_which_else_the_mask_decides(tmp_path):
     path = tmp_path / "answer"
     path.write_text("old\n")
     path.chmod(0o600)
     with Output(path) as output:
         output.write("new\n")
     assert (path.read_text(), mode(path)) == ("new\n", 0o600)
-
-
-def test_a_new_file_is_read_by_whom_the_mask_lets(tmp_path):
     before = os.umask(0o027)
     try:
-        with Output(tmp_path / "answer") as output:
+        with Output(tmp_path / "another") as output:
             output.write("new\n")
     finally:
         os.umask(before)
-    assert mode(tmp_path / "answer") == 0o640
+    assert mode(tmp_path / "another") == 0o640
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -107,14 +101,11 @@ def test_a_link_is_written_through(tmp_path, there):
     assert [each.name for each in path.parent.iterdir()] == ["answer"]
 
 
-def test_what_an_earlier_run_left_behind_is_in_nobodys_way(tmp_path):
+def test_a_folder_that_is_not_there_and_what_an_earlier_run_left(tmp_path):
     path = tmp_path / "answer"
     (tmp_path / f".answer.{os.getpid()}").write_text("left\n")
     with Output(path) as output:
         output.write("new\n")
     assert path.read_text() == "new\n"
-
-
-def test_a_folder_that_is_not_there_is_told_by_the_name_that_was_said(tmp_path):
     with pytest.raises(BadParameter, match=r"--output .*none/answer cannot be written: No such file"):
         Output(tmp_path / "none" / "answer")

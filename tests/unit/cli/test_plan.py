@@ -1,7 +1,5 @@
 """`dpsql plan`: one JSON object per statement, from names and types alone."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -13,11 +11,8 @@ from dpsql.cli.main import main
 
 POLICY = """
 version = 1
-[source]
-url = "duckdb://{file}"
-[promise]
-epsilon = 3
-delta = 1e-6
+source.url = "duckdb://{file}"
+promise = {{ epsilon = 3, delta = 1e-6 }}
 [defaults]
 cost_per_query = 0.1
 selection_share = 0.25
@@ -28,14 +23,12 @@ noise = "laplace"
 person = "patient_id"
 rows_per_person = 4
 groups_per_person = 2
-[table.visits.columns]
-patient_id = {{ hidden = true }}
-charge = {{ bounds = [0, 100] }}
-diagnosis = {{ keys = "private" }}
+columns.patient_id = {{ hidden = true }}
+columns.charge = {{ bounds = [0, 100] }}
+columns.diagnosis = {{ keys = "private" }}
 [table.wards]
 public = true
-[table.wards.columns]
-name = {{}}
+columns.name = {{}}
 """
 
 SQL = """
@@ -82,33 +75,29 @@ def test_one_object_per_statement(folder, capsys):
     assert (public["cost"], public["margins"]) == (0, {})
 
 
-def test_text_that_cannot_be_read_is_one_refused_object(folder, capsys):
+def test_text_that_cannot_be_read_is_one_refused_object_and_an_empty_file_none(folder, capsys):
     (folder / "broken.sql").write_text("SELECT COUNT(*) FROM visits; SELECT 'never ends; SELECT 1", encoding="utf-8")
     _, found = planned(folder, capsys, folder / "broken.sql")
     assert [(each["index"], each["verdict"], each["code"]) for each in found] == [(0, "refused", "DP100")]
-
-
-def test_bytes_that_are_no_text_are_refused_as_they_are_when_asked(folder, capsys):
-    """Other letters in their place would be another question."""
-    (folder / "bytes.sql").write_bytes('SELECT COUNT(*) AS "Zürich" FROM visits'.encode("latin-1"))
-    assert main(["plan", str(folder / "bytes.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
-    found = capsys.readouterr()
-    assert found.out == ""
-    assert "bytes.sql is not UTF-8 text" in found.err
-
-
-def test_an_empty_file_has_no_statements(folder, capsys):
     (folder / "empty.sql").write_text(" ; -- nothing\n;", encoding="utf-8")
     assert planned(folder, capsys, folder / "empty.sql") == (0, [])
-
-
-def test_several_files_each_count_from_zero(folder, capsys):
     (folder / "more.sql").write_text("SELECT SUM(charge) FROM visits", encoding="utf-8")
     _, found = planned(folder, capsys, folder / "more.sql", folder / "questions.sql")
     assert [each["index"] for each in found] == [0, 0, 1, 2, 3]
 
 
-def test_rows_change_nothing(folder, capsys):
+def test_bytes_that_are_no_text_are_refused_as_they_are_when_asked(folder, command):
+    """Other letters in their place would be another question."""
+    (folder / "bytes.sql").write_bytes('SELECT COUNT(*) AS "Zürich" FROM visits'.encode("latin-1"))
+    found = command(["plan", str(folder / "bytes.sql"), "--policy", str(folder / "dpsql.toml")], 2)
+    assert found.out == ""
+    assert "bytes.sql is not UTF-8 text" in found.err
+
+
+def test_rows_change_nothing_and_no_ledger_is_made(folder, capsys):
+    before = sorted(path.name for path in folder.iterdir())
+    planned(folder, capsys, folder / "questions.sql")
+    assert sorted(path.name for path in folder.iterdir()) == before
     _, before = planned(folder, capsys, folder / "questions.sql")
     with duckdb.connect(str(folder / "data.duckdb")) as connection:
         connection.execute("INSERT INTO visits SELECT range, 50, 'flu' FROM range(1000)")
@@ -116,46 +105,29 @@ def test_rows_change_nothing(folder, capsys):
     assert before == after
 
 
-def test_nothing_is_charged_and_no_ledger_is_made(folder, capsys):
-    before = sorted(path.name for path in folder.iterdir())
-    planned(folder, capsys, folder / "questions.sql")
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
-def test_a_file_that_is_not_there(folder, capsys):
-    assert main(["plan", str(folder / "none.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
-    shown = capsys.readouterr()
+def test_what_is_not_there_ends_with_its_code(folder, command):
+    shown = command(["plan", str(folder / "none.sql"), "--policy", str(folder / "dpsql.toml")], 2)
     assert shown.out == ""
     assert "none.sql cannot be read" in shown.err
-
-
-def test_a_source_that_is_not_there_is_code_7_as_for_everybody_who_asks(folder, capsys):
+    assert "DP5" in command(["plan", str(folder / "questions.sql"), "--policy", str(folder / "none.toml")], 8).err
     (folder / "data.duckdb").unlink()
-    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")]) == 7
-    assert "DP602" in capsys.readouterr().err
+    assert "DP602" in command(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")], 7).err
 
 
-def test_no_name_in_an_error_steers_the_terminal(folder, capsys):
+def test_no_name_in_an_error_steers_the_terminal(folder, command):
     assert main(["plan", str(folder / "no\x1b[31m.sql"), "--policy", str(folder / "dpsql.toml")]) == 2
     (folder / "dpsql.toml").write_text('"un\\u001b[31mheard" = 1\n' + POLICY, encoding="utf-8")
-    assert main(["plan", "x.sql", "--policy", str(folder / "dpsql.toml")]) == 8
-    shown = capsys.readouterr()
+    shown = command(["plan", "x.sql", "--policy", str(folder / "dpsql.toml")], 8)
     assert "\x1b" not in shown.err
     assert "no\\x1b[31m.sql cannot be read" in shown.err
 
 
 @pytest.mark.parametrize("text", ["not toml", "", "[source]\nurl = 'duckdb:///none.duckdb'\n"])
-def test_a_wrong_policy(folder, capsys, text):
+def test_a_wrong_policy(folder, command, text):
     (folder / "dpsql.toml").write_text(text, encoding="utf-8")
-    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")]) == 8
-    shown = capsys.readouterr()
+    shown = command(["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml")], 8)
     assert shown.out == ""
     assert "DP501" in shown.err
-
-
-def test_a_policy_that_is_not_there(folder, capsys):
-    assert main(["plan", str(folder / "questions.sql"), "--policy", str(folder / "none.toml")]) == 8
-    assert "DP5" in capsys.readouterr().err
 
 
 def test_as_a_command_with_standard_input(folder):
@@ -183,16 +155,14 @@ def test_private_questions_are_priced_with_their_statement(folder, capsys):
     assert (free["verdict"], free["cost"], free["margins"]) == ("accepted", 0.1, {})
 
 
-def test_a_table_has_prices_margins_and_whether_all_of_it_fits(folder, capsys):
+def test_a_table_has_prices_margins_and_whether_all_of_it_fits(folder, command):
     words = ["plan", str(folder / "questions.sql"), "--policy", str(folder / "dpsql.toml"), "--format", "table"]
-    assert main(words) == 0
-    out = capsys.readouterr().out
+    out = command(words).out
     assert "SELECT COUNT(*) AS n FROM visits" in out
     assert "n ± 120" in out  # scale 4/0.1: 95 % within 40 ln 20 = 119.8
     assert "refused DP101" in out
     assert "4 questions · total 0.2 of 3 promised: fits" in out
     (folder / "questions.sql").write_text("SELECT COUNT(*) FROM visits COST 2; SELECT COUNT(*) FROM visits COST 1.5")
-    assert main([*words, "--plain"]) == 0
-    plain = capsys.readouterr().out
+    plain = command([*words, "--plain"]).out
     assert plain.isascii()
     assert "total 3.5 of 3 promised: does not fit" in plain

@@ -21,12 +21,10 @@ def guess(epsilon):
     return f"at most {math.ceil(1000 / (1 + math.exp(-epsilon))) / 10}%"
 
 
-def test_a_ledger_is_made_and_nothing_is_asked(tmp_path, capsys):
+def test_a_ledger_is_made_and_nothing_is_asked(tmp_path, command):
     policy = declared(tmp_path)
-    assert main(["ledger", "verify", "--policy", str(policy)]) == 7
-    assert "dpsql policy apply" in capsys.readouterr().err
-    assert main(["policy", "apply", "--policy", str(policy)]) == 0
-    told = capsys.readouterr()
+    assert "dpsql policy apply" in command(["ledger", "verify", "--policy", str(policy)], 7).err
+    told = command(["policy", "apply", "--policy", str(policy)])
     assert guess(4) in told.out
     assert "patient" in told.out
     with dpsql.open_ledger(policy) as keeper:
@@ -128,12 +126,10 @@ def test_after_its_end_a_promise_is_made_again_by_saying_so(run, clinic):
     assert run("audit")[0] == 0
 
 
-def test_a_file_without_a_promise_makes_none(tmp_path, capsys):
+def test_a_file_without_a_promise_makes_none(tmp_path, command):
     policy = declared(tmp_path)
     text = POLICY.replace("[promise]\nepsilon = 4\ndelta = 0\n", "")
     policy.write_text(text[: text.index("[[grant]]")])
-    assert main(["policy", "apply", "--policy", str(policy)]) == 6
-    assert "no promise" in capsys.readouterr().err
-    assert main(["budget", "show", "--policy", str(policy)]) == 6
-    assert "dpsql policy apply" in capsys.readouterr().err
+    assert "no promise" in command(["policy", "apply", "--policy", str(policy)], 6).err
+    assert "dpsql policy apply" in command(["budget", "show", "--policy", str(policy)], 6).err
     assert main(["policy", "apply", "--new-promise", "--policy", str(policy)]) == 6

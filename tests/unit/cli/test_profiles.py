@@ -4,9 +4,9 @@ import pytest
 
 from asked_clinic import COUNT, declared
 from dpsql import BadParameter
-from dpsql.cli.main import main
 from dpsql.cli.profiles import chosen_profile, profiles
 from dpsql.errors import NotPermitted
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -24,53 +24,45 @@ def home(tmp_path, monkeypatch):
     return write
 
 
-def test_a_profile_is_asked_by_its_name(home, capsys):
+def test_a_profile_is_asked_by_its_name(home, command):
     folder = home('[clinic]\ntarget = "dpsql.toml"\nuser = "ana"\n')
     declared(folder)
-    assert main(["clinic", "-c", COUNT]) == 0
-    assert "cost 1.00" in capsys.readouterr().err
+    assert "cost 1.00" in command(["clinic", "-c", COUNT]).err
 
 
-def test_profiles_are_listed_without_their_tokens(home, capsys):
+def test_profiles_are_listed_without_their_tokens(home, command):
     home('[a]\ntarget = "unix:/run/door"\ntoken = "secret"\n[b]\ntarget = "demo"\ntoken_file = "b.token"\n', 0o600)
-    assert main(["config"]) == 0
-    told = capsys.readouterr()
+    told = command(["config"])
     assert "secret" not in told.out + told.err
     assert [line.split("\t")[:2] for line in told.out.splitlines()] == [["a", "unix:/run/door"], ["b", "demo"]]
     assert "profiles.toml" in told.err
 
 
-def test_no_profiles_are_no_error(tmp_path, monkeypatch, capsys):
+def test_no_profiles_are_no_error(tmp_path, monkeypatch, command):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert main(["config"]) == 0
-    assert "not there yet" in capsys.readouterr().err
+    assert "not there yet" in command(["config"]).err
 
 
 def test_a_token_that_others_may_read_is_refused(home):
     folder = home('[a]\ntarget = "unix:/run/door"\ntoken = "secret"\n')
-    with pytest.raises(NotPermitted, match="others may read") as refused:
-        profiles()
-    assert "chmod 600" in refused.value.fix
+    assert "chmod 600" in raised(NotPermitted, lambda: profiles(), match="others may read").fix
     home('[a]\ntarget = "unix:/run/door"\ntoken_file = "t"\n')
     (folder / "t").write_text("secret\n")
     (folder / "t").chmod(0o640)
-    with pytest.raises(NotPermitted, match="others may read"):
-        chosen_profile("a", []).read_token()
+    raised(NotPermitted, lambda: chosen_profile("a", []).read_token(), match="others may read")
     (folder / "t").chmod(0o600)
     assert chosen_profile("a", []).read_token() == "secret"
     (folder / "t").unlink()
-    with pytest.raises(BadParameter, match="cannot be read"):
-        chosen_profile("a", []).read_token()
+    raised(BadParameter, lambda: chosen_profile("a", []).read_token(), match="cannot be read")
 
 
 @pytest.mark.parametrize(
     "text",
     ["not toml", "a = 1", "[a]\nuser = 'x'\n", "[a]\ntarget = 1\n", "[a]\ntarget = 'demo'\nunheard = 'x'\n", "\udcff"],
 )
-def test_what_is_no_profile_is_code_2(home, capsys, text):
+def test_what_is_no_profile_is_code_2(home, command, text):
     home("").joinpath("profiles.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert main(["a", "-c", COUNT]) == 2
-    assert "profiles.toml" in capsys.readouterr().err
+    assert "profiles.toml" in command(["a", "-c", COUNT], 2).err
 
 
 @pytest.mark.parametrize("word", ["x.toml", "unix:door", "demo", "https://dp.example.org", "./x"])
@@ -84,14 +76,12 @@ def test_what_is_a_target_is_no_profile(home, word):
 )
 def test_the_folder_of_nobody_is_told(home, line):
     home(f"[a]\n{line}\n")
-    with pytest.raises(BadParameter, match="'~nobody-is-called-so' has no folder here"):
-        profiles()
+    raised(BadParameter, lambda: profiles(), match="'~nobody-is-called-so' has no folder here")
 
 
 @pytest.mark.parametrize(
     "said", ["SELECT COUNT(*) FROM people", "select 1/2", "EXPLAIN PRIVACY SELECT 1", " WITH x AS (…"]
 )
 def test_a_question_without_c_is_told_where_it_belongs(said):
-    with pytest.raises(BadParameter) as error:
-        chosen_profile(said, [])
-    assert error.value.fix == f"dpsql -c '{said}'"
+    error = raised(BadParameter, lambda: chosen_profile(said, []))
+    assert error.fix == f"dpsql -c '{said}'"

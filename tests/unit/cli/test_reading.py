@@ -7,6 +7,7 @@ import pytest
 
 from dpsql.cli.main import main, parser
 from dpsql.errors import BadParameter
+from tests.kits.refusals import raised
 
 SERVE = ["serve", "--socket", "door"]
 GRANT = ["grant", "bob"]
@@ -33,14 +34,12 @@ def test_what_is_no_number_is_code_2(option, text, capsys):
 @pytest.mark.parametrize("option", ["--patience", "--idle", "--timeout"])
 @pytest.mark.parametrize("text", ["0", "86401", "1e50"])
 def test_nobody_waits_for_nothing_or_for_ever(option, text):
-    with pytest.raises(BadParameter, match=option):
-        parser().parse_args([*SERVE, option, text])
+    raised(BadParameter, lambda: parser().parse_args([*SERVE, option, text]), match=option)
 
 
 @pytest.mark.parametrize("text", ["8", "0o600", "1777", "00600", "rw"])
 def test_a_mode_is_nine_bits(text):
-    with pytest.raises(BadParameter, match="--mode"):
-        parser().parse_args([*SERVE, "--mode", text])
+    raised(BadParameter, lambda: parser().parse_args([*SERVE, "--mode", text]), match="--mode")
 
 
 def test_numbers_are_what_was_written():

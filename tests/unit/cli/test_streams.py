@@ -19,32 +19,25 @@ def spent(policy):
         return ana.budget.spent
 
 
-def test_without_standard_output_nothing_is_paid(policy, capsys, monkeypatch):
+def test_without_standard_output_nothing_is_paid(policy, command, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
-    assert main([str(policy), "-c", COUNT]) == 2
-    said = capsys.readouterr().err
+    said = command([str(policy), "-c", COUNT], 2).err
     assert "standard output is closed" in said
     assert "Fix" in said
     assert spent(policy) == 0
 
 
-def test_a_result_that_goes_to_a_file_needs_no_standard_output(policy, tmp_path, monkeypatch):
+def test_a_result_that_goes_to_a_file_and_freezing_need_no_standard_output(policy, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main([str(policy), "-c", COUNT, "--format", "csv", "--output", str(tmp_path / "n.csv")]) == 0
     assert (tmp_path / "n.csv").read_text().startswith("COUNT")
-
-
-def test_freezing_needs_no_standard_output(policy, monkeypatch):
-    assert main([str(policy), "-c", COUNT]) == 0
-    monkeypatch.setattr(sys, "stdout", None)
     assert main(["freeze", "--reason", "a mistake", "--policy", str(policy)]) == 0
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stderr"])
-def test_the_other_streams_are_done_without(policy, capsys, monkeypatch, closed):
+def test_the_other_streams_are_done_without(policy, command, monkeypatch, closed):
     monkeypatch.setattr(sys, closed, None)
-    assert main([str(policy), "-c", COUNT, "--format", "csv"]) == 0
-    assert capsys.readouterr().out.startswith("COUNT")
+    assert command([str(policy), "-c", COUNT, "--format", "csv"]).out.startswith("COUNT")
 
 
 def test_statements_from_a_closed_standard_input_are_none(policy, monkeypatch):

@@ -59,11 +59,8 @@ def test_a_policy_that_cannot_be_read(tmp_path, capsys, content, words):
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_policy_with_a_byte_order_mark_is_read(policy):
+def test_odd_ways_to_say_something(policy, capsys):
     policy.write_bytes(b"\xef\xbb\xbf" + policy.read_bytes())
     assert main([str(policy), "-c", COUNT]) == 0
-
-
-def test_a_grant_without_a_name_says_where_it_goes(policy, capsys):
     assert main(["grant", "--budget", "5", "--policy", str(policy)]) == 2
     assert "dpsql grant ana --budget 5" in capsys.readouterr().err

@@ -65,12 +65,15 @@ def test_the_law_that_is_drawn_and_scored_is_the_one_the_pipeline_uses():
     assert Fraction(noise["scale"]) == 1 / attack.EPSILON
 
 
-def test_the_limits_are_bayes_rule_rounded_up(pages):
+def test_the_limits_are_bayes_rule_rounded_up_and_the_reader_chooses_a_budget(pages):
     told = page(pages, "Why it works")
     limits = [math.ceil(1000 / (1 + math.exp(-epsilon))) / 10 for epsilon in (0.5, 1)]
     assert limits == [62.3, 73.2]
     assert [float(limit) for limit in re.findall(r"([\d.]+) % at\s+most", told)] == limits
     assert "right 56% of the time" in told
+    assert "at most 57.5%" in attack.promised("0.3")  # 1 / (1 + exp(-0.3)) = 0.57444…, rounded up
+    assert attack.promised("-1").startswith("DP410")
+    assert attack.promised("much").startswith("DP410")
 
 
 def test_repeats_are_free_and_identical(pages):
@@ -114,9 +117,3 @@ def test_the_two_worlds_overlap():
     ill, healthy = ([point.mark.value for point in series.points] for series in attack.two_worlds(1000).series)
     assert sum(map(min, ill, healthy)) == pytest.approx(1 - (1 - p) / (1 + p), abs=0.02)
     assert ill.index(max(ill)) == healthy.index(max(healthy)) + 1
-
-
-def test_the_reader_chooses_a_budget():
-    assert "at most 57.5%" in attack.promised("0.3")  # 1 / (1 + exp(-0.3)) = 0.57444…, rounded up
-    assert attack.promised("-1").startswith("DP410")
-    assert attack.promised("much").startswith("DP410")

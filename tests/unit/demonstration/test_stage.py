@@ -3,9 +3,9 @@
 import duckdb
 import pytest
 
-import dpsql
 from dpsql.demonstration.stage import Page, Stage, Trial, refusal, typed
 from dpsql.errors import InternalError
+from tests.kits.owners import owner_of
 
 
 def test_prose_is_wrapped_and_blocks_stay_as_they_are():
@@ -20,10 +20,12 @@ def test_prose_is_wrapped_and_blocks_stay_as_they_are():
     assert " " * 7 + "word" in fitted
 
 
-def test_plain_letters_are_all_ascii_and_still_fit():
+def test_plain_letters_are_all_ascii_fit_and_none_is_lost():
     told = Stage(plain=True).fitted("ε ± 5 · " * 30 + "日本")
     assert told.isascii()
     assert max(map(len, told.split("\n"))) <= 80
+    assert Stage(plain=True).fitted("Zürich") != Stage(plain=True).fitted("Zärich")
+    assert "?" not in Stage(plain=True).fitted("Zürich")
 
 
 @pytest.mark.parametrize("heard", [None, "\n", "x\n", "\x1b[2J\n"])
@@ -42,10 +44,8 @@ def test_each_page_waits_for_the_next(capsys, heard):
 
 
 def test_what_is_typed_goes_on_below_itself():
-    with dpsql.open(":memory:") as owner:
-        owner.register("wards", duckdb.sql("SELECT 1 AS ward_id"), public=True, columns="all")
-        owner.promise(epsilon=1)
-        owner.defaults(cost_per_query=0.1)
+    rows = duckdb.sql("SELECT 1 AS ward_id")
+    with owner_of(rows, "wards", public=True, columns="all", epsilon=1, cost_per_query=0.1) as owner:
         ana = owner.grant("ana", budget=1)
         lines = typed(ana, "SELECT " + ", ".join(f"column_{n}" for n in range(20))).split("\n")
         assert lines[0].startswith("ana> SELECT")
@@ -81,8 +81,3 @@ def test_whoever_has_seen_enough_skips_the_rest_at_any_pause(capsys, enough, bef
     assert ("2. Two" in told) == (before == 1)
     assert "3. Three" not in told
     assert "<" not in told
-
-
-def test_letters_that_ascii_lacks_are_not_lost():
-    assert Stage(plain=True).fitted("Zürich") != Stage(plain=True).fitted("Zärich")
-    assert "?" not in Stage(plain=True).fitted("Zürich")

@@ -21,6 +21,7 @@ from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH
 from dpsql.errors import BadParameter, EngineFailed, InternalError, NoSource
 from dpsql.mechanisms.mechanism import opened
 from dpsql.testing.engine_kit import EngineKit
+from tests.kits.refusals import raised
 
 POLARS = {
     SqlType.BOOLEAN: pl.Boolean,
@@ -153,15 +154,13 @@ def test_a_column_of_nothing_but_null_is_given(engine):
     "sql", ["", ";", "SELECT 1; SELECT 2", "EXPLAIN SELECT 1", "CALL pragma_version()", "PRAGMA version", "BEGIN"]
 )
 def test_anything_but_one_select_is_refused(engine, sql):
-    with pytest.raises(EngineFailed):
-        engine.run(sql, parameters=())
+    raised(EngineFailed, lambda: engine.run(sql, parameters=()))
 
 
 def test_a_statement_ends_at_the_time_limit():
     engine = DuckdbEngine.in_memory(Limits(timeout=0.3))
     before = time.monotonic()
-    with pytest.raises(EngineFailed):
-        engine.run(SLOW, parameters=())
+    raised(EngineFailed, lambda: engine.run(SLOW, parameters=()))
     assert 0.3 <= time.monotonic() - before < 10
     assert rows(engine, "SELECT 1") == [(1,)]
     engine.close()
@@ -171,8 +170,7 @@ def test_the_time_limit_holds_from_the_first_moment():
     """An interrupt that comes before the statement has started is lost, so it is repeated."""
     engine = DuckdbEngine.in_memory(Limits(timeout=1e-6))
     before = time.monotonic()
-    with pytest.raises(EngineFailed):
-        engine.run(SLOW, parameters=())
+    raised(EngineFailed, lambda: engine.run(SLOW, parameters=()))
     assert time.monotonic() - before < 10
     engine.close()
 
@@ -230,9 +228,8 @@ def test_the_operator_is_told_the_number_and_the_kind():
     told = []
     engine = DuckdbEngine.in_memory(on_failure=lambda number, kind: told.append((number, kind)))
     engine.add("t", pl.DataFrame({"x": ["Bob"]}))
-    with pytest.raises(EngineFailed) as failed:
-        engine.run("SELECT COUNT(CAST(x AS INTEGER)) FROM t", parameters=())
-    assert told == [(failed.value.trace_id, "ConversionException")]
+    error = raised(EngineFailed, lambda: engine.run("SELECT COUNT(CAST(x AS INTEGER)) FROM t", parameters=()))
+    assert told == [(error.trace_id, "ConversionException")]
     engine.close()
 
 
@@ -241,9 +238,7 @@ def test_an_operator_who_fails_changes_nothing():
         raise OSError("the disk is full")
 
     engine = DuckdbEngine.in_memory(on_failure=fail)
-    with pytest.raises(EngineFailed) as failed:
-        engine.run("SELECT nothing", parameters=())
-    assert failed.value.__context__ is None
+    assert raised(EngineFailed, lambda: engine.run("SELECT nothing", parameters=())).__context__ is None
     engine.close()
 
 
@@ -260,8 +255,7 @@ def test_an_operator_who_fails_changes_nothing():
     ],
 )
 def test_bad_limits_are_refused(limits):
-    with pytest.raises(BadParameter):
-        DuckdbEngine.in_memory(Limits(**limits))
+    raised(BadParameter, lambda: DuckdbEngine.in_memory(Limits(**limits)))
 
 
 def test_limits_are_kept():
@@ -272,11 +266,9 @@ def test_limits_are_kept():
 
 
 def test_a_file_that_is_not_there_or_no_database(tmp_path):
-    with pytest.raises(NoSource, match="no file"):
-        DuckdbEngine.of_file(tmp_path / "nowhere.duckdb")
+    raised(NoSource, lambda: DuckdbEngine.of_file(tmp_path / "nowhere.duckdb"), match="no file")
     (tmp_path / "text.duckdb").write_text("nothing of the kind")
-    with pytest.raises(NoSource, match="cannot be opened"):
-        DuckdbEngine.of_file(tmp_path / "text.duckdb")
+    raised(NoSource, lambda: DuckdbEngine.of_file(tmp_path / "text.duckdb"), match="cannot be opened")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.duckdb"]
 
 
@@ -304,8 +296,7 @@ def test_a_file_that_somebody_prepared_is_refused(tmp_path):
     path = database(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 7 AS x")
     with duckdb.connect(str(path), read_only=True, config=dict(AT_BIRTH)) as other:
         other.execute("SET lock_configuration = 'true'")
-        with pytest.raises(NoSource):
-            DuckdbEngine.of_file(path)
+        raised(NoSource, lambda: DuckdbEngine.of_file(path))
 
 
 @pytest.mark.parametrize("name", ["sum", "COUNT", "+", "hash", "duckdb_functions", "isnan"])
@@ -313,9 +304,7 @@ def test_a_database_that_redefines_functions_is_refused(tmp_path, name):
     body = "TABLE SELECT 1 AS function_name" if name == "duckdb_functions" else "42"
     arguments = "" if name == "duckdb_functions" else "a"
     path = database(tmp_path / "a.duckdb", f'CREATE MACRO "{name}"({arguments}) AS {body}')
-    with pytest.raises(NoSource, match="built-in functions") as refused:
-        DuckdbEngine.of_file(path)
-    assert name.lower() in str(refused.value).lower()
+    assert name.lower() in str(raised(NoSource, lambda: DuckdbEngine.of_file(path), match="built-in functions")).lower()
 
 
 def test_macros_with_names_of_their_own_are_fine(tmp_path):
@@ -333,12 +322,10 @@ def test_rows_are_laid_out_in_memory_and_never_in_a_file(tmp_path):
     assert list(engine.schema()) == ["ward.beds"]
     duckdb.connect(tmp_path / "data.duckdb").close()
     file = DuckdbEngine.of_file(tmp_path / "data.duckdb")
-    with pytest.raises(InternalError):
-        file.add_rows("beds", table)
+    raised(InternalError, lambda: file.add_rows("beds", table))
 
 
 def test_nothing_is_added_to_a_file(tmp_path):
     engine = DuckdbEngine.of_file(database(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 7 AS x"))
-    with pytest.raises(NoSource, match="cannot be added"):
-        engine.add("u", pl.DataFrame({"x": [1]}))
+    raised(NoSource, lambda: engine.add("u", pl.DataFrame({"x": [1]})), match="cannot be added")
     engine.close()

@@ -1,5 +1,7 @@
 """What the catalogue says, and that nothing but the catalogue is asked."""
 
+from ast import literal_eval
+
 import duckdb
 import pytest
 
@@ -9,41 +11,12 @@ from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.duckdb_schema import read_schema, sql_type
 from dpsql.errors import EngineFailed
 from dpsql.mechanisms.mechanism import opened
+from tests.kits.refusals import raised
+from tests.kits.rows import read_rows
 
 READ = [
-    ("TINYINT", SqlType.INTEGER, -128, 127),
-    ("SMALLINT", SqlType.INTEGER, -32768, 32767),
-    ("INTEGER", SqlType.INTEGER, -2147483648, 2147483647),
-    ("BIGINT", SqlType.INTEGER, -9223372036854775808, 9223372036854775807),
-    ("UTINYINT", SqlType.INTEGER, 0, 255),
-    ("USMALLINT", SqlType.INTEGER, 0, 65535),
-    ("UINTEGER", SqlType.INTEGER, 0, 4294967295),
-    ("DECIMAL(4,0)", SqlType.INTEGER, -9999, 9999),
-    ("DECIMAL(18,0)", SqlType.INTEGER, -999999999999999999, 999999999999999999),
-    ("DECIMAL(10,2)", SqlType.DOUBLE, None, None),
-    ("FLOAT", SqlType.DOUBLE, None, None),
-    ("DOUBLE", SqlType.DOUBLE, None, None),
-    ("VARCHAR", SqlType.TEXT, None, None),
-    ("UUID", SqlType.TEXT, None, None),
-    ("ENUM('a(b', 'c')", SqlType.TEXT, None, None),
-    ("BOOLEAN", SqlType.BOOLEAN, None, None),
-    ("DATE", SqlType.DATE, None, None),
-    ("TIMESTAMP", SqlType.TIMESTAMP, None, None),
-    ("TIMESTAMP_S", SqlType.TIMESTAMP, None, None),
-    ("TIMESTAMP_MS", SqlType.TIMESTAMP, None, None),
-    ("TIMESTAMP_NS", SqlType.TIMESTAMP, None, None),
-    ("TIMESTAMP WITH TIME ZONE", None, None, None),
-    ("TIME", None, None, None),
-    ("INTERVAL", None, None, None),
-    ("BLOB", None, None, None),
-    ("BIT", None, None, None),
-    ("JSON", None, None, None),
-    ("INTEGER[]", None, None, None),
-    ("VARCHAR[]", None, None, None),
-    ("DECIMAL(4,1)[]", None, None, None),
-    ("INTEGER[3]", None, None, None),
-    ("STRUCT(a INTEGER)", None, None, None),
-    ("MAP(VARCHAR, INTEGER)", None, None, None),
+    (kind, SqlType.__members__.get(name), literal_eval(low), literal_eval(high))
+    for kind, name, low, high in read_rows(__file__, "read")
 ]
 
 WIDE = ["UBIGINT", "HUGEINT", "UHUGEINT", "DECIMAL(19,0)", "DECIMAL(38,0)"]
@@ -97,12 +70,8 @@ def test_constraints_are_those_the_engine_enforces(opened_file):
         "CREATE TABLE q (a INTEGER, b INTEGER, PRIMARY KEY (b, a))",
         "CREATE TABLE r (a INTEGER)",
     ).schema()
-    assert {column.name: column.not_null for column in schema["p"].columns} == {
-        "id": True,
-        "a": True,
-        "b": False,
-        "c": False,
-    }
+    expected = {"id": True, "a": True, "b": False, "c": False}
+    assert {column.name: column.not_null for column in schema["p"].columns} == expected
     assert set(schema["p"].unique) == {("id",), ("b",), ("a", "c")}
     assert schema["q"].unique == (("b", "a"),)
     assert schema["r"].unique == ()
@@ -202,8 +171,7 @@ def test_a_name_that_means_two_things_is_left_out(opened_file):
     ]
     engine = opened_file(*statements)
     assert list(engine.schema()) == ["s.t"]
-    with pytest.raises(EngineFailed):
-        engine.run_public('SELECT COUNT(*) FROM "0"."t"')
+    raised(EngineFailed, lambda: engine.run_public('SELECT COUNT(*) FROM "0"."t"'))
     assert engine.run_public('SELECT COUNT(*) FROM "s"."t"') == [(0,)]
 
 

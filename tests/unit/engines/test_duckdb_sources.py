@@ -3,7 +3,7 @@
 import math
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import duckdb
@@ -14,11 +14,17 @@ import pyarrow.parquet
 import pytest
 
 from dpsql.catalog.column_types import ColumnDeclarations
+from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
 from dpsql.errors import BadName, NoSource
 from dpsql.testing.engine_kit import traces_of
+from tests.kits.refusals import each_raises, raised
+
+BOOLEAN, INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP = (
+    SqlType[name] for name in ("BOOLEAN", "INTEGER", "DOUBLE", "TEXT", "DATE", "TIMESTAMP")
+)
 
 
 @pytest.fixture
@@ -26,6 +32,10 @@ def engine():
     made = DuckdbEngine.in_memory(Limits(threads=2))
     yield made
     made.close()
+
+
+def typed(**types):
+    return ColumnDeclarations(types=types)
 
 
 def types(engine, name="t"):
@@ -49,7 +59,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_frame_becomes_a_table(engine, kind):
-    engine.add("t", FRAMES[kind](), ColumnDeclarations(types={"n": SqlType.INTEGER}))
+    engine.add("t", FRAMES[kind](), typed(n=INTEGER))
     assert types(engine) == {"n": "BIGINT", "s": "VARCHAR"}
     assert sorted(rows(engine)) == [(1, "a"), (2, None)]
     assert sorted(rows(engine)) == [(1, "a"), (2, None)]  # also the second time
@@ -73,8 +83,7 @@ def test_a_stream_is_asked_for_once(engine):
 @pytest.mark.parametrize("values", [[1, 2], [1, None]])
 def test_a_series_of_pandas_is_not_a_table(engine, values):
     """It streams Arrow, and one missing value would change the type."""
-    with pytest.raises(NoSource, match="a Series is not a table"):
-        engine.add("t", pd.Series(values, name="n"))
+    raised(NoSource, lambda: engine.add("t", pd.Series(values, name="n")), match="a Series is not a table")
 
 
 def test_changing_the_frame_afterwards_changes_nothing(engine):
@@ -111,7 +120,7 @@ def test_a_key_that_is_cast_is_a_key_no_more(engine):
     with duckdb.connect() as other:
         other.execute("CREATE TABLE t (a VARCHAR PRIMARY KEY)")
         other.execute("INSERT INTO t VALUES ('1'), ('01'), ('x')")
-        engine.add("t", other, ColumnDeclarations(types={"a": SqlType.INTEGER}))
+        engine.add("t", other, typed(a=INTEGER))
     assert rows(engine, "SELECT a FROM t ORDER BY a") == [(1,), (1,), (None,)]
     assert engine.schema()["t"].unique == ()
 
@@ -160,34 +169,21 @@ def test_csv_is_text_unless_declared(engine, tmp_path):
         '2,"two\nlines",x,2020-02-30,many,maybe,noon\r\n'
         "3,,,,,,\r\n".encode()
     )
-    declared = {
-        "id": SqlType.INTEGER,
-        "day": SqlType.DATE,
-        "size": SqlType.DOUBLE,
-        "ok": SqlType.BOOLEAN,
-        "seen": SqlType.TIMESTAMP,
-    }
-    engine.add("t", path, ColumnDeclarations(types=declared))
+    declared = dict(zip(("id", "day", "size", "ok", "seen"), (INTEGER, DATE, DOUBLE, BOOLEAN, TIMESTAMP), strict=True))
+    engine.add("t", path, typed(**declared))
     assert rows(engine, "FROM t ORDER BY id") == [
         (1, 'Bob "B"', "5", date(2020, 1, 1), 1.5, True, datetime(2020, 1, 1, 10)),
         (2, "two\nlines", "x", None, None, None, None),
         (3, None, None, None, None, None, None),
     ]
-    assert [column.type for column in engine.schema()["t"].columns] == [
-        SqlType.INTEGER,
-        SqlType.TEXT,
-        SqlType.TEXT,
-        SqlType.DATE,
-        SqlType.DOUBLE,
-        SqlType.BOOLEAN,
-        SqlType.TIMESTAMP,
-    ]
+    expected = [INTEGER, TEXT, TEXT, DATE, DOUBLE, BOOLEAN, TIMESTAMP]
+    assert [column.type for column in engine.schema()["t"].columns] == expected
 
 
 def test_the_schema_of_a_csv_does_not_depend_on_its_rows(engine, tmp_path):
     for name, body in {"a": "1,2\n", "b": "x,y\n", "c": ""}.items():
         (tmp_path / f"{name}.csv").write_text("n,m\n" + body)
-        engine.add(name, tmp_path / f"{name}.csv", ColumnDeclarations(types={"n": SqlType.INTEGER}))
+        engine.add(name, tmp_path / f"{name}.csv", typed(n=INTEGER))
         assert types(engine, name) == {"n": "BIGINT", "m": "VARCHAR"}
     assert rows(engine, "FROM a UNION ALL FROM b UNION ALL FROM c") == [(1, "2"), (None, "y")]
 
@@ -195,9 +191,8 @@ def test_the_schema_of_a_csv_does_not_depend_on_its_rows(engine, tmp_path):
 @pytest.mark.parametrize("body", ["n\n1,canary5550199\n", 'n,m\n"canary5550199\n', "n,m\n1\ncanary5550199,2,3\n"])
 def test_a_line_that_does_not_fit_is_refused_without_being_quoted(engine, tmp_path, body):
     (tmp_path / "a.csv").write_text(body)
-    with pytest.raises(NoSource, match="cannot be copied") as refused:
-        engine.add("t", tmp_path / "a.csv")
-    found = traces_of(("canary" + "5550199",), refused.value)
+    error = raised(NoSource, lambda: engine.add("t", tmp_path / "a.csv"), match="cannot be copied")
+    found = traces_of(("canary" + "5550199",), error)
     assert [place for place in found if "variable body" not in place] == []
     assert dict(engine.schema()) == {}
     engine.add("t", pl.DataFrame({"n": [1]}))  # the name is free
@@ -211,11 +206,7 @@ def test_a_csv_needs_a_name_for_every_column(engine, tmp_path, header):
 
 
 def test_declared_types_are_cast_and_what_does_not_fit_is_null(engine):
-    engine.add(
-        "t",
-        pl.DataFrame({"a": ["1", "x", None], "b": [1, 2, 3]}),
-        ColumnDeclarations(types={"a": SqlType.INTEGER, "b": SqlType.TEXT}),
-    )
+    engine.add("t", pl.DataFrame({"a": ["1", "x", None], "b": [1, 2, 3]}), typed(a=INTEGER, b=TEXT))
     assert rows(engine) == [(1, "1"), (None, "2"), (None, "3")]
 
 
@@ -223,7 +214,7 @@ def test_a_type_for_no_column_is_refused(engine, tmp_path):
     (tmp_path / "a.csv").write_text("n\n1\n")
     for source in (pl.DataFrame({"n": [1]}), tmp_path / "a.csv"):
         with pytest.raises(BadName, match="no column size"):
-            engine.add("t", source, ColumnDeclarations(types={"size": SqlType.INTEGER}))
+            engine.add("t", source, typed(size=INTEGER))
         assert dict(engine.schema()) == {}
 
 
@@ -242,45 +233,28 @@ def test_of_pandas_nullable_types_count_and_plain_numbers_are_doubles(engine):
                 "d": pd.to_datetime(["2020-01-01", None]),
             }
         ).rename(columns={"I": "j", "B": "e"}),
-        ColumnDeclarations(types={"b": SqlType.BOOLEAN}),
+        typed(b=BOOLEAN),
     )
-    assert types(engine) == {
-        "i": "DOUBLE",
-        "j": "BIGINT",
-        "f": "DOUBLE",
-        "b": "BOOLEAN",
-        "e": "BOOLEAN",
-        "s": "VARCHAR",
-        "c": "VARCHAR",
-        "d": "TIMESTAMP",
-    }
-    assert rows(engine) == [
-        (1, 1, 1.5, True, True, "x", "u", datetime(2020, 1, 1)),
-        (2, None, None, False, None, None, None, None),
-    ]
+    found = "DOUBLE BIGINT DOUBLE BOOLEAN BOOLEAN VARCHAR VARCHAR TIMESTAMP"
+    assert types(engine) == dict(zip("ijfbescd", found.split(), strict=True))
+    expected = [(1, 1, 1.5, True, True, "x", "u", datetime(2020, 1, 1)), (2, None, None, False, None, None, None, None)]
+    assert rows(engine) == expected
 
 
 def test_python_objects_need_a_declared_type(engine):
     """Otherwise DuckDB looks at a sample of the values, and a name without letters makes the column a number."""
     frame = pd.DataFrame({"x": pd.Series([1, None, "z"], dtype=object), "n": [1, 2, 3]})
-    with pytest.raises(NoSource, match="x is not declared"):
-        engine.add("t", frame)
-    engine.add("t", frame, ColumnDeclarations(types={"x": SqlType.TEXT}))
+    raised(NoSource, lambda: engine.add("t", frame), match="x is not declared")
+    engine.add("t", frame, typed(x=TEXT))
     assert types(engine) == {"x": "VARCHAR", "n": "DOUBLE"}
     assert rows(engine, "SELECT x FROM t ORDER BY n") == [("1",), (None,), ("z",)]
-    engine.add(
-        "u",
-        pd.DataFrame({"x": pd.Series([date(2020, 1, 1), None, 3], dtype=object)}),
-        ColumnDeclarations(types={"x": SqlType.DATE}),
-    )
+    engine.add("u", pd.DataFrame({"x": pd.Series([date(2020, 1, 1), None, 3], dtype=object)}), typed(x=DATE))
     assert rows(engine, "FROM u") == [(date(2020, 1, 1),), (None,), (None,)]
 
 
 def test_the_type_of_objects_does_not_depend_on_the_objects(engine):
     for name, values in {"a": ["7", "8"], "b": [7, 8], "c": [None, None], "d": [1.5, "x"]}.items():
-        engine.add(
-            name, pd.DataFrame({"x": pd.Series(values, dtype=object)}), ColumnDeclarations(types={"x": SqlType.TEXT})
-        )
+        engine.add(name, pd.DataFrame({"x": pd.Series(values, dtype=object)}), typed(x=TEXT))
         assert types(engine, name) == {"x": "VARCHAR"}
 
 
@@ -296,24 +270,17 @@ def test_categories_are_text(engine):
 
 @pytest.mark.parametrize("source", [pl.DataFrame({"n": [None, None]}), pa.table({"n": pa.nulls(2)})])
 def test_a_column_without_values_has_no_type(engine, source):
-    with pytest.raises(NoSource, match="n is not declared"):
-        engine.add("t", source)
-    engine.add("t", source, ColumnDeclarations(implied={"n": SqlType.INTEGER}))
+    raised(NoSource, lambda: engine.add("t", source), match="n is not declared")
+    engine.add("t", source, ColumnDeclarations(implied={"n": INTEGER}))
     assert types(engine) == {"n": "BIGINT"}
 
 
 def test_one_value_is_one_value_whatever_stands_beside_it(engine):
     """pandas makes 8001 a float, an object or an integer, by what else is in the column."""
     beside = {"a": [8002], "b": [None], "c": ["x"], "d": [2.5], "e": [10**30], "f": [True]}
-    for kind, expected in {
-        SqlType.TEXT: "8001",
-        SqlType.INTEGER: 8001,
-        SqlType.DOUBLE: 8001.0,
-        SqlType.BOOLEAN: None,
-        SqlType.DATE: None,
-    }.items():
+    for kind, expected in {TEXT: "8001", INTEGER: 8001, DOUBLE: 8001.0, BOOLEAN: None, DATE: None}.items():
         for name, others in beside.items():
-            engine.add(name, pd.DataFrame({"x": [8001, *others]}), ColumnDeclarations(types={"x": kind}))
+            engine.add(name, pd.DataFrame({"x": [8001, *others]}), typed(x=kind))
             assert rows(engine, f"FROM {name} LIMIT 1") == [(expected,)], (kind, name)
             engine.remove(name)
 
@@ -334,14 +301,14 @@ def test_a_fraction_is_one_whole_number_in_every_source(engine, tmp_path):
     }
     expected = [1, 2, 3, -1, -3, 2, 0, None, None, None, None]
     for name, source in sources.items():
-        engine.add(name, source, ColumnDeclarations(types={"x": SqlType.INTEGER}))
+        engine.add(name, source, typed(x=INTEGER))
         found = [value for (value,) in rows(engine, f"FROM {name}")]
         assert found[: len(expected)] == expected[: len(found)], name
 
 
 def test_nobody_is_rounded_to_somebody_else(engine):
     """Neither by a fraction nor where a double holds two whole numbers as one."""
-    declared = ColumnDeclarations(types={"id": SqlType.INTEGER}, persons=frozenset({"id"}))
+    declared = ColumnDeclarations(types={"id": INTEGER}, persons=frozenset({"id"}))
     ids = [1, 2.5, 2**53 - 1, 2**53, 2**53 + 1]
     engine.add("a", pd.DataFrame({"id": ids}), declared)
     engine.add("b", pd.DataFrame({"id": [1, 2**53 - 1, 2**53, 2**53 + 1]}), declared)
@@ -358,11 +325,76 @@ def test_json_lines_are_text_unless_declared(engine, tmp_path):
     """Neither a value nor a key of a row decides about columns: those are named by the declaration."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"Id": 1, "x": 1.0, "more": 3}\n{"Id": "2", "x": null}\n{"Id": 3, "x": {"y": 1}}\n')
-    with pytest.raises(NoSource, match="no list of columns"):
-        engine.add("t", path)
-    engine.add("t", path, ColumnDeclarations(named=("Id", "x"), types={"x": SqlType.INTEGER}))
+    raised(NoSource, lambda: engine.add("t", path), match="no list of columns")
+    engine.add("t", path, ColumnDeclarations(named=("Id", "x"), types={"x": INTEGER}))
     assert types(engine) == {"Id": "VARCHAR", "x": "BIGINT"}
     assert rows(engine, "FROM t ORDER BY 1") == [("1", 1), ("2", None), ("3", None)]
+
+
+NO_ROW = (None, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ('{"id": 3, "x": "c", "x": "d"}', ("3", "c")),
+        ('{"id": 3, "x": "\\ud800"}', NO_ROW),
+        ('[3, "c"]', NO_ROW),
+        ("3", NO_ROW),
+        ('\ufeff{"id": 3, "x": "c"}', NO_ROW),
+        ('{"id": 3, "x"', NO_ROW),
+    ],
+)
+def test_a_line_of_json_that_is_no_object_is_a_row_of_nulls(engine, tmp_path, line, row):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"id": 1, "x": "a"}}\n{line}\n{{"id": 2, "x": "b"}}\n', encoding="utf-8")
+    engine.add("t", path, ColumnDeclarations(named=("id", "x")))
+    assert rows(engine) == [("1", "a"), row, ("2", "b")]
+
+
+ODD_OBJECTS = {
+    "half a character": "\ud800",
+    "beyond the last year": datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5))),
+    "a signalling NaN": Decimal("sNaN"),
+    "a NaN": Decimal("NaN"),
+    "too many digits": [10**5000],
+    "no time": pd.NaT,
+    "missing": pd.NA,
+}
+
+
+@pytest.mark.parametrize("odd", ODD_OBJECTS)
+@pytest.mark.parametrize("kind", SqlType)
+def test_an_object_that_cannot_be_written_is_null(engine, odd, kind):
+    """Whatever the declared type is: one value must not fail the table."""
+    usual = {BOOLEAN: True, INTEGER: 5, DOUBLE: 0.5, TEXT: "a", DATE: date(2024, 1, 1)}
+    usual = usual.get(kind, datetime(2024, 1, 1, 12))
+    frame = pd.DataFrame({"x": pd.Series([usual, ODD_OBJECTS[odd]], dtype=object)})
+    engine.add("t", frame, typed(x=kind))
+    assert rows(engine) == [(usual,), (None,)]
+
+
+def test_a_nullable_text_that_cannot_be_written_is_null(engine):
+    engine.add("t", pd.DataFrame({"x": pd.Series(["a", "\ud800", None], dtype="string[python]")}))
+    assert rows(engine) == [("a",), (None,), (None,)]
+
+
+@pytest.mark.parametrize("kind", [None, TIMESTAMP, DATE, TEXT, INTEGER])
+@pytest.mark.parametrize(("unit", "far"), [("s", 2**53), ("ms", 2**62)])
+def test_a_time_that_is_too_far_away_is_null(engine, unit, far, kind):
+    """DuckDB would not survive the writing of one, and fail each statement that compares one."""
+    table = pa.table({"x": pa.array([0, far, -far, None], pa.timestamp(unit))})
+    declared = ColumnDeclarations(types={} if kind is None else {"x": kind})
+    frame = pd.DataFrame({"x": table["x"].to_numpy()})
+    assert str(frame["x"].dtype) == f"datetime64[{unit}]"
+    for name, data in (("arrow", table), ("polars", pl.from_arrow(table)), ("pandas", frame)):
+        engine.add(name, data, declared)
+        assert types(engine, name)["x"] == ("TIMESTAMP" if kind is None else ENGINE_TYPES[kind])
+        (first,), *others = rows(engine, f"FROM {name}")
+        assert str(first)[:4] == ("None" if kind is INTEGER else "1970")
+        assert others == [(None,)] * 3
+    engine.add("least", pa.table({"x": pa.array([5 - 2**63], pa.timestamp("us"))}), declared)
+    assert kind is not TEXT or rows(engine, "FROM least") == [(None,)]
 
 
 @pytest.mark.parametrize(
@@ -378,37 +410,29 @@ def test_json_lines_are_text_unless_declared(engine, tmp_path):
     ],
 )
 def test_columns_need_names_of_their_own(engine, frame):
-    with pytest.raises(NoSource, match="name"):
-        engine.add("t", frame)
+    raised(NoSource, lambda: engine.add("t", frame), match="name")
 
 
 @pytest.mark.parametrize("source", [5, None, [1, 2], {"a": [1]}, object(), pl.Series([1]).to_list()])
 def test_what_is_no_table_is_refused(engine, source):
-    with pytest.raises(NoSource, match="is not a table"):
-        engine.add("t", source)
+    raised(NoSource, lambda: engine.add("t", source), match="is not a table")
 
 
 def test_other_files_are_refused(engine, tmp_path):
-    with pytest.raises(NoSource, match="url of a policy"):
-        engine.add("t", tmp_path / "a.duckdb")
-    with pytest.raises(NoSource, match="no file"):
-        engine.add("t", tmp_path / "a.parquet")
+    raised(NoSource, lambda: engine.add("t", tmp_path / "a.duckdb"), match="url of a policy")
+    raised(NoSource, lambda: engine.add("t", tmp_path / "a.parquet"), match="no file")
     (tmp_path / "b.parquet").write_text("nothing of the kind")
-    with pytest.raises(NoSource, match="cannot be copied"):
-        engine.add("t", tmp_path / "b.parquet")
+    raised(NoSource, lambda: engine.add("t", tmp_path / "b.parquet"), match="cannot be copied")
 
 
 @pytest.mark.parametrize("name", ["", "a.b", 5, None])
 def test_a_table_needs_a_name(engine, name):
-    with pytest.raises(NoSource, match="no name"):
-        engine.add(name, pl.DataFrame({"n": [1]}))
+    raised(NoSource, lambda: engine.add(name, pl.DataFrame({"n": [1]})), match="no name")
 
 
 def test_a_name_is_used_once(engine):
     engine.add("t", pl.DataFrame({"n": [1]}))
-    for name in ("t", "T"):
-        with pytest.raises(NoSource, match="already"):
-            engine.add(name, pl.DataFrame({"n": [2]}))
+    each_raises(NoSource, lambda name: engine.add(name, pl.DataFrame({"n": [2]})), ("t", "T"), match="already")
     assert rows(engine) == [(1,)]
 
 
@@ -418,7 +442,7 @@ def test_a_removed_table_leaves_its_name(engine):
         engine.remove(name)
         assert dict(engine.schema()) == {}
         engine.add(name, pl.DataFrame({"n": ["2"]}))
-        assert engine.schema()[name].columns[0].type is SqlType.TEXT
+        assert engine.schema()[name].columns[0].type is TEXT
         engine.remove(name)
 
 
@@ -478,7 +502,7 @@ def test_a_missing_category_changes_no_type(categories):
     found = []
     for values in ([categories[0], categories[1]], [categories[0], None]):
         engine = DuckdbEngine.in_memory()
-        declared = ColumnDeclarations(types={"v": SqlType.BOOLEAN} if True in categories[:1] else {})
+        declared = ColumnDeclarations(types={"v": BOOLEAN} if True in categories[:1] else {})
         engine.add("t", pd.DataFrame({"v": pd.Series(values, dtype=kind)}), declared)
         (column,) = engine.schema()["t"].columns
         found.append((column.type, column.engine_type))

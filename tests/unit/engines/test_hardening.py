@@ -9,6 +9,7 @@ import pytest
 
 from dpsql.engines.engine import Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH, hardened
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -21,8 +22,7 @@ def connection():
 @pytest.mark.parametrize("name", [*AT_BIRTH, *AFTERWARDS, "threads", "memory_limit", "allowed_paths"])
 @pytest.mark.parametrize("words", ["SET {} = 'true'", "SET GLOBAL {} = 'true'", "SET SESSION {} = 'true'", "RESET {}"])
 def test_no_setting_can_be_changed_any_more(connection, name, words):
-    with pytest.raises(duckdb.Error):
-        connection.cursor().execute(words.format(name))
+    raised(duckdb.Error, lambda: connection.cursor().execute(words.format(name)))
 
 
 def test_a_variable_of_the_process_is_no_table(connection):

@@ -11,6 +11,7 @@ from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
 from dpsql.engines.registry import ENGINES, Entry, file_of, located, open_source
 from dpsql.errors import MissingExtra, NoSource
+from tests.kits.refusals import raised
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "engines.md"
 
@@ -39,8 +40,7 @@ def test_a_path_is_absolute_or_relative_and_as_it_is_written(database, monkeypat
 
 
 def test_a_missing_file_is_no_source(tmp_path):
-    with pytest.raises(NoSource, match="no file"):
-        open_source(f"duckdb://{tmp_path / 'nowhere.duckdb'}")
+    raised(NoSource, lambda: open_source(f"duckdb://{tmp_path / 'nowhere.duckdb'}"), match="no file")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -49,26 +49,23 @@ def test_a_missing_file_is_no_source(tmp_path):
     ["duckdb", "duckdb:", "duckdb://", "duckdb:/x", "memory", "memory:x", "memory://", "", "/srv/a.duckdb", None, 5],
 )
 def test_an_address_that_is_none_is_refused(address):
-    with pytest.raises(NoSource) as refused:
-        open_source(address)
+    error = raised(NoSource, lambda: open_source(address))
     for entry in ENGINES.values():
-        assert entry.example in refused.value.why
+        assert entry.example in error.why
 
 
 def test_an_unknown_engine_is_refused_without_repeating_a_password():
-    with pytest.raises(NoSource, match="'oracle'") as refused:
-        open_source("oracle://scott:tiger@host/db")
-    assert "tiger" not in str(refused.value)
-    assert "not read yet" in refused.value.fix
+    error = raised(NoSource, lambda: open_source("oracle://scott:tiger@host/db"), match="'oracle'")
+    assert "tiger" not in str(error)
+    assert "not read yet" in error.fix
 
 
 def test_a_missing_driver_comes_with_the_command(monkeypatch):
     entry = Entry(where="dpsql.engines.unwritten:Engine", example="far://host", extra="far")
     monkeypatch.setattr(registry, "ENGINES", {"far": entry})
-    with pytest.raises(MissingExtra) as missing:
-        open_source("far://host")
-    assert missing.value.fix == "pip install far"
-    assert missing.value.__context__ is None
+    error = raised(MissingExtra, lambda: open_source("far://host"))
+    assert error.fix == "pip install far"
+    assert error.__context__ is None
 
 
 def test_every_engine_has_its_row_in_the_documents():
@@ -86,8 +83,7 @@ def test_a_relative_path_is_seen_from_a_folder(tmp_path):
     assert located("duckdb://data/a.duckdb", folder=tmp_path) == f"duckdb://{tmp_path}/data/a.duckdb"
     assert located("duckdb:///srv/a.duckdb", folder=tmp_path) == "duckdb:///srv/a.duckdb"
     assert located("memory:", folder=tmp_path) == "memory:"
-    with pytest.raises(NoSource):
-        located("a.duckdb", folder=tmp_path)
+    raised(NoSource, lambda: located("a.duckdb", folder=tmp_path))
 
 
 def test_the_file_behind_an_address():

@@ -17,6 +17,7 @@ from dpsql.privacy.exact import Exact
 from dpsql.randomness import bernoulli
 from dpsql.require import require_epsilon
 from tests.kits.mechanism_kit import SECRET, MechanismKit, surprise
+from tests.kits.refusals import raised
 from tests.oracles.laws import permute_and_flip_probabilities
 
 
@@ -166,8 +167,7 @@ def test_a_planted_bug_is_caught(kind, law, request):
     kit = Kit()
     kit.kind = kind
     wanted = ["capfd", "caplog"] if law == "test_a_release_prints_and_logs_nothing" else []
-    with pytest.raises(AssertionError):
-        getattr(kit, law)(*map(request.getfixturevalue, wanted))
+    raised(AssertionError, lambda: getattr(kit, law)(*map(request.getfixturevalue, wanted)))
 
 
 class GaussianKit(MechanismKit):
@@ -223,8 +223,7 @@ def test_a_misstated_rho_or_delta_is_caught(kit, change):
     right, wrong = kit(), kit()
     right.test_the_law_keeps_the_promise_of_the_event()
     wrong.change = change
-    with pytest.raises(AssertionError):
-        wrong.test_the_law_keeps_the_promise_of_the_event()
+    raised(AssertionError, lambda: wrong.test_the_law_keeps_the_promise_of_the_event())
 
 
 def test_a_selection_that_is_not_of_bounded_range_is_caught():
@@ -251,15 +250,13 @@ def test_a_selection_that_is_not_of_bounded_range_is_caught():
     kit = Kit()
     kit.test_the_law_keeps_the_promise_of_the_event()
     kit.event = BoundedRange(epsilon=Fraction(1))
-    with pytest.raises(AssertionError):
-        kit.test_the_law_keeps_the_promise_of_the_event()
+    raised(AssertionError, lambda: kit.test_the_law_keeps_the_promise_of_the_event())
 
 
 def test_an_event_without_a_law_is_not_passed_over():
     kit = Kit()
     kit.mechanism = lambda: SimpleNamespace(event=ContinuousGaussian(noise_multiplier=Fraction(1)))
-    with pytest.raises(AssertionError, match="ContinuousGaussian"):
-        kit.test_the_law_keeps_the_promise_of_the_event()
+    raised(AssertionError, lambda: kit.test_the_law_keeps_the_promise_of_the_event(), match="ContinuousGaussian")
 
 
 def test_the_kit_passes_a_right_mechanism_made_by_its_own_door():

@@ -16,6 +16,7 @@ from dpsql.ledger.backup import back_up, restore
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
 from tests.kits.ledger_cases import asking, promised
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -44,8 +45,7 @@ def test_a_copy_is_taken_while_the_ledger_is_open_and_holds_what_was_written(led
     with closing(SqliteLedger(copy, anchors=tmp_path / "another machine")) as restored:
         restored.verify()
         assert restored.account("bob").epsilon == 2
-        with pytest.raises(NotPermitted):
-            restored.account("eve")
+        raised(NotPermitted, lambda: restored.account("eve"))
     assert {stat.S_IMODE(path.stat().st_mode) for path in (copy, key_of(copy))} == {0o600}
 
 
@@ -57,8 +57,7 @@ def test_the_key_stays_behind_unless_it_is_asked_for(ledger, tmp_path):
 
 def test_nothing_is_overwritten_by_a_copy(ledger, tmp_path):
     (tmp_path / "copy.db").write_text("mine")
-    with pytest.raises(NotPermitted, match="exists already"):
-        back_up(ledger, tmp_path / "copy.db", with_key=False)
+    raised(NotPermitted, lambda: back_up(ledger, tmp_path / "copy.db", with_key=False), match="exists already")
     assert (tmp_path / "copy.db").read_text() == "mine"
     with pytest.raises(BadParameter, match="cannot be written"):
         back_up(ledger, tmp_path / "nowhere" / "copy.db", with_key=False)
@@ -68,8 +67,7 @@ def test_a_ledger_that_does_not_verify_is_not_copied(ledger, tmp_path):
     with closing(sqlite3.connect(ledger)) as database:
         database.execute("UPDATE head SET snapshot = CAST(snapshot || ' ' AS BLOB)")
         database.commit()
-    with pytest.raises(LedgerBroken):
-        back_up(ledger, tmp_path / "copy.db", with_key=False)
+    raised(LedgerBroken, lambda: back_up(ledger, tmp_path / "copy.db", with_key=False))
     assert not (tmp_path / "copy.db").exists()
 
 
@@ -98,8 +96,7 @@ def test_without_any_key_nothing_is_put_back(ledger, tmp_path):
     back_up(ledger, tmp_path / "copy.db", with_key=False)
     for path in (ledger, key_of(ledger)):
         path.unlink()
-    with pytest.raises(LedgerBroken, match="key"):
-        restore(tmp_path / "copy.db", ledger, replace=False)
+    raised(LedgerBroken, lambda: restore(tmp_path / "copy.db", ledger, replace=False), match="key")
     assert list(ledger.parent.iterdir()) == []
 
 
@@ -108,24 +105,20 @@ def test_a_ledger_that_is_there_is_not_replaced_silently(ledger, tmp_path):
     with closing(SqliteLedger(ledger)) as opened:
         opened.grant("late", epsilon=Fraction(1))
     before = ledger.read_bytes()
-    with pytest.raises(NotPermitted, match="there is a ledger"):
-        restore(tmp_path / "copy.db", ledger, replace=False)
+    raised(NotPermitted, lambda: restore(tmp_path / "copy.db", ledger, replace=False), match="there is a ledger")
     assert ledger.read_bytes() == before
     kept = restore(tmp_path / "copy.db", ledger, replace=True)
     with closing(SqliteLedger(ledger)) as opened:
-        with pytest.raises(LedgerBroken, match="charges are missing"):
-            opened.account("late")
+        raised(LedgerBroken, lambda: opened.account("late"), match="charges are missing")
         opened.write_off()
-        with pytest.raises(NotPermitted):
-            opened.account("late")
+        raised(NotPermitted, lambda: opened.account("late"))
     assert b"late" in kept.read_bytes()  # what was replaced can be looked at
 
 
 def test_a_ledger_in_use_is_not_replaced(ledger, tmp_path):
     back_up(ledger, tmp_path / "copy.db", with_key=False)
     with closing(SqliteLedger(ledger)) as opened:
-        with pytest.raises(NotPermitted, match="in use"):
-            restore(tmp_path / "copy.db", ledger, replace=True)
+        raised(NotPermitted, lambda: restore(tmp_path / "copy.db", ledger, replace=True), match="in use")
         opened.grant("late", epsilon=Fraction(1))
     with closing(SqliteLedger(ledger)) as opened:
         assert opened.account("late").epsilon == 1
@@ -146,8 +139,7 @@ def test_what_does_not_verify_is_not_put_back(ledger, tmp_path, damage):
     else:
         copy.write_text("not a database, but longer than the header of one" * 10)
     before = ledger.read_bytes()
-    with pytest.raises(LedgerBroken):
-        restore(copy, ledger, replace=True)
+    raised(LedgerBroken, lambda: restore(copy, ledger, replace=True))
     assert ledger.read_bytes() == before
     assert sorted(os.listdir(ledger.parent)) == ["ledger.db", "ledger.db.key"]
 
@@ -182,8 +174,7 @@ def test_the_log_of_a_ledger_that_is_gone_is_not_written_into_the_restored_one(l
     restore(tmp_path / "copy.db", ledger, replace=False)
     with closing(SqliteLedger(ledger, anchors=tmp_path / "another machine")) as opened:
         opened.verify()
-        with pytest.raises(NotPermitted):
-            opened.account("analyst 4")
+        raised(NotPermitted, lambda: opened.account("analyst 4"))
     assert ledger.with_name("ledger.db.replaced-1-wal").read_bytes() == written
 
 
@@ -235,5 +226,4 @@ def test_a_restored_backup_has_lost_exactly_what_was_charged_since(ledger, tmp_p
 
 
 def test_a_copy_that_is_not_there(ledger, tmp_path):
-    with pytest.raises(BadParameter, match="no file"):
-        restore(tmp_path / "none.db", ledger, replace=True)
+    raised(BadParameter, lambda: restore(tmp_path / "none.db", ledger, replace=True), match="no file")

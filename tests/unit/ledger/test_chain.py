@@ -54,19 +54,13 @@ def test_every_part_of_an_entry_changes_its_hash():
     assert chain.linked(bytes(32), **right) != chain.linked(KEY, **right)
 
 
-def test_an_entry_is_hashed_by_hmac_sha256():
+def test_what_the_key_seals():
     found = chain.linked(KEY, 12, 34, "charge", "ana", b"q" * 32, b"s" * 32, None, b"abc", b"p" * 32)
     message = b"entry:12:34:charge:0:3:ana32:" + b"q" * 32 + b"32:" + b"s" * 32 + b"3:abc" + b"p" * 32
     assert found == hmac.new(KEY, message, hashlib.sha256).digest()
-
-
-def test_a_seal_covers_number_entry_and_snapshot():
     right = {"number": 12, "last": bytes(32), "snapshot": b"{}"}
     changes = [{}, {"last": b"\x01" * 32}, {"snapshot": b"[]"}, {"number": 2}]
     assert len({chain.sealed(KEY, **{**right, **change}) for change in changes}) == len(changes)
-
-
-def test_uses_of_the_key_do_not_meet():
-    """A hash shown for one purpose must not serve another."""
+    # A hash shown for one purpose must not serve another.
     assert chain.key_check(KEY, ledger="1") != hmac.new(KEY, b"salt:1", hashlib.sha256).digest()
     assert chain.key_check(KEY, ledger="a") != chain.key_check(KEY, ledger="b")

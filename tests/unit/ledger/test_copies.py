@@ -2,14 +2,17 @@
 
 import os
 import shutil
+import sqlite3
 from contextlib import closing
+from fractions import Fraction
 
 import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import laws
 from dpsql.ledger.sqlite import SqliteLedger
-from tests.kits.ledger_cases import TENTH, asking
+from tests.kits.ledger_cases import TENTH, asking, promised
+from tests.kits.refusals import each_raises, raised
 
 
 @pytest.fixture
@@ -34,11 +37,9 @@ def test_a_charge_of_one_copy_while_the_other_writes_is_not_forgotten(two, entri
             for name in range(entries):
                 laws.charge(page, asking(f"in the second {name}"))
 
-    with pytest.raises(LedgerBroken, match="charges are missing"):
-        write_in_both()
+    raised(LedgerBroken, lambda: write_in_both(), match="charges are missing")
     assert one.account().spent.epsilon == 4 * TENTH  # the anchor still knows the charge that was answered
-    with pytest.raises(LedgerBroken, match="charges are missing"):
-        other.charge(asking("more"))
+    raised(LedgerBroken, lambda: other.charge(asking("more")), match="charges are missing")
 
 
 def test_one_ledger_opened_twice_goes_on_in_turn(full):
@@ -67,19 +68,53 @@ def test_a_file_that_was_removed_or_replaced_is_noticed_at_the_next_charge(full,
             full.unlink()
         else:
             os.replace(tmp_path / put, full)
-        with pytest.raises(LedgerBroken, match="was removed or replaced"):
-            ledger.charge(asking("more"))
+        raised(LedgerBroken, lambda: ledger.charge(asking("more")), match="was removed or replaced")
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["removed", "cut back"])
+def test_a_log_that_is_gone_or_cut_back_is_noticed_at_the_next_charge(full, old):
+    """What stood in it alone would be lost; a fresh process is stopped by the anchor, the open one by this."""
+    log = full.with_name(f"{full.name}-wal")
+    with closing(SqliteLedger(full)) as ledger:
+        ledger.charge(asking("first"))
+        before = log.read_bytes()
+        ledger.charge(asking("second"))
+        if old:
+            with log.open("r+b") as file:
+                file.write(before)
+                file.truncate(len(before))
+        else:
+            log.unlink()
+        with pytest.raises(LedgerBroken, match="charges are missing" if old else "was removed or replaced"):
+            ledger.charge(asking("third"))
+
+
+def test_a_log_that_is_cut_back_is_noticed_without_an_anchor(tmp_path):
+    path = tmp_path / "alone.db"
+    with closing(SqliteLedger(path, anchors=None)) as ledger:
+        promised(ledger)
+        ledger.grant("ana", epsilon=Fraction(1))
+        ledger.charge(asking("first"))
+        os.truncate(f"{path}-wal", 0)
+        raised(LedgerBroken, lambda: ledger.charge(asking("second")), match="was removed or replaced")
+
+
+def test_a_log_that_another_process_has_emptied_into_the_file_is_no_harm(full):
+    with closing(SqliteLedger(full)) as ledger:
+        ledger.charge(asking("first"))
+        with closing(sqlite3.connect(full)) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+        assert ledger.charge(asking("second")).paid
+        assert ledger.charge(asking("third")).paid
+        ledger.verify()
 
 
 def test_a_hard_link_is_refused(full, tmp_path):
     """SQLite keeps its log by the name of the file: two names of one file have two logs."""
     with closing(SqliteLedger(full)) as ledger:
         os.link(full, tmp_path / "second name")
-        with pytest.raises(LedgerBroken, match="hard link"):
-            ledger.charge(asking("more"))
-    for name in (full, tmp_path / "second name"):
-        with pytest.raises(LedgerBroken, match="hard link"):
-            SqliteLedger(name)
+        raised(LedgerBroken, lambda: ledger.charge(asking("more")), match="hard link")
+    each_raises(LedgerBroken, lambda name: SqliteLedger(name), (full, tmp_path / "second name"), match="hard link")
     (tmp_path / "second name").unlink()
     with closing(SqliteLedger(full)) as ledger:
         assert ledger.charge(asking("more")).paid

@@ -15,6 +15,7 @@ from psycopg import DatabaseError
 from dpsql.errors import DpsqlError, FrozenLedger, LedgerBroken
 from dpsql.ledger.ledger import Conditions
 from tests.kits.ledger_cases import FIRST, TENTH, asking
+from tests.kits.refusals import each_raises, raised
 
 ENTRIES = 11
 COLUMNS = "time, kind, analyst, question, same, receipt, hash, payload"
@@ -57,8 +58,7 @@ def test_the_ledger_of_these_tests_is_whole(filled):
     ],
 )
 def test_entries_are_append_only(filled, statement):
-    with pytest.raises(filled.errors, match="append-only"):
-        filled.raw(statement)
+    raised(filled.errors, lambda: filled.raw(statement), match="append-only")
     assert verdict(filled) == ""
 
 
@@ -133,10 +133,7 @@ def test_a_ledger_cut_off_with_a_matching_snapshot_is_seen(filled):
     before["accounts"][""]["spent"] |= {"epsilon": "1/5", "rho": "1/100"}
     del before["open"]["11"]
     content = json.dumps(before, sort_keys=True, separators=(",", ":")).encode()
-    filled.unlocked(
-        ("UPDATE head SET number = 10, snapshot = ?", (content,)),
-        "DELETE FROM entries WHERE number = 11",
-    )
+    filled.unlocked(("UPDATE head SET number = 10, snapshot = ?", (content,)), "DELETE FROM entries WHERE number = 11")
     assert "does not verify" in refusal(filled)
 
 
@@ -174,8 +171,8 @@ CHANGES = [
     "UPDATE head SET snapshot = seal",
     "DELETE FROM entries WHERE number = 11",
     "DELETE FROM about",
-    "UPDATE about SET schema = 2",
-    "UPDATE about SET schema = 4",
+    "UPDATE about SET schema = 3",
+    "UPDATE about SET schema = 5",
     "UPDATE about SET id = 'another'",
     "UPDATE about SET key_check = (SELECT hash FROM entries WHERE number = 1)",
 ]
@@ -293,8 +290,7 @@ def test_a_changed_row_is_seen_where_it_is_read_and_ends_the_ledger(filled, what
         for name in ("one", "two", "three"):
             ledger.recall(asking(name).question)
         filled.unlocked(statement)
-        with pytest.raises(LedgerBroken):
-            look(ledger)
+        raised(LedgerBroken, lambda: look(ledger))
         for use in (ledger.verify, ledger.account, lambda: ledger.charge(asking("new"))):
             with pytest.raises(LedgerBroken):
                 use()
@@ -306,8 +302,7 @@ def test_an_older_snapshot_is_not_charged_again(filled):
     with closing(filled.open()) as ledger:
         ledger.charge(asking("four"))
         filled.unlocked(*rolled_back("head", before))
-        with pytest.raises(LedgerBroken, match="does not verify"):
-            ledger.charge(asking("five"))
+        raised(LedgerBroken, lambda: ledger.charge(asking("five")), match="does not verify")
 
 
 def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
@@ -318,8 +313,7 @@ def test_text_or_a_number_in_the_place_of_bytes_is_damage(filled):
             filled.unlocked("UPDATE entries SET payload = 7 WHERE number = 4")
         except DatabaseError:
             return
-        with pytest.raises(LedgerBroken, match="entry 4 "):
-            ledger.conditions("ana")
+        raised(LedgerBroken, lambda: ledger.conditions("ana"), match="entry 4 ")
 
 
 def test_what_another_process_has_written_is_seen_by_one_that_has_read_it_before(filled):
@@ -328,8 +322,7 @@ def test_what_another_process_has_written_is_seen_by_one_that_has_read_it_before
         other.charge(asking("four"))
         other.freeze("looked into")
         assert ledger.account("ana").spent.epsilon == Fraction(3, 10)
-        with pytest.raises(FrozenLedger):
-            ledger.charge(asking("five"))
+        raised(FrozenLedger, lambda: ledger.charge(asking("five")))
         other.unfreeze("done")
         assert ledger.charge(asking("five")).number == other.head().number
         ledger.verify()
@@ -337,7 +330,5 @@ def test_what_another_process_has_written_is_seen_by_one_that_has_read_it_before
 
 def test_a_refusal_does_not_end_the_ledger(filled):
     with closing(filled.open()) as ledger:
-        for wrong in ("", "nobody"):
-            with pytest.raises(DpsqlError):
-                ledger.charge(asking(analyst=wrong))
+        each_raises(DpsqlError, lambda wrong: ledger.charge(asking(analyst=wrong)), ("", "nobody"))
         assert ledger.charge(asking("four")).paid

@@ -1,5 +1,6 @@
 """The kit must be able to fail: each planted bug is caught by the law that names it."""
 
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,17 +10,20 @@ import pytest
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
+from dpsql.codec import Codec
 from dpsql.errors import DpsqlError
-from dpsql.ledger import book, encoding, grants, laws, memory_page, owners, promises, sayings, snapshot, words
-from dpsql.ledger.book import BookLedger
-from dpsql.ledger.facts import Granted, Revoked, Stored
-from dpsql.ledger.ledger import NO_CONDITIONS, Charge, Ownership
+from dpsql.ledger import book, encoding, entries, grants, laws, memory_page, owners, promises, sayings, snapshot, words
+from dpsql.ledger.book import Ledger
+from dpsql.ledger.facts import NAMES, Granted, Revoked, Stored
+from dpsql.ledger.ledger import NO_CONDITIONS, Charge, GrantedBy, Ownership
 from dpsql.ledger.memory import MemoryLedger
 from dpsql.ledger.memory_page import MemoryPage
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.snapshot import Payment
-from tests.kits.ledger_kit import LedgerKit
+from tests.kits.ledger_kit import LedgerKit, _Disguised
+from tests.kits.rows import read_rows
 
+QUESTION = ("plan", "policy", "data_version")
 SAME_CHARGE = ("analyst", "question", "event", "cost", "steps", "record", "grant", "upon")
 
 
@@ -36,6 +40,24 @@ class Unlocked(MemoryLedger):
     @contextmanager
     def writing(self, foreseen=None):
         yield self._page
+
+
+def sets(holder, name, value):
+    return lambda monkeypatch: monkeypatch.setattr(holder, name, value)
+
+
+def wraps(holder, name, around):
+    """`around` makes the wrong one of the right one."""
+    return lambda monkeypatch: monkeypatch.setattr(holder, name, around(getattr(holder, name)))
+
+
+def bind_again(monkeypatch):
+    """The methods of a ledger are bound to the laws: where another one was planted, it is bound in its place."""
+    for name, method in list(vars(Ledger).items()):
+        law = getattr(method, "__wrapped__", None)
+        planted = law and getattr(sys.modules[law.__module__], law.__name__, law)
+        if planted is not law:
+            monkeypatch.setattr(Ledger, name, book._written(planted))
 
 
 def unlocked(monkeypatch):
@@ -77,12 +99,8 @@ def floats(monkeypatch):
     monkeypatch.setattr(Account, "paying", paying)
 
 
-def four_attempts(monkeypatch):
-    monkeypatch.setattr(snapshot, "ATTEMPTS", 4)
-
-
-def two_attempts(monkeypatch):
-    monkeypatch.setattr(snapshot, "ATTEMPTS", 2)
+four_attempts = sets(snapshot, "ATTEMPTS", 4)
+two_attempts = sets(snapshot, "ATTEMPTS", 2)
 
 
 def same_without(part):
@@ -102,8 +120,7 @@ def question_without(part):
     return plant
 
 
-def forks_with_its_budget(monkeypatch):
-    monkeypatch.setattr(BookLedger, "_require_own_process", lambda self: None)
+forks_with_its_budget = sets(Ledger, "_require_own_process", lambda self: None)
 
 
 def forgets_spending(monkeypatch):
@@ -116,48 +133,22 @@ def forgets_spending(monkeypatch):
     monkeypatch.setattr(grants, "grant", grant)
 
 
-def replaces_promise(monkeypatch):
-    monkeypatch.setattr(promises, "promise", lambda page, account, *, per, anew: page.keep_account(SOURCE, account))
-
-
-def owned_by_whoever_comes_last(monkeypatch):
-    monkeypatch.setattr(owners, "own", lambda page, said: page.append(said))
-
-
-def forgets_owners(monkeypatch):
-    monkeypatch.setattr(owners, "_owners_said", lambda page: [])
-
-
-def keeps_the_first_owners_only(monkeypatch):
-    found = owners._owners_said
-    monkeypatch.setattr(owners, "_owners_said", lambda page: found(page)[:1])
-
-
-def forgets_what_is_latest(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "latest", lambda self, what: None)
-
-
-def keeps_what_was_first(monkeypatch):
-    keep = MemoryPage.keep_latest
-    monkeypatch.setattr(
-        MemoryPage, "keep_latest", lambda self, what, entry: None if self.latest(what) else keep(self, what, entry)
-    )
-
-
-def corrects_what_was_public(monkeypatch):
-    monkeypatch.setattr(owners, "PUBLIC_WAY", "unheard of")
-
-
-def forgets_with_a_renewal(monkeypatch):
-    monkeypatch.setattr(owners, "is_renewed", lambda page: False)
-
-
-def charges_older_plans(monkeypatch):
-    monkeypatch.setattr(owners, "require_owned", lambda page, said: None)
-
-
-def remembers_owners_of_closed_promises(monkeypatch):
-    monkeypatch.setattr(owners, "_owners_said", lambda page: [fact for _, fact in page.facts_of(Ownership)])
+replaces_promise = sets(promises, "promise", lambda page, account, *, per, anew: page.keep_account(SOURCE, account))
+owned_by_whoever_comes_last = sets(owners, "own", lambda page, said: page.append(said))
+forgets_owners = sets(owners, "_owners_said", lambda page: [])
+keeps_the_first_owners_only = wraps(owners, "_owners_said", lambda found: lambda page: found(page)[:1])
+forgets_what_is_latest = sets(MemoryPage, "latest", lambda self, what: None)
+keeps_what_was_first = wraps(
+    MemoryPage,
+    "keep_latest",
+    lambda keep: lambda self, what, entry: None if self.latest(what) else keep(self, what, entry),
+)
+corrects_what_was_public = sets(owners, "PUBLIC_WAY", "unheard of")
+forgets_with_a_renewal = sets(owners, "is_renewed", lambda page: False)
+charges_older_plans = sets(owners, "require_owned", lambda page, said: None)
+remembers_owners_of_closed_promises = sets(
+    owners, "_owners_said", lambda page: [fact for _, fact in page.facts_of(Ownership)]
+)
 
 
 def charges_unheard_tables(monkeypatch):
@@ -195,28 +186,12 @@ def stores_again(monkeypatch):
     monkeypatch.setattr(laws, "store", store)
 
 
-def stores_anything(monkeypatch):
-    monkeypatch.setattr(laws, "_require_a_table", lambda released: None)
-
-
-def tells_unfinished(monkeypatch):
-    monkeypatch.setattr(Payment, "complete", property(lambda self: bool(self.stored)))
-
-
-def never_complete(monkeypatch):
-    monkeypatch.setattr(Payment, "complete", property(lambda self: False))
-
-
-def one_salt(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: 7)
-
-
-def negative_salt(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: -number)
-
-
-def new_salt_each_time(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "salt", lambda self, number: time.monotonic_ns())
+stores_anything = sets(laws, "_require_a_table", lambda released: None)
+tells_unfinished = sets(Payment, "complete", property(lambda self: bool(self.stored)))
+never_complete = sets(Payment, "complete", property(lambda self: False))
+one_salt = sets(MemoryPage, "salt", lambda self, number: 7)
+negative_salt = sets(MemoryPage, "salt", lambda self, number: -number)
+new_salt_each_time = sets(MemoryPage, "salt", lambda self, number: time.monotonic_ns())
 
 
 def payments_of_everybody(monkeypatch):
@@ -226,23 +201,16 @@ def payments_of_everybody(monkeypatch):
     monkeypatch.setattr(MemoryPage, "payments_by", everybody)
 
 
-def first_payments(monkeypatch):
-    found = MemoryPage.payments_by
-    monkeypatch.setattr(
-        MemoryPage, "payments_by", lambda self, analyst, *, last=None: found(self, analyst, last=None)[:last]
-    )
-
-
-def newest_first(monkeypatch):
-    found = MemoryPage.payments_of
-    monkeypatch.setattr(MemoryPage, "payments_of", lambda self, question: found(self, question)[::-1])
+first_payments = wraps(
+    MemoryPage, "payments_by", lambda found: lambda self, analyst, *, last=None: found(self, analyst, last=None)[:last]
+)
+newest_first = wraps(MemoryPage, "payments_of", lambda found: lambda self, question: found(self, question)[::-1])
 
 
 def subclasses_priced_as_parents(monkeypatch):
-    def lenient(event, *, depth=0):
-        return {"event": type(event).__name__}
-
-    monkeypatch.setattr(encoding, "event_to_json", lenient)
+    lenient = Codec({**NAMES, "disguised": _Disguised}, unreadable=encoding.unreadable)
+    monkeypatch.setattr(encoding, "CODEC", lenient)
+    monkeypatch.setattr(entries, "CODEC", lenient)
 
 
 def anybody(monkeypatch):
@@ -251,8 +219,7 @@ def anybody(monkeypatch):
     monkeypatch.setattr(grants, "_conditions", lambda page, holder: NO_CONDITIONS)
 
 
-def free_of_charge(monkeypatch):
-    monkeypatch.setattr(laws, "FREE", object())
+free_of_charge = sets(laws, "FREE", object())
 
 
 def any_name(monkeypatch):
@@ -260,25 +227,11 @@ def any_name(monkeypatch):
         monkeypatch.setattr(room, "require_name", lambda name: name)
 
 
-def drops_stored_steps(monkeypatch):
-    monkeypatch.setattr(laws, "released_steps", lambda page, payment: ())
-
-
-def keeps_anything(monkeypatch):
-    monkeypatch.setattr(memory_page, "fact_to_entry", lambda fact: ("", b""))
-
-
-def stays_open(monkeypatch):
-    monkeypatch.setattr(MemoryLedger, "close", lambda self: None)
-
-
-def nobody_freezes(monkeypatch):
-    monkeypatch.setattr(grants, "require_not_frozen", lambda page: None)
-
-
-def lays_every_freeze_to_the_owner(monkeypatch):
-    right = grants.freeze
-    monkeypatch.setattr(grants, "freeze", lambda page, reason, *, by: right(page, reason))
+drops_stored_steps = sets(laws, "released_steps", lambda page, payment: ())
+keeps_anything = sets(memory_page, "fact_to_entry", lambda fact: ("", b""))
+stays_open = sets(MemoryLedger, "close", lambda self: None)
+nobody_freezes = sets(grants, "require_not_frozen", lambda page: None)
+lays_every_freeze_to_the_owner = wraps(grants, "freeze", lambda right: lambda page, reason, *, by: right(page, reason))
 
 
 def nobody_is_revoked(monkeypatch):
@@ -288,17 +241,11 @@ def nobody_is_revoked(monkeypatch):
     monkeypatch.setattr(grants, "_conditions", conditions)
 
 
-def gives_again_what_was_revoked(monkeypatch):
-    right = grants.is_beside_the_file
-    monkeypatch.setattr(grants, "is_beside_the_file", lambda word: not isinstance(word, Revoked) and right(word))
-
-
-def files_have_the_last_word(monkeypatch):
-    monkeypatch.setattr(grants, "is_beside_the_file", lambda word: isinstance(word, Revoked))
-
-
-def files_end_nothing(monkeypatch):
-    monkeypatch.setattr(grants, "said", lambda page: {})
+gives_again_what_was_revoked = wraps(
+    grants, "is_beside_the_file", lambda right: lambda word: not isinstance(word, Revoked) and right(word)
+)
+files_have_the_last_word = sets(grants, "is_beside_the_file", lambda word: isinstance(word, Revoked))
+files_end_nothing = sets(grants, "said", lambda page: {})
 
 
 def files_grant_anything(monkeypatch):
@@ -306,7 +253,7 @@ def files_grant_anything(monkeypatch):
         for each in written:
             self.grant(each.analyst, epsilon=each.epsilon, conditions=each.conditions)
 
-    monkeypatch.setattr(BookLedger, "adopt_grants", adopt)
+    monkeypatch.setattr(Ledger, "adopt_grants", adopt)
 
 
 def applies_piece_by_piece(monkeypatch):
@@ -320,15 +267,17 @@ def applies_piece_by_piece(monkeypatch):
         self.adopt_grants(granted)
         return True
 
-    monkeypatch.setattr(BookLedger, "apply", apply)
+    monkeypatch.setattr(Ledger, "apply", apply)
 
 
-def says_any_grant(monkeypatch):
-    monkeypatch.setattr(grants, "say", grants.grant)
-
-
-def revokes_nobody_silently(monkeypatch):
-    monkeypatch.setattr(grants, "revoke", lambda page, holder: None)
+says_any_grant = sets(
+    grants,
+    "say",
+    lambda page, holder, *, epsilon, conditions=NO_CONDITIONS, by=GrantedBy.CALL: grants.grant(
+        page, holder, epsilon=epsilon, conditions=conditions, by=by
+    ),
+)
+revokes_nobody_silently = sets(grants, "revoke", lambda page, holder: None)
 
 
 def takes_names_with_blanks(monkeypatch):
@@ -336,50 +285,26 @@ def takes_names_with_blanks(monkeypatch):
         monkeypatch.setattr(room, "require_new_name", words.require_name)
 
 
-def every_name_is_an_analysts(monkeypatch):
-    monkeypatch.setattr(grants, "readable", lambda text, what, why: grants.require_name(text))
-
-
-def issues_to_anybody(monkeypatch):
-    right = sayings.issue
-    monkeypatch.setattr(sayings, "issue", lambda page, user, digest, *, instead=None: right(page, user, digest))
-
-
-def no_caps(monkeypatch):
-    monkeypatch.setattr(laws, "require_below_cap", lambda page, asked: None)
-
-
-def anybody_spends_from_any_grant(monkeypatch):
-    monkeypatch.setattr(grants, "_pays_for", lambda page, grant, analyst: True)
-
-
-def every_token_names_any_grant(monkeypatch):
-    monkeypatch.setattr(sayings, "_require_paying", lambda user, grant: None)
-
-
-def renews_grants_only(monkeypatch):
-    accounts = MemoryPage.accounts
-    monkeypatch.setattr(
-        MemoryPage, "accounts", lambda self: {name: kept for name, kept in accounts(self).items() if name != SOURCE}
-    )
-
-
-def closes_nothing(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "remove_accounts", lambda self: None)
-
-
-def makes_a_closed_promise_again(monkeypatch):
-    right = promises.promise
-    monkeypatch.setattr(promises, "promise", lambda page, account, *, per, anew: right(page, account, per=per))
-
-
-def forgets_to_add_up(monkeypatch):
-    right = promises.promises
-    monkeypatch.setattr(promises, "promises", lambda page: tuple(replace(made, begun=(1,)) for made in right(page)))
-
-
-def renews_what_is_for_ever(monkeypatch):
-    monkeypatch.setattr(promises, "renew", promises.begin_period)
+every_name_is_an_analysts = sets(grants, "readable", lambda text, what, why: grants.require_name(text))
+issues_to_anybody = wraps(
+    sayings, "issue", lambda right: lambda page, user, digest, *, instead=None: right(page, user, digest)
+)
+no_caps = sets(laws, "require_below_cap", lambda page, asked: None)
+anybody_spends_from_any_grant = sets(grants, "_pays_for", lambda page, grant, analyst: True)
+every_token_names_any_grant = sets(sayings, "_require_paying", lambda user, grant: None)
+renews_grants_only = wraps(
+    MemoryPage,
+    "accounts",
+    lambda accounts: lambda self: {name: kept for name, kept in accounts(self).items() if name != SOURCE},
+)
+closes_nothing = sets(MemoryPage, "remove_accounts", lambda self: None)
+makes_a_closed_promise_again = wraps(
+    promises, "promise", lambda right: lambda page, account, *, per, anew: right(page, account, per=per)
+)
+forgets_to_add_up = wraps(
+    promises, "promises", lambda right: lambda page: tuple(replace(made, begun=(1,)) for made in right(page))
+)
+renews_what_is_for_ever = sets(promises, "renew", promises.begin_period)
 
 
 def takes_any_window(monkeypatch):
@@ -400,119 +325,32 @@ def every_token_holds(monkeypatch):
     monkeypatch.setattr(sayings, "holder_of", holder)
 
 
-def pays_for_each(monkeypatch):
-    monkeypatch.setattr(
-        book.BookLedger, "charge_together", lambda self, charges, *, under=(): tuple(map(self.charge, charges))
-    )
-
-
-def pays_for_any_number(monkeypatch):
-    monkeypatch.setattr(laws, "MOST_OPEN", 10**9)
-
-
-def never_continues_a_batch(monkeypatch):
-    monkeypatch.setattr(MemoryPage, "payments_for", lambda self, same: ())
-
-
-def own_salt(monkeypatch):
-    monkeypatch.setattr(laws, "_salt", lambda page, number, paid: page.salt(number))
-
-
-def upon_anything(monkeypatch):
-    monkeypatch.setattr(laws, "_require_upon", lambda page, asked: None)
-
-
-@pytest.mark.parametrize(
-    ("plant", "law"),
-    [
-        (unlocked, "threads_spend_exactly_to_the_limit"),
-        (forks_with_its_budget, "a_forked_process_cannot_spend_the_budget_again"),
-        (keeps_only("ana"), "the_grant_and_the_promise_must_both_admit"),
-        (keeps_only(SOURCE), "ten_tenths_are_one"),
-        (floats, "ten_tenths_are_one"),
-        (four_attempts, "what_was_paid_may_be_run_three_times"),
-        (two_attempts, "what_was_paid_may_be_run_three_times"),
-        *((same_without(part), "only_the_same_charge_is_continued") for part in SAME_CHARGE),
-        *(
-            (question_without(part), "a_question_is_recalled_by_all_its_parts")
-            for part in ("plan", "policy", "data_version")
-        ),
-        (forgets_spending, "a_changed_grant_keeps_the_spending"),
-        (owned_by_whoever_comes_last, "owners_need_a_promise"),
-        (owned_by_whoever_comes_last, "the_same_owners_again_are_nothing"),
-        (forgets_owners, "other_owners_are_refused_once_something_was_charged"),
-        (forgets_with_a_renewal, "a_renewal_does_not_let_owners_change"),
-        (owned_by_whoever_comes_last, "other_owners_are_refused_once_something_was_charged"),
-        (owned_by_whoever_comes_last, "a_way_is_corrected_while_nothing_was_charged"),
-        (keeps_the_first_owners_only, "a_way_is_corrected_while_nothing_was_charged"),
-        (corrects_what_was_public, "neither_the_relation_nor_what_was_public_is_corrected"),
-        (charges_older_plans, "a_plan_under_an_older_declaration_is_not_charged"),
-        (charges_older_plans, "nobody_pays_before_it_is_said_whom_the_promise_is_about"),
-        (remembers_owners_of_closed_promises, "nobody_pays_before_it_is_said_whom_the_promise_is_about"),
-        (charges_unheard_tables, "a_plan_about_a_table_nobody_spoke_of_is_not_charged"),
-        (forgets_tables_that_are_left_out, "a_table_that_comes_back_is_owned_as_it_was"),
-        (keeps_the_first_owners_only, "tables_are_added_and_then_stay"),
-        (forgets_what_is_latest, "the_data_version_stays_until_another_one_is_said"),
-        (keeps_what_was_first, "the_data_version_stays_until_another_one_is_said"),
-        (forgets_what_is_latest, "the_same_data_version_again_is_nothing"),
-        (replaces_promise, "the_same_promise_again_is_nothing"),
-        (replaces_promise, "another_promise_is_refused"),
-        (stores_again, "a_step_is_stored_once"),
-        (stores_anything, "a_step_is_stored_once"),
-        (stores_again, "threads_continue_one_payment_and_store_one_answer"),
-        (stores_again, "steps_are_stored_in_order_and_under_a_receipt"),
-        (tells_unfinished, "nothing_is_recalled_before_it_is_complete"),
-        (never_complete, "an_answer_that_is_complete_is_told_again"),
-        (one_salt, "receipts_are_told_apart"),
-        (negative_salt, "receipts_are_told_apart"),
-        (new_salt_each_time, "what_was_paid_may_be_run_three_times"),
-        (payments_of_everybody, "everybody_is_told_what_they_have_paid_for_themselves"),
-        (first_payments, "everybody_is_told_what_they_have_paid_for_themselves"),
-        (newest_first, "releases_of_everybody_are_recalled_oldest_first"),
-        (subclasses_priced_as_parents, "an_unknown_or_unpriced_event_is_refused"),
-        (anybody, "an_analyst_without_a_grant_is_refused"),
-        (free_of_charge, "a_charge_for_nothing_is_refused"),
-        (any_name, "a_nameless_analyst_is_refused"),
-        (drops_stored_steps, "a_new_attempt_resumes_after_the_stored_steps"),
-        (keeps_anything, "what_cannot_be_kept_exactly_is_refused"),
-        (stays_open, "a_closed_ledger_answers_nothing"),
-        (nobody_freezes, "a_frozen_source_is_not_charged"),
-        (lays_every_freeze_to_the_owner, "it_is_written_down_who_froze"),
-        (nobody_is_revoked, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
-        (forgets_spending, "a_revoked_grant_pays_nothing_and_its_spending_stays"),
-        (gives_again_what_was_revoked, "a_file_never_gives_again_what_was_revoked"),
-        (files_have_the_last_word, "a_later_word_of_the_owner_holds_in_place_of_the_file"),
-        (files_end_nothing, "a_file_changes_and_ends_what_it_granted"),
-        (files_grant_anything, "a_file_that_grants_too_much_changes_nothing"),
-        (applies_piece_by_piece, "a_policy_is_applied_wholly_or_not_at_all"),
-        (revokes_nobody_silently, "somebody_without_a_grant_has_none_to_lose"),
-        (takes_names_with_blanks, "a_name_has_no_blank_at_either_end"),
-        (says_any_grant, "a_name_has_no_blank_at_either_end"),
-        (says_any_grant, "a_grant_that_has_ended_is_not_given"),
-        (every_name_is_an_analysts, "a_grant_names_what_it_is_for_readably"),
-        (issues_to_anybody, "a_token_is_given_first_or_instead_of_another"),
-        (no_caps, "a_grant_caps_the_price_of_one_question"),
-        (anybody_spends_from_any_grant, "a_token_names_the_grant_that_pays"),
-        (every_token_names_any_grant, "a_token_names_a_grant_where_an_analyst_pays_from_another"),
-        (renews_grants_only, "a_renewal_starts_every_account_again"),
-        (closes_nothing, "a_closed_promise_takes_its_grants_with_it"),
-        (makes_a_closed_promise_again, "a_closed_promise_is_made_again_on_purpose_only"),
-        (forgets_to_add_up, "promises_are_told_with_their_periods"),
-        (renews_what_is_for_ever, "a_promise_for_ever_is_not_renewed"),
-        (takes_any_window, "another_promise_is_refused"),
-        (takes_any_window, "the_window_of_a_promise_does_not_change"),
-        (every_token_holds, "a_new_token_replaces_the_old_one"),
-        (every_token_holds, "a_withdrawn_token_is_nobodys"),
-        (pays_for_each, "a_batch_is_paid_for_question_by_question_and_all_or_none"),
-        (pays_for_any_number, "a_batch_is_no_larger_than_what_may_wait_for_an_answer"),
-        (never_continues_a_batch, "a_batch_is_continued_question_by_question"),
-        (own_salt, "a_finer_release_has_the_salt_of_the_first"),
-        (upon_anything, "only_a_complete_release_of_the_same_question_is_made_finer"),
-    ],
+pays_for_each = sets(
+    book.Ledger, "charge_together", lambda self, charges, *, under=(): tuple(map(self.charge, charges))
 )
+pays_for_any_number = sets(laws, "_may_run", lambda payment: True)
+never_continues_a_batch = sets(MemoryPage, "payments_for", lambda self, same: ())
+own_salt = sets(laws, "_salt", lambda page, number, paid: page.salt(number))
+upon_anything = sets(laws, "_require_upon", lambda page, asked: None)
+
+
+PLANTED = [
+    *((globals()[plant], law.replace(" ", "_")) for plant, law in read_rows(__file__, "planted")),
+    (keeps_only("ana"), "the_grant_and_the_promise_must_both_admit"),
+    (keeps_only(SOURCE), "ten_tenths_are_one"),
+    *((same_without(part), "only_the_same_charge_is_continued") for part in SAME_CHARGE),
+    *(
+        (question_without(part), "a_question_is_recalled_by_all_its_parts")
+        for part in ("plan", "policy", "data_version")
+    ),
+]
+
+
+@pytest.mark.parametrize(("plant", "law"), PLANTED)
 def test_a_planted_bug_is_caught(plant, law, monkeypatch, tmp_path):
     kit = Kit()
     getattr(kit, f"test_{law}")(tmp_path)
     plant(monkeypatch)
+    bind_again(monkeypatch)
     with pytest.raises((AssertionError, DpsqlError)):  # the law is not kept, or an error came where it wants none
         getattr(kit, f"test_{law}")(tmp_path)

@@ -16,6 +16,7 @@ from dpsql.privacy.events import Pure
 from tests import ROOT
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once, promised
 from tests.kits.ledger_kit import LedgerKit
+from tests.kits.refusals import raised
 
 
 class TestPostgresLedger(LedgerKit):
@@ -70,13 +71,11 @@ def test_a_ledger_without_its_key_is_refused(begun, url, key, damage):
         key.write_bytes(bytes(32))
     else:
         key.chmod(0o644)
-    with pytest.raises(LedgerBroken, match="key"):
-        PostgresLedger(url, key=key)
+    raised(LedgerBroken, lambda: PostgresLedger(url, key=key), match="key")
 
 
 def test_a_key_without_its_ledger_opens_no_new_budget(begun, postgres, key):
-    with pytest.raises(LedgerBroken, match="there is a key and no ledger"):
-        PostgresLedger(postgres.room(), key=key)
+    raised(LedgerBroken, lambda: PostgresLedger(postgres.room(), key=key), match="there is a key and no ledger")
 
 
 def test_threads_that_open_at_once_open_one_ledger(url, key):
@@ -94,8 +93,7 @@ def test_threads_that_open_at_once_open_one_ledger(url, key):
 def test_a_failed_creation_leaves_neither_key_nor_tables(url, key, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("dpsql.ledger.stored.write_first_entry", lambda *values, **named: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            PostgresLedger(url, key=key)
+        raised(ZeroDivisionError, lambda: PostgresLedger(url, key=key))
     assert not key.exists()
     PostgresLedger(url, key=key).close()
 
@@ -139,8 +137,7 @@ def test_what_the_server_refuses_is_not_committed(begun, url):
     before = begun.head().number
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("ALTER TABLE entries ADD CONSTRAINT none CHECK (kind <> 'charge')")
-    with pytest.raises(LedgerBroken):
-        begun.charge(asking(steps=2))
+    raised(LedgerBroken, lambda: begun.charge(asking(steps=2)))
     with psycopg.connect(url) as other:
         found = [other.execute(f"SELECT MAX(number) FROM {table}").fetchall() for table in ("entries", "head")]
     assert found == [[(before,)], [(before,)]]
@@ -190,8 +187,7 @@ def test_three_processes_spend_exactly_to_the_limit(url, key):
         numbers = [number for out, _ in told for number in out.split()]
         assert len(numbers) == len(set(numbers)) == 60
         assert ledger.account().spent.epsilon == 1
-        with pytest.raises(BudgetExhausted):
-            ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9))))
+        raised(BudgetExhausted, lambda: ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9)))))
         ledger.verify()
 
 
@@ -219,9 +215,7 @@ def test_a_conflict_has_words_and_breaks_nothing(begun, code):
         with begun.writing():
             raise psycopg.errors.lookup(code)("words of the server")
 
-    with pytest.raises(LedgerBroken, match="at the same moment") as caught:
-        conflict()
-    assert "words of the server" not in str(caught.value)
+    assert "words of the server" not in str(raised(LedgerBroken, lambda: conflict(), match="at the same moment"))
     assert begun.charge(asking()).paid
 
 
@@ -240,8 +234,7 @@ def test_a_schema_is_found_by_its_name_as_it_is_written(postgres, key):
 def test_a_ledger_that_is_in_use_for_too_long_says_so(begun, url, key, wait_ms):
     with closing(PostgresLedger(url, key=key, wait_ms=wait_ms)) as hasty, psycopg.connect(url) as other:
         other.execute("SELECT * FROM head FOR UPDATE")
-        with pytest.raises(LedgerBroken, match="in use for too long"):
-            hasty.charge(asking())
+        raised(LedgerBroken, lambda: hasty.charge(asking()), match="in use for too long")
         assert hasty.account().spent.epsilon == 0  # reading does not wait
         other.rollback()
         assert hasty.charge(asking()).paid
@@ -254,9 +247,7 @@ def end_connections(postgres, of):
 
 def test_a_lost_connection_tells_nothing_and_the_next_call_connects_again(begun, postgres):
     end_connections(postgres, begun)
-    with pytest.raises(LedgerBroken, match="cannot be") as caught:
-        begun.charge(asking())
-    assert caught.value.__suppress_context__
+    assert raised(LedgerBroken, lambda: begun.charge(asking()), match="cannot be").__suppress_context__
     assert begun.charge(asking()).paid
     begun.verify()
 
@@ -267,8 +258,7 @@ def test_a_connection_lost_inside_a_transaction_keeps_nothing(begun, postgres):
             page.append(asking())
             end_connections(postgres, begun)
 
-    with pytest.raises(LedgerBroken):
-        interrupted()
+    raised(LedgerBroken, lambda: interrupted())
     assert begun.account().spent.epsilon == 0
     assert begun.head().number == 4
     begun.verify()
@@ -279,8 +269,7 @@ def test_a_server_that_crashes_keeps_what_was_charged(postgres, begun):
     begun.store(receipt, 0, FIRST)
     postgres.stop(signal.SIGQUIT)
     try:
-        with pytest.raises(LedgerBroken):
-            begun.charge(asking("another"))
+        raised(LedgerBroken, lambda: begun.charge(asking("another")))
     finally:
         postgres.start()
     with suppress(LedgerBroken):  # the lost connection may be seen only now
@@ -304,16 +293,14 @@ def test_a_server_that_does_not_write_to_its_disk_is_refused(url, key, monkeypat
             self._real.close()
 
     monkeypatch.setattr(psycopg, "connect", Careless)
-    with pytest.raises(LedgerBroken, match="does not write to its disk"):
-        PostgresLedger(url, key=key)
+    raised(LedgerBroken, lambda: PostgresLedger(url, key=key), match="does not write to its disk")
     assert not key.exists()
 
 
 def test_switched_off_triggers_are_seen(begun, url, key):
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("ALTER TABLE entries DISABLE TRIGGER entries_are_not_changed")
-    with pytest.raises(LedgerBroken, match="keeps its entries from being changed"):
-        PostgresLedger(url, key=key)
+    raised(LedgerBroken, lambda: PostgresLedger(url, key=key), match="keeps its entries from being changed")
     with pytest.raises(LedgerBroken):
         begun.account()  # the anchor tells
 
@@ -325,22 +312,18 @@ def test_entries_cannot_be_emptied(begun, url):
 
 @pytest.mark.parametrize("address", ["postgresql://nobody@/none?host=/nowhere", "not an address"])
 def test_a_server_that_is_not_there_says_so_without_the_address(key, address):
-    with pytest.raises(LedgerBroken) as caught:
-        PostgresLedger(address, key=key)
-    assert address not in str(caught.value)
+    assert address not in str(raised(LedgerBroken, lambda: PostgresLedger(address, key=key)))
     assert not key.exists()
 
 
 def test_the_driver_is_asked_for_where_it_is_missing(monkeypatch, key):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match="psycopg"):
-        PostgresLedger("postgresql://", key=key)
+    raised(MissingExtra, lambda: PostgresLedger("postgresql://", key=key), match="psycopg")
 
 
 @pytest.mark.parametrize("wait", [-1, 0.5, True, 10**9])
 def test_a_wait_is_a_number_of_milliseconds(key, wait):
-    with pytest.raises(BadParameter):
-        PostgresLedger("postgresql://", key=key, wait_ms=wait)
+    raised(BadParameter, lambda: PostgresLedger("postgresql://", key=key, wait_ms=wait))
 
 
 def test_twins_on_other_machines_wait_until_the_first_has_its_answer_or_is_gone(begun, url, key):

@@ -32,6 +32,7 @@ from dpsql.ledger.replay import replay
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, asking
+from tests.kits.refusals import raised
 
 ACCOUNT = Account.opened(epsilon=1, delta=SMALL, delta_prime=SMALL / 2)
 OWNED = Ownership(relation="add_remove", tables=(("people", 'person = "id"'),))
@@ -53,9 +54,7 @@ def replayed(facts, time=1_800_000_000):
 
 
 def broken_entry(facts):
-    with pytest.raises(LedgerBroken) as caught:
-        replayed(facts)
-    return int(caught.value.what.partition("entry ")[2].split()[0])
+    return int(raised(LedgerBroken, lambda: replayed(facts)).what.partition("entry ")[2].split()[0])
 
 
 def test_totals_are_added_up_from_the_events():
@@ -132,10 +131,7 @@ def test_payments_follow_from_the_entries():
         ([BEGUN[0], OWNED], 2),
         ([*BEGUN, OWNED], 5),
         ([*BEGUN, asking("a"), replace(OWNED, tables=(("people", "public = true"),))], 6),
-        (
-            [*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]],
-            6,
-        ),
+        ([*BEGUN, *[replace(OWNED, tables=(("people", way),)) for way in ("public = true", 'person = "id"')]], 6),
         ([*MONTHLY, asking("a"), Renewed(period=2), replace(OWNED, tables=(("people", "public = true"),))], 7),
         ([*BEGUN, replace(OWNED, relation="change_one", tables=())], 5),
         ([*BEGUN, replace(OWNED, tables=(*OWNED.tables, ("visits", "public = true")))], 5),  # only what is new

@@ -23,6 +23,7 @@ from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit
 from tests import ROOT
 from tests.kits.ledger_cases import FIRST, TENTH, asking, promised
+from tests.kits.refusals import each_raises, raised
 
 
 def uses(ledger):
@@ -77,8 +78,7 @@ def test_a_ledger_put_back_while_it_is_open_is_refused(filled):
     with closing(filled.open()) as ledger:
         ledger.charge(asking("four"))
         filled.restore(backup)
-        with pytest.raises(LedgerBroken, match="it is not there"):
-            ledger.charge(asking("five"))
+        raised(LedgerBroken, lambda: ledger.charge(asking("five")), match="it is not there")
         filled.restore(backup)
         ledger.write_off()
         ledger.unfreeze("looked at")
@@ -95,9 +95,7 @@ def test_two_states_that_went_on_from_one_have_spent_the_sum(filled, tmp_path):
         ledger.charge(asking("there"))
         ledger.store(ledger.charge(asking("there")), 0, FIRST)
     with closing(filled.open()) as ledger:
-        for use in uses(ledger):
-            with pytest.raises(LedgerBroken, match="it is not there"):
-                use()
+        each_raises(LedgerBroken, lambda use: use(), uses(ledger), match="it is not there")
         ledger.write_off()
         assert ledger.account().spent.epsilon == 5 * TENTH  # four here and four there; three of them are the same
         ledger.verify()
@@ -156,8 +154,7 @@ def test_what_was_seen_during_a_write_off_is_not_forgotten(filled, monkeypatch):
 
         monkeypatch.setattr(Anchor, "settle", meanwhile)
         ledger.write_off()
-        with pytest.raises(LedgerBroken, match="seen entry 99"):
-            ledger.account()
+        raised(LedgerBroken, lambda: ledger.account(), match="seen entry 99")
 
 
 def test_an_anchor_does_not_go_back_while_the_ledger_is_verified(filled, monkeypatch):
@@ -230,8 +227,7 @@ def test_a_period_that_is_lost_is_written_off_whole(filled):
     with closing(filled.open()) as ledger:
         ledger.write_off()
         ledger.unfreeze("looked at")
-        with pytest.raises(BudgetExhausted):
-            ledger.charge(asking("five", event=Pure(epsilon=Fraction(1, 10**9))))
+        raised(BudgetExhausted, lambda: ledger.charge(asking("five", event=Pure(epsilon=Fraction(1, 10**9)))))
         told = audit(ledger)
         assert [(promise.kept, promise.lost, promise.spent) for promise in told.promises] == [
             (True, True, 1),  # the period that is lost
@@ -272,10 +268,8 @@ def test_what_was_stopped_in_entries_that_are_lost_stays_stopped(filled):
     with closing(filled.open()) as ledger:
         ledger.write_off()
         assert ledger.frozen() == WHY_STOPPED
-        with pytest.raises(FrozenLedger):
-            ledger.charge(asking("four"))
-        with pytest.raises(FrozenLedger):
-            ledger.conditions("ana")
+        raised(FrozenLedger, lambda: ledger.charge(asking("four")))
+        raised(FrozenLedger, lambda: ledger.conditions("ana"))
         assert (ledger.users(), ledger.holder_of(b"e" * 32), ledger.holder_of(b"o" * 32)) == ((), None, None)
         words = [type(entry.fact).__name__ for entry in ledger.entries()[-4:]]
         assert words == ["WrittenOff", "Withdrawn", "Withdrawn", "Frozen"]
@@ -284,8 +278,7 @@ def test_what_was_stopped_in_entries_that_are_lost_stays_stopped(filled):
         assert ledger.head() == before
         ledger.revoke("ana")
         ledger.unfreeze("looked at")
-        with pytest.raises(NotPermitted, match="revoked"):
-            ledger.charge(asking("four"))
+        raised(NotPermitted, lambda: ledger.charge(asking("four")), match="revoked")
         ledger.verify()
 
 
@@ -335,39 +328,33 @@ def test_each_transaction_moves_the_anchor(filled, state):
 def test_a_ledger_found_broken_is_refused_everywhere_until_it_verifies(filled):
     with closing(filled.open()) as one, closing(filled.open()) as other:
         filled.unlocked("UPDATE entries SET analyst = 'bob' WHERE number = 8")
-        with pytest.raises(LedgerBroken, match="entry 8 "):
-            one.charge(asking("two", steps=2))
+        raised(LedgerBroken, lambda: one.charge(asking("two", steps=2)), match="entry 8 ")
         for use in (other.account, lambda: other.charge(asking("new"))):
             with pytest.raises(LedgerBroken, match="was found broken"):
                 use()
         filled.unlocked("UPDATE entries SET analyst = 'ana' WHERE number = 8")  # put right again
         with closing(filled.open()) as third:
-            with pytest.raises(LedgerBroken, match="was found broken"):
-                third.account()
+            raised(LedgerBroken, lambda: third.account(), match="was found broken")
             third.verify()
             assert third.account().spent.epsilon == 3 * TENTH
         assert other.charge(asking("new")).paid
-        with pytest.raises(LedgerBroken):
-            one.account()
+        raised(LedgerBroken, lambda: one.account())
 
 
 def test_a_damaged_ledger_is_marked_when_it_is_opened(filled):
     with closing(filled.open()) as before:
         ((snapshot,),) = filled.raw("SELECT snapshot FROM head")
         filled.unlocked("UPDATE head SET snapshot = seal")
-        with pytest.raises(LedgerBroken, match="sealed"):
-            filled.open()
+        raised(LedgerBroken, lambda: filled.open(), match="sealed")
         filled.unlocked(("UPDATE head SET snapshot = ?", (snapshot,)))
-        with pytest.raises(LedgerBroken, match="was found broken"):
-            before.account()
+        raised(LedgerBroken, lambda: before.account(), match="was found broken")
 
 
 def test_a_damaged_anchor_is_refused(filled, state):
     with closing(filled.open()) as ledger:
         file = state / "anchors" / ledger.id
         file.write_bytes(b"?" * file.stat().st_size)
-        with pytest.raises(LedgerBroken, match="anchor"):
-            ledger.charge(asking("four"))
+        raised(LedgerBroken, lambda: ledger.charge(asking("four")), match="anchor")
         file.unlink()  # as the message says
         assert ledger.charge(asking("four")).paid
 
@@ -379,8 +366,7 @@ def test_an_anchor_that_cannot_be_written_stops_the_answer(filled, monkeypatch):
     with closing(filled.open()) as ledger:
         with monkeypatch.context() as patch:
             patch.setattr(Anchor, "advance", refuse)
-            with pytest.raises(LedgerBroken, match="anchor"):
-                ledger.charge(asking("four"))
+            raised(LedgerBroken, lambda: ledger.charge(asking("four")), match="anchor")
         assert ledger.account().spent.epsilon == 4 * TENTH  # what was charged stays charged
         assert not ledger.charge(asking("four")).paid
 

@@ -11,6 +11,7 @@ from dpsql.errors import BadParameter, LedgerBroken
 from dpsql.ledger.schema import SCHEMA
 from dpsql.ledger.sqlite import SqliteLedger
 from tests.kits.ledger_cases import at_once
+from tests.kits.refusals import each_raises, raised
 
 
 def test_nobody_else_can_read_the_files(path, begun):
@@ -51,8 +52,7 @@ def test_a_ledger_without_its_key_is_refused(full, damage):
     if damage in changed:
         key.write_bytes(changed[damage])
         key.chmod(0o600)
-    with pytest.raises(LedgerBroken):
-        SqliteLedger(full)
+    raised(LedgerBroken, lambda: SqliteLedger(full))
 
 
 def test_a_key_is_never_overwritten(full):
@@ -66,16 +66,13 @@ def test_a_key_without_its_ledger_opens_no_new_budget(full, loss):
     full.unlink()
     if loss == "emptied":
         full.touch()
-    for _ in range(2):
-        with pytest.raises(LedgerBroken, match="there is a key and no ledger"):
-            SqliteLedger(full)
+    each_raises(LedgerBroken, lambda _: SqliteLedger(full), range(2), match="there is a key and no ledger")
 
 
 def test_a_failed_creation_leaves_no_key(path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("dpsql.ledger.sqlite.TABLES", ("CREATE NONSENSE",))
-        with pytest.raises(LedgerBroken):
-            SqliteLedger(path)
+        raised(LedgerBroken, lambda: SqliteLedger(path))
     assert not path.with_name("ledger.db.key").exists()
     SqliteLedger(path).close()
 
@@ -97,8 +94,7 @@ def test_another_file_is_refused_and_left_alone(tmp_path, raw):
 @pytest.mark.parametrize("schema", [SCHEMA + 1, 99, 0, -1, "1 or so"])
 def test_a_ledger_of_another_version_is_refused_and_left_alone(full, schema, raw):
     raw(full, ("UPDATE about SET schema = ?", (schema,)))
-    with pytest.raises(LedgerBroken):
-        SqliteLedger(full)
+    raised(LedgerBroken, lambda: SqliteLedger(full))
     raw(full, f"UPDATE about SET schema = {SCHEMA}")
     SqliteLedger(full).close()
 
@@ -106,8 +102,7 @@ def test_a_ledger_of_another_version_is_refused_and_left_alone(full, schema, raw
 def test_a_ledger_without_its_tables_is_refused(full, raw):
     for table in ("head", "about"):
         raw(full, f"DROP TABLE {table}")
-        with pytest.raises(LedgerBroken):
-            SqliteLedger(full).account()
+        raised(LedgerBroken, lambda: SqliteLedger(full).account())
 
 
 def test_a_path_that_cannot_be_written_is_refused(tmp_path):
@@ -122,8 +117,7 @@ def test_a_ledger_whose_log_cannot_be_switched_on_is_in_use(full):
     assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
     other.execute("BEGIN")
     other.execute("SELECT * FROM about").fetchall()
-    with pytest.raises(LedgerBroken, match="in use for too long"):
-        SqliteLedger(full, wait_ms=30)
+    raised(LedgerBroken, lambda: SqliteLedger(full, wait_ms=30), match="in use for too long")
     other.close()
     SqliteLedger(full).close()
 
@@ -171,12 +165,10 @@ class Stubborn(sqlite3.Connection):
 
 def test_a_disk_that_cannot_keep_a_log_is_refused(path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Stubborn))
-    with pytest.raises(LedgerBroken, match="write-ahead log"):
-        SqliteLedger(path)
+    raised(LedgerBroken, lambda: SqliteLedger(path), match="write-ahead log")
 
 
 @pytest.mark.parametrize("wait", [-1, 0.5, True, 10**9])
 def test_a_wait_is_a_number_of_milliseconds(path, wait):
-    with pytest.raises(BadParameter):
-        SqliteLedger(path, wait_ms=wait)
+    raised(BadParameter, lambda: SqliteLedger(path, wait_ms=wait))
     assert not path.exists()

@@ -1,6 +1,5 @@
 """De-biasing at the curator, by exact enumeration. No chance involved."""
 
-import math
 from fractions import Fraction
 from itertools import product
 
@@ -13,6 +12,7 @@ from dpsql.errors import BadParameter
 from dpsql.local import estimate_share, estimate_shares
 from dpsql.local.debias import debias_margin, debias_variance
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse, rr_variance
+from tests.kits.refusals import raised
 
 QUARTER = RandomizedResponse.with_gamma(gamma=Fraction(1, 4))
 CHANNELS = [
@@ -65,24 +65,11 @@ def test_the_margin_is_the_smaller_bound_rounded_up(size, p, q, beta):
         assert truth <= got <= truth * (1 + mpmath.mpf(10) ** -14)
 
 
-@pytest.mark.parametrize("reports", [[], [2], [0.5], ["yes"]])
-def test_reports_that_are_not_bits_are_refused(reports):
-    with pytest.raises(BadParameter):
-        estimate_share(reports, response=QUARTER, beta=0.05)
-
-
 @pytest.mark.parametrize("reports", [[], ["pink"]])
 def test_reports_that_are_no_category_are_refused(reports):
     with pytest.raises(BadParameter):
         estimate_shares(reports, response=KaryResponse(categories=["a", "b"], epsilon=1), beta=0.05)
 
 
-@pytest.mark.parametrize("beta", [0, 1, -1, math.nan, math.inf])
-def test_a_beta_outside_the_unit_interval_is_refused(beta):
-    with pytest.raises(BadParameter):
-        estimate_share([0, 1], response=QUARTER, beta=beta)
-
-
 def test_a_channel_without_information_is_refused():
-    with pytest.raises(BadParameter):
-        debias_variance(size=3, p=Fraction(1, 2), q=Fraction(1, 2))
+    raised(BadParameter, lambda: debias_variance(size=3, p=Fraction(1, 2), q=Fraction(1, 2)))

@@ -10,7 +10,7 @@ import pytest
 from dpsql.local import estimate_share, estimate_shares, randomize_bits, randomize_categories
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
 from dpsql.randomness import SYSTEM
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 
 QUARTER = RandomizedResponse.with_gamma(gamma=Fraction(1, 4))
 

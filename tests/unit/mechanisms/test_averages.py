@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dpsql.errors import InternalError
-from dpsql.mechanisms.averages import Average, averaged
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.margins import DRAWS, NoisySlotLaw, averaged_slot, draws, linear_margin
+from dpsql.mechanisms.margins import DRAWS, Average, NoisySlotLaw, averaged, averaged_slot, draws, linear_margin
 from dpsql.mechanisms.table import measured
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
+from tests.kits.refusals import raised
 
 SIZE = 30_000
 ALARM = 1e-9
@@ -143,5 +143,4 @@ def test_plausible_noise_of_an_average_follows_its_law():
 
 @pytest.mark.parametrize("parts", [(), ((0, gaussian(3)),), ((-1, gaussian(3)), (2, gaussian(3)))])
 def test_shares_are_whole_numbers_above_0(parts):
-    with pytest.raises(InternalError):
-        Average(parts=parts)
+    raised(InternalError, lambda: Average(parts=parts))

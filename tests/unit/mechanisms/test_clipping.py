@@ -17,7 +17,8 @@ from dpsql.mechanisms.clipping import clip_and_noise, clip_to_l2
 from dpsql.mechanisms.discrete_gaussian import VectorDiscreteGaussianMechanism
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
+from tests.kits.refusals import each_raises, raised
 
 vectors = st.lists(st.integers(-(10**25), 10**25), max_size=20)
 
@@ -114,13 +115,9 @@ def test_no_row_raises(rows, neighbours):
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, None, "1", True, 1e-200, 1e200])
 def test_bad_parameters_are_refused(bad):
     good = {"dimensions": 2, "clip": 1, "rho": 1, "neighbours": Neighbours.ADD_REMOVE}
-    for name in ("dimensions", "clip", "rho"):
-        with pytest.raises(DpsqlError):
-            clip_and_noise([[1, 2]], **{**good, name: bad})
-    with pytest.raises(BadParameter):
-        clip_and_noise([[1, 2]], **{**good, "neighbours": "change_one"})
-    with pytest.raises(DpsqlError):
-        clip_to_l2([1], radius=-1)
+    each_raises(DpsqlError, lambda name: clip_and_noise([[1, 2]], **{**good, name: bad}), ("dimensions", "clip", "rho"))
+    raised(BadParameter, lambda: clip_and_noise([[1, 2]], **{**good, "neighbours": "change_one"}))
+    raised(DpsqlError, lambda: clip_to_l2([1], radius=-1))
 
 
 @pytest.mark.parametrize("row", [np.array(5.0), np.zeros((3, 3)), memoryview(b"abc"), "abc", 7, None, {1, 2, 3}])

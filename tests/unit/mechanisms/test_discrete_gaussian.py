@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql import randomness
-from dpsql.errors import DpsqlError
 from dpsql.mechanisms.discrete_gaussian import (
     DiscreteGaussianLaw,
     DiscreteGaussianMechanism,
@@ -23,19 +22,16 @@ from dpsql.mechanisms.discrete_gaussian import (
     sigma_squared_for_rho,
 )
 from dpsql.privacy import events
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
+from tests.kits.digits import mp
 from tests.kits.mechanism_kit import MechanismKit
+from tests.kits.methods import always
 
 
 @pytest.fixture(autouse=True, scope="module")
 def many_digits():
     with mpmath.workdps(50):
         yield
-
-
-def mp(value):
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def law_by_summation(sigma_squared, reach):
@@ -125,17 +121,10 @@ def gauss(x, sigma_squared):
 class TestDiscreteGaussianMechanism(MechanismKit):
     """C047: discrete Gaussian noise on a whole number."""
 
-    def mechanism(self):
-        return DiscreteGaussianMechanism(sigma_squared=Fraction(9, 4), l2=2)
-
-    def value(self):
-        return -3
-
-    def neighbour(self):
-        return -1
-
-    def outputs(self):
-        return range(-12, 9)
+    mechanism = always(lambda: DiscreteGaussianMechanism(sigma_squared=Fraction(9, 4), l2=2))
+    value = always(lambda: -3)
+    neighbour = always(lambda: -1)
+    outputs = always(lambda: range(-12, 9))
 
     def probability(self, value, output):
         return gauss(output - value, 2.25)
@@ -146,24 +135,16 @@ class TestDiscreteGaussianMechanism(MechanismKit):
         for bad in (0, -1, 1.5, "1", None, True, 2**300):
             yield {"l2": bad}
 
-    def ill_typed(self):
-        return (0.8675309, "0.8675309", None)
+    ill_typed = always(lambda: (0.8675309, "0.8675309", None))
 
 
 class TestVectorDiscreteGaussianMechanism(MechanismKit):
     """C047: discrete Gaussian noise on a vector of whole numbers."""
 
-    def mechanism(self):
-        return VectorDiscreteGaussianMechanism(sigma_squared=Fraction(2), l2_squared=5, dimensions=2)
-
-    def value(self):
-        return (0, 4)
-
-    def neighbour(self):
-        return (1, 6)
-
-    def outputs(self):
-        return [(x, y) for x in range(-5, 6) for y in range(-1, 10)]
+    mechanism = always(lambda: VectorDiscreteGaussianMechanism(sigma_squared=Fraction(2), l2_squared=5, dimensions=2))
+    value = always(lambda: (0, 4))
+    neighbour = always(lambda: (1, 6))
+    outputs = always(lambda: [(x, y) for x in range(-5, 6) for y in range(-1, 10)])
 
     def probability(self, value, output):
         return math.prod(gauss(y - x, 2.0) for x, y in zip(value, output, strict=True))
@@ -171,8 +152,7 @@ class TestVectorDiscreteGaussianMechanism(MechanismKit):
     def bad_parameters(self):
         return ({"sigma_squared": 0}, {"l2_squared": 0}, {"l2_squared": 2.5}, {"dimensions": 0}, {"dimensions": None})
 
-    def ill_typed(self):
-        return ((0.8675309, 1), (8675309,), (1, "0.8675309"))
+    ill_typed = always(lambda: ((0.8675309, 1), (8675309,), (1, "0.8675309")))
 
 
 def test_events_say_what_the_accountants_need():
@@ -188,9 +168,3 @@ def test_draws_come_from_the_exact_sampler():
     theirs = randomness.discrete_gaussian(sigma_squared=Fraction(0.1), size=40, source=SeededSource(2))
     assert ours == list(theirs)
     assert all(type(draw) is int for draw in ours)
-
-
-@pytest.mark.parametrize("bad", [0, 1, -0.5, math.nan, None])
-def test_bad_confidences_are_refused(bad):
-    with pytest.raises(DpsqlError):
-        DiscreteGaussianLaw(sigma_squared=1).margin(confidence=bad)

@@ -18,7 +18,8 @@ from dpsql.errors import BadParameter, DpsqlError
 from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.dp_sum import DpSum, dp_sum
 from dpsql.privacy.unit import Neighbours
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
+from tests.kits.refusals import raised
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "dp_sum.py"
 RELATIONS = list(Neighbours)
@@ -109,22 +110,17 @@ def test_no_row_raises(values, neighbours, whole, every):
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, None, "1", True])
 def test_bad_epsilons_are_refused(epsilon):
-    with pytest.raises(DpsqlError):
-        dp_sum([1], lower=0, upper=1, epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE)
+    raised(DpsqlError, lambda: dp_sum([1], lower=0, upper=1, epsilon=epsilon, neighbours=Neighbours.ADD_REMOVE))
 
 
 def test_bad_bounds_and_relations_are_refused():
-    with pytest.raises(BadParameter):
-        dp_sum([1], lower=1, upper=1, epsilon=1, neighbours=Neighbours.ADD_REMOVE)
-    with pytest.raises(BadParameter):
-        dp_sum([1], lower=0, upper=math.inf, epsilon=1, neighbours=Neighbours.ADD_REMOVE)
-    with pytest.raises(BadParameter):
-        dp_sum([1], lower=0, upper=1, epsilon=1, neighbours="add_remove")
+    raised(BadParameter, lambda: dp_sum([1], lower=1, upper=1, epsilon=1, neighbours=Neighbours.ADD_REMOVE))
+    raised(BadParameter, lambda: dp_sum([1], lower=0, upper=math.inf, epsilon=1, neighbours=Neighbours.ADD_REMOVE))
+    raised(BadParameter, lambda: dp_sum([1], lower=0, upper=1, epsilon=1, neighbours="add_remove"))
 
 
 def test_privacy_parameters_have_no_defaults():
-    with pytest.raises(TypeError):
-        dp_sum([1], lower=0, upper=1)
+    raised(TypeError, lambda: dp_sum([1], lower=0, upper=1))
 
 
 def test_the_example_runs():

@@ -12,7 +12,8 @@ from dpsql.privacy.events import Approximate
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.elastic import Attribute, Column, Count, GroupedCount, Join, Table
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
+from tests.kits.refusals import raised
 
 KEY = (Column(name="cid"),)
 JOIN = Join(
@@ -63,15 +64,10 @@ def test_nothing_private_is_printed():
 
 
 def test_refusals_come_before_any_row_is_read():
-    with pytest.raises(BadParameter):
-        mechanism(dimensions=2)
-    with pytest.raises(BadParameter):
-        mechanism(Count(Table(name="p", public=True)))
-    with pytest.raises(BadParameter):
-        mechanism(epsilon=12, delta=0.01)
-    with pytest.raises(BadParameter):
-        mechanism(neighbours="add_remove")
+    raised(BadParameter, lambda: mechanism(dimensions=2))
+    raised(BadParameter, lambda: mechanism(Count(Table(name="p", public=True))))
+    raised(BadParameter, lambda: mechanism(epsilon=12, delta=0.01))
+    raised(BadParameter, lambda: mechanism(neighbours="add_remove"))
     counted = GroupedCount(Table(name="orders", columns=KEY), (Attribute("orders", "cid"),))
     on = ((Attribute("orders", "cid"), Attribute("recs", "cid")),)
-    with pytest.raises(NoTheorem):
-        mechanism(Count(Join(counted, Table(name="recs", columns=KEY), on)))
+    raised(NoTheorem, lambda: mechanism(Count(Join(counted, Table(name="recs", columns=KEY), on))))

@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpsql.errors import DpsqlError
-from dpsql.mechanisms.heavy_tail import (
-    heavy_tail_normaliser,
-    heavy_tail_variance_is_finite,
-    rounded_heavy_tail,
-    tail_fixed,
-)
-from dpsql.testing.seeded import SeededSource
+from dpsql.mechanisms.heavy_tail import rounded_heavy_tail, tail_fixed
+from dpsql.testing.fixed import SeededSource
+from tests.kits.refusals import raised
+from tests.oracles.mechanisms import heavy_tail_normaliser, heavy_tail_variance_is_finite
 
 GAMMAS = [Fraction(2), Fraction(4), Fraction(3), Fraction(5, 4), Fraction(7, 2), Fraction(2.1), Fraction(64)]
 
@@ -122,14 +119,12 @@ def test_draws_follow_the_law(gamma):
 
 @pytest.mark.parametrize("gamma", [1, 0, -2, Fraction(9, 8), 65, None, "2", True, float("nan"), float("inf")])
 def test_exponents_without_a_law_are_refused(gamma):
-    with pytest.raises(DpsqlError):
-        rounded_heavy_tail(gamma=gamma, scale=Fraction(1), source=Words())
+    raised(DpsqlError, lambda: rounded_heavy_tail(gamma=gamma, scale=Fraction(1), source=Words()))
 
 
 @pytest.mark.parametrize("scale", [0, -1, None, "1", float("nan"), float("inf"), True])
 def test_scales_that_are_none_are_refused(scale):
-    with pytest.raises(DpsqlError):
-        rounded_heavy_tail(gamma=Fraction(2), scale=scale, source=Words())
+    raised(DpsqlError, lambda: rounded_heavy_tail(gamma=Fraction(2), scale=scale, source=Words()))
 
 
 @pytest.mark.parametrize("gamma", [1.5, 2, 3, 3.5, 4, 10])

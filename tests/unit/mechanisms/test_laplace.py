@@ -17,13 +17,14 @@ from dpsql.mechanisms.laplace import (
     laplace_accuracy_union,
     laplace_epsilon,
     laplace_epsilon_for,
-    laplace_failure,
     laplace_sample_size,
-    laplace_sample_size_rule,
     laplace_scale,
     laplace_tail,
 )
 from dpsql.privacy.unit import Neighbours
+from tests.kits.digits import mp
+from tests.kits.refusals import raised
+from tests.oracles.mechanisms import laplace_failure, laplace_sample_size_rule
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,11 +36,6 @@ def many_digits():
 sizes = st.floats(1e-9, 1e9)
 betas = st.floats(1e-12, 1 - 1e-12)
 ONE_ULP = 2.3e-16  # how far above the true value a result rounded up may lie, relatively
-
-
-def mp(value):
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def just_above(got, true):
@@ -200,7 +196,5 @@ def test_sample_size_rule_of_the_lecture():
 
 def test_sample_size_is_refused_where_the_size_is_private():
     """C026: under add_remove the mean has sensitivity up to half the range whatever n is."""
-    with pytest.raises(NoTheorem):
-        laplace_sample_size(epsilon=1, alpha=0.1, beta=0.1, neighbours=Neighbours.ADD_REMOVE)
-    with pytest.raises(BadParameter):
-        laplace_sample_size_rule(epsilon=1, alpha=0.1, neighbours="change_one")
+    raised(NoTheorem, lambda: laplace_sample_size(epsilon=1, alpha=0.1, beta=0.1, neighbours=Neighbours.ADD_REMOVE))
+    raised(BadParameter, lambda: laplace_sample_size_rule(epsilon=1, alpha=0.1, neighbours="change_one"))

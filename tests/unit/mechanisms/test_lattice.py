@@ -5,8 +5,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, is_short, tail_excess, tail_ratio
+from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, is_short, tail_ratio
 from dpsql.privacy.digits import working
+from tests.oracles.mechanisms import tail_excess
 
 
 @pytest.fixture(autouse=True, scope="module")

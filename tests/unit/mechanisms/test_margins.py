@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.margins import DRAWS, NoisySlotLaw, Spread, band, draws, linear_margin, spread_of
+from dpsql.mechanisms.margins import DRAWS, NoisySlotLaw, Spread, averaged_slot, band, draws, linear_margin, spread_of
+from tests.kits.refusals import raised
 
 LAPLACE = DiscreteLaplaceLaw(scale=Fraction(20))
 GAUSSIAN = DiscreteGaussianLaw(sigma_squared=Fraction(50))
@@ -68,16 +69,13 @@ def test_the_order_of_terms_does_not_matter():
 
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, math.nan, True])
 def test_a_confidence_is_between_0_and_1(confidence):
-    with pytest.raises(BadParameter):
-        linear_margin([(Fraction(1), slot(LAPLACE))], confidence=confidence)
-    with pytest.raises(BadParameter):
-        band(count=100, confidence=confidence)
+    raised(BadParameter, lambda: linear_margin([(Fraction(1), slot(LAPLACE))], confidence=confidence))
+    raised(BadParameter, lambda: band(count=100, confidence=confidence))
 
 
 @pytest.mark.parametrize("grain", [0, -1])
 def test_a_grain_is_above_0(grain):
-    with pytest.raises(BadParameter):
-        slot(LAPLACE, grain)
+    raised(BadParameter, lambda: slot(LAPLACE, grain))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
@@ -172,3 +170,22 @@ def test_an_interval_contains_the_value():
     """Also where every plausible value lies on one side of it."""
     around = Spread(smallest=3.0, low=4.0, high=9.0, largest=12.0).around(1.0)
     assert (around.margin, around.low, around.high) == (8.0, 1.0, 9.0)
+
+
+@pytest.mark.parametrize(("first", "second"), [(100, 40), (9, 9), (400, 25)])
+def test_an_average_of_whole_numbers_is_off_by_a_whole_number(first, second):
+    """Told rounded: the margin is the smallest number of people that holds, by the law of the rounded average."""
+    laws = [DiscreteGaussianLaw(sigma_squared=Fraction(size)) for size in (first, second)]
+    slot = averaged_slot([NoisySlotLaw(law=law, grain=Fraction(1)) for law in laws])
+    (one, _), (other, _) = slot.parts
+    chances = [0.0] * 200
+    first_chance, second_chance = ({number: law.pmf(number) for number in range(-120, 121)} for law in laws)
+    for x, of_x in first_chance.items():
+        for y, of_y in second_chance.items():
+            off = (2 * abs(one * x + other * y) + one + other) // (2 * (one + other))  # rounded, halves away from 0
+            chances[off] += of_x * of_y
+    margin = linear_margin([(Fraction(-3), slot)], confidence=Fraction(19, 20))
+    people = margin / 3
+    assert people.denominator == 1
+    assert sum(chances[: int(people) + 1]) >= 0.95
+    assert sum(chances[: int(people)]) < 0.95

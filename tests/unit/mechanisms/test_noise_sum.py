@@ -15,6 +15,7 @@ from dpsql.mechanisms import noise_sum
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.noise_sum import Noises, sum_margin
+from tests.kits.samples import examples
 
 
 def laplace(scale):
@@ -96,6 +97,7 @@ def test_off_every_lattice_it_is_at_most_half_a_percent_too_large(first, second,
     assert true <= found <= 1.005 * true
 
 
+@examples(25)
 @given(
     st.lists(
         st.tuples(

@@ -27,6 +27,9 @@ from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
+from tests.kits.methods import always
+from tests.kits.refusals import raised
+from tests.kits.samples import examples
 
 EPSILONS = st.fractions(Fraction(1, 20), 6)
 DELTAS = st.fractions(Fraction(1, 10**9), Fraction(9, 10))
@@ -44,16 +47,14 @@ def exact_keep(people, epsilon, delta):
 class TestPartitionSelectionKit(MechanismKit):
     """C065: partition selection obeys the laws of mechanisms."""
 
-    def mechanism(self):
-        return PartitionSelection(
+    mechanism = always(
+        lambda: PartitionSelection(
             epsilon=Fraction(2), delta=Fraction(1, 10), keys_per_unit=2, neighbours=Neighbours.ADD_REMOVE
         )
+    )
 
-    def value(self):
-        return {"b": 3, "a": 2}
-
-    def neighbour(self):
-        return {"a": 1, "b": 3, "c": 1}
+    value = always(lambda: {"b": 3, "a": 2})
+    neighbour = always(lambda: {"a": 1, "b": 3, "c": 1})
 
     def outputs(self):
         return [tuple(k for k, kept in zip("abc", choice, strict=True) if kept)
@@ -72,13 +73,10 @@ class TestPartitionSelectionKit(MechanismKit):
         yield from ({"keys_per_unit": bad} for bad in (0, 1.5, -1))
         yield from ({"neighbours": bad} for bad in ("add_remove", None))
 
-    def ill_typed(self):
-        yield {"key": 0.8675309}
-        yield {"key": "0.8675309"}
-        yield {"key": -8675309}
-        yield [0.8675309]
+    ill_typed = always(lambda: [{"key": 0.8675309}, {"key": "0.8675309"}, {"key": -8675309}, [0.8675309]])
 
 
+@examples(25)
 @given(epsilon=EPSILONS, delta=DELTAS)
 def test_the_probabilities_satisfy_both_inequalities_exactly(epsilon, delta):
     """C065: not up to rounding: rational numbers against certified bounds of e^ε, in both directions, for every n."""
@@ -181,8 +179,7 @@ def test_large_epsilons_end():
 
 
 def test_a_rule_that_needs_too_many_people_is_refused():
-    with pytest.raises(BadParameter, match="people"):
-        keep_probability(people=5, epsilon=1e-9, delta=1e-9)
+    raised(BadParameter, lambda: keep_probability(people=5, epsilon=1e-9, delta=1e-9), match="people")
 
 
 def test_the_order_of_the_input_does_not_show():

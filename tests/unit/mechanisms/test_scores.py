@@ -8,6 +8,7 @@ from dpsql.mechanisms.scores import gaps_below_best, open_scores, scores_are_mon
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.brute_force import utility_is_monotonic
+from tests.kits.refusals import raised
 
 SIGNS = {"counts": (0, 1), "non_negative_sums": (0, 2), "non_positive_sums": (0, -2), "general": (-1, 1)}
 
@@ -35,13 +36,11 @@ def test_the_scale_is_twice_the_sensitivity_unless_monotone():
 
 @pytest.mark.parametrize("monotonic", ["no", 0, None, 1])
 def test_monotonic_is_a_boolean(monotonic):
-    with pytest.raises(BadParameter, match="monotonic"):
-        selection_scale(sensitivity=1, epsilon=1, monotonic=monotonic)
+    raised(BadParameter, lambda: selection_scale(sensitivity=1, epsilon=1, monotonic=monotonic), match="monotonic")
 
 
 def test_an_unknown_kind_is_not_monotone_by_default():
-    with pytest.raises(BadParameter):
-        scores_are_monotone(kind="averages", neighbours=Neighbours.ADD_REMOVE)
+    raised(BadParameter, lambda: scores_are_monotone(kind="averages", neighbours=Neighbours.ADD_REMOVE))
 
 
 def test_gaps_are_exact():
@@ -52,6 +51,4 @@ def test_gaps_are_exact():
     "scores", [[0.8675309, 1], [True, 1], ["0.8675309", 1], [None, 1], [1], {0.8675309: 1, 2: 2}, "12", 7]
 )
 def test_scores_that_are_not_exact_or_not_complete_are_refused_without_being_shown(scores):
-    with pytest.raises(BadParameter) as refusal:
-        open_scores(Exact(scores), count=2)
-    assert "0.8675309" not in str(refusal.value)
+    assert "0.8675309" not in str(raised(BadParameter, lambda: open_scores(Exact(scores), count=2)))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.errors import DpsqlError
-from dpsql.mechanisms.heavy_tail import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from dpsql.mechanisms.smooth_loss import cauchy_loss_bound, gamma_tail, laplace_worst_delta, scale_change_delta
+from tests.oracles.mechanisms import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from tests.oracles.smooth_loss import cauchy_worst_loss_found
 
 

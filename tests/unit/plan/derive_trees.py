@@ -2,17 +2,7 @@
 
 import pytest
 
-from dpsql.catalog.model import (
-    Catalog,
-    Defaults,
-    EngineColumn,
-    EngineTable,
-    KeyList,
-    PathStep,
-    Person,
-    Policy,
-    TablePolicy,
-)
+from dpsql.catalog import model
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.plan.derive import Move, Moves, derive
@@ -23,8 +13,8 @@ from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
 INTEGER, TEXT, DOUBLE, BOOLEAN = SqlType.INTEGER, SqlType.TEXT, SqlType.DOUBLE, SqlType.BOOLEAN
 
-TO_VISIT = PathStep(columns=("visit_id",), table="visits", to_columns=("id",))
-TO_CARE = PathStep(columns=("care_id",), table="care", to_columns=("id",))
+TO_VISIT = model.PathStep(columns=("visit_id",), table="visits", to_columns=("id",))
+TO_CARE = model.PathStep(columns=("care_id",), table="care", to_columns=("id",))
 TABLES = {
     "visits": {"person": ("patient_id",)},
     "patients": {"person": ("patient_id",)},
@@ -47,24 +37,26 @@ COLUMNS = {
 
 def catalog(relation=Neighbours.ADD_REMOVE, unique=None):
     """The declared tables; `unique` adds constraints the engine enforces."""
-    policy = Policy(
+    policy = model.Policy(
         source="memory:",
         ledger=None,
         data_version="1",
-        person=Person(relation=relation),
+        person=model.Person(relation=relation),
         promise=None,
-        defaults=Defaults(),
-        tables={name: TablePolicy(name=name, source=f"main.{name}", columns={}, **way) for name, way in TABLES.items()},
+        defaults=model.Defaults(),
+        tables={
+            name: model.TablePolicy(name=name, source=f"main.{name}", columns={}, **way) for name, way in TABLES.items()
+        },
     )
     schema = {
-        name: EngineTable(
+        name: model.EngineTable(
             name=name,
-            columns=tuple(EngineColumn(name=column, type=type_) for column, type_ in columns.items()),
+            columns=tuple(model.EngineColumn(name=column, type=type_) for column, type_ in columns.items()),
             unique=(unique or {}).get(name, ()),
         )
         for name, columns in COLUMNS.items()
     }
-    return Catalog(policy=policy, schema=schema)
+    return model.Catalog(policy=policy, schema=schema)
 
 
 def column(number, type_=INTEGER):
@@ -163,7 +155,7 @@ class Visits:
         return projected(self.per_person(), c9=ref(9, TEXT), c20=ref(20, TEXT), **self.amounts())
 
     def listed(self):
-        return ListedKeys(columns=(column(60, TEXT),), keys=KeyList(values=self.wards))
+        return ListedKeys(columns=(column(60, TEXT),), keys=model.KeyList(values=self.wards))
 
     def inside(self):
         return Join(left=self.capped(), right=self.listed(), condition=inner.alike(ref(20, TEXT), ref(60, TEXT)))
@@ -273,10 +265,7 @@ class Different(Visits):
         return projected(Visits.chosen(self), c12=ref(9, TEXT), c22=ref(20, TEXT))
 
     def meeting(self):
-        return inner.all_of(
-            inner.alike(ref(9, TEXT), ref(12, TEXT)),
-            inner.alike(ref(20, TEXT), ref(22, TEXT)),
-        )
+        return inner.all_of(inner.alike(ref(9, TEXT), ref(12, TEXT)), inner.alike(ref(20, TEXT), ref(22, TEXT)))
 
     def met(self):
         return Join(left=self.values_of(), right=self.counted(), condition=self.meeting())

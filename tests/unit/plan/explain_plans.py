@@ -166,12 +166,7 @@ def planned(
     )
     bounded = bound(check(resolved), Wishes(mode=mode, noise=noise, gaussian=gaussian))
     rewritten = rewrite(bounded)
-    recalled = Recalled(
-        rewritten=rewritten,
-        identity=identity(rewritten),
-        data_version="1",
-        stored=stored,
-    )
+    recalled = Recalled(rewritten=rewritten, identity=identity(rewritten), data_version="1", stored=stored)
     defaults = catalog.policy.defaults
     terms = Terms(
         cost=cost,

@@ -8,8 +8,9 @@ import pytest
 
 import dpsql
 from dpsql.errors import LedgerBroken
-from dpsql.plan.audit_upon import audited_upon
+from dpsql.plan.audit import audited_upon
 from tests.kits.ledger_cases import charges_of
+from tests.kits.refusals import raised
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 
@@ -48,20 +49,21 @@ def test_what_was_charged_agrees(way):
     (first, root), *later = WAYS[way]
     assert root.upon is None
     assert {charge.upon for _, charge in later} == {first}
-    assert [json.loads(charge.record)["upon"]["way"] for _, charge in later] == [way, way]
+    assert [json.loads(charge.record)["kept"]["upon"]["way"] for _, charge in later] == [way, way]
 
 
 def said(name, value):
-    return lambda told: told["upon"].update({name: value})
+    return lambda told: told["kept"]["upon"].update({name: value})
 
 
 def renamed(told):
-    told["noises"][0]["question"] = "another"
+    told["kept"]["noises"][0][0] = "another"
 
 
 def coarser(told):
-    for noise in told["noises"]:
-        noise["scale"] = str(Fraction(noise["scale"]) * 2)
+    for _, noise in told["kept"]["noises"]:
+        law = noise["law"]["gaussian"]
+        law["sigma_squared"] = str(Fraction(law["sigma_squared"]) * 2)
 
 
 LIES = {
@@ -74,16 +76,13 @@ LIES = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found(way, lie):
-    with pytest.raises(LedgerBroken):
-        checked(WAYS[way], LIES[lie])
+    raised(LedgerBroken, lambda: checked(WAYS[way], LIES[lie]))
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_another_salt_is_found(way):
-    with pytest.raises(LedgerBroken, match="charged upon another release"):
-        checked(WAYS[way], upon=WAYS[way][1][0])
+    raised(LedgerBroken, lambda: checked(WAYS[way], upon=WAYS[way][1][0]), match="charged upon another release")
 
 
 def test_less_precision_than_was_sold_is_found():
-    with pytest.raises(LedgerBroken, match="less precise"):
-        checked(MEASURED, coarser)
+    raised(LedgerBroken, lambda: checked(MEASURED, coarser), match="less precise")

@@ -34,38 +34,21 @@ from dpsql.sql.scalars import Constant
 # Visits: cap 3, charges in [-5, 10], so a person adds [0, 3] and [-15, 30] to each of at most 2 wards.
 
 
-def test_choose_adds_the_largest_contribution_in_every_group():
-    assert Visits().reach() == moves((6, 18), (60, 1800), keys=2)
-
-
-def test_choose_under_change_one_counts_groups_left_and_entered():
-    # 2 groups left and 2 entered, 30 each: 120. Squared: the same 2 groups, 45 each, beat 4 groups of 30.
-    assert Visits().reach(CHANGE_ONE) == moves((12, 36), (120, 4050), keys=2)
-
-
-def test_one_number_moves_by_its_range():
-    assert Total_().reach() == moves((3, 9), (30, 900), keys=1)
-    assert Total_().reach(CHANGE_ONE) == moves((3, 9), (45, 2025), keys=1)
-
-
-def test_distinct_values_move_by_the_cap_in_every_group():
-    assert Different().reach() == moves((6, 18), keys=2)
-    assert Different().reach(CHANGE_ONE) == moves((12, 36), keys=2)
-
-
-def test_people_are_counted_once_under_each_key():
-    assert People().reach() == moves((2, 2), keys=2)
-    assert People().reach(CHANGE_ONE) == moves((4, 4), keys=2)
-
-
-def test_a_row_that_is_a_unit_adds_its_value_once():
-    assert Readings().reach() == moves((1, 1), (10, 100), keys=1)
-    assert Readings().reach(CHANGE_ONE) == moves((2, 2), (20, 225), keys=1)
-
-
-def test_scale_is_one_ball_with_the_weights_of_the_norm():
-    assert Scaled().reach() == Ball(weights=(1, 7), radius_squared=10**9)
-    assert Scaled().reach(CHANGE_ONE) == Ball(weights=(1, 7), radius_squared=4 * 10**9)
+@pytest.mark.parametrize(
+    ("statement", "added", "changed"),
+    [
+        # 2 groups left and 2 entered, 30 each: 120. Squared: the same 2 groups, 45 each, beat 4 groups of 30.
+        (Visits, moves((6, 18), (60, 1800), keys=2), moves((12, 36), (120, 4050), keys=2)),
+        (Total_, moves((3, 9), (30, 900), keys=1), moves((3, 9), (45, 2025), keys=1)),
+        (Different, moves((6, 18), keys=2), moves((12, 36), keys=2)),
+        (People, moves((2, 2), keys=2), moves((4, 4), keys=2)),
+        (Readings, moves((1, 1), (10, 100), keys=1), moves((2, 2), (20, 225), keys=1)),
+        (Scaled, Ball(weights=(1, 7), radius_squared=10**9), Ball(weights=(1, 7), radius_squared=4 * 10**9)),
+    ],
+)
+def test_the_reach_under_both_relations(statement, added, changed):
+    assert statement().reach() == added
+    assert statement().reach(CHANGE_ONE) == changed
 
 
 def test_weights_follow_the_order_of_the_released_columns():

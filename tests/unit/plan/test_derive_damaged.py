@@ -5,19 +5,7 @@ from dataclasses import fields, replace
 
 import duckdb
 import pytest
-from derive_trees import (
-    TEXT,
-    Different,
-    People,
-    Scaled,
-    Total_,
-    Visits,
-    catalog,
-    column,
-    planted,
-    ref,
-    whole,
-)
+from derive_trees import TEXT, Different, People, Scaled, Total_, Visits, catalog, column, planted, ref, whole
 from test_derive_joins import Care, WithAge
 from test_derive_on_duckdb import PEOPLE, SALT, content, database, difference, extreme, judged, visits_of
 

@@ -31,6 +31,7 @@ from dpsql.plan.derive import Move, Moves, derive
 from dpsql.sql import inner
 from dpsql.sql.relations import Group, Join, Rank
 from dpsql.sql.scalars import Apply
+from tests.kits.refusals import raised
 
 ONE = Moves(columns=(Move(l1=3, l2_squared=9), Move(l1=30, l2_squared=900)), keys_per_unit=1)
 
@@ -422,6 +423,5 @@ def test_two_columns_are_paired_with_their_own():
 
 def test_public_statements_have_no_reach():
     wards = grouped(scan("wards", {4: "ward", 5: "city"}), (4,), c80=COUNT)
-    with pytest.raises(InternalError):
-        derive(wards, keys=(4,), values=(80,), catalog=catalog())
+    raised(InternalError, lambda: derive(wards, keys=(4,), values=(80,), catalog=catalog()))
     assert INTEGER is ref(80).type

@@ -44,16 +44,6 @@ class Both(Total_):
         return Union(branches=(self.visits(), self.patients()), columns=(column(9, TEXT), column(3)))
 
 
-def test_rows_of_all_branches_are_capped_together():
-    assert Both().reach() == ONE
-
-
-def test_one_table_twice_is_no_more():
-    assert (
-        planted(Both, patients=lambda self: projected(self.visits(), c203=ref(103, TEXT), c204=ref(104))).reach() == ONE
-    )
-
-
 def test_the_owner_is_a_column_of_every_branch():
     """Swapped in one branch, the columns hold the person here and something else there."""
 
@@ -109,14 +99,16 @@ def test_persons_of_one_and_of_two_columns_are_not_mixed(order):
 
 
 @pytest.mark.parametrize(
-    "columns", [(column(9, TEXT),), (column(9, TEXT), column(3), column(4)), (column(9, TEXT), column(9))]
+    "change",
+    [
+        {"columns": (column(9, TEXT),)},
+        {"columns": (column(9, TEXT), column(3), column(4))},
+        {"columns": (column(9, TEXT), column(9))},
+        {"branches": ()},
+    ],
 )
-def test_columns_meet_one_to_one(columns):
-    refused(planted(Both, table=lambda self: replace(Both.table(self), columns=columns)))
-
-
-def test_a_union_of_nothing_is_refused():
-    refused(planted(Both, table=lambda self: replace(Both.table(self), branches=())))
+def test_columns_meet_one_to_one_and_branches_there_are(change):
+    refused(planted(Both, table=lambda self: replace(Both.table(self), **change)))
 
 
 def test_types_do_not_change_under_way():
@@ -168,15 +160,15 @@ class WithPatient(Total_):
         return Exists(input=super().table(), among=self.among(), condition=self.meeting(), negated=self.negated)
 
 
-def test_rows_with_and_without_a_partner_of_the_same_person():
-    assert WithPatient().reach() == ONE
-    assert planted(WithPatient, negated=True).reach() == ONE
-
-
-def test_public_rows_may_decide_anything():
+def test_rows_with_and_without_a_partner_of_the_same_person_or_for_public_rows():
     public = {"among": lambda self: scan("wards", {6: "ward"})}
-    assert planted(WithPatient, **public, meeting=lambda self: inner.TRUE).reach() == ONE
-    assert planted(WithPatient, **public, meeting=lambda self: inner.alike(ref(6, TEXT), ref(2, TEXT))).reach() == ONE
+    for parts in (
+        {},
+        {"negated": True},
+        {**public, "meeting": lambda self: inner.TRUE},
+        {**public, "meeting": lambda self: inner.alike(ref(6, TEXT), ref(2, TEXT))},
+    ):
+        assert planted(WithPatient, **parts).reach() == ONE
 
 
 def test_rows_that_are_units_may_be_left_out_for_public_rows_alone():

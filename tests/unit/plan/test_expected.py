@@ -10,6 +10,7 @@ from explain_plans import CHANGE_ONE, planned, told_again
 from dpsql.catalog.model import Mode, Noise
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.plan.expected import Certainty, Expectation, expected
+from tests.kits.cases import cases
 
 
 def only(sql: str, **how) -> Expectation:
@@ -143,18 +144,7 @@ class TestAverages:
 
 
 class TestNoMarginYet:
-    @pytest.mark.parametrize(
-        "shown",
-        [
-            "STDDEV(age)",
-            "SUM(age) / COUNT(*)",
-            "SUM(age) / GREATEST(CAST(COUNT(*) AS DOUBLE), 1.0)",
-            "COUNT(*) * (COUNT(*))",
-            "AVG(age) * (COUNT(*))",
-            "AVG(age) / 0",
-            "SQRT(COUNT(*))",
-        ],
-    )
+    @cases(__file__, "shown")
     def test_by_simulation(self, shown):
         column = only(f"SELECT {shown} AS x FROM patients")
         assert column.certainty is Certainty.SIMULATED

@@ -72,14 +72,8 @@ def test_margins():
 
 def test_words():
     assert percent(Fraction(19, 20)) == "95 %"
-    assert [plural(name) for name in ("patient", "person", "company", "boy", "boss", "box")] == [
-        "patients",
-        "people",
-        "companies",
-        "boys",
-        "bosses",
-        "boxes",
-    ]
+    expected = ["patients", "people", "companies", "boys", "bosses", "boxes"]
+    assert [plural(name) for name in ("patient", "person", "company", "boy", "boss", "box")] == expected
     assert counted(1, "group") == "1 group"
     assert counted(1000, "group") == f"1{THIN}000 groups"
     assert grain_text(Fraction(1, 1024)) == "2^-10"

@@ -13,20 +13,19 @@ from dpsql.catalog.model import Mode
 from dpsql.errors import NeedsDelta
 from dpsql.plan.price import coarser, epsilon_for, price
 from dpsql.plan.seal import seal
+from tests.kits.refusals import raised
 
 BY_DIAGNOSIS = "SELECT diagnosis, COUNT(*), SUM(charge) FROM visits GROUP BY diagnosis"
 
 
 def test_a_missing_share_is_not_a_missing_delta():
     plan = planned(BY_DIAGNOSIS)
-    with pytest.raises(NeedsDelta) as caught:
-        price(plan.recalled, replace(plan.terms, selection_share=None))
-    assert "selection_share" in caught.value.fix
-    assert "needs delta" not in caught.value.what
-    start, end = caught.value.at
+    error = raised(NeedsDelta, lambda: price(plan.recalled, replace(plan.terms, selection_share=None)))
+    assert "selection_share" in error.fix
+    assert "needs delta" not in error.what
+    start, end = error.at
     assert BY_DIAGNOSIS[start:end] == "diagnosis"
-    with pytest.raises(NeedsDelta, match="needs delta"):
-        price(plan.recalled, replace(plan.terms, delta=None))
+    raised(NeedsDelta, lambda: price(plan.recalled, replace(plan.terms, delta=None)), match="needs delta")
 
 
 def test_scaled_groups_are_found_in_the_currency_they_are_measured_in():

@@ -19,6 +19,8 @@ from dpsql.sql.check import check
 from dpsql.sql.parse import parse
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import rewrite
+from tests.kits.cases import cases
+from tests.kits.rows import read_texts
 
 
 def identified(sql, catalog=HOSPITAL, *, mode=None):
@@ -39,162 +41,14 @@ def where(condition, table="visits"):
     return f"SELECT COUNT(*) FROM {table} WHERE {condition}"
 
 
-SAME = [
-    ("SELECT COUNT(*), SUM(age) FROM patients", "SELECT SUM(age), COUNT(*) FROM patients"),
-    ("SELECT COUNT(*) AS n FROM patients AS p", "SELECT COUNT(*) AS people FROM patients"),
-    ("SELECT COUNT(*) FROM patients", "SELECT COUNT(1) FROM patients"),
-    ("SELECT COUNT(*) FROM patients", "SELECT COUNT(DISTINCT patient_id) FROM patients"),
-    ("SELECT COUNT(*) FROM visits", "SELECT COUNT('x') FROM visits"),
-    ("SELECT COUNT(*) FILTER (WHERE age > 9) FROM patients", "SELECT COUNT(7) FILTER (WHERE age > 9) FROM patients"),
-    (where("charge > 5 AND ward = 'A'"), where("ward = 'A' AND charge > 5")),
-    (where("charge > 5 AND (ward = 'A' AND charge < 9)"), where("(charge < 9 AND charge > 5) AND ward = 'A'")),
-    (where("charge > 5 OR ward = 'A'"), where("ward = 'A' OR charge > 5")),
-    (where("charge > 5 AND charge > 5"), where("charge > 5")),
-    (where("charge > 5"), where("5 < charge")),
-    (
-        where("patient_id IN (SELECT patient_id FROM patients WHERE age > 3) AND charge > 5"),
-        where(
-            "charge > 5 AND EXISTS (SELECT 1 FROM patients p WHERE 3 < age AND v.patient_id = p.patient_id)", "visits v"
-        ),
-    ),
-    (
-        where("patient_id NOT IN (SELECT patient_id FROM patients)"),
-        where("NOT EXISTS (SELECT age FROM patients p WHERE p.patient_id = v.patient_id)", "visits v"),
-    ),
-    (
-        "SELECT SUM(x) FROM (SELECT charge AS x, ward FROM visits UNION ALL SELECT age, NULL FROM patients) t",
-        "SELECT SUM(y) FROM (SELECT charge AS y FROM visits UNION ALL SELECT age FROM patients) t",
-    ),
-    (where("charge >= 5"), where("5 <= charge")),
-    (where("charge = 5"), where("5 = charge")),
-    (where("charge <> 5"), where("5 <> charge")),
-    (where("charge BETWEEN 5 AND 9"), where("9 >= charge AND charge >= 5")),
-    (where("ward IN ('A', 'B')"), where("ward IN ('B', 'A', 'B')")),
-    (where("ward IN ('A')"), where("ward = 'A'")),
-    (where("charge + 1 > 5"), where("1 + charge > 5")),
-    ("SELECT SUM(charge * 2) FROM visits", "SELECT SUM(2 * charge) FROM visits"),
-    ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", "SELECT COUNT(*), ward AS w FROM visits GROUP BY w"),
-    (
-        where("charge > 5"),
-        "SELECT COUNT(*) FROM (SELECT charge AS c, ward FROM visits) AS s WHERE c > 5",
-    ),
-    (
-        where("charge > 5 AND ward = 'A'"),
-        "SELECT COUNT(*) FROM (SELECT ward FROM visits WHERE charge > 5) AS s WHERE ward = 'A'",
-    ),
-    (
-        "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id AND v.charge > 5",
-        "SELECT COUNT(*) FROM patients p JOIN visits v ON v.patient_id = p.patient_id WHERE v.charge > 5",
-    ),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
+@cases(__file__, "one", "other")
 def test_what_means_the_same_is_the_same_question(one, other):
     assert asked(one) == asked(other)
 
 
-OF_ONE = "SELECT COUNT(*) FROM (SELECT {} AS x FROM visits{}) t WHERE x > 1"
-"""How many rows a window inside one person says something of."""
-SAME += [
-    (OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id, ward)", ""),
-     OF_ONE.format("COUNT(*) OVER (PARTITION BY ward, patient_id)", "")),
-    (OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", " WHERE charge > 5"),
-     OF_ONE.format("RANK() OVER w", " WHERE 5 < charge WINDOW w AS (PARTITION BY patient_id ORDER BY charge)")),
-    (OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-     OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge ROWS 3 PRECEDING)", "")),
-]  # fmt: skip
-DIFFERENT = [
-    where("patient_id IN (SELECT patient_id FROM patients)"),
-    where("patient_id NOT IN (SELECT patient_id FROM patients)"),
-    where("patient_id IN (SELECT patient_id FROM patients WHERE age > 3)"),
-    where("patient_id IN (SELECT patient_id FROM visits)"),
-    where("EXISTS (SELECT 1 FROM visits o WHERE o.patient_id = v.patient_id AND o.charge > v.charge)", "visits v"),
-    where("EXISTS (SELECT 1 FROM visits o WHERE o.patient_id = v.patient_id AND o.charge < v.charge)", "visits v"),
-    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits) t"),
-    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT age FROM patients) t"),
-    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT 7 FROM patients) t"),
-    where("charge > 5", "(SELECT charge FROM visits UNION ALL SELECT charge FROM visits WHERE charge > 1) t"),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id)", " WHERE charge > 5"),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id, ward)", ""),
-    OF_ONE.format("COUNT(charge) OVER (PARTITION BY patient_id)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge DESC)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge NULLS FIRST)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge ROWS 1 PRECEDING)", ""),
-    OF_ONE.format("COUNT(*) OVER (PARTITION BY patient_id ORDER BY charge ROWS 2 PRECEDING)", ""),
-    OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-    OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-    OF_ONE.format("ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY ward, charge)", ""),
-    OF_ONE.format("LAG(charge) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-    OF_ONE.format("LAG(charge, 2) OVER (PARTITION BY patient_id ORDER BY charge)", ""),
-    OF_ONE.format("RANK() OVER (PARTITION BY patient_id ORDER BY charge)", "") + " AND x < 5",
-    where("charge > 5"),
-    where("charge >= 5"),
-    where("charge < 5"),
-    where("charge <= 5"),
-    where("charge = 5"),
-    where("charge <> 5"),
-    where("charge > 6"),
-    where("charge > -5"),
-    where("charge > 5 AND ward = 'A'"),
-    where("charge > 5 OR ward = 'A'"),
-    where("NOT (charge > 5)"),
-    where("charge <= 5 OR charge IS NULL"),
-    where("charge IS NOT DISTINCT FROM 5"),
-    where("charge IS DISTINCT FROM 5"),
-    where("(charge > 5) IS TRUE"),
-    where("(charge > 5) IS FALSE"),
-    where("charge IS NULL"),
-    where("charge IS NOT NULL"),
-    where("ward IN ('A', 'B')"),
-    where("ward IN ('A', 'B', NULL)"),
-    where("ward IN ('A', 'C')"),
-    where("ward NOT IN ('A', 'B')"),
-    where("ward NOT IN ('A', 'B', NULL)"),
-    where("ward = 'a'"),
-    where("ward = 'A '"),
-    where("ward < 'A'"),
-    where("ward = '1'"),
-    where("CASE WHEN charge > 5 THEN ward = 'A' WHEN charge > 4 THEN ward = 'B' END"),
-    where("CASE WHEN charge > 4 THEN ward = 'B' WHEN charge > 5 THEN ward = 'A' END"),
-    where("COALESCE(ward, diagnosis) = 'A'"),
-    where("COALESCE(diagnosis, ward) = 'A'"),
-    where("charge - 1 > 5"),
-    where("1 - charge > 5"),
-    where("charge / 2 > 5"),
-    where("2 / charge > 5"),
-    where("(charge + 0.1) + 0.2 > 5"),
-    where("charge + (0.1 + 0.2) > 5"),
-    "SELECT COUNT(*) FROM visits",
-    "SELECT COUNT(NULL) FROM visits",
-    "SELECT COUNT(charge) FROM visits",
-    "SELECT COUNT(DISTINCT ward) FROM visits",
-    "SELECT COUNT(DISTINCT 1) FROM visits",
-    "SELECT SUM(charge) FROM visits",
-    "SELECT SUM(1) FROM visits",
-    "SELECT SUM(charge) FILTER (WHERE ward = 'A') FROM visits",
-    "SELECT SUM(CLAMP(charge, 0, 9)) FROM visits",
-    "SELECT SUM(CASE WHEN ward = 'A' THEN charge ELSE 0 END) FROM visits",
-    "SELECT COUNT(*) FROM patients",
-    "SELECT COUNT(*) FROM prescriptions",
-    "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
-    "SELECT ward, COUNT(*) FROM visits WHERE ward IN ('A', 'B') GROUP BY ward",
-    "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
-    "SELECT ward, diagnosis, COUNT(*) FROM visits GROUP BY ward, diagnosis",
-    "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id WHERE v.charge > 5",
-    "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id WHERE p.age > 5",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id WHERE a.charge > 5",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id WHERE b.charge > 5",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id WHERE a.charge > b.charge",
-    "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id WHERE a.charge < b.charge",
-]
-
-
 def test_what_differs_is_never_taken_for_the_same():
     known = {}
-    for sql in DIFFERENT:
+    for sql in read_texts(__file__, "different"):
         same = known.setdefault(asked(sql), sql)
         assert same == sql
 
@@ -267,18 +121,7 @@ def test_declaring_what_is_not_asked_for_changes_no_question():
     assert asked(SUM_OF_A, before) == asked(SUM_OF_A, after)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("a = { bounds = [0, 9] }", "a = { bounds = [0, 8] }"),
-        ("a = { bounds = [0, 9] }", 'a = { bounds = [0, 9], nulls = "never" }'),
-        ('keys = ["x", "y"]', 'keys = ["x", "z"]'),
-        ("rows_per_person = 3", "rows_per_person = 2"),
-        ("groups_per_person = 2", "groups_per_person = 1"),
-        ('person = "p"\nrows_per_person = 3\ngroups_per_person = 2', 'person = "p"\nunique = true'),
-        ('person = "p"', 'person = "b"'),
-    ],
-)
+@cases(__file__, "old", "new")
 def test_declaring_otherwise_what_is_asked_for_changes_it(old, new):
     assert POLICY.count(old) == 1
     before, after = (asked(SUM_OF_A, declared(text)) for text in (POLICY, POLICY.replace(old, new)))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter
 from dpsql.privacy.database import db_distance, l1_distance, size, to_histogram
 from dpsql.privacy.unit import Neighbours
+from tests.kits.refusals import raised
 
 ROWS = st.lists(st.integers(0, 2), max_size=4)
 
@@ -80,10 +81,9 @@ def test_different_sizes_are_not_change_one_apart():
 
 
 def test_the_refusal_tells_nothing_of_the_sizes():
-    with pytest.raises(BadParameter) as caught:
-        db_distance([1] * 83, [1] * 97, neighbours=Neighbours.CHANGE_ONE)
-    assert "83" not in str(caught.value)
-    assert "97" not in str(caught.value)
+    error = raised(BadParameter, lambda: db_distance([1] * 83, [1] * 97, neighbours=Neighbours.CHANGE_ONE))
+    assert "83" not in str(error)
+    assert "97" not in str(error)
 
 
 def test_histograms_over_a_universe():
@@ -114,5 +114,4 @@ def test_histograms_over_a_universe():
     ],
 )
 def test_what_is_not_a_database_is_refused(call):
-    with pytest.raises(BadParameter):
-        call()
+    raised(BadParameter, lambda: call())

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
 from dpsql.privacy import digits
+from tests.kits.refusals import raised
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -89,8 +90,7 @@ def test_digits_of_is_enough(value):
 
 @pytest.mark.parametrize("size", [Fraction(2) ** 502, -(2**502), Fraction(1, 2**502), Decimal("1e200")])
 def test_sizes_out_of_reach_are_refused(size):
-    with pytest.raises(BadParameter, match="size is out of reach"):
-        digits.require_in_reach(size=size)
+    raised(BadParameter, lambda: digits.require_in_reach(size=size), match="size is out of reach")
 
 
 def test_sizes_in_reach_are_accepted():

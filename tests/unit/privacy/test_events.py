@@ -10,16 +10,9 @@ import pytest
 
 from dpsql.errors import BadParameter
 from dpsql.privacy import events
-from dpsql.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Composed,
-    ContinuousLaplace,
-    Event,
-    PoissonSampled,
-    Pure,
-)
+from dpsql.privacy.events import Approximate, BoundedRange, Composed, ContinuousLaplace, Event, PoissonSampled, Pure
 from tests.kits.accountant_kit import PARAMETERS
+from tests.kits.refusals import raised
 
 ZERO_MEANS_SOMETHING = {"delta": (Approximate,)}
 
@@ -55,8 +48,7 @@ def test_events_are_frozen_equal_by_value_and_survive_pickling(kind):
     assert event == kind(**PARAMETERS[kind])
     assert hash(event) == hash(kind(**PARAMETERS[kind]))
     assert pickle.loads(pickle.dumps(event)) == event
-    with pytest.raises(FrozenInstanceError):
-        setattr(event, fields(event)[0].name, 1)
+    raised(FrozenInstanceError, lambda: setattr(event, fields(event)[0].name, 1))
     with pytest.raises(TypeError):
         kind(*PARAMETERS[kind].values())  # numbers travel by keyword
 
@@ -72,8 +64,7 @@ def test_decimals_keep_their_meaning():
 
 @pytest.mark.parametrize("inside", [("x",), (1.0,), (Pure,), (Pure(epsilon=1), None)])
 def test_only_events_are_composed(inside):
-    with pytest.raises(BadParameter):
-        Composed(inside)
+    raised(BadParameter, lambda: Composed(inside))
 
 
 def test_an_iterator_is_not_used_up_by_the_check():
@@ -81,8 +72,7 @@ def test_an_iterator_is_not_used_up_by_the_check():
 
 
 def test_only_an_event_is_sampled():
-    with pytest.raises(BadParameter):
-        PoissonSampled(event="Pure", rate=0.1)
+    raised(BadParameter, lambda: PoissonSampled(event="Pure", rate=0.1))
 
 
 def test_composition_may_be_empty_and_nested():

@@ -9,18 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.errors import BadParameter, NoTheorem, Refused
+from dpsql.errors import NoTheorem, Refused
 from dpsql.privacy.divergence import audit_delta
-from dpsql.privacy.group import (
-    convert_relation,
-    explain_group,
-    gaussian_group_delta,
-    group_delta,
-    group_delta_loose,
-    group_privacy,
-)
+from dpsql.privacy.group import convert_relation, group_delta, group_privacy
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
+from tests.kits.refusals import raised
+from tests.oracles.privacy import gaussian_group_delta, group_delta_loose
 
 M = mpmath.MPContext()
 M.dps = 60
@@ -51,16 +46,13 @@ def test_group_privacy_multiplies_epsilon_and_refuses_where_nothing_is_left(epsi
     """C114: (kε, δ (exp(kε) - 1)/(exp(ε) - 1)), or "no promise for groups of k"."""
     params = PrivacyParams(epsilon=epsilon, delta=delta)
     if group_delta(epsilon=epsilon, delta=delta, size=size) >= 1:
-        with pytest.raises(Refused, match=f"no promise for groups of {size}"):
-            group_privacy(params, size=size)
-        assert explain_group(params, size=size) == f"no promise for groups of {size}"
+        raised(Refused, lambda: group_privacy(params, size=size), match=f"no promise for groups of {size}")
     else:
         group = group_privacy(params, size=size)
         assert (
             Fraction(epsilon) * size <= Fraction(group.epsilon) <= Fraction(epsilon) * size * (1 + Fraction(1, 2**52))
         )
         assert group.delta == group_delta(epsilon=epsilon, delta=delta, size=size)
-        assert f"for groups of {size}: ε = " in explain_group(params, size=size)
 
 
 def test_pure_privacy_degrades_gracefully():
@@ -80,8 +72,7 @@ def test_delta_one_is_already_no_promise():
 def test_no_promise_is_found_without_computing_enormous_numbers():
     with pytest.raises(Refused, match="no promise for groups of 9007199254740992"):
         group_privacy(PrivacyParams(epsilon=1.0, delta=1e-300), size=2**53)
-    with pytest.raises(Refused):
-        group_privacy(PrivacyParams(epsilon=1e308), size=100)
+    raised(Refused, lambda: group_privacy(PrivacyParams(epsilon=1e308), size=100))
     assert group_delta_loose(epsilon=1e300, delta=1e-300, size=3) == math.inf
 
 
@@ -131,33 +122,3 @@ def test_the_exact_gaussian_is_below_the_generic_bound(sigma, size, epsilon):
     mu = size / mp(sigma)
     true = M.ncdf(mu / 2 - mp(epsilon) / mu) - M.exp(mp(epsilon)) * M.ncdf(-mu / 2 - mp(epsilon) / mu)
     assert mp(exact_delta) >= true
-
-
-@pytest.mark.parametrize("bad", [0, -1, 1.5, True, math.nan, "2", None, 2**53 + 1])
-def test_bad_sizes_are_refused(bad):
-    for call in (
-        lambda: group_privacy(PrivacyParams(epsilon=1.0), size=bad),
-        lambda: explain_group(PrivacyParams(epsilon=1.0), size=bad),
-        lambda: group_delta(epsilon=1, delta=0.1, size=bad),
-        lambda: group_delta_loose(epsilon=1, delta=0.1, size=bad),
-        lambda: gaussian_group_delta(sigma=1, l2=1, size=bad, epsilon=1),
-    ):
-        with pytest.raises(BadParameter):
-            call()
-
-
-@pytest.mark.parametrize("bad", [-1, math.nan, math.inf, True, "2", None])
-def test_bad_numbers_are_refused(bad):
-    for call in (
-        lambda: group_delta(epsilon=bad, delta=0.1, size=2),
-        lambda: group_delta(epsilon=1, delta=bad, size=2),
-        lambda: group_delta_loose(epsilon=bad, delta=0.1, size=2),
-        lambda: group_delta_loose(epsilon=1, delta=bad, size=2),
-        lambda: gaussian_group_delta(sigma=bad, l2=1, size=2, epsilon=1),
-        lambda: gaussian_group_delta(sigma=1, l2=bad, size=2, epsilon=1),
-        lambda: gaussian_group_delta(sigma=1, l2=1, size=2, epsilon=bad),
-        lambda: convert_relation(PrivacyParams(epsilon=1), given=bad, wanted=Neighbours.CHANGE_ONE),
-        lambda: convert_relation(PrivacyParams(epsilon=1), given=Neighbours.CHANGE_ONE, wanted=bad),
-    ):
-        with pytest.raises(BadParameter):
-            call()

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.guidance import epsilon_guidance, recommend_delta
 
 
@@ -26,12 +25,6 @@ def test_delta_is_far_below_one_over_n(n):
 def test_delta_for_a_million_people():
     assert recommend_delta(n=10**6).delta == pytest.approx(1e-12, rel=1e-15)
     assert recommend_delta(n=5).delta == pytest.approx(1e-6, rel=1e-15)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 1.5, math.nan, True, "7", None, 2**54])
-def test_n_is_a_number_of_people(bad):
-    with pytest.raises(BadParameter):
-        recommend_delta(n=bad)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +53,6 @@ def test_a_larger_epsilon_is_never_called_stronger(first, second):
     assert order.index(epsilon_guidance(epsilon=small).strength) <= order.index(
         epsilon_guidance(epsilon=large).strength
     )
-
-
-@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, True, "1", None])
-def test_epsilon_is_above_zero(bad):
-    with pytest.raises(BadParameter):
-        epsilon_guidance(epsilon=bad)
 
 
 def test_an_enormous_epsilon_is_still_answered():

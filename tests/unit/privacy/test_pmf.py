@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.pmf import paired, post_process, ratio_below
+from tests.kits.refusals import raised
 
 HALF = Fraction(1, 2)
 
@@ -34,10 +35,8 @@ def test_exact_numbers_are_kept_exactly():
 
 def test_a_sum_off_by_more_than_1e_9_is_no_law():
     paired([0.5, 0.5 + 9e-10], [0.5, 0.5])
-    with pytest.raises(BadParameter):
-        paired([0.5, 0.5 + 2e-9], [0.5, 0.5])
-    with pytest.raises(BadParameter):
-        paired([HALF, HALF + Fraction(1, 10**10)], [HALF, HALF])
+    raised(BadParameter, lambda: paired([0.5, 0.5 + 2e-9], [0.5, 0.5]))
+    raised(BadParameter, lambda: paired([HALF, HALF + Fraction(1, 10**10)], [HALF, HALF]))
 
 
 def test_post_processing_sums_over_what_was_before():
@@ -46,12 +45,10 @@ def test_post_processing_sums_over_what_was_before():
 
 
 @pytest.mark.parametrize(
-    "kernel",
-    [[], [[1, 0]], [[1, 0], [1]], [[1, 0], [0.5, 0.4]], [[1, 0], [2, -1]], [[1, 0], [1, 0], [1, 0]], [[], []]],
+    "kernel", [[], [[1, 0]], [[1, 0], [1]], [[1, 0], [0.5, 0.4]], [[1, 0], [2, -1]], [[1, 0], [1, 0], [1, 0]], [[], []]]
 )
 def test_a_kernel_that_does_not_fit_is_refused(kernel):
-    with pytest.raises(BadParameter):
-        post_process([0.5, 0.5], kernel=kernel)
+    raised(BadParameter, lambda: post_process([0.5, 0.5], kernel=kernel))
 
 
 @given(epsilon=st.one_of(st.floats(1e-300, 700), st.fractions(Fraction(1, 10**6), 100)))

@@ -18,7 +18,7 @@ from dpsql.privacy.divergence import approx_max_divergence, kl_bound
 from dpsql.privacy.tails import azuma_bound
 
 PAGE = (Path(__file__).parents[3] / "docs" / "theory.md").read_text(encoding="utf-8")
-FORMULAS = dict(re.findall(r"^```formula (\w+)\n(.+)\n```$", PAGE, re.M))
+FORMULAS = dict(re.findall(r'^```formula title="(\w+)"\n(.+)\n```$', PAGE, re.M))
 TOPICS = [
     "Definition", "Neighbours", "Sensitivity", "Global", "Local", "Smooth", "Elastic", "Laplace mechanism",
     "Gaussian mechanism", "Exponential mechanism", "Report noisy max", "Sparse vector", "Randomized response",

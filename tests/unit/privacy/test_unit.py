@@ -4,6 +4,7 @@ import pytest
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours, PrivacyUnit, Unit, require_neighbours
+from tests.kits.refusals import raised
 
 PERSON = {"entity": "patient", "table": "visits", "columns": ("country", "patient_id"), "unit": Unit.PERSON}
 
@@ -17,8 +18,7 @@ def test_the_two_relations_are_distinct_and_named():
 
 @pytest.mark.parametrize("bad", ["add_remove", None, True, 1, Unit.ROW])
 def test_a_relation_is_stated_as_such(bad):
-    with pytest.raises(BadParameter):
-        require_neighbours(bad)
+    raised(BadParameter, lambda: require_neighbours(bad))
 
 
 def test_a_person_is_found_by_one_or_more_columns():
@@ -60,8 +60,7 @@ def test_a_row_is_its_own_entity():
     ],
 )
 def test_an_incomplete_or_contradictory_unit_is_refused(change):
-    with pytest.raises(BadParameter):
-        PrivacyUnit(**{**PERSON, **change})
+    raised(BadParameter, lambda: PrivacyUnit(**{**PERSON, **change}))
 
 
 def test_the_unit_of_protection_has_no_default():

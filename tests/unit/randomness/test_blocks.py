@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from dpsql.errors import InternalError
 from dpsql.randomness import SYSTEM
 from dpsql.randomness.blocks import BlockSampler, Exponent, _invert
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
+from tests.kits.refusals import raised
 
 mpmath.mp.dps = 60
 
@@ -234,8 +235,7 @@ def test_vector_and_single_draws_agree_when_given_the_same_uniform_numbers():
     ],
 )
 def test_tables_that_could_overflow_are_never_built(law, blocks):
-    with pytest.raises(InternalError):
-        BlockSampler.build(law, blocks=blocks)
+    raised(InternalError, lambda: BlockSampler.build(law, blocks=blocks))
 
 
 def test_inversion_on_the_bounds():

@@ -12,26 +12,18 @@ from hypothesis import strategies as st
 
 import dpsql.randomness
 from dpsql.errors import BadParameter
-from dpsql.randomness import (
-    SYSTEM,
-    bernoulli,
-    bernoulli_exp,
-    bernoulli_exp_many,
-    discrete_gaussian,
-    discrete_laplace,
-)
+from dpsql.randomness import SYSTEM, bernoulli, bernoulli_exp, bernoulli_exp_many, discrete_gaussian, discrete_laplace
 from dpsql.randomness.blocks import BlockSampler, Exponent
 from dpsql.randomness.shelf import Shelf
+from tests.kits.refusals import raised
 
 BAD = [0, -1, Fraction(-1, 2), float("nan"), float("inf"), -float("inf"), True, "1", None, Decimal("NaN")]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 def test_scales_that_are_no_scales_are_refused(bad):
-    with pytest.raises(BadParameter):
-        discrete_laplace(scale=bad, size=1, source=SYSTEM)
-    with pytest.raises(BadParameter):
-        discrete_gaussian(sigma_squared=bad, size=1, source=SYSTEM)
+    raised(BadParameter, lambda: discrete_laplace(scale=bad, size=1, source=SYSTEM))
+    raised(BadParameter, lambda: discrete_gaussian(sigma_squared=bad, size=1, source=SYSTEM))
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, "3", None, True, 2**60], ids=repr)
@@ -47,12 +39,9 @@ def test_sizes_that_are_no_sizes_are_refused(bad):
 
 @pytest.mark.parametrize("bad", [-1, Fraction(-1, 7), 0.5, float("nan"), "1", None], ids=repr)
 def test_coins_take_rational_numbers_only(bad):
-    with pytest.raises(BadParameter):
-        bernoulli_exp(bad, source=SYSTEM)
-    with pytest.raises(BadParameter):
-        bernoulli_exp_many(bad, size=1, source=SYSTEM)
-    with pytest.raises(BadParameter):
-        bernoulli(bad, source=SYSTEM)
+    raised(BadParameter, lambda: bernoulli_exp(bad, source=SYSTEM))
+    raised(BadParameter, lambda: bernoulli_exp_many(bad, size=1, source=SYSTEM))
+    raised(BadParameter, lambda: bernoulli(bad, source=SYSTEM))
 
 
 def test_sure_things_are_sure():
@@ -61,8 +50,7 @@ def test_sure_things_are_sure():
     assert bernoulli_exp(Fraction(0), source=SYSTEM)
     assert bernoulli_exp_many(Fraction(0), size=1000, source=SYSTEM).all()
     assert not bernoulli_exp_many(Fraction(10**4), size=1000, source=SYSTEM).any()
-    with pytest.raises(BadParameter):
-        bernoulli(Fraction(3, 2), source=SYSTEM)
+    raised(BadParameter, lambda: bernoulli(Fraction(3, 2), source=SYSTEM))
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from dpsql.errors import TestsOnly
 from dpsql.randomness import SYSTEM, OsSource, shuffled, uniform_below
-from dpsql.testing.seeded import SeededSource
+from dpsql.testing.fixed import SeededSource
 
 
 def test_a_forked_child_does_not_repeat_its_parents_bits():
@@ -79,7 +79,7 @@ def test_the_seeded_double_refuses_to_work_outside_tests(monkeypatch):
 
 def test_a_program_cannot_use_the_seeded_double():
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
-    code = "from dpsql.testing.seeded import SeededSource; SeededSource(1)"
+    code = "from dpsql.testing.fixed import SeededSource; SeededSource(1)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "DP430" in done.stderr

@@ -1,7 +1,5 @@
 """Brute force against values known from definitions, against ordered enumeration, and against planted mistakes."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product
@@ -12,19 +10,10 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.brute_force import (
-    brute_force_global,
-    brute_force_local,
-    l1_norm,
-    l2_norm_squared,
-    largest_move,
-    linf_norm,
-    require_declared_sensitivity,
-    require_declared_utility,
-    utility_is_monotonic,
-    utility_sensitivity,
-)
+from dpsql.sensitivity import brute_force
 from dpsql.sensitivity.global_ import Sensitivity
+from tests.kits.refusals import raised
+from tests.oracles.sensitivity import require_declared_sensitivity
 
 ADD_REMOVE, CHANGE_ONE = Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE
 
@@ -57,19 +46,19 @@ def test_brute_force_equals_the_definition_on_lists(neighbours, domain):
         [y - x for x, y in zip(mixture(first), mixture(second), strict=True)]
         for first, second in ordered_pairs(domain, sizes, neighbours)
     ]
-    found = brute_force_global(mixture, domain=domain, sizes=sizes, neighbours=neighbours)
+    found = brute_force.brute_force_global(mixture, domain=domain, sizes=sizes, neighbours=neighbours)
     assert found.l1 == max(sum(map(abs, move)) for move in moves)
     assert found.linf == max(max(map(abs, move)) for move in moves)
     squared = max(sum(entry**2 for entry in move) for move in moves)
     assert found.l2**2 >= squared
     assert float(found.l2) == pytest.approx(math.sqrt(squared), rel=1e-12)
     for norm, plain in (
-        (l1_norm, lambda move: sum(map(abs, move))),
-        (l2_norm_squared, lambda move: sum(entry**2 for entry in move)),
-        (linf_norm, lambda move: max(map(abs, move))),
+        (brute_force.l1_norm, lambda move: sum(map(abs, move))),
+        (brute_force.l2_norm_squared, lambda move: sum(entry**2 for entry in move)),
+        (brute_force.linf_norm, lambda move: max(map(abs, move))),
         (lambda move: 2 * abs(move[0]) + abs(move[2]), lambda move: 2 * abs(move[0]) + abs(move[2])),
     ):
-        best = largest_move(mixture, domain=domain, sizes=sizes, neighbours=neighbours, norm=norm)
+        best = brute_force.largest_move(mixture, domain=domain, sizes=sizes, neighbours=neighbours, norm=norm)
         assert best == max(map(plain, moves))
 
 
@@ -78,13 +67,13 @@ def test_global_is_the_largest_local(neighbours):
     """C073: GS = max LS, for a function without a closed form."""
     domain, sizes = (-2, 1, 5), range(1, 4)
     locals_ = [
-        brute_force_local(mixture, rows, domain=domain, neighbours=neighbours, smallest=1)
+        brute_force.brute_force_local(mixture, rows, domain=domain, neighbours=neighbours, smallest=1)
         for size in sizes
         for rows in product(domain, repeat=size)
     ]
     if neighbours is ADD_REMOVE:  # rows of the largest size can also grow beyond it
         sizes = range(1, 5)
-    found = brute_force_global(mixture, domain=domain, sizes=sizes, neighbours=neighbours)
+    found = brute_force.brute_force_global(mixture, domain=domain, sizes=sizes, neighbours=neighbours)
     assert max(local.l1 for local in locals_) == found.l1
     assert max(local.linf for local in locals_) == found.linf
 
@@ -92,17 +81,21 @@ def test_global_is_the_largest_local(neighbours):
 def test_known_values():
     """C071: exercise 3.2 on small domains."""
     everything = {"domain": range(5), "sizes": [3]}
-    assert brute_force_global(sum, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
-    assert brute_force_global(len, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(0)
-    assert brute_force_global(max, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
-    assert brute_force_global(sum, domain=[-7, 2], sizes=[2, 3], neighbours=ADD_REMOVE) == Sensitivity.scalar(7)
-    assert brute_force_global(sum, domain=[-7, 2], sizes=[3], neighbours=ADD_REMOVE) == Sensitivity.scalar(0)
+    assert brute_force.brute_force_global(sum, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
+    assert brute_force.brute_force_global(len, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(0)
+    assert brute_force.brute_force_global(max, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
+    assert brute_force.brute_force_global(
+        sum, domain=[-7, 2], sizes=[2, 3], neighbours=ADD_REMOVE
+    ) == Sensitivity.scalar(7)
+    assert brute_force.brute_force_global(sum, domain=[-7, 2], sizes=[3], neighbours=ADD_REMOVE) == Sensitivity.scalar(
+        0
+    )
 
 
 def test_rows_outside_the_domain_can_leave_but_not_come():
     """The slide's 150000 in a column declared as [10000, 100000]."""
     data = [80, 50, 70, 150, 60]
-    found = brute_force_local(
+    found = brute_force.brute_force_local(
         lambda rows: max(rows) - min(rows), data, domain=range(10, 101), neighbours=CHANGE_ONE, smallest=1
     )
     assert found == Sensitivity.scalar(70)
@@ -117,8 +110,8 @@ def test_utility_sensitivity_of_a_quantile(neighbours, expected):
         return -abs(sum(row < candidate for row in rows) - q * len(rows))
 
     scores = {"candidates": range(5), "domain": range(4), "sizes": range(5), "neighbours": neighbours}
-    assert utility_sensitivity(utility, **scores) == expected
-    assert not utility_is_monotonic(utility, **scores)
+    assert brute_force.utility_sensitivity(utility, **scores) == expected
+    assert not brute_force.utility_is_monotonic(utility, **scores)
 
 
 def test_a_declared_utility_that_is_too_good_is_refused():
@@ -128,16 +121,16 @@ def test_a_declared_utility_that_is_too_good_is_refused():
         return rows.count(value)
 
     small = {"candidates": "ab", "domain": "ab", "sizes": range(5)}
-    require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=ADD_REMOVE, **small)
-    require_declared_utility(count, sensitivity=1, monotonic=False, neighbours=CHANGE_ONE, **small)
+    brute_force.require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=ADD_REMOVE, **small)
+    brute_force.require_declared_utility(count, sensitivity=1, monotonic=False, neighbours=CHANGE_ONE, **small)
     with pytest.raises(BadParameter, match="does not hold"):
-        require_declared_utility(count, sensitivity=0.5, monotonic=False, neighbours=ADD_REMOVE, **small)
+        brute_force.require_declared_utility(count, sensitivity=0.5, monotonic=False, neighbours=ADD_REMOVE, **small)
     with pytest.raises(BadParameter, match="not monotonic"):
-        require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=CHANGE_ONE, **small)
+        brute_force.require_declared_utility(count, sensitivity=1, monotonic=True, neighbours=CHANGE_ONE, **small)
     for change in ({"sensitivity": 0}, {"sensitivity": math.nan}, {"monotonic": "yes"}, {"candidates": ""}):
         arguments = {"sensitivity": 1, "monotonic": False, "neighbours": CHANGE_ONE} | small | change
         with pytest.raises(BadParameter):
-            require_declared_utility(count, **arguments)
+            brute_force.require_declared_utility(count, **arguments)
 
 
 def test_declared_utility_sensitivity_is_checked():
@@ -147,7 +140,7 @@ def test_declared_utility_sensitivity_is_checked():
         return [rows.count(candidate) for candidate in "AB"]
 
     check = {"domain": "AB", "sizes": range(4), "neighbours": CHANGE_ONE}
-    assert utility_sensitivity(lambda rows, candidate: rows.count(candidate), candidates="AB", **check) == 1
+    assert brute_force.utility_sensitivity(lambda rows, candidate: rows.count(candidate), candidates="AB", **check) == 1
     right = Sensitivity(l1=2, l2=Fraction(15, 10), linf=1)
     require_declared_sensitivity(votes, declared=right, **check)
     for declared in (
@@ -172,7 +165,7 @@ def test_declared_utility_sensitivity_is_checked():
 )
 def test_functions_without_a_sensitivity_are_refused(function, why):
     with pytest.raises(BadParameter, match=why):
-        brute_force_global(function, domain=(0, 1), sizes=[2], neighbours=CHANGE_ONE)
+        brute_force.brute_force_global(function, domain=(0, 1), sizes=[2], neighbours=CHANGE_ONE)
 
 
 @pytest.mark.parametrize(
@@ -193,11 +186,11 @@ def test_functions_without_a_sensitivity_are_refused(function, why):
 def test_enumerations_that_are_empty_or_endless_are_refused(change):
     arguments = {"domain": range(10), "sizes": [2], "neighbours": CHANGE_ONE} | change
     for call in (
-        lambda: brute_force_global(sum, **arguments),
-        lambda: largest_move(sum, norm=l1_norm, **arguments),
+        lambda: brute_force.brute_force_global(sum, **arguments),
+        lambda: brute_force.largest_move(sum, norm=brute_force.l1_norm, **arguments),
         lambda: require_declared_sensitivity(sum, declared=Sensitivity.scalar(100), **arguments),
-        lambda: utility_sensitivity(lambda rows, candidate: 0, candidates="A", **arguments),
-        lambda: utility_is_monotonic(lambda rows, candidate: 0, candidates="A", **arguments),
+        lambda: brute_force.utility_sensitivity(lambda rows, candidate: 0, candidates="A", **arguments),
+        lambda: brute_force.utility_is_monotonic(lambda rows, candidate: 0, candidates="A", **arguments),
     ):
         with pytest.raises(BadParameter):
             call()
@@ -205,13 +198,13 @@ def test_enumerations_that_are_empty_or_endless_are_refused(change):
 
 def test_other_refusals():
     small = {"domain": [0, 1], "sizes": [1], "neighbours": CHANGE_ONE}
-    with pytest.raises(BadParameter):
-        utility_sensitivity(lambda rows, candidate: 0, candidates=[], **small)
-    with pytest.raises(BadParameter):
-        require_declared_sensitivity(sum, declared=1, **small)
+    raised(BadParameter, lambda: brute_force.utility_sensitivity(lambda rows, candidate: 0, candidates=[], **small))
+    raised(BadParameter, lambda: require_declared_sensitivity(sum, declared=1, **small))
     for change in ({"neighbours": "add_remove"}, {"smallest": -1}, {"domain": range(10**7)}):
         with pytest.raises(BadParameter):
-            brute_force_local(sum, [0], **({"domain": [0, 1], "neighbours": ADD_REMOVE, "smallest": 0} | change))
+            brute_force.brute_force_local(
+                sum, [0], **({"domain": [0, 1], "neighbours": ADD_REMOVE, "smallest": 0} | change)
+            )
 
 
 ODD = st.one_of(st.integers(-3, 3), st.floats(), st.none(), st.booleans(), st.text(max_size=2))
@@ -221,12 +214,12 @@ ODD = st.one_of(st.integers(-3, 3), st.floats(), st.none(), st.booleans(), st.te
 @given(st.lists(ODD, max_size=3), st.lists(ODD, max_size=3), st.sampled_from([*Neighbours, None]), ODD)
 def test_any_input_gives_a_sensitivity_or_a_refusal(domain, sizes, neighbours, smallest):
     try:
-        found = brute_force_global(len, domain=domain, sizes=sizes, neighbours=neighbours)
+        found = brute_force.brute_force_global(len, domain=domain, sizes=sizes, neighbours=neighbours)
         assert found.l1 <= 1
     except DpsqlError:
         pass
     try:
-        found = brute_force_local(len, sizes, domain=domain, neighbours=neighbours, smallest=smallest)
+        found = brute_force.brute_force_local(len, sizes, domain=domain, neighbours=neighbours, smallest=smallest)
         assert found.l1 <= 1
     except DpsqlError:
         pass

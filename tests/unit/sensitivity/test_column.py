@@ -1,7 +1,5 @@
 """Declared ranges: clamp or reject, and no column without limits."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError, Unbounded
 from dpsql.sensitivity.column import Column, Outside
+from tests.kits.refusals import raised
 
 SALARY = (10_000, 100_000)
 ANY = st.one_of(
@@ -42,22 +41,19 @@ def test_values_are_exact():
     "bounds", [(None, 1), (0, None), (None, None), (-math.inf, 1), (0, math.inf), (Decimal("-Infinity"), 0)]
 )
 def test_a_side_without_limit_is_unbounded(bounds):
-    with pytest.raises(Unbounded):
-        Column(bounds=bounds, outside=Outside.CLAMP)
+    raised(Unbounded, lambda: Column(bounds=bounds, outside=Outside.CLAMP))
 
 
 @pytest.mark.parametrize(
     "bounds", [(1, 0), (1, 1), (math.nan, 1), (0, math.nan), ("a", 1), (0, True), (0,), 3, (0, Decimal("sNaN"))]
 )
 def test_bad_bounds_are_refused(bounds):
-    with pytest.raises(BadParameter):
-        Column(bounds=bounds, outside=Outside.CLAMP)
+    raised(BadParameter, lambda: Column(bounds=bounds, outside=Outside.CLAMP))
 
 
 @pytest.mark.parametrize("outside", ["clamp", None, True])
 def test_the_choice_is_explicit(outside):
-    with pytest.raises(BadParameter):
-        Column(bounds=(0, 1), outside=outside)
+    raised(BadParameter, lambda: Column(bounds=(0, 1), outside=outside))
 
 
 @given(st.tuples(ANY, ANY), ANY, st.sampled_from(Outside))

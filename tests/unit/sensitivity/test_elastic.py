@@ -42,6 +42,7 @@ from dpsql.sensitivity.elastic import (
     with_frequencies,
 )
 from dpsql.sensitivity.elastic.algebra import nodes
+from tests.kits.refusals import raised
 from tests.vectors.errata import (
     smoothing_capped_at_rows,
     smoothing_that_stops_early,
@@ -310,8 +311,7 @@ def test_max_frequency_is_measured_and_hidden():
     hidden = max_frequency(["x", "y", "x", None, None, None])
     assert isinstance(hidden, Exact)
     assert "2" not in repr(hidden)
-    with pytest.raises(TypeError):
-        f"{hidden}"
+    raised(TypeError, lambda: f"{hidden}")
     assert largest_frequency(["x", "y", "x", None, None, None]) == 2
     assert largest_frequency([float("nan"), float("nan"), 1.0]) == 2
     assert largest_frequency([]) == 0
@@ -323,9 +323,7 @@ def test_no_private_number_has_a_printed_form():
     smooth = smooth_elastic(query, beta=0.01, neighbours=ADD)
     assert "4711" not in repr(query)
     assert repr(smooth) == "ElasticBound(hidden)"
-    with pytest.raises(BadParameter) as caught:
-        Column(name="b", max_frequency=-4711)
-    assert "4711" not in str(caught.value)
+    assert "4711" not in str(raised(BadParameter, lambda: Column(name="b", max_frequency=-4711)))
 
 
 def test_join_on_an_aggregate_is_refused():
@@ -527,8 +525,7 @@ def test_rows_are_public_under_change_one_only():
     """C093: when rows come and go, their number is what must be hidden."""
     query = Count(Join(table("r", rows=3, b=1), table("s", b=1), equal("r.b", "s.b")))
     assert elastic_sensitivity(query, distance=9, neighbours=CHANGE) == 10
-    with pytest.raises(BadParameter):
-        elastic_sensitivity(query, distance=9, neighbours=ADD)
+    raised(BadParameter, lambda: elastic_sensitivity(query, distance=9, neighbours=ADD))
 
 
 # --- What is refused -------------------------------------------------------------------------------------------------
@@ -568,8 +565,7 @@ def test_rows_are_public_under_change_one_only():
     ],
 )
 def test_what_has_no_theorem_is_refused(build):
-    with pytest.raises(DpsqlError):
-        build()
+    raised(DpsqlError, lambda: build())
 
 
 def test_a_question_of_any_depth_is_refused_without_recursion():
@@ -579,10 +575,8 @@ def test_a_question_of_any_depth_is_refused_without_recursion():
             relation = grow(relation)
         return relation
 
-    with pytest.raises(BadParameter):
-        grown(Select, 5000)
-    with pytest.raises(BadParameter):
-        grown(lambda r: SemiJoin(r, r, (attribute("r.a"), attribute("r.a"))), 60)
+    raised(BadParameter, lambda: grown(Select, 5000))
+    raised(BadParameter, lambda: grown(lambda r: SemiJoin(r, r, (attribute("r.a"), attribute("r.a"))), 60))
     deepest = grown(Select, 62)
     assert elastic_sensitivity(Count(deepest), distance=0, neighbours=ADD) == 1
 

@@ -1,7 +1,5 @@
 """Global sensitivity: every closed form equals brute force over all small databases, under both relations."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product
@@ -27,16 +25,11 @@ from dpsql.sensitivity.aggregates import (
     Variance,
     rank,
 )
-from dpsql.sensitivity.brute_force import brute_force_global, require_declared_sensitivity
+from dpsql.sensitivity.brute_force import brute_force_global
 from dpsql.sensitivity.column import Column, Outside
-from dpsql.sensitivity.global_ import (
-    CustomQuery,
-    Sensitivity,
-    custom_query,
-    global_sensitivity,
-    joint_sensitivity,
-    mean_move_of_one_more,
-)
+from dpsql.sensitivity.global_ import CustomQuery, Sensitivity, custom_query, global_sensitivity
+from tests.kits.refusals import each_raises, raised
+from tests.oracles.sensitivity import joint_sensitivity, mean_move_of_one_more, require_declared_sensitivity
 
 ADD_REMOVE, CHANGE_ONE = Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE
 GRIDS = [(0, 1, 2, 3), (-3, -1, 0, 5), (10, 40, 100), (-9, -8, -2), (Fraction(-1, 3), 0, Fraction(1, 2))]
@@ -175,8 +168,7 @@ def test_joint_sensitivity_bounds_the_joint_answer(neighbours):
     assert joint_sensitivity([Sensitivity.scalar(3), Sensitivity.scalar(4)]) == Sensitivity(l1=7, l2=5, linf=4)
     nearly_one = joint_sensitivity([Sensitivity.scalar(1), Sensitivity.scalar(Fraction(1, 10**40))])
     assert 1 < nearly_one.l2 <= nearly_one.l1
-    with pytest.raises(BadParameter):
-        joint_sensitivity([])
+    raised(BadParameter, lambda: joint_sensitivity([]))
 
 
 def test_custom_query_needs_a_stated_sensitivity():
@@ -188,25 +180,18 @@ def test_custom_query_needs_a_stated_sensitivity():
     stated = Sensitivity.scalar(9)
     query = custom_query(diameter, sensitivity=stated, neighbours=CHANGE_ONE)
     assert global_sensitivity(query, neighbours=CHANGE_ONE) == stated
-    with pytest.raises(NoTheorem):
-        custom_query(diameter, sensitivity=None, neighbours=CHANGE_ONE)
-    with pytest.raises(NoTheorem):
-        global_sensitivity(query, neighbours=ADD_REMOVE)
-    with pytest.raises(BadParameter):
-        custom_query(diameter, sensitivity=9, neighbours=CHANGE_ONE)
-    with pytest.raises(BadParameter):
-        custom_query("max - min", sensitivity=stated, neighbours=CHANGE_ONE)
+    raised(NoTheorem, lambda: custom_query(diameter, sensitivity=None, neighbours=CHANGE_ONE))
+    raised(NoTheorem, lambda: global_sensitivity(query, neighbours=ADD_REMOVE))
+    raised(BadParameter, lambda: custom_query(diameter, sensitivity=9, neighbours=CHANGE_ONE))
+    raised(BadParameter, lambda: custom_query("max - min", sensitivity=stated, neighbours=CHANGE_ONE))
     check = {"domain": range(10), "sizes": [3], "neighbours": CHANGE_ONE}
     require_declared_sensitivity(diameter, declared=stated, **check)
-    with pytest.raises(BadParameter):
-        require_declared_sensitivity(diameter, declared=Sensitivity.scalar(8), **check)
+    raised(BadParameter, lambda: require_declared_sensitivity(diameter, declared=Sensitivity.scalar(8), **check))
 
 
 def test_what_has_no_theorem_is_refused():
-    with pytest.raises(NoTheorem, match="str"):
-        global_sensitivity("kmeans", neighbours=CHANGE_ONE)
-    with pytest.raises(BadParameter):
-        global_sensitivity(Count(every_unit_contributes=True), neighbours="change_one")
+    raised(NoTheorem, lambda: global_sensitivity("kmeans", neighbours=CHANGE_ONE), match="str")
+    raised(BadParameter, lambda: global_sensitivity(Count(every_unit_contributes=True), neighbours="change_one"))
     for kind in (Mean, Variance, Range, Median):
         with pytest.raises(BadParameter):
             global_sensitivity(kind(column=column_of((0, 1)), rows=4), neighbours=ADD_REMOVE)
@@ -270,6 +255,4 @@ def test_any_input_gives_a_finite_sensitivity_or_a_refusal(lower, upper, number,
 
 
 def test_no_infinite_sensitivity():
-    for bad in (math.inf, -1, math.nan):
-        with pytest.raises(BadParameter):
-            Sensitivity.scalar(bad)
+    each_raises(BadParameter, lambda bad: Sensitivity.scalar(bad), (math.inf, -1, math.nan))

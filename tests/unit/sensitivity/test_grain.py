@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.grain import Grain, column_grain, inner_grain, power_of_two_below
+from tests.kits.refusals import raised
 
 bounds = st.tuples(
     st.fractions(-(10**9), 10**9, max_denominator=10**6), st.fractions(-(10**9), 10**9, max_denominator=10**6)
@@ -61,15 +62,8 @@ def test_to_grains_is_clamp_then_round(pair, value):
 
 def test_halves_go_away_from_zero():
     grain = Grain(lower=Fraction(-10), upper=Fraction(10), size=Fraction(1))
-    assert [grain.to_grains(x) for x in (0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.4999999999999999)] == [
-        1,
-        2,
-        3,
-        -1,
-        -2,
-        -3,
-        0,
-    ]
+    expected = [1, 2, 3, -1, -2, -3, 0]
+    assert [grain.to_grains(x) for x in (0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.4999999999999999)] == expected
 
 
 @pytest.mark.parametrize(
@@ -146,8 +140,7 @@ def test_one_person_moves_a_sum_by_no_more_than_the_sensitivity(pair, value, oth
 )
 @pytest.mark.parametrize("whole", [True, False])
 def test_bad_bounds_are_refused(lower, upper, whole):
-    with pytest.raises(DpsqlError):
-        column_grain(lower=lower, upper=upper, whole=whole)
+    raised(DpsqlError, lambda: column_grain(lower=lower, upper=upper, whole=whole))
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.2, 0.8), (0.5, 1.5)])
@@ -157,8 +150,7 @@ def test_fewer_than_two_whole_numbers(lower, upper):
 
 
 def test_a_grain_coarser_than_the_range():
-    with pytest.raises(BadParameter, match="too coarse"):
-        Grain(lower=Fraction(0), upper=Fraction(1), size=Fraction(100))
+    raised(BadParameter, lambda: Grain(lower=Fraction(0), upper=Fraction(1), size=Fraction(100)), match="too coarse")
 
 
 def test_an_unknown_relation_is_refused():

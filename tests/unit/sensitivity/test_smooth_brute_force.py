@@ -5,8 +5,6 @@ the local sensitivity as a maximum over all neighbours, and A^(k) by walking out
 walk may reach sizes up to n + 2 + the largest k looked at, so k is limited where the enumeration would not end.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -15,15 +13,8 @@ from itertools import combinations_with_replacement
 import pytest
 
 from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity import smooth_extremes
 from dpsql.sensitivity.smooth import is_smooth_bound, smooth_sensitivity
-from dpsql.sensitivity.smooth_extremes import (
-    maximum_sensitivities,
-    maximum_smooth_sensitivity,
-    minimum_sensitivities,
-    minimum_smooth_sensitivity,
-    range_sensitivities,
-    range_smooth_sensitivity,
-)
 from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
 from dpsql.sensitivity.smooth_quantile import quantile_sensitivities, quantile_smooth_sensitivity
 
@@ -77,9 +68,9 @@ class Enumeration:
 QUANTILES = [Fraction(1, 10), Fraction(1, 4), Fraction(1, 3), Fraction(2, 3), Fraction(9, 10)]
 STATISTICS = {
     "median": (lower_median, median_sensitivities, median_smooth_sensitivity, {}),
-    "min": (min, minimum_sensitivities, minimum_smooth_sensitivity, {}),
-    "max": (max, maximum_sensitivities, maximum_smooth_sensitivity, {}),
-    "range": (spread, range_sensitivities, range_smooth_sensitivity, {}),
+    "min": (min, smooth_extremes.minimum_sensitivities, smooth_extremes.minimum_smooth_sensitivity, {}),
+    "max": (max, smooth_extremes.maximum_sensitivities, smooth_extremes.maximum_smooth_sensitivity, {}),
+    "range": (spread, smooth_extremes.range_sensitivities, smooth_extremes.range_smooth_sensitivity, {}),
 } | {f"q={q}": (rank_of(q), quantile_sensitivities, quantile_smooth_sensitivity, {"quantile": q}) for q in QUANTILES}
 
 

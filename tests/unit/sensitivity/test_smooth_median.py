@@ -3,8 +3,6 @@
 `test_smooth_brute_force` compares the list itself with enumeration.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -16,15 +14,8 @@ from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity import smooth_quantile, smooth_search
+from dpsql.sensitivity import smooth_extremes, smooth_quantile, smooth_search
 from dpsql.sensitivity.smooth import smooth_sensitivity
-from dpsql.sensitivity.smooth_extremes import (
-    maximum_sensitivities,
-    maximum_smooth_sensitivity,
-    minimum_smooth_sensitivity,
-    range_sensitivities,
-    range_smooth_sensitivity,
-)
 from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
 from dpsql.sensitivity.smooth_quantile import (
     median_windows,
@@ -33,13 +24,15 @@ from dpsql.sensitivity.smooth_quantile import (
     quantile_smooth_sensitivity,
 )
 from dpsql.sensitivity.smooth_values import sorted_column
+from tests.kits.refusals import each_raises, raised
+from tests.kits.samples import examples
 
 CHANGE, ADD = Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE
 RELATIONS = st.sampled_from([CHANGE, ADD])
 BETAS = st.one_of(st.floats(1e-9, 3), st.sampled_from([0, 1e-300, 1e-15, 0.03, 1e-6, 64]))
 
 
-@settings(deadline=None, max_examples=250)
+@examples(120, every=250)
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=40), BETAS, RELATIONS)
 def test_fast_median_equals_the_list_for_integers(values: list[int], beta: float, relation: Neighbours) -> None:
     """C078: O(n log n) and O(n²) give the same double and the same k*, under both relations."""
@@ -50,7 +43,7 @@ def test_fast_median_equals_the_list_for_integers(values: list[int], beta: float
     assert found.bound > expected.bound or found.distance == expected.distance
 
 
-@settings(deadline=None, max_examples=250)
+@examples(120, every=250)
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), BETAS, RELATIONS)
 def test_fast_median_equals_the_list_for_floats(values: list[float], beta: float, relation: Neighbours) -> None:
     """C078: the same for floats of very different size, whose differences no double holds."""
@@ -79,11 +72,7 @@ def test_fast_quantile_equals_the_list(values: list[int], q: Fraction, beta: flo
 def test_fast_median_equals_the_list_at_a_thousand(shape: str, beta: float) -> None:
     """C078: with many levels of halving, pruned and not pruned."""
     spot = np.arange(1, 1000) / 1000
-    values = {
-        "uniform": (spot * 7919) % 1,
-        "clusters": np.floor(spot * 9) / 9,
-        "steep": np.exp(40 * (spot - 1)),
-    }[shape]
+    values = {"uniform": (spot * 7919) % 1, "clusters": np.floor(spot * 9) / 9, "steep": np.exp(40 * (spot - 1))}[shape]
     for relation in (CHANGE, ADD):
         bounds = {"lower": 0.0, "upper": 1.0, "neighbours": relation}
         expected = smooth_sensitivity(median_sensitivities(values, **bounds), beta=beta)
@@ -98,8 +87,7 @@ def test_quantile_reach_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     for beta in (0.5, 0.02, 1e-3, 1e-7, 0):
         assert quantile_smooth_sensitivity(values, beta=beta, **bounds) == smooth_sensitivity(listed, beta=beta)
     monkeypatch.setattr(smooth_quantile, "MOST_WINDOWS", 10**5)
-    with pytest.raises(BadParameter, match="windows"):
-        quantile_smooth_sensitivity(values, beta=1e-7, **bounds)
+    raised(BadParameter, lambda: quantile_smooth_sensitivity(values, beta=1e-7, **bounds), match="windows")
 
 
 @pytest.mark.parametrize("relation", [CHANGE, ADD])
@@ -171,14 +159,8 @@ def test_ranks() -> None:
 def test_one_window_per_distance() -> None:
     """C078: under add/remove the median has n + 2 windows in all, for n = 4 these."""
     low, high, distance = (part.tolist() for part in median_windows(4))
-    assert list(zip(distance, low, high, strict=True)) == [
-        (0, 2, 3),
-        (1, 1, 3),
-        (2, 1, 4),
-        (3, 0, 4),
-        (4, 1, 5),
-        (5, 0, 5),
-    ]
+    expected = [(0, 2, 3), (1, 1, 3), (2, 1, 4), (3, 0, 4), (4, 1, 5), (5, 0, 5)]
+    assert list(zip(distance, low, high, strict=True)) == expected
 
 
 def test_extremes_of_a_large_column() -> None:
@@ -186,11 +168,11 @@ def test_extremes_of_a_large_column() -> None:
     values = [(7 * index) % 1009 for index in range(1, 500)]
     for relation in (CHANGE, ADD):
         bounds = {"lower": 0, "upper": 1009, "neighbours": relation}
-        top = maximum_smooth_sensitivity(values, beta=0.1, **bounds)
-        assert top == smooth_sensitivity(maximum_sensitivities(values, **bounds), beta=0.1)
-        assert top == minimum_smooth_sensitivity([1009 - v for v in values], beta=0.1, **bounds)
-        both = range_smooth_sensitivity(values, beta=0.1, **bounds)
-        assert both == smooth_sensitivity(range_sensitivities(values, **bounds), beta=0.1)
+        top = smooth_extremes.maximum_smooth_sensitivity(values, beta=0.1, **bounds)
+        assert top == smooth_sensitivity(smooth_extremes.maximum_sensitivities(values, **bounds), beta=0.1)
+        assert top == smooth_extremes.minimum_smooth_sensitivity([1009 - v for v in values], beta=0.1, **bounds)
+        both = smooth_extremes.range_smooth_sensitivity(values, beta=0.1, **bounds)
+        assert both == smooth_sensitivity(smooth_extremes.range_sensitivities(values, **bounds), beta=0.1)
         assert both.bound >= top.bound
 
 
@@ -198,7 +180,7 @@ def test_extremes_of_a_large_column() -> None:
     "values",
     [[], [math.nan], [1, math.nan], [math.inf], [11], [-1], [True, 1], ["1"], [None], [[1]], [10**400], [1, 2**62 + 1]],
 )
-@pytest.mark.parametrize("smooth", [median_smooth_sensitivity, range_smooth_sensitivity])
+@pytest.mark.parametrize("smooth", [median_smooth_sensitivity, smooth_extremes.range_smooth_sensitivity])
 def test_bad_values_are_refused_without_printing_them(smooth: object, values: list[float]) -> None:
     """C078: empty, not finite, outside the bounds, not numbers; the message shows no private value."""
     with pytest.raises(BadParameter) as refusal:
@@ -220,14 +202,10 @@ def test_bad_parameters_are_refused() -> None:
     for bad in ({"lower": 10}, {"upper": -1}, {"beta": -1}, {"beta": math.nan}, {"neighbours": "change_one"}):
         with pytest.raises(BadParameter):
             median_smooth_sensitivity([1], **(good | bad))
-    for q in (0, 1, -0.5, math.nan):
-        with pytest.raises(BadParameter):
-            quantile_smooth_sensitivity([1], quantile=q, **good)
-    with pytest.raises(BadParameter) as refusal:
-        median_sensitivities([1] * 2001, lower=0, upper=10, neighbours=CHANGE)
-    assert "2001" not in str(refusal.value)  # the size is private under add/remove
-    with pytest.raises(BadParameter):
-        range_smooth_sensitivity([1], **good)
+    each_raises(BadParameter, lambda q: quantile_smooth_sensitivity([1], quantile=q, **good), (0, 1, -0.5, math.nan))
+    error = raised(BadParameter, lambda: median_sensitivities([1] * 2001, lower=0, upper=10, neighbours=CHANGE))
+    assert "2001" not in str(error)  # the size is private under add/remove
+    raised(BadParameter, lambda: smooth_extremes.range_smooth_sensitivity([1], **good))
     with pytest.raises(BadParameter):
         median_smooth_sensitivity([0.0], lower=-1.7e308, upper=1.7e308, beta=0.1, neighbours=CHANGE)
     with pytest.raises(BadParameter):
@@ -237,7 +215,7 @@ def test_bad_parameters_are_refused() -> None:
 ANYTHING = st.one_of(st.floats(), st.integers(), st.fractions(), st.decimals())
 
 
-@settings(deadline=None, max_examples=300)
+@examples(100, every=300)
 @given(st.lists(ANYTHING, max_size=6), ANYTHING, ANYTHING, ANYTHING, ANYTHING, RELATIONS)
 def test_refuses_or_answers(
     values: list[float], q: float, lower: float, upper: float, beta: float, relation: Neighbours

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import dpsql
+from tests.kits.owners import owner_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -14,10 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture
 def clinic():
     """The owner of forty people, with tokens by name."""
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", pd.DataFrame({"id": range(40)}), person="id", unique=True)
-        owner.promise(epsilon=10)
-        owner.defaults(cost_per_query=1, noise="laplace")
+    rows = pd.DataFrame({"id": range(40)})
+    with owner_of(rows, person="id", unique=True, epsilon=10, cost_per_query=1, noise="laplace") as owner:
         yield owner
 
 

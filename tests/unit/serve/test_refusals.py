@@ -4,6 +4,7 @@ import pytest
 
 from dpsql.errors import NO_REFUSALS, EngineFailed, NotPermitted, RowLevel
 from dpsql.serve.refusals import Refusals
+from tests.kits.refusals import raised
 
 
 class Clock:
@@ -29,17 +30,14 @@ def test_the_oldest_of_too_many_must_be_an_hour_old(clock):
     refusals = Refusals(2, clock=clock)
     for minute in (0, 30):
         clock.now = 60.0 * minute
-        with pytest.raises(RowLevel):
-            ask(refusals, "ana", RowLevel)
+        raised(RowLevel, lambda: ask(refusals, "ana", RowLevel))
     for minute in (30, 59.9):
         clock.now = 60.0 * minute
-        with pytest.raises(NotPermitted):
-            ask(refusals, "ana")
+        raised(NotPermitted, lambda: ask(refusals, "ana"))
         ask(refusals, "bob")
     clock.now = 3600.0
     ask(refusals, "ana")
-    with pytest.raises(RowLevel):
-        ask(refusals, "ana", RowLevel)
+    raised(RowLevel, lambda: ask(refusals, "ana", RowLevel))
     with pytest.raises(NotPermitted):  # the second and the third are not an hour apart
         ask(refusals, "ana")
 
@@ -48,7 +46,6 @@ def test_the_oldest_of_too_many_must_be_an_hour_old(clock):
 def test_what_is_no_refusal_is_not_counted(clock, error):
     """An engine fails on rows: who may ask later must not depend on them."""
     refusals = Refusals(1, clock=clock)
-    with pytest.raises(error):
-        ask(refusals, "ana", error)
+    raised(error, lambda: ask(refusals, "ana", error))
     ask(refusals, "ana")
     assert EngineFailed in NO_REFUSALS

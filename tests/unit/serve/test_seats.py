@@ -31,20 +31,14 @@ def taken(seats, pairs, name):
     return found
 
 
-def test_each_holder_gets_half_of_what_is_left_and_every_holder_one(pairs):
+def test_each_holder_gets_half_of_what_is_left_every_holder_one_and_what_was_left_is_free(pairs):
     seats = Seats(16)
     assert [len(taken(seats, pairs, name)) for name in "abcdef"] == [8, 4, 2, 1, 1, 0]
-
-
-def test_a_seat_that_is_left_is_free(pairs):
     seats = Seats(4)
     first = taken(seats, pairs, "a")
     assert len(first) == 2
     seats.leave(first[0])
     assert len(taken(seats, pairs, "a")) == 1
-
-
-def test_one_is_enough_for_one(pairs):
     seats = Seats(1)
     assert len(taken(seats, pairs, "a")) == 1
 
@@ -68,10 +62,7 @@ def test_a_connection_is_silent_until_bytes_wait_to_be_read():
         assert not is_silent(one)
 
 
-def test_the_system_says_whose_process_it_is(pairs):
+def test_the_system_says_whose_process_it_is_or_all_are_one(pairs, monkeypatch):
     assert user_of(pairs()) == (os.getuid() if hasattr(socket, "SO_PEERCRED") else None)
-
-
-def test_where_the_system_says_nothing_all_are_one(pairs, monkeypatch):
     monkeypatch.delattr(socket, "SO_PEERCRED", raising=False)
     assert user_of(pairs()) is None

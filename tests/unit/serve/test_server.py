@@ -12,6 +12,7 @@ from dpsql.serve import methods
 from dpsql.serve import server as servers
 from dpsql.serve.seats import LOBBY
 from in_this_process import raw, serving
+from tests.kits.refusals import each_raises, raised
 
 
 def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):
@@ -40,8 +41,7 @@ def test_one_holder_cannot_have_all_connections(clinic, token, tmp_path):
     other = clinic.keeper.admit("olga", role="owner")
     with serving(clinic, tmp_path / "door", connections=4):
         held = [dpsql.connect(socket=tmp_path / "door", token=token) for _ in range(2)]
-        with pytest.raises(NotPermitted, match="too many of your own"):
-            dpsql.connect(socket=tmp_path / "door", token=token)
+        raised(NotPermitted, lambda: dpsql.connect(socket=tmp_path / "door", token=token), match="too many of your own")
         with connected(tmp_path / "door", other) as olga:
             assert olga.verify() > 0
         held.pop().close()
@@ -61,13 +61,8 @@ def test_silent_clients_of_the_same_user_cannot_shut_a_token_out(clinic, token, 
 def test_nobody_fills_the_ledger_with_refusals(clinic, tmp_path):
     clinic.grant("ana", budget=5)
     token = clinic.keeper.admit("ana", role="analyst")
-    with (
-        serving(clinic, tmp_path / "door", refusals=3),
-        dpsql.connect(socket=tmp_path / "door", token=token) as ana,
-    ):
-        for _ in range(3):
-            with pytest.raises(RowLevel):
-                ana.sql("SELECT * FROM people")
+    with serving(clinic, tmp_path / "door", refusals=3), dpsql.connect(socket=tmp_path / "door", token=token) as ana:
+        each_raises(RowLevel, lambda _: ana.sql("SELECT * FROM people"), range(3))
         for sql in ("SELECT * FROM people", "SELECT COUNT(*) FROM people"):
             with pytest.raises(NotPermitted, match="3 of your questions were refused within an hour"):
                 ana.sql(sql)
@@ -91,8 +86,7 @@ def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, tmp_pa
         dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as again,
         dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
     ):
-        with pytest.raises(OutOfTime, match="processor time"):
-            flood(ana)
+        raised(OutOfTime, lambda: flood(ana), match="processor time")
         with pytest.raises(OutOfTime):
             again.explain("SELECT COUNT(*) FROM people")  # the same token
         assert bob.cost("SELECT COUNT(*) FROM people") == 1
@@ -107,15 +101,13 @@ def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, t
         dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as ana,
         dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
     ):
-        with pytest.raises(OutOfTime):
-            flood(ana)
+        raised(OutOfTime, lambda: flood(ana))
         assert bob.sql("SELECT COUNT(*) FROM people").rows
         assert [row["kind"] for row in bob.ledger()] == ["charge"]
         assert clinic.keeper.rows_about("ana") == ()
         assert clinic.analyst("ana").budget.spent == 1
         clinic.keeper.dismiss("bob")
-        with pytest.raises(NotPermitted, match="nobody is known by this token"):
-            bob.sql("SELECT COUNT(*) FROM people")
+        raised(NotPermitted, lambda: bob.sql("SELECT COUNT(*) FROM people"), match="nobody is known by this token")
 
 
 def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
@@ -157,15 +149,11 @@ def test_an_error_nobody_expected_tells_nothing_and_ends_nothing(clinic, token, 
     def fail(visit, request):
         raise ValueError("the secret of row 17")
 
-    with (
-        serving(clinic, tmp_path / "door"),
-        dpsql.connect(socket=tmp_path / "door", token=token) as client,
-    ):
+    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
         with monkeypatch.context() as patched:
             patched.setattr(methods, "answered", fail)
-            with pytest.raises(InternalError) as failed:
-                client.verify()
-        assert "17" not in str(failed.value)
+            error = raised(InternalError, lambda: client.verify())
+        assert "17" not in str(error)
         assert client.verify() > 0
 
 
@@ -200,8 +188,7 @@ def test_threads_that_cannot_be_started_end_nothing(clinic, token, tmp_path, mon
                 raise RuntimeError("can't start new thread")
 
             patched.setattr(threading.Thread, "start", fail)
-            with pytest.raises(NoSource):
-                dpsql.connect(socket=tmp_path / "door", token=token)
+            raised(NoSource, lambda: dpsql.connect(socket=tmp_path / "door", token=token))
         with dpsql.connect(socket=tmp_path / "door", token=token) as client:
             assert client.verify() > 0
 
@@ -245,5 +232,4 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
     ],
 )
 def test_limits_are_limits(clinic, tmp_path, options):
-    with pytest.raises(BadParameter):
-        dpsql.SocketServer(clinic, tmp_path / "door", **options)
+    raised(BadParameter, lambda: dpsql.SocketServer(clinic, tmp_path / "door", **options))

@@ -1,9 +1,8 @@
 """A bucket of processor time for each name: refused while it is empty, full again after a minute."""
 
-import pytest
-
 from dpsql.errors import OutOfTime
 from dpsql.serve.time_budget import TimeBudgets
+from tests.kits.refusals import raised
 
 
 class Clock:
@@ -18,9 +17,8 @@ def test_a_bucket_is_empty_when_it_is_spent_and_refills_with_time():
     times = TimeBudgets(30.0, clock=clock)
     times.require("ana")
     times.spend("ana", 40.0)  # one long request may take more than is left
-    with pytest.raises(OutOfTime, match="30 seconds") as refused:
-        times.require("ana")
-    assert "in 21 s" in refused.value.fix  # 10 seconds too many, at half a second a second
+    error = raised(OutOfTime, lambda: times.require("ana"), match="30 seconds")
+    assert "in 21 s" in error.fix  # 10 seconds too many, at half a second a second
     times.require("bob")
     clock.now += 20.5
     times.require("ana")
@@ -28,5 +26,4 @@ def test_a_bucket_is_empty_when_it_is_spent_and_refills_with_time():
     times.spend("ana", 29.0)  # never more than one bucket
     times.require("ana")
     times.spend("ana", 1.5)
-    with pytest.raises(OutOfTime):
-        times.require("ana")
+    raised(OutOfTime, lambda: times.require("ana"))

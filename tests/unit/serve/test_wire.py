@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,21 +14,8 @@ from hypothesis import strategies as st
 
 import dpsql.errors
 from dpsql.errors import DpsqlError, NotUnderstood, RowLevel
-from dpsql.serve.wire import (
-    Gone,
-    Lines,
-    TooLong,
-    TooSlow,
-    cell_from_wire,
-    cell_to_wire,
-    decoded,
-    encoded,
-    error_from_wire,
-    error_to_wire,
-    not_understood,
-    number_from_wire,
-    number_to_wire,
-)
+from dpsql.serve import wire
+from tests.kits.refusals import raised
 
 
 def over_the_wire(value):
@@ -59,22 +45,20 @@ def over_the_wire(value):
     ids=lambda line: line[:20].decode("latin-1"),
 )
 def test_what_is_no_object_is_refused_in_the_same_words(line):
-    with pytest.raises(NotUnderstood) as refused:
-        decoded(line)
-    assert str(refused.value) == str(not_understood())
+    assert str(raised(NotUnderstood, lambda: wire.decoded(line))) == str(wire.not_understood())
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_do_anything_else(line):
     with suppress(NotUnderstood):
-        assert isinstance(decoded(line), dict)
+        assert isinstance(wire.decoded(line), dict)
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)))
 def test_a_message_is_one_line_and_comes_back(message):
-    line = encoded(message)
+    line = wire.encoded(message)
     assert line.index(b"\n") == len(line) - 1
-    assert decoded(line[:-1]) == message
+    assert wire.decoded(line[:-1]) == message
 
 
 @pytest.mark.parametrize(
@@ -90,37 +74,18 @@ def test_a_message_is_one_line_and_comes_back(message):
     ],
 )
 def test_numbers_are_exact_on_the_other_side(said, meant):
-    assert number_from_wire(over_the_wire(number_to_wire(said))) == meant
+    assert wire.number_from_wire(over_the_wire(wire.number_to_wire(said))) == meant
 
 
 @pytest.mark.parametrize("text", ["1/0", "1/00", "١", "1e9999999", "0x10", "nan", "inf", "1 ", "", "1_0", "9" * 500])
 def test_texts_that_are_no_numbers_stay_texts_for_others_to_refuse(text):
-    assert number_from_wire(text) == text
+    assert wire.number_from_wire(text) == text
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), Decimal("NaN"), Decimal("1E+999999"), "0.1x", [1]])
 def test_what_is_no_number_does_not_become_one(value):
-    sent = over_the_wire(number_to_wire(value))
-    assert not isinstance(number_from_wire(sent), int | float | Fraction)
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [None, True, 7, -(2**100), 1.5, "text\n", date(2026, 1, 31), datetime(2026, 1, 31, 12, 30, 1, 5), Fraction(2, 3)],
-)
-def test_cells_come_back_as_they_were(cell):
-    found = cell_from_wire(over_the_wire(cell_to_wire(cell)))
-    assert found == cell
-    assert type(found) is type(cell)
-
-
-def test_a_released_number_is_a_value_with_a_margin():
-    class Noisy:
-        value, margin, low, high, doubtful = 100, 21, 79, 121, True
-
-    found = cell_from_wire(over_the_wire(cell_to_wire(Noisy())))
-    assert (found.value, found.margin, found.low, found.high, found.doubtful) == (100, 21, 79, 121, True)
-    assert str(found) == "100 ± 21"
+    sent = over_the_wire(wire.number_to_wire(value))
+    assert not isinstance(wire.number_from_wire(sent), int | float | Fraction)
 
 
 def test_every_kind_of_error_comes_back_as_itself():
@@ -128,13 +93,10 @@ def test_every_kind_of_error_comes_back_as_itself():
     assert len(kinds) > 20
     for kind in kinds:
         error = kind("what", why="why", fix="fix", try_sql="SELECT 1", at=(7, 8))
-        found = error_from_wire(over_the_wire(error_to_wire(error))["error"], sql=None)
+        found = wire.error_from_wire(over_the_wire(wire.error_to_wire(error))["error"], sql=None)
         assert (type(found), found.as_json()) == (kind, error.as_json())
-
-
-def test_an_error_knows_its_place_in_the_text():
     error = RowLevel("rows", why="why", fix="fix", at=(7, 8))
-    found = error_from_wire(over_the_wire(error_to_wire(error))["error"], sql="SELECT * FROM t")
+    found = wire.error_from_wire(over_the_wire(wire.error_to_wire(error))["error"], sql="SELECT * FROM t")
     assert str(found) == str(error.within("SELECT * FROM t"))
 
 
@@ -145,25 +107,20 @@ def ends():
         yield here, there
 
 
-def test_lines_come_one_by_one_however_they_are_cut(ends):
+def test_lines_come_one_by_one_however_they_are_cut_and_none_that_is_too_long(ends):
     here, there = ends
-    lines = Lines(here, 100)
+    lines = wire.Lines(here, 100)
     for part in (b"on", b"e\ntwo\nth", b"ree\n"):
         there.sendall(part)
     found = [lines.next(first_byte_within=5, rest_within=5) for _ in range(3)]
     assert found == [b"one", b"two", b"three"]
-
-
-def test_a_line_that_is_too_long_is_not_read_to_its_end(ends):
     here, there = ends
     there.sendall(b"x" * 101)
-    with pytest.raises(TooLong):
-        Lines(here, 100).next(first_byte_within=5, rest_within=5)
+    raised(wire.TooLong, lambda: wire.Lines(here, 100).next(first_byte_within=5, rest_within=5))
     here.sendall(b"y" * 100 + b"\n" + b"z" * 101 + b"\n")
-    lines = Lines(there, 100)
+    lines = wire.Lines(there, 100)
     assert lines.next(first_byte_within=5, rest_within=5) == b"y" * 100
-    with pytest.raises(TooLong):
-        lines.next(first_byte_within=5, rest_within=5)
+    raised(wire.TooLong, lambda: lines.next(first_byte_within=5, rest_within=5))
 
 
 def test_a_line_that_does_not_end_is_not_waited_for(ends):
@@ -177,8 +134,7 @@ def test_a_line_that_does_not_end_is_not_waited_for(ends):
     dripping = threading.Thread(target=drip)
     dripping.start()
     try:
-        with pytest.raises(TooSlow):
-            Lines(here, 10**9).next(first_byte_within=None, rest_within=0.2)
+        raised(wire.TooSlow, lambda: wire.Lines(here, 10**9).next(first_byte_within=None, rest_within=0.2))
     finally:
         stop.set()
         dripping.join()
@@ -186,19 +142,15 @@ def test_a_line_that_does_not_end_is_not_waited_for(ends):
 
 def test_silence_and_an_end_are_told_apart(ends):
     here, there = ends
-    with pytest.raises(TooSlow):
-        Lines(here, 100).next(first_byte_within=0.01, rest_within=None)
+    raised(wire.TooSlow, lambda: wire.Lines(here, 100).next(first_byte_within=0.01, rest_within=None))
     there.sendall(b"half")
     there.close()
-    with pytest.raises(Gone):
-        Lines(here, 100).next(first_byte_within=5, rest_within=5)
-    with pytest.raises(Gone):
-        Lines(here, 100).send({"x": "y" * 10**7}, within=5)
+    raised(wire.Gone, lambda: wire.Lines(here, 100).next(first_byte_within=5, rest_within=5))
+    raised(wire.Gone, lambda: wire.Lines(here, 100).send({"x": "y" * 10**7}, within=5))
 
 
 def test_a_reply_nobody_takes_is_not_waited_for(ends):
-    with pytest.raises(TooSlow):
-        Lines(ends[0], 100).send({"x": "y" * 10**7}, within=0.1)
+    raised(wire.TooSlow, lambda: wire.Lines(ends[0], 100).send({"x": "y" * 10**7}, within=0.1))
 
 
 def test_a_reply_in_pieces_is_waited_for_no_longer_than_one_at_once(ends):
@@ -210,5 +162,4 @@ def test_a_reply_in_pieces_is_waited_for_no_longer_than_one_at_once(ends):
             there.recv(1000)
             time.sleep(0.02)
 
-    with pytest.raises(TooSlow):
-        Lines(here, 100).send_line(taken_slowly(), within=0.1)
+    raised(wire.TooSlow, lambda: wire.Lines(here, 100).send_line(taken_slowly(), within=0.1))

@@ -6,10 +6,9 @@ import socket
 import subprocess
 import sys
 
-import pytest
-
 from dpsql.errors import NoSource
 from dpsql.serve import workers
+from tests.kits.refusals import raised
 
 
 class Line:
@@ -28,8 +27,7 @@ def test_a_worker_that_gets_no_socket_can_be_tried_again(monkeypatch):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     monkeypatch.setattr(socket, "socketpair", full)
-    with pytest.raises(NoSource, match="no worker process can be started"):
-        nursery.worker()
+    raised(NoSource, lambda: nursery.worker(), match="no worker process can be started")
 
 
 ANSWERING = """

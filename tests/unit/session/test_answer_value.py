@@ -7,32 +7,16 @@ from fractions import Fraction
 import pytest
 
 from dpsql.errors import BadName, BadParameter
-from dpsql.session.answer_value import Answer, Cost
-from dpsql.session.noisy import Noisy
+from dpsql.session.answer_value import Cost
 from dpsql.session.tabulated import unique_names
+from tests.kits.refusals import raised
+from tests.kits.released import answer_of, noisy
+
+ROWS = (("Basel", date(2024, 1, 1), noisy(2611, 15), noisy(41.25, 0.25)), ("=1+1", None, noisy(-4, 15), None))
 
 
-def noisy(value, margin):
-    low, high = (None, None) if margin is None else (value - margin, value + margin)
-    return Noisy(value=value, margin=margin, low=low, high=high, confidence=Fraction(19, 20), weights={})
-
-
-ROWS = (
-    ("Basel", date(2024, 1, 1), noisy(2611, 15), noisy(41.25, 0.25)),
-    ("=1+1", None, noisy(-4, 15), None),
-)
-
-
-def answer(columns=("city", "day", "n", "age"), rows=ROWS, release=42, notes=(), cost=Fraction(1, 20), head=None):
-    return Answer(
-        columns=columns,
-        rows=rows,
-        cost=Cost(epsilon=cost),
-        release=release,
-        confidence=Fraction(19, 20),
-        notes=notes,
-        head=head,
-    )
+def answer(columns=("city", "day", "n", "age"), rows=ROWS, **said):
+    return answer_of(columns, rows, **said)
 
 
 def test_rows_and_columns():
@@ -42,12 +26,7 @@ def test_rows_and_columns():
     assert r["city"] == ["Basel", "=1+1"]
     assert [cell.margin for cell in r["n"]] == [15, 15]
     assert r.dicts()[0]["n"].value == 2611
-
-
-def test_an_unknown_column():
-    with pytest.raises(BadName, match="no column 'm'") as caught:
-        answer()["m"]
-    assert "city, day, n, age" in caught.value.fix
+    assert "city, day, n, age" in raised(BadName, lambda: r["m"], match="no column 'm'").fix
 
 
 def test_a_data_frame():
@@ -57,13 +36,13 @@ def test_a_data_frame():
     assert frame["n"].dtype == "int64"
     assert frame["age"].tolist()[0] == 41.25
     assert frame["age"].isna().tolist() == [False, True]
-
-
-def test_a_data_frame_with_intervals():
     frame = answer().df(intervals="columns")
     assert list(frame.columns) == ["city", "day", "n", "n_low", "n_high", "age", "age_low", "age_high"]
     assert frame["n_low"].tolist() == [2596, -19]
     assert frame["age_high"].tolist()[0] == 41.5
+    unknown = answer(rows=(("a", None, noisy(5, None), noisy(1.0, 2.0)),)).df(intervals="columns")
+    assert unknown["n_low"].isna().all()
+    raised(BadParameter, lambda: answer().df(intervals="inline"), match="intervals='inline'")
 
 
 def test_polars_and_arrow():
@@ -74,11 +53,6 @@ def test_polars_and_arrow():
     assert r.arrow(intervals="columns").column("n_high").to_pylist() == [2626, 11]
 
 
-def test_other_intervals_are_refused():
-    with pytest.raises(BadParameter, match="intervals='inline'"):
-        answer().df(intervals="inline")
-
-
 def test_names_are_made_unique():
     assert unique_names(["n", "n", "n_2", "n"]) == ["n", "n_3", "n_2", "n_4"]
     r = answer(columns=("x", "x", "n", "n_low"))
@@ -87,17 +61,12 @@ def test_names_are_made_unique():
     assert r["x_2"] == [date(2024, 1, 1), None]
 
 
-def test_an_interval_that_is_not_known():
-    frame = answer(rows=(("a", None, noisy(5, None), noisy(1.0, 2.0)),)).df(intervals="columns")
-    assert frame["n_low"].isna().all()
-
-
 def read(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
 
 
-def test_a_file(tmp_path):
+def test_a_file_and_one_with_intervals_and_commas(tmp_path):
     path = tmp_path / "x.csv"
     answer().to_csv(path)
     assert read(path) == [
@@ -105,6 +74,8 @@ def test_a_file(tmp_path):
         ["Basel", "2024-01-01", "2611", "41.25"],
         ["'=1+1", "", "-4", ""],
     ]
+    answer(("k", "n"), (('a,"b', noisy(-4, 15)),)).to_csv(path, intervals="columns")
+    assert read(path) == [["k", "n", "n_low", "n_high"], ['a,"b', "-4", "-19", "11"]]
 
 
 WIDE = [chr(ord(sign) + 0xFEE0) for sign in "=+-@"]  # as keyboards of East Asia write them
@@ -120,12 +91,6 @@ def test_texts_in_a_file_are_no_formulas(tmp_path, start):
     assert read(path) == [[f"{start}head"], [f"{start}cmd"], ["plain"]]
 
 
-def test_a_file_with_intervals_and_commas(tmp_path):
-    path = tmp_path / "x.csv"
-    answer(columns=("k", "n"), rows=(('a,"b', noisy(-4, 15)),)).to_csv(path, intervals="columns")
-    assert read(path) == [["k", "n", "n_low", "n_high"], ['a,"b', "-4", "-19", "11"]]
-
-
 def test_text():
     lines = str(answer(notes=("values above 110 count as 110",))).splitlines()
     assert lines[-3:] == [
@@ -134,22 +99,11 @@ def test_text():
         "note: values above 110 count as 110",
     ]
     assert repr(answer()) == str(answer())
-
-
-def test_text_with_the_head_of_the_ledger():
     told = answer(head="#43:0123abcd")
     assert str(told).splitlines()[-1] == "cost 0.05 · release #42 · ledger #43:0123abcd"
-    assert "ledger #43:0123abcd" in told._repr_html_()
-
-
-def test_text_without_a_release():
-    assert str(answer(release=None, cost=Fraction(0))).splitlines()[-1] == "cost 0.00"
-
-
-def test_html():
-    page = answer()._repr_html_()
-    assert "<td>Basel</td>" in page
-    assert "cost 0.05 · release #42" in page
+    assert str(answer(release=None, cost=Cost(epsilon=Fraction(0)))).splitlines()[-1] == "cost 0.00"
+    for part in ("ledger #43:0123abcd", "<td>Basel</td>", "cost 0.05 · release #42"):
+        assert part in told._repr_html_()
 
 
 @pytest.mark.parametrize(

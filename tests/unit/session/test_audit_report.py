@@ -31,9 +31,7 @@ def test_a_report_says_what_it_is_about():
 
 
 def test_a_report_is_never_older_than_its_ledger():
-    later = 4_000_000_000
-    found = audit(promised(lambda: later))
-    assert found.made.timestamp() == later
+    assert audit(promised(lambda: 4_000_000_000)).made.timestamp() == 4_000_000_000
 
 
 def test_entries_that_came_meanwhile_are_named(monkeypatch):
@@ -84,20 +82,17 @@ def test_a_report_names_whom_it_protects():
     assert "Protects" not in str(audit(promised()))
 
 
-DAY = 24 * 60 * 60
-
-
 def renewed_after(*days):
     """A promise for each month that was renewed after so many days, one after the other."""
     now = [OPENED]
     ledger = promised(lambda: now[0], per=Window.MONTH)
     for wait in days:
-        now[0] += wait * DAY
+        now[0] += wait * 24 * 60 * 60
         ledger.renew()
     return audit(ledger)
 
 
-def test_renewals_that_came_early_are_named():
+def test_renewals_that_came_early_are_named_and_those_in_their_time_are_not():
     found = renewed_after(31, 5)
     assert [each.is_early for each in found.promises] == [False, False, True]
     text = str(found)
@@ -105,9 +100,6 @@ def test_renewals_that_came_early_are_named():
     assert "It was to be renewed each month, and has 3 periods by now" in text
     renewals = [each.what for each in found.deeds if each.kind == "renewal"]
     assert [what.endswith("; sooner than each month") for what in renewals] == [False, True]
-
-
-def test_renewals_in_their_time_are_not():
     text = str(renewed_after(31, 30))
     assert "sooner" not in text
     assert "to be renewed" not in text
@@ -131,12 +123,8 @@ def test_freezes_are_counted_by_what_they_stopped():
     ledger.freeze("another review")
     found = audit(ledger)
     assert "freezes 2" in str(found)
-    assert [each.what for each in found.deeds if each.kind == "freeze"] == [
-        "frozen: a review",
-        "frozen: a longer review",
-        "unfrozen: done",
-        "frozen: another review",
-    ]
+    expected = ["frozen: a review", "frozen: a longer review", "unfrozen: done", "frozen: another review"]
+    assert [each.what for each in found.deeds if each.kind == "freeze"] == expected
 
 
 def test_a_token_made_anew_ends_the_earlier_one():

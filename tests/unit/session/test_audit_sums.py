@@ -3,24 +3,19 @@
 from dataclasses import replace
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.ledger.facts import Granted
 from dpsql.session.audit_walk import Walk
 from dpsql.session.digits import shown_up
+from tests.kits.owners import owner_of
 
 COUNT = "SELECT COUNT(*) FROM people"
 
 
 @pytest.fixture
 def owner():
-    with dpsql.open(":memory:") as owner:
-        owner.register(
-            "people", pd.DataFrame({"who": range(60), "age": 30}), person="who", unique=True, bounds={"age": (0, 99)}
-        )
-        owner.promise(epsilon=2, delta=1e-3)
+    with owner_of(60, epsilon=2, delta=1e-3) as owner:
         yield owner
 
 
@@ -93,9 +88,7 @@ def test_a_report_with_a_passed_grant_does_not_hold(owner):
 
 
 def test_the_grants_of_every_period_are_told():
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", pd.DataFrame({"who": range(60)}), person="who", unique=True)
-        owner.promise(epsilon=2, per="month")
+    with owner_of(60, epsilon=2, per="month") as owner:
         owner.grant("ana", budget=1).sql(COUNT, epsilon=1)
         owner.renew()
         found = owner.audit()

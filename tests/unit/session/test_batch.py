@@ -1,7 +1,5 @@
 """Several questions for one price."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from threading import Thread
 
@@ -19,16 +17,13 @@ from dpsql.points import Point
 from dpsql.privacy.events import Composed, Pure
 from dpsql.session.auditing import audit
 from tests.kits.ledger_cases import charges_of
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)]})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
-    owner.promise(epsilon=1, delta=1e-5, accounting="basic")
-    owner.defaults(max_keys=10)
-    return owner
+    return owner_of(100, epsilon=1, delta=1e-5, accounting="basic", max_keys=10)
 
 
 @pytest.fixture
@@ -36,73 +31,62 @@ def analyst(owner):
     return owner.grant("ana", budget=1)
 
 
-def test_the_price_is_shared_equally(analyst):
-    one, two = analyst.run(["SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people"], total=0.5)
+COUNT, SUM = "SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people"
+
+
+def test_the_price_is_shared_equally_or_by_weight(analyst):
+    one, two = analyst.run([COUNT, SUM], total=0.5)
     assert one.cost.epsilon == two.cost.epsilon == Fraction(1, 4)
     assert analyst.budget.spent == Fraction(1, 2)
-
-
-def test_the_price_is_shared_by_weight(analyst):
     with analyst.plan(total=0.4) as together:
-        little = together.sql("SELECT COUNT(*) FROM people")
-        much = together.sql("SELECT SUM(age) FROM people", weight=3)
+        little, much = together.sql(f"{COUNT} WHERE age > 1"), together.sql(f"{SUM} WHERE age > 1", weight=3)
     assert little.answer.cost.epsilon == Fraction(1, 10)
     assert much.answer.cost.epsilon == Fraction(3, 10)
-
-
-def test_no_questions_have_no_answers(analyst):
-    assert analyst.run([], total=0.5) == []
-    assert analyst.budget.spent == 0
+    spent = analyst.budget.spent
+    assert (analyst.run([], total=0.5), analyst.budget.spent) == ([], spent)
 
 
 @pytest.mark.parametrize("said", ["COST 0.1", "WITHIN 20"])
 def test_a_price_in_the_text_of_a_question_is_set_against_the_total(analyst, said):
-    sql = f"SELECT COUNT(*) FROM people {said}"
-    with pytest.raises(dpsql.BadParameter) as caught:
-        analyst.run([sql, "SELECT SUM(age) FROM people"], total=0.5)
-    assert "total=0.5" in caught.value.what
-    assert "argument" not in str(caught.value)
-    assert sql[slice(*caught.value.at)] == said.split()[1]
+    sql = f"{COUNT} {said}"
+    error = raised(dpsql.BadParameter, lambda: analyst.run([sql, SUM], total=0.5))
+    assert "total=0.5" in error.what
+    assert "argument" not in str(error)
+    assert sql[slice(*error.at)] == said.split()[1]
 
 
 def test_a_price_in_the_text_may_be_the_share(analyst):
-    one, _ = analyst.run(["SELECT COUNT(*) FROM people COST 0.25", "SELECT SUM(age) FROM people"], total=0.5)
+    one, _ = analyst.run([f"{COUNT} COST 0.25", SUM], total=0.5)
     assert one.cost.epsilon == Fraction(1, 4)
 
 
 def test_a_share_above_the_cap_is_said_to_be_one():
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(9)}), person="id", unique=True)
-    owner.promise(epsilon=1)
-    capped = owner.grant("ana", budget=1, max_per_query=0.1)
-    with pytest.raises(NotPermitted) as caught:
-        capped.run([f"SELECT COUNT(*) FROM people WHERE id > {n}" for n in range(4)], total=1)
-    assert caught.value.what == "the share of this question of total=1 is 0.25, above your limit of 0.1 per query"
-    assert caught.value.try_sql is None  # a price in the text would be refused
+    capped = owner_of(9, epsilon=1).grant("ana", budget=1, max_per_query=0.1)
+    error = raised(NotPermitted, lambda: capped.run([f"{COUNT} WHERE id > {n}" for n in range(4)], total=1))
+    assert error.what == "the share of this question of total=1 is 0.25, above your limit of 0.1 per query"
+    assert error.try_sql is None  # a price in the text would be refused
 
 
 def test_nothing_is_paid_where_one_question_is_refused(analyst):
-    with pytest.raises(dpsql.Refused):
-        analyst.run(["SELECT COUNT(*) FROM people", "SELECT * FROM people"], total=0.5)
+    raised(dpsql.Refused, lambda: analyst.run([COUNT, "SELECT * FROM people"], total=0.5))
     assert analyst.budget.spent == 0
 
 
-PRICED = ["SELECT COUNT(*) FROM people", "SELECT SUM(age) FROM people", "SELECT COUNT(*) FROM people WHERE age > 9"]
+PRICED = [COUNT, SUM, f"{COUNT} WHERE age > 9"]
 
 
 def test_nothing_is_paid_where_the_questions_do_not_fit_together(analyst):
     """Each costs 1, as much as the whole grant: the first alone would fit."""
-    with pytest.raises(dpsql.BudgetExhausted, match=r"cost 3 together, more than the promise and your grant"):
-        analyst.run(PRICED, total=3)
+    raised(
+        dpsql.BudgetExhausted, lambda: analyst.run(PRICED, total=3), match="3 together, more than the promise and your"
+    )
     assert analyst.budget.spent == 0
     assert len(analyst.run(PRICED, total=1)) == 3
-    assert analyst.budget.spent == 1
 
 
 def test_what_is_left_after_another_question_counts(analyst):
     analyst.sql(PRICED[0], epsilon=0.5)
-    with pytest.raises(dpsql.BudgetExhausted, match=r"in ε, 0\.5 is left"):
-        analyst.run(PRICED[1:], total=0.6)
+    raised(dpsql.BudgetExhausted, lambda: analyst.run(PRICED[1:], total=0.6), match=r"in ε, 0\.5 is left")
     assert analyst.budget.spent == Fraction(1, 2)
 
 
@@ -117,20 +101,13 @@ def test_a_question_asked_twice_and_an_explanation_fit(analyst):
 
 def test_what_is_simulated_takes_no_share(analyst):
     """With a share of its own it would leave the other question half the price, and twice the noise."""
-    count = "SELECT COUNT(*) FROM people"
-    with pytest.raises(NotSupported, match="SIMULATE has no part in a batch") as refused:
-        analyst.run([f"SIMULATE {count}", count], total=0.5)
-    assert "by itself" in refused.value.fix
-    with pytest.raises(NotSupported):
-        _ = _planned(analyst, count, f"simulate {count}").cost
-    assert analyst.budget.spent == 0
-
-
-def _planned(analyst, *statements):
+    refused = raised(NotSupported, lambda: analyst.run([f"SIMULATE {COUNT}", COUNT], total=0.5), match="has no part in")
+    assert "by itself" in refused.fix
     together = analyst.plan(total=0.5)
-    for sql in statements:
+    for sql in (COUNT, f"simulate {COUNT}"):
         together.sql(sql)
-    return together
+    raised(NotSupported, lambda: together.cost)
+    assert analyst.budget.spent == 0
 
 
 def test_a_question_is_planned_once(analyst, monkeypatch):
@@ -147,33 +124,26 @@ def test_a_question_is_planned_once(analyst, monkeypatch):
 
 
 def test_too_many_public_keys_are_found_before_anything_is_paid():
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(9), "ward": 1}), person="id", unique=True, columns=["ward"])
+    rows = pd.DataFrame({"id": range(9), "ward": 1})
+    owner = owner_of(rows, person="id", unique=True, columns=["ward"], epsilon=1, max_keys=4)
     owner.register("wards", pd.DataFrame({"ward": range(5)}), public=True, columns=["ward"])
-    owner.promise(epsilon=1)
-    owner.defaults(max_keys=4)
     analyst = owner.grant("ana", budget=1)
     many = "SELECT w.ward, COUNT(*) FROM people p JOIN wards w ON p.ward = w.ward GROUP BY w.ward"
-    with pytest.raises(BadKey):
-        analyst.run(["SELECT COUNT(*) FROM people", many], total=1)
+    raised(BadKey, lambda: analyst.run([COUNT, many], total=1))
     assert analyst.budget.spent == 0
 
 
-def test_an_error_inside_the_block_runs_nothing(analyst):
+def test_an_error_inside_the_block_runs_nothing_and_answers_are_there_after_it(analyst):
     with pytest.raises(KeyError), analyst.plan(total=0.5) as together:
-        raise KeyError(together.sql("SELECT COUNT(*) FROM people"))
+        raise KeyError(together.sql(COUNT))
     assert analyst.budget.spent == 0
-
-
-def test_answers_are_there_after_the_block(analyst):
     with pytest.raises(dpsql.BadParameter, match="has not run"), analyst.plan(total=0.5) as together:
-        _ = together.sql("SELECT COUNT(*) FROM people").answer
+        _ = together.sql(COUNT).answer
 
 
 @pytest.mark.parametrize("total", [0, -1, float("nan"), float("inf")])
 def test_a_price_is_a_positive_number(analyst, total):
-    with pytest.raises(dpsql.BadParameter):
-        analyst.plan(total=total)
+    raised(dpsql.BadParameter, lambda: analyst.plan(total=total))
 
 
 ABOVE = "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FROM people)"
@@ -182,8 +152,7 @@ ABOVE_OLD = "SELECT COUNT(*) FROM people WHERE age > PRIVATE (SELECT AVG(age) FR
 
 def test_questions_that_await_different_answers_are_no_twins(analyst):
     """Both count those above \"the answer to the first question of the statement\": four payments of 0.3, not three."""
-    with pytest.raises(dpsql.BudgetExhausted, match=r"cost 1\.2 together"):
-        analyst.run([ABOVE, ABOVE_OLD], total=1.2)
+    raised(dpsql.BudgetExhausted, lambda: analyst.run([ABOVE, ABOVE_OLD], total=1.2), match=r"cost 1\.2 together")
     assert analyst.budget.spent == 0
     analyst.run([ABOVE, ABOVE_OLD], total=1)
     assert analyst.budget.spent == 1
@@ -314,8 +283,7 @@ def test_a_failure_between_two_charges_keeps_none(analyst, monkeypatch):
         raise OSError
 
     between(monkeypatch, ledger_of(analyst), charges=5, act=fail)
-    with pytest.raises(OSError):
-        analyst.run(COUNTS, total=1)
+    raised(OSError, lambda: analyst.run(COUNTS, total=1))
     assert analyst.budget.spent == 0
     ledger_of(analyst).verify()
 
@@ -333,8 +301,7 @@ def test_a_batch_that_was_interrupted_goes_on_for_nothing(analyst, monkeypatch, 
         return real(receipt, step, released, *more)
 
     monkeypatch.setattr(ledger, "store", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        analyst.run(COUNTS, total=1)
+    raised(KeyboardInterrupt, lambda: analyst.run(COUNTS, total=1))
     monkeypatch.setattr(ledger, "store", real)
     answers = analyst.run(COUNTS, total=1)
     assert [answer.cost.epsilon for answer in answers] == [0] * 10
@@ -372,10 +339,7 @@ def test_twins_of_a_batch_wait_for_each_other_and_pay_once(owner, monkeypatch):
 def test_a_stored_answer_is_made_finer_in_a_batch_as_it_is_by_itself():
     told = []
     for together in (False, True):
-        owner = dpsql.open(":memory:")
-        owner.register("people", pd.DataFrame({"id": range(100)}), person="id", unique=True)
-        owner.promise(epsilon=5, delta=1e-5)
-        owner.defaults(noise="gaussian")
+        owner = owner_of(100, epsilon=5, delta=1e-5, noise="gaussian")
         analyst = owner.grant("ana", budget=5)
         analyst.sql("SELECT COUNT(*) FROM people", epsilon=0.5)
         finer = "SELECT COUNT(*) FROM people"

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 import dpsql
+from tests.kits.refusals import raised
 
 
 @pytest.mark.parametrize(("epsilon", "after"), [("0.1", 53), ("0.5", 63), ("1", 74), ("3", 96), ("5", 100)])
@@ -14,22 +15,15 @@ def test_people_are_rounded_up(epsilon, after):
     assert (chart.before, chart.after) == (50, after)
 
 
-@pytest.mark.parametrize(("epsilon", "said"), [("0.5", "62.25"), ("5", "99.34"), ("0.1", "52.5")])
-def test_the_share_is_said_and_never_below_what_it_is(epsilon, said):
-    """62.2459…, 99.3307… and 52.4979… %."""
-    assert f"at most {said} % sure" in dpsql.belief(epsilon=Fraction(epsilon)).chart.notes[0]
-
-
-def test_a_limit_that_is_passed_by_a_hair_takes_one_more_person():
-    """At ε = ln 3 + 10^-12 the share is 75 % and two 10^-11 more."""
+def test_the_share_is_said_and_never_below_what_it_is():
+    """62.2459…, 99.3307… and 52.4979… %. At ε = ln 3 + 10^-12 it is 75 % and two 10^-11 more: one more person."""
+    for epsilon, said in (("0.5", "62.25"), ("5", "99.34"), ("0.1", "52.5")):
+        notes = dpsql.belief(epsilon=Fraction(epsilon)).chart.notes
+        assert f"at most {said} % sure" in notes[0]
+        assert "apart from δ" in " ".join(notes)
     assert dpsql.belief(epsilon=Fraction(1098612288669, 10**12)).chart.after == 76
-
-
-def test_what_may_be_beside_it_is_said():
-    assert "apart from δ" in " ".join(dpsql.belief(epsilon=1).chart.notes)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), "1"])
 def test_no_epsilon(epsilon):
-    with pytest.raises(dpsql.BadParameter):
-        dpsql.belief(epsilon=epsilon)
+    raised(dpsql.BadParameter, lambda: dpsql.belief(epsilon=epsilon))

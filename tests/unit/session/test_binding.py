@@ -8,6 +8,7 @@ import pytest
 from dpsql.errors import NotPermitted
 from dpsql.session import binding
 from dpsql.session.binding import bound_ledger, ledger_beside, mark_beside
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -26,17 +27,16 @@ def opened(place, *, named=None, source=None):
 
 def test_the_mark_says_which_ledger_and_where(source, tmp_path):
     ledger = opened(tmp_path / "l.db", source=source)
-    assert mark_beside(source).read_text().splitlines() == [ledger, str(tmp_path / "l.db")]
-    assert opened(tmp_path / "l.db", source=source) == ledger
-
-
-def test_the_mark_is_for_its_owner_only(source, tmp_path):
     before = os.umask(0)
     try:
+        assert opened(tmp_path / "l.db", source=source) == ledger
+        (mark := mark_beside(source)).unlink()
         opened(tmp_path / "l.db", source=source)
     finally:
         os.umask(before)
-    assert stat.S_IMODE(mark_beside(source).stat().st_mode) == 0o600
+    assert stat.S_IMODE(mark.stat().st_mode) == 0o600  # for its owner only
+    assert mark.read_text().splitlines() == [ledger, str(tmp_path / "l.db")]
+    assert (ledger_beside(source).name, ledger_beside(source).parent) == ("clinic.duckdb.ledger", source.parent)
 
 
 def test_a_ledger_that_moved_is_still_the_same(source, tmp_path):
@@ -57,9 +57,8 @@ def test_two_that_come_at_once_agree_on_one(source, tmp_path, monkeypatch):
         right(*place)
 
     monkeypatch.setattr(binding, "_mark", slow)
-    with pytest.raises(NotPermitted) as caught:
-        opened(tmp_path / "second.db", source=source)
-    assert first[0] in caught.value.what
+    error = raised(NotPermitted, lambda: opened(tmp_path / "second.db", source=source))
+    assert first[0] in error.what
 
 
 def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path, monkeypatch):
@@ -69,19 +68,12 @@ def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path
     monkeypatch.setattr(binding, "create_private", refused)
     ledger = opened(tmp_path / "l.db", source=source)
     assert not mark_beside(source).exists()
-    with pytest.raises(NotPermitted, match=ledger):
-        opened(tmp_path / "m.db", named=ledger, source=source)
+    raised(NotPermitted, lambda: opened(tmp_path / "m.db", named=ledger, source=source), match=ledger)
     assert opened(tmp_path / "l.db", named=ledger, source=source) == ledger
 
 
 def test_a_source_that_is_no_file_has_no_mark(tmp_path):
     ledger = opened(tmp_path / "l.db")
     assert sorted(os.listdir(tmp_path)) == ["l.db", "l.db.key"]
-    with pytest.raises(NotPermitted, match="names the ledger"):
-        opened(tmp_path / "l.db", named="another")
+    raised(NotPermitted, lambda: opened(tmp_path / "l.db", named="another"), match="names the ledger")
     assert opened(tmp_path / "l.db", named=ledger) == ledger
-
-
-def test_names_beside_the_source(source):
-    assert ledger_beside(source).name == "clinic.duckdb.ledger"
-    assert ledger_beside(source).parent == source.parent

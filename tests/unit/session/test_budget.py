@@ -1,24 +1,19 @@
 """What is left, in the branch that is ahead, and how far it goes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
 import dpsql
 from dpsql.errors import BudgetExhausted
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) FROM people WHERE age > {}"
 
 
 def opened(**promise):
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(50), "age": range(50)})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 50)})
-    owner.promise(**promise)
-    owner.defaults(cost_per_query=Fraction(1, 20), noise="laplace")
+    owner = owner_of(50, **promise, cost_per_query=Fraction(1, 20), noise="laplace")
     return owner.grant("ana", budget=promise["epsilon"])
 
 
@@ -49,8 +44,7 @@ def test_as_many_are_answered_as_were_foretold():
             ana.sql(f"SELECT COUNT(*) FROM patients WHERE age > {age}")
         assert said(ana)[1:] == (1, "about 1 more query like your last 10")
         ana.sql("SELECT COUNT(*) FROM patients WHERE age > 18")
-        with pytest.raises(BudgetExhausted):
-            ana.sql("SELECT COUNT(*) FROM patients WHERE age > 19")
+        raised(BudgetExhausted, lambda: ana.sql("SELECT COUNT(*) FROM patients WHERE age > 19"))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +57,6 @@ def test_as_many_are_answered_as_were_foretold():
 def test_a_bar_is_full_only_where_nothing_was_spent(left, total, full):
     assert dpsql.budget_bar(Fraction(left), Fraction(total)) == "▰" * full + "▱" * (10 - full)
 
-
-def test_a_page_of_nothing_is_empty():
     assert 'value="0.000"' in dpsql.Budget(total=Fraction(0), spent=Fraction(0))._repr_html_()
 
 
@@ -81,8 +73,7 @@ def test_what_is_said_to_fit_fits():
     more = said(ana)[1]
     for age in range(10, 10 + more):
         ana.sql(COUNT.format(age), epsilon=Fraction(1, 8))  # the mean of the four
-    with pytest.raises(BudgetExhausted):
-        ana.sql(COUNT.format(9), epsilon=Fraction(1, 8))
+    raised(BudgetExhausted, lambda: ana.sql(COUNT.format(9), epsilon=Fraction(1, 8)))
 
 
 def test_a_question_of_a_batch_counts_with_its_share():
@@ -103,10 +94,7 @@ def test_an_answer_says_what_is_left_after_it():
 
 def test_near_the_end_another_price_than_told_is_not_silent():
     """0.07 is left, in ρ: too little for Gaussian noise of 0.1, enough for Laplace noise, of which 0.1²/2 is paid."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
-    owner.promise(epsilon=5, delta=1e-6)
-    ana = owner.grant("ana", budget=5)
+    ana = owner_of(50, epsilon=5, delta=1e-6).grant("ana", budget=5)
     first = ana.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(493, 100), noise="gaussian")
     assert not any("Gaussian" in note for note in first.notes)
     before = ana.budget.left
@@ -119,9 +107,7 @@ def test_near_the_end_another_price_than_told_is_not_silent():
 
 
 def test_what_can_be_spent_is_what_both_have():
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(9), "age": 3}), person="id", unique=True, columns=["age"])
-    owner.promise(epsilon=2)
+    owner = owner_of(9, epsilon=2)
     ana, bob = owner.grant("ana", budget=1), owner.grant("bob", budget=2)
     assert (ana.budget.left, ana.budget.short) == (1, "")
     bob.sql("SELECT COUNT(*) FROM people", epsilon=Fraction(8, 5))
@@ -142,10 +128,7 @@ def test_what_can_be_spent_is_what_both_have():
 
 def test_noise_that_weighs_more_than_its_price_says_so_before_and_after():
     """Under (5, 1e-6) an answer of ε takes ε²/2 of the 0.36 there is in ρ: 0.6 of the budget for a price of 0.3."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
-    owner.promise(epsilon=5, delta=1e-6)
-    ana = owner.grant("ana", budget=5)
+    ana = owner_of(50, epsilon=5, delta=1e-6).grant("ana", budget=5)
     ana.sql("SELECT COUNT(*) FROM people", epsilon=1, noise="gaussian")
     sql = "SELECT /*+ dp(noise='laplace') */ COUNT(id) FROM people COST 0.3"
     told = dict(ana.sql(f"DRY RUN {sql}"))["note"]
@@ -162,9 +145,7 @@ def test_noise_that_weighs_more_than_its_price_says_so_before_and_after():
 
 def test_what_weighs_more_in_the_promise_alone_is_said_too():
     """Somebody else has bought Gaussian noise: the promise counts in ρ since, and this grant in ε still."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
-    owner.promise(epsilon=2, delta=1e-6)
+    owner = owner_of(50, epsilon=2, delta=1e-6)
     owner.grant("bob", budget=2).sql("SELECT COUNT(*) FROM people", epsilon=0.01, noise="gaussian")
     ana = owner.grant("ana", budget=0.5)
     before = owner.budget.spent

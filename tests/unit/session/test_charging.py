@@ -2,24 +2,25 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.errors import BadKey, BadPolicy, BudgetExhausted, InternalError
 from dpsql.ledger.ledger import PUBLIC_WAY
 from dpsql.session.charging import charge
 from dpsql.session.declared import ownership_of
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
     rows = pd.DataFrame({"who": range(40), "age": 30, "ward": 1})
-    owner.register("people", rows, person="who", unique=True, bounds={"age": (0, 99)}, columns=["ward"])
+    words = {"person": "who", "unique": True, "bounds": {"age": (0, 99)}, "columns": ["ward"]}
+    owner = owner_of(rows, **words, epsilon=10, delta=1e-3)
     owner.register("wards", pd.DataFrame({"id": range(5)}), public=True, columns=["id"])
-    owner.promise(epsilon=10, delta=1e-3)
     return owner
 
 
@@ -45,31 +46,22 @@ def test_a_receipt_is_durable_before_anything_is_read(owner, monkeypatch):
     assert account == account.grant(epsilon=10).charged(query.sealed.plan.charged)
 
 
-def test_too_many_public_keys_cost_nothing(owner):
-    query = analyst_of(owner, max_keys=4).query(PER_WARD)
-    with pytest.raises(BadKey):
-        charged(query)
-    assert query.place.ledger.account("ana").spent_epsilon == 0
+def test_too_many_public_keys_and_what_does_not_fit_cost_nothing(owner):
+    for sql, epsilon, error in ((PER_WARD, 1, BadKey), ("SELECT COUNT(*) FROM people", 11, BudgetExhausted)):
+        query = analyst_of(owner, max_keys=4).query(sql, epsilon=epsilon)
+        raised(error, partial(charged, query))
+        assert query.place.ledger.account("ana").spent_epsilon == 0
     assert charged(analyst_of(owner, max_keys=5).query(PER_WARD)).paid
-
-
-def test_what_does_not_fit_costs_nothing(owner):
-    query = analyst_of(owner, max_keys=4).query("SELECT COUNT(*) FROM people", epsilon=11)
-    with pytest.raises(BudgetExhausted):
-        charged(query)
-    assert query.place.ledger.account("ana").spent_epsilon == 0
 
 
 def test_a_free_plan_is_never_charged(owner):
     query = analyst_of(owner, max_keys=4).query("SELECT id FROM wards")
-    with pytest.raises(InternalError):
-        charged(query)
+    raised(InternalError, lambda: charged(query))
     asked = analyst_of(owner, max_keys=4)
     asked.sql("SELECT COUNT(*) FROM people")
     again = asked.query("SELECT COUNT(*) FROM people")
     assert again.sealed.plan.stored is not None
-    with pytest.raises(InternalError):
-        charged(again)
+    raised(InternalError, lambda: charged(again))
     unaware = replace(again.sealed, plan=replace(again.sealed.plan, stored=None))
     place = again.place
     assert charge(unaware, place.ledger, place.engine, analyst=place.analyst, grant=place.grant.to).stored
@@ -96,8 +88,7 @@ def test_a_table_that_somebody_has_declared_private_since_is_not_read_exactly(ow
     ledger.own(replace(before, tables=ways))
     ledger.grant("ana", epsilon=Fraction(10))
     monkeypatch.setattr(type(analyst.query("SELECT COUNT(*) FROM people").place.engine), "run_public", _not_read)
-    with pytest.raises(BadPolicy, match="about other people"):
-        analyst.sql(EXACT[what])
+    raised(BadPolicy, lambda: analyst.sql(EXACT[what]), match="about other people")
     assert ledger.account().spent_epsilon == 0
     assert analyst.sql("SELECT * FROM dp.columns").rows  # views are about nobody
 

@@ -1,8 +1,7 @@
 """COST 0: what is stored, whatever it was bought for, and nothing else."""
 
-from __future__ import annotations
-
 from fractions import Fraction
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -10,6 +9,8 @@ import pytest
 import dpsql
 from dpsql.errors import NothingStored
 from dpsql.session.noisy import Noisy
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) FROM people"
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM stays GROUP BY ward"
@@ -17,13 +18,9 @@ BY_WARD = "SELECT ward, COUNT(*) AS n FROM stays GROUP BY ward"
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)]})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
+    owner = owner_of(100, epsilon=10, delta=1e-6, cost_per_query=1, max_keys=10)
     stays = pd.DataFrame({"id": [n % 50 for n in range(400)], "ward": [n % 7 for n in range(400)]})
     owner.register("stays", stays, person="id", bounds={"ward": (0, 6)}, rows_per_person=9, groups_per_person=3)
-    owner.promise(epsilon=10, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=10)
     return owner
 
 
@@ -38,10 +35,8 @@ def plain(answer):
 
 def test_nothing_is_bought(analyst):
     for sql in (f"{COUNT} COST 0", f"DRY RUN {COUNT} COST 0", f"EXPLAIN PRIVACY {COUNT} COST 0"):
-        with pytest.raises(NothingStored) as caught:
-            analyst.sql(sql)
-        assert caught.value.code == "DP203"
-        assert sql[slice(*caught.value.at)] == "0"
+        error = raised(NothingStored, partial(analyst.sql, sql))
+        assert (error.code, sql[slice(*error.at)]) == ("DP203", "0")
     assert analyst.budget.spent == 0
 
 
@@ -62,18 +57,13 @@ def test_both_ways_to_bound_are_looked_for(analyst, mode):
     assert plain(analyst.sql(f"{BY_WARD} COST 0")) == plain(bought)
 
 
-def test_the_most_precise_is_told(analyst):
+def test_the_most_precise_is_told_and_another_question_is_not_stored(analyst):
     analyst.sql(f"{COUNT} COST 0.1")
     better = analyst.sql(f"{COUNT} COST 1")
     assert plain(analyst.sql(f"{COUNT} COST 0")) == plain(better)
-
-
-def test_another_question_is_not_stored(analyst):
-    analyst.sql(COUNT)
-    with pytest.raises(NothingStored):
-        analyst.sql(f"{COUNT} WHERE age > 5 COST 0")
-    with pytest.raises(NothingStored):
-        analyst.sql("SELECT COUNT(*) FROM stays COST 0")
+    raised(NothingStored, lambda: analyst.sql(f"{COUNT} WHERE age > 5 COST 0"))
+    raised(NothingStored, lambda: analyst.sql("SELECT COUNT(*) FROM stays COST 0"))
+    raised(dpsql.Refused, lambda: analyst.sql("SELECT age FROM people COST 0"))  # with its own reason
 
 
 def test_a_part_of_what_is_stored_is_told(analyst):
@@ -90,13 +80,6 @@ def test_it_needs_no_price_of_the_policy_and_no_budget(owner):
 
 @pytest.mark.parametrize("tail", ["COST 0", "WITHIN 5"])
 def test_public_tables_are_exact_and_free_whoever_has_said_a_price(tail):
-    owner = dpsql.open(":memory:")
-    owner.register("wards", pd.DataFrame({"id": range(4)}), public=True, columns="all")
-    owner.promise(epsilon=1, delta=0)
+    owner = owner_of(pd.DataFrame({"id": range(4)}), "wards", public=True, columns="all", epsilon=1)
     answer = owner.grant("ana", budget=1).sql(f"SELECT COUNT(*) FROM wards {tail}")
     assert (plain(answer), answer.cost.epsilon) == ([(4,)], 0)
-
-
-def test_a_refused_question_is_refused_with_its_own_reason(analyst):
-    with pytest.raises(dpsql.Refused):
-        analyst.sql("SELECT age FROM people COST 0")

@@ -5,19 +5,16 @@ import json
 import pandas as pd
 import pytest
 
-import dpsql
+from tests.kits.owners import owner_of
 
 SQL = "SELECT year, AVG(age), STDDEV(age), SUM(age), COUNT(*) FROM people GROUP BY year"
 
 
 @pytest.fixture
 def analyst():
-    owner = dpsql.open(":memory:")
     rows = pd.DataFrame({"who": range(40), "year": [2023, 12024] * 20, "age": 30})
-    owner.register("people", rows, person="who", unique=True, keys={"year": [2023, 12024]}, bounds={"age": (0, 99)})
-    owner.promise(epsilon=10, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=100)
-    return owner.grant("ana", budget=10)
+    words = {"person": "who", "unique": True, "keys": {"year": [2023, 12024]}, "bounds": {"age": (0, 99)}}
+    return owner_of(rows, **words, epsilon=10, delta=1e-6, cost_per_query=1, max_keys=100).grant("ana", budget=10)
 
 
 def test_an_explanation_is_shown_whole(analyst):
@@ -44,11 +41,8 @@ def test_a_year_is_no_amount(analyst):
 
 
 def test_a_dry_run_says_whether_it_would_be_free(analyst):
-    def told():
-        return dict(analyst.sql(f"DRY RUN {SQL}").rows)
-
-    before = told()
+    before = dict(analyst.sql(f"DRY RUN {SQL}").rows)
     assert (before["cost"], before["allowed"], before["already stored"]) == ("1", "yes", "no")
     analyst.sql(SQL)
-    after = told()
+    after = dict(analyst.sql(f"DRY RUN {SQL}").rows)
     assert (after["cost"], after["allowed"], after["already stored"]) == ("0", "yes", "yes")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.session.digits import shown_amount, shown_down, shown_number, shown_percent, shown_up, shown_value
+from tests.kits.rows import read_rows
 
 
 @pytest.mark.parametrize(
@@ -74,33 +75,12 @@ def test_values_without_a_margin(value, wanted):
     assert shown_value(value, thousands=" ") == wanted
 
 
-@pytest.mark.parametrize(
-    ("share", "wanted"),
-    [
-        ("19/20", "95"),
-        ("999/1000", "99.9"),
-        ("1/3", "33.33333333"),
-        ("0.99999999999999999999999", "99.99999999"),
-        ("1", "100"),
-    ],
-)
+@pytest.mark.parametrize(("share", "wanted"), read_rows(__file__, "percent"))
 def test_percent(share, wanted):
     assert shown_percent(Fraction(share)) == wanted
 
 
-@pytest.mark.parametrize(
-    ("amount", "wanted"),
-    [
-        ("1/20", "0.05"),
-        ("1/2", "0.5"),
-        ("3", "3"),
-        ("0", "0"),
-        ("100", "100"),
-        ("1/1000000", "0.000001"),
-        ("1/3", "0.333333333334"),
-        ("1/1000000000000000", "0.000000000000001"),
-    ],
-)
+@pytest.mark.parametrize(("amount", "wanted"), read_rows(__file__, "prices are exact or rounded up"))
 def test_prices_are_exact_or_rounded_up(amount, wanted):
     assert shown_amount(Fraction(amount)) == wanted
 

@@ -12,6 +12,7 @@ import dpsql
 from asked_clinic import asked, back
 from dpsql.cli import serve
 from dpsql.cli.main import main
+from tests.kits.refusals import raised
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX systems")
 
@@ -96,7 +97,7 @@ def test_a_group_counts_unless_it_is_that_of_the_owner_alone(policy):
         os.chown(ledger, -1, os.getegid())
 
 
-def test_check_and_doctor_name_it_and_fail_where_it_can_be_written(policy, capsys):
+def test_check_and_doctor_name_it_and_fail_where_it_can_be_written(policy, capsys, command):
     data = ledger_of(policy).with_suffix("")
     before = main(["check", "--policy", str(policy)])
     assert (before, main(["doctor", "--policy", str(policy)])) == (0, 0)
@@ -104,11 +105,9 @@ def test_check_and_doctor_name_it_and_fail_where_it_can_be_written(policy, capsy
     data.chmod(0o644)
     assert main(["check", "--policy", str(policy)]) == 0
     assert f"note: the data file {data} can be read by every user of this machine: chmod o-r" in capsys.readouterr().err
-    assert main(["doctor", "--policy", str(policy)]) == 0
-    assert "??  files" in capsys.readouterr().out
+    assert "??  files" in command(["doctor", "--policy", str(policy)]).out
     data.chmod(0o622)
-    assert main(["check", "--policy", str(policy)]) == 8
-    assert "left to do: the data file" in capsys.readouterr().err
+    assert "left to do: the data file" in command(["check", "--policy", str(policy)], 8).err
     assert main(["doctor", "--policy", str(policy)]) != 0
     assert "NO  files" in capsys.readouterr().out
 
@@ -117,13 +116,11 @@ def test_serve_names_it_before_it_listens(policy, capsys, monkeypatch):
     data = ledger_of(policy).with_suffix("")
     data.chmod(0o644)
     monkeypatch.setattr(dpsql, "policy_limits", lambda policy: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        serve.run(argparse.Namespace(policy=str(policy)))
+    raised(ZeroDivisionError, lambda: serve.run(argparse.Namespace(policy=str(policy))))
     assert f"warning: the data file {data} can be read by every user" in capsys.readouterr().err
 
 
 def test_a_key_that_others_can_read_is_refused(policy, capsys):
     ledger = ledger_of(policy)
     ledger.with_name(f"{ledger.name}.key").chmod(0o640)
-    with pytest.raises(dpsql.DpsqlError, match="can be read by others"):
-        dpsql.open_ledger(policy)
+    raised(dpsql.DpsqlError, lambda: dpsql.open_ledger(policy), match="can be read by others")

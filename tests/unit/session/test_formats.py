@@ -13,9 +13,11 @@ import pytest
 import dpsql
 from dpsql.errors import BadParameter, MissingExtra
 from dpsql.session import tables
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Cost
 from dpsql.session.budget import Budget
 from dpsql.session.formats import all_doubtful, formats, formatted, summary, without_symbols
+from tests.kits.refusals import raised
+from tests.kits.released import answer_of
 
 BASEL = dpsql.Estimate(value=2611, margin=15, low=2596, high=2626)
 NOISE = dpsql.Estimate(value=-4, margin=15, low=-19, high=11)
@@ -24,8 +26,7 @@ ROWS = (("Basel", date(2024, 1, 1), BASEL), ("=1+1", None, NOISE))
 
 
 def answer(columns=("city", "day", "n"), rows=ROWS, **said):
-    words = {"cost": Cost(epsilon=Fraction(1, 20)), "release": 42, "confidence": Fraction(19, 20), **said}
-    return Answer(columns=columns, rows=rows, **words)
+    return answer_of(columns, rows, **said)
 
 
 def test_a_table_has_every_row_and_no_footer():
@@ -52,9 +53,6 @@ def test_csv_has_the_ends_of_intervals_and_no_formulas():
         ["'=1+1", "", "-4", "-19", "11"],
     ]
     assert formatted(answer(), "csv", intervals="none").splitlines()[1] == "Basel,2024-01-01,2611"
-
-
-def test_a_name_that_was_asked_for_stays_and_the_added_ones_give_way():
     asked = answer(columns=("x", "x_low", "x_low_2"), rows=((BASEL, NOISE, 7),))
     rows = list(csv.reader(io.StringIO(formatted(asked, "csv"))))
     assert dict(zip(*rows, strict=True)) == {
@@ -69,7 +67,7 @@ def test_a_name_that_was_asked_for_stays_and_the_added_ones_give_way():
     assert list(asked.df(intervals="columns")) == rows[0]
 
 
-def test_json_has_value_low_high_and_margin_in_each_cell():
+def test_json_has_value_low_high_and_margin_in_each_cell_whatever_the_numbers_are():
     told = json.loads(formatted(answer(notes=("a note",), head="#3:ab"), "json"))
     assert told["columns"] == ["city", "day", "n"]
     assert told["rows"][0] == {
@@ -80,53 +78,48 @@ def test_json_has_value_low_high_and_margin_in_each_cell():
     assert told["rows"][1]["n"]["doubtful"]
     assert (told["cost"], told["release"], told["notes"]) == ({"epsilon": 0.05, "delta": 0.0}, 42, ["a note"])
     assert (told["confidence"], told["budget"], told["ledger"]) == (0.95, None, "#3:ab")
-
-
-def test_json_is_json_whatever_the_numbers_are():
     odd = answer(columns=("a", "a", "b"), rows=[(float("nan"), float("inf"), datetime(2024, 1, 2, 3, 4))])
     (row,) = json.loads(formatted(odd, "json"), parse_constant=pytest.fail)["rows"]
     assert row == {"a": "nan", "a_2": "inf", "b": "2024-01-02T03:04:00"}
-
-
-def test_json_lines_are_the_rows():
     told = [json.loads(line) for line in formatted(answer(), "jsonl", intervals="columns").splitlines()]
     assert told[1] == {"city": "=1+1", "day": None, "n": -4, "n_low": -19, "n_high": 11}
     assert json.loads(formatted(answer(), "jsonl", intervals="none").splitlines()[0])["n"] == 2611
 
 
-def test_markdown_marks_nothing_up_that_is_data():
-    text = formatted(answer(columns=("a|b",), rows=[("<b>|[x](y)\n*",)]), "markdown")
-    assert text.splitlines() == [r"| a\|b |", "| --- |", r"| \<b\>\|\[x\](y)\\n\* |"]
-
-
-def test_parquet_and_arrow_keep_numbers_as_numbers():
+def test_parquet_and_arrow_keep_numbers_as_numbers(monkeypatch):
     parquet = pyarrow.parquet.read_table(io.BytesIO(formatted(answer(), "parquet")))
     arrow = pyarrow.ipc.open_file(formatted(answer(), "arrow")).read_all()
     for table in (parquet, arrow):
         assert table.column_names == ["city", "day", "n", "n_low", "n_high"]
         assert table.column("n").to_pylist() == [2611, -4]
-
-
-def test_without_pyarrow_the_pip_command_is_named(monkeypatch):
     monkeypatch.setattr(tables, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
-    with pytest.raises(MissingExtra, match="pyarrow") as refused:
-        formatted(answer(), "parquet")
-    assert "pip install pyarrow" in refused.value.fix
+    assert "pip install pyarrow" in raised(MissingExtra, lambda: formatted(answer(), "parquet"), match="pyarrow").fix
 
 
 def test_what_is_no_format_and_what_a_format_cannot():
-    with pytest.raises(BadParameter, match="'xml' is no format") as refused:
-        formatted(answer(), "xml")
-    assert "csv" in refused.value.fix
-    with pytest.raises(BadParameter, match="'inline' in csv"):
-        formatted(answer(), "csv", intervals="inline")
+    assert "csv" in raised(BadParameter, lambda: formatted(answer(), "xml"), match="'xml' is no format").fix
+    raised(BadParameter, lambda: formatted(answer(), "csv", intervals="inline"), match="'inline' in csv")
+    text = formatted(answer(columns=("a|b",), rows=[("<b>|[x](y)\n*",)]), "markdown")
+    assert text.splitlines() == [r"| a\|b |", "| --- |", r"| \<b\>\|\[x\](y)\\n\* |"]
 
 
-def test_an_explanation_is_lines():
+def test_what_explanations_and_records_look_like():
     told = answer(columns=("explanation",), rows=[("ρ = 1 → ± 3",), ("\x1b[2J",)], is_text=True, release=None)
     assert formatted(told, "table") == "ρ = 1 → ± 3\n\\x1b[2J\n"
     assert formatted(told, "table", plain=True) == "rho = 1 -> plus or minus 3\n\\x1b[2J\n"
     assert summary(told) == []
+    assert formatted(answer(), "records").splitlines() == [
+        "── row 1",
+        "city  Basel",
+        "day   2024-01-01",
+        "n     2\u2009611 ± 15",
+        "── row 2",
+        "city  =1+1",
+        "day   NULL",
+        "n     -4 ± 15 ⚠",
+    ]
+    assert formatted(answer(rows=[]), "records") == ""
+    assert "\x1b" not in formatted(answer(columns=("a\x1b",), rows=[("b\x1b\n",)]), "records")
 
 
 def test_what_it_cost_and_what_is_left():
@@ -156,27 +149,9 @@ def test_what_shows_no_margin_is_doubtful_unless_a_cell_beside_it_is_not():
     assert not all_doubtful([answer(columns=("big",), rows=((True,),), notes=("another note",))])
 
 
-def test_signs_of_explanations_and_theorems_become_words():
-    assert without_symbols("ε²/2, Δ₂, ½, ρ ≠ ∞") == "epsilon^2/2, Delta_2, 1/2, rho != infinity"
-
-
 def test_symbols_become_words_and_names_stay():
+    assert without_symbols("ε²/2, Δ₂, ½, ρ ≠ ∞") == "epsilon^2/2, Delta_2, 1/2, rho != infinity"
     assert (
         without_symbols("Zürich: ε ≤ 1, n ±60, … ± 3")
         == "Zürich: epsilon <= 1, n plus or minus 60, ... plus or minus 3"
     )
-
-
-def test_records_have_a_line_for_each_column_of_each_row():
-    assert formatted(answer(), "records").splitlines() == [
-        "── row 1",
-        "city  Basel",
-        "day   2024-01-01",
-        "n     2\u2009611 ± 15",
-        "── row 2",
-        "city  =1+1",
-        "day   NULL",
-        "n     -4 ± 15 ⚠",
-    ]
-    assert formatted(answer(rows=[]), "records") == ""
-    assert "\x1b" not in formatted(answer(columns=("a\x1b",), rows=[("b\x1b\n",)]), "records")

@@ -5,6 +5,7 @@ import pytest
 import dpsql
 from dpsql.codes import CODES
 from dpsql.plan.explanation.rules import RULES
+from tests.kits.refusals import raised
 
 
 def in_one_line(text: str) -> str:
@@ -28,14 +29,11 @@ def test_a_theorem_is_told_with_its_page(name):
     assert RULES[name].path in told
 
 
-def test_a_page_is_as_narrow_as_it_is_wanted():
+def test_a_page_is_as_narrow_as_it_is_wanted_and_everything_is_listed():
     narrow = dpsql.help("DP201", columns=50)
     assert in_one_line(narrow) == in_one_line(dpsql.help("DP201"))
     assert max(map(len, narrow.splitlines())) <= 50
     assert dpsql.help("M1", columns=0)
-
-
-def test_everything_is_listed():
     told = dpsql.help()
     assert all(f"{code}  {page.title}\n" in told for code, page in CODES.items())
     assert all(rule.title in told for rule in RULES.values())
@@ -48,19 +46,13 @@ def test_small_letters_and_blanks_do_not_matter(written):
 
 @pytest.mark.parametrize(("written", "near"), [("DP12", "DP102"), ("DP1O2", "DP102"), ("proof T11", "T1")])
 def test_what_is_unknown_names_the_nearest(written, near):
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        dpsql.help(written)
-    assert caught.value.code == "DP401"
-    assert f"Did you mean {near}" in caught.value.what
+    error = raised(dpsql.DpsqlError, lambda: dpsql.help(written))
+    assert error.code == "DP401"
+    assert f"Did you mean {near}" in error.what
 
 
-def test_what_is_like_nothing_names_nothing():
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        dpsql.help("\x1b[2J")
-    assert "Did you mean" not in caught.value.what
-    assert "\x1b" not in str(caught.value)
-
-
-def test_what_is_no_text_is_refused_with_words():
-    with pytest.raises(dpsql.DpsqlError, match="not int"):
-        dpsql.help(102)
+def test_what_is_like_nothing_names_nothing_and_what_is_no_text_is_refused():
+    error = raised(dpsql.DpsqlError, lambda: dpsql.help("\x1b[2J"))
+    assert "Did you mean" not in error.what
+    assert "\x1b" not in str(error)
+    raised(dpsql.DpsqlError, lambda: dpsql.help(102), match="not int")

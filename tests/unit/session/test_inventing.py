@@ -2,7 +2,6 @@
 
 import pytest
 
-import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 
 
@@ -15,12 +14,6 @@ def made(monkeypatch):
         DuckdbEngine, "add_rows", lambda self, name, table: (names.append(name), put(self, name, table))
     )
     return names
-
-
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as ana:
-        yield ana
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
 import dpsql
@@ -15,6 +14,8 @@ from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, LedgerBroken, No
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.session import granting
 from dpsql.session.tokens import new_token, token_digest
+from tests.kits.owners import owner_of
+from tests.kits.refusals import each_raises, raised
 
 
 @pytest.fixture
@@ -31,45 +32,32 @@ def test_everything_but_answers_works_without_the_data(policy, tmp_path):
         assert (keeper.rows(since=late), len(keeper.audit(since=late))) == ((), 0)
         assert keeper.audit(since=late).promises[0].spent == 1  # a promise is about everything
         assert (keeper.rows(since=datetime(9000, 1, 1)), len(keeper.audit(since=datetime(9000, 1, 1)))) == ((), 0)
-        for look in (keeper.rows, keeper.audit):
-            with pytest.raises(BadParameter, match="since"):
-                look(since="2026-10-01")
+        each_raises(BadParameter, lambda look: look(since="2026-10-01"), (keeper.rows, keeper.audit), match="since")
         found = keeper.audit()
         assert (found.holds, len(found), found.person) == (True, 1, "patient")
-        assert list(keeper.budget_lines()) == [
-            "promise       3 of 4 left, 1 spent",
-            "ana           2 of 3 left, 1 spent",
-        ]
+        expected = ["promise       3 of 4 left, 1 spent", "ana           2 of 3 left, 1 spent"]
+        assert list(keeper.budget_lines()) == expected
         (paid,) = keeper.history(of="ana")
         assert (paid.who, paid.details["cost"], "sql" in paid.details) == ("ana", 1, False)
-        with pytest.raises(BadParameter, match="nobody by the name bob"):
-            keeper.history(of="bob")
+        raised(BadParameter, lambda: keeper.history(of="bob"), match="nobody by the name bob")
         keeper.freeze("a look")
         assert keeper.frozen == "a look"
         keeper.unfreeze("seen")
         assert keeper.frozen is None
         keeper.backup(tmp_path / "copy.db", with_key=False)
-    with pytest.raises(NoSource):
-        dpsql.open(policy)
+    raised(NoSource, lambda: dpsql.open(policy))
 
 
-def test_the_ledger_alone_is_enough_for_an_auditor(policy):
+def test_the_ledger_alone_is_enough_for_an_auditor_and_another_ledger_is_refused(policy):
     place = policy.parent / "clinic.duckdb.ledger"
     with dpsql.open_ledger(ledger=place) as keeper:
         assert keeper.audit().holds
-        with pytest.raises(NotPermitted, match="policy"):
-            keeper.grant("bob", budget=1)
-    with pytest.raises(NoSource, match="no ledger"):
-        dpsql.open_ledger(ledger=policy.parent / "none.ledger")
+        raised(NotPermitted, lambda: keeper.grant("bob", budget=1), match="policy")
+    raised(NoSource, lambda: dpsql.open_ledger(ledger=policy.parent / "none.ledger"), match="no ledger")
     assert not (policy.parent / "none.ledger").exists()
-    with pytest.raises(BadParameter, match="neither"):
-        dpsql.open_ledger()
-
-
-def test_a_policy_that_names_another_ledger_is_refused(policy):
+    raised(BadParameter, lambda: dpsql.open_ledger(), match="neither")
     policy.write_text(POLICY.replace("[person]", 'ledger = "0000"\n[person]', 1))
-    with pytest.raises(NotPermitted, match="names the ledger"):
-        dpsql.open_ledger(policy)
+    raised(NotPermitted, lambda: dpsql.open_ledger(policy), match="names the ledger")
 
 
 def test_a_frozen_source_answers_nobody(policy):
@@ -98,10 +86,8 @@ def test_grants_are_held_to_the_rules_of_the_policy(policy):
             with pytest.raises((BadPolicy, BadParameter)):
                 keeper.grant("eve", **words)
         keeper.revoke("bob")
-        with pytest.raises(NotPermitted):
-            keeper.revoke("eve")
-        with pytest.raises(NotPermitted, match="policy file"):
-            keeper.grant("ana", budget=1)
+        raised(NotPermitted, lambda: keeper.revoke("eve"))
+        raised(NotPermitted, lambda: keeper.grant("ana", budget=1), match="policy file")
 
 
 def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
@@ -123,8 +109,7 @@ def test_who_is_granted_something_may_ask_until_it_is_revoked(policy):
         for name in ("bob", "ana"):  # the policy still names ana
             with pytest.raises(NotPermitted, match="revoked"):
                 owner.analyst(name)
-        with pytest.raises(NotPermitted, match="no grant"):
-            owner.analyst("eve")
+        raised(NotPermitted, lambda: owner.analyst("eve"), match="no grant")
 
 
 def test_a_grant_after_a_revoke_holds_in_place_of_the_file(policy):
@@ -170,10 +155,8 @@ def test_what_the_file_no_longer_grants_is_revoked_when_it_is_opened(policy):
         assert eve.sql(COUNT).rows
         policy.write_text(POLICY)
         dpsql.open(policy).close()
-        with pytest.raises(NotPermitted, match="revoked"):
-            eve.sql(COUNT)
-        with pytest.raises(NotPermitted, match="revoked"):
-            server.analyst("eve")
+        raised(NotPermitted, lambda: eve.sql(COUNT), match="revoked")
+        raised(NotPermitted, lambda: server.analyst("eve"), match="revoked")
     policy.write_text(POLICY + LAB)
     with dpsql.open(policy) as owner:
         assert owner.analyst("eve").sql(COUNT).rows
@@ -202,8 +185,7 @@ def test_a_grant_that_is_revoked_meanwhile_is_not_given_again(policy, monkeypatc
 
     monkeypatch.setattr("dpsql.session.owner.grant_of", interrupted)
     with dpsql.open(policy) as owner:
-        with pytest.raises(NotPermitted, match="revoked"):
-            owner.analyst(name).sql(COUNT)
+        raised(NotPermitted, lambda: owner.analyst(name).sql(COUNT), match="revoked")
         assert isinstance(owner._ledger.grants()[name], Revoked)
 
 
@@ -215,20 +197,16 @@ def test_a_token_is_asked_under_by_its_name_and_pays_from_its_grant(policy):
     with dpsql.open(policy) as owner:
         eve = owner.analyst("eve")
         assert (eve.name, eve.place.grant.to, eve.budget.total) == ("eve", "lab", 1)
-        with pytest.raises(dpsql.DpsqlError):
-            eve.sql("SELECT id FROM people")
+        raised(dpsql.DpsqlError, lambda: eve.sql("SELECT id FROM people"))
         refused = [row.who for row in owner.keeper.rows() if row.kind == "refuse"]
         assert refused == ["eve"]  # and not the grant
         owner.keeper.revoke("lab")
-        with pytest.raises(NotPermitted, match="revoked"):
-            eve.sql(COUNT)
+        raised(NotPermitted, lambda: eve.sql(COUNT), match="revoked")
 
 
 def test_the_history_adds_up_to_what_was_spent():
     """Each question of a batch is a payment."""
-    with dpsql.open(":memory:") as owner:
-        owner.register("people", pd.DataFrame({"id": range(50), "age": range(50)}), person="id", unique=True)
-        owner.promise(epsilon=10, delta=1e-5, accounting="basic")
+    with owner_of(50, epsilon=10, delta=1e-5, accounting="basic") as owner:
         ana = owner.grant("ana", budget=10)
         ana.sql(COUNT, epsilon=1)
         with ana.plan(total=1) as together:
@@ -241,27 +219,22 @@ def test_the_history_adds_up_to_what_was_spent():
         assert about == tuple(row for row in owner.keeper.rows(texts=True) if row.who == "ana")
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(policy, monkeypatch):
+def test_a_token_is_shown_once_and_kept_as_a_hash_of_256_bits(policy, monkeypatch):
     with dpsql.open_ledger(policy) as keeper:
         token = keeper.admit("ana", role="analyst")
         assert keeper.user_of(token).name == "ana"
-        with pytest.raises(NotPermitted, match="already"):
-            keeper.admit("ana", role="owner")
+        raised(NotPermitted, lambda: keeper.admit("ana", role="owner"), match="already")
         with monkeypatch.context() as meanwhile:  # somebody was faster
             meanwhile.setattr(type(keeper._ledger), "users", lambda self: ())
-            with pytest.raises(NotPermitted, match="already"):
-                keeper.admit("ana", role="owner")
+            raised(NotPermitted, lambda: keeper.admit("ana", role="owner"), match="already")
         other = keeper.new_token("ana")
         assert keeper.user_of(token) is None
         assert keeper.user_of(other).role.value == "analyst"
         assert [user.name for user in keeper.users()] == ["ana"]
         keeper.dismiss("ana")
         assert keeper.user_of(other) is None
-        for wrong in (keeper.dismiss, keeper.new_token):
-            with pytest.raises(NotPermitted, match="no token"):
-                wrong("ana")
-        with pytest.raises(BadParameter, match="no role"):
-            keeper.admit("bob", role="king")
+        each_raises(NotPermitted, lambda wrong: wrong("ana"), (keeper.dismiss, keeper.new_token), match="no token")
+        raised(BadParameter, lambda: keeper.admit("bob", role="king"), match="no role")
         for nobody in ("", "dpsql_", token[:-1], token + "x", "\ud800"):
             assert keeper.user_of(nobody) is None
     for path in policy.parent.iterdir():
@@ -269,9 +242,6 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(policy, monkeypatch):
             secret = token.removeprefix("dpsql_")[:16].encode()  # also a part of it would be too much
             assert secret not in path.read_bytes()
             assert secret.hex().encode() not in path.read_bytes()
-
-
-def test_tokens_have_256_bits():
     tokens = {new_token() for _ in range(100)}
     assert len(tokens) == 100
     # 43 letters of 6 bits hold 32 bytes
@@ -279,20 +249,15 @@ def test_tokens_have_256_bits():
     assert len({token_digest(token) for token in tokens}) == 100
 
 
-def test_a_backup_is_put_back_by_the_name_of_its_policy(policy, tmp_path):
+def test_a_backup_is_put_back_by_the_name_of_its_policy_and_only_files_are_copied(policy, tmp_path):
     with dpsql.open_ledger(policy) as keeper:
         keeper.backup(tmp_path / "copy.db", with_key=False)
-        with pytest.raises(BadParameter, match="no form"):
-            keeper.export("xml")
-    with pytest.raises(NotPermitted, match="there is a ledger"):
-        dpsql.restore_ledger(tmp_path / "copy.db", policy)
+        raised(BadParameter, lambda: keeper.export("xml"), match="no form")
+    raised(NotPermitted, lambda: dpsql.restore_ledger(tmp_path / "copy.db", policy), match="there is a ledger")
     kept = dpsql.restore_ledger(tmp_path / "copy.db", policy, replace=True)
     assert kept.name == "clinic.duckdb.ledger.replaced-1"
     with dpsql.open_ledger(policy) as keeper:
         assert keeper.audit().holds
-
-
-def test_only_files_are_copied(tmp_path):
     with dpsql.open(":memory:") as owner, pytest.raises(NotPermitted, match="not open as a file"):
         owner.keeper.backup(tmp_path / "copy.db", with_key=False)
 
@@ -307,5 +272,4 @@ def test_a_ledger_that_was_changed_is_not_exported(policy):
         for look in (keeper.rows, keeper.audit, keeper.verify, lambda: keeper.export("jsonl")):
             with pytest.raises(LedgerBroken):
                 look()
-    with pytest.raises(LedgerBroken):
-        dpsql.open_ledger(policy)
+    raised(LedgerBroken, lambda: dpsql.open_ledger(policy))

@@ -8,7 +8,6 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-import dpsql
 from counted_calls import counted_calls, growth
 from dpsql.errors import BadKey, LedgerBroken
 from dpsql.ledger.ledger import Charge
@@ -18,18 +17,17 @@ from dpsql.session.auditing import audit
 from dpsql.session.declared import ownership_of
 from dpsql.sql.emit import engine_text
 from tests.kits.noiseless import without_noise
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 from tests.kits.replay import excesses, replayed
 
 COUNT = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
 
 
 def opened(table, *, max_keys=10**6, groups=2, **declared):
-    owner = dpsql.open(":memory:")
-    owner.register(
-        "t", pa.table(table), person="id", rows_per_person=6, rows_per_group=3, groups_per_person=groups, **declared
-    )
-    owner.promise(epsilon=1000, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=max_keys, selection_share=0.25, delta_per_query=1e-9)
+    caps = {"rows_per_person": 6, "rows_per_group": 3, "groups_per_person": groups, "max_keys": max_keys}
+    shares = {"cost_per_query": 1, "selection_share": 0.25, "delta_per_query": 1e-9, "delta": 1e-6}
+    owner = owner_of(pa.table(table), "t", person="id", **caps, **declared, epsilon=1000, **shares)
     return owner, owner.grant("ana", budget=1000)
 
 
@@ -132,11 +130,8 @@ def test_keys_of_several_columns_are_all_combinations_and_no_list_of_them():
     assert sorted(text.lists.values(), key=repr) == [["a", "b"], [False, True]]
     found = {row[:3]: row[3].value for row in without_noise(ana, sql)}
     assert len(found) == 2 * 3 * 2
-    assert {key: n for key, n in found.items() if n} == {
-        ("a", 2024, True): 1,
-        ("a", 2024, False): 1,
-        ("b", 2025, True): 1,
-    }
+    expected = {("a", 2024, True): 1, ("a", 2024, False): 1, ("b", 2025, True): 1}
+    assert {key: n for key, n in found.items() if n} == expected
     assert [row[:3] for row in ana.sql(sql)] == sorted(found)
     assert owner.audit().holds
 
@@ -171,16 +166,12 @@ def test_the_record_of_a_charge_names_the_list_by_its_digest():
     (digest,) = lists_of(plan)
     assert digest in record
     assert read_plan(record, lists=lists_of(plan))[0] == plan.steps
-    with pytest.raises(LedgerBroken, match="not declared"):
-        read_plan(record)
-
-
-def test_keys_that_the_query_lists_are_written_out():
-    """Nothing is declared that an auditor could look up."""
+    raised(LedgerBroken, lambda: read_plan(record), match="not declared")
+    # Nothing is declared that an auditor could look up.
     _, ana = thousand()
     sql = "SELECT k, COUNT(*) AS n FROM t WHERE k IN ('key 7', 'nowhere') GROUP BY k"
     record = plan_record(ana.query(sql).sealed.plan, dialect="duckdb")
-    assert ["KeyList", {"values": ["key 7", "nowhere"]}] in json.loads(record)["plan"]
+    assert ["key_list", {"values": ["key 7", "nowhere"]}] in json.loads(record)["plan"]
 
 
 def audited_elsewhere(owner, change, *, declared):
@@ -200,7 +191,7 @@ def audited_elsewhere(owner, change, *, declared):
     return row
 
 
-def test_an_audit_finds_the_list_in_the_declarations_and_a_digest_that_was_changed():
+def test_an_audit_finds_the_list_in_the_declarations_also_of_an_earlier_policy():
     owner, ana = thousand()
     ana.sql(COUNT)
     (digest,) = lists_of(ana.query(COUNT).sealed.plan)
@@ -208,9 +199,6 @@ def test_an_audit_finds_the_list_in_the_declarations_and_a_digest_that_was_chang
     changed = audited_elsewhere(owner, lambda record: record.replace(digest, "0" * 64), declared=True)
     assert changed.problem == "a stored plan names a list of keys that is not declared"
     assert audited_elsewhere(owner, lambda record: record, declared=False).problem == changed.problem
-
-
-def test_a_charge_under_an_earlier_policy_is_audited_with_its_own_list():
     owner, ana = thousand(30)
     ana.sql(COUNT)
     owner.register("other", pa.table({"id": [1], "k": ["x"]}), person="id", keys={"k": ["x", "y"]}, rows_per_person=1)
@@ -218,12 +206,18 @@ def test_a_charge_under_an_earlier_policy_is_audited_with_its_own_list():
     assert owner.audit().holds
 
 
-def test_a_repeat_is_free_and_tells_the_same():
+def test_a_repeat_is_free_and_tells_the_same_noise():
     _, ana = thousand()
     first, spent = ana.sql(COUNT), ana.budget.spent
     again = ana.sql(COUNT)
     assert ana.budget.spent == spent
     assert [(key, n.value) for key, n in again] == [(key, n.value) for key, n in first]
+    # A cell knows its row of the noise of its column: what is the same cancels, and what is not does not.
+    _, ana = thousand(20)
+    one, two = ana.sql(COUNT).rows[3][1], ana.sql(COUNT).rows[4][1]
+    assert (one - one).margin == 0
+    assert (one - ana.sql(COUNT).rows[3][1]).margin == 0
+    assert one.margin < (one - two).margin < 2 * one.margin
 
 
 @pytest.mark.parametrize("how", [{}, {"mode": "choose"}])
@@ -241,16 +235,12 @@ def test_neighbours_differ_by_no_more_than_was_paid(how):
         assert list(excesses(whole, replayed(without(person), COUNT, salt=3))) == []
 
 
-def test_more_keys_than_the_owner_allows_are_refused_before_the_engine():
+def test_more_keys_or_numbers_than_allowed_are_refused_before_the_engine():
     _, ana = thousand(101, max_keys=100)
-    with pytest.raises(BadKey, match="101 groups"):
-        ana.query(COUNT)
+    raised(BadKey, lambda: ana.query(COUNT), match="101 groups")
     _, ana = thousand(10, max_keys=19)
     with pytest.raises(BadKey, match="20 groups"):
         ana.query("SELECT k, length(k) > 5 AS long, COUNT(*) AS n FROM t GROUP BY 1, 2")
-
-
-def test_more_numbers_than_an_answer_holds_are_refused_before_they_are_paid():
     owner, ana = opened({"id": [1], "k": [1]}, bounds={"k": (1, 10**6)})
     sums = ", ".join(f"SUM(k + {number})" for number in range(3))
     with pytest.raises(BadKey, match="3000000 noisy numbers, 3 for each of 1000000 groups"):
@@ -274,12 +264,3 @@ def test_groups_that_the_query_lists_are_planned_in_linear_time():
         ana.query(f"SELECT k, COUNT(*) AS n FROM t WHERE k IN ({listed}) GROUP BY k")
 
     assert growth(plan, 250) < 2.1
-
-
-def test_noise_of_a_column_is_the_noise_of_each_of_its_numbers():
-    """A cell knows its row of the noise of its column: what is the same cancels, and what is not does not."""
-    _, ana = thousand(20)
-    one, two = ana.sql(COUNT).rows[3][1], ana.sql(COUNT).rows[4][1]
-    assert (one - one).margin == 0
-    assert (one - ana.sql(COUNT).rows[3][1]).margin == 0
-    assert one.margin < (one - two).margin < 2 * one.margin

@@ -4,14 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-import dpsql
 from dpsql.errors import BadName, BadParameter
-
-
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as analyst:
-        yield analyst
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 
 def told(picture):
@@ -28,11 +23,8 @@ def test_each_point_is_the_margin_of_a_plan_at_this_price(ana):
 
 
 def test_pictures_and_prices_are_free_and_ask_no_engine(ana, monkeypatch):
-    def asked(*words, **options):
-        raise AssertionError("the engine was asked")
-
     for way in ("run", "run_public"):
-        monkeypatch.setattr(type(ana.place.engine), way, asked)
+        monkeypatch.setattr(type(ana.place.engine), way, lambda *_, **__: pytest.fail("the engine was asked"))
     sql, before = "SELECT COUNT(*) AS n FROM patients WHERE flu", ana.budget.spent
     query = ana.query(sql)
     for picture in (query.curve(), query.two_worlds(), ana.burn_down()):
@@ -40,8 +32,7 @@ def test_pictures_and_prices_are_free_and_ask_no_engine(ana, monkeypatch):
     assert query._repr_html_()
     assert query.explain()._repr_html_()
     assert ana.budget.spent == before
-    with pytest.raises(AssertionError):
-        ana.sql(sql)
+    raised(pytest.fail.Exception, lambda: ana.sql(sql))
 
 
 def test_a_price_in_the_text_is_one_point_of_it(ana):
@@ -59,26 +50,15 @@ def test_what_is_stored_does_not_flatten_it(ana):
     assert after["0.01"] == before["0.01"] > after["0.1"] == before["0.1"] > before["0.2"]
 
 
-def test_the_limit_of_a_query_ends_it(tmp_path):
-    owner = dpsql.open(":memory:")
-    pandas = pytest.importorskip("pandas")
-    owner.register("t", pandas.DataFrame({"id": [1]}), person="id", unique=True)
-    owner.promise(epsilon=5)
-    owner.defaults(cost_per_query=Fraction(1, 10))
-    bob = owner.grant("bob", budget=2, max_per_query=Fraction(3, 20))
-    assert list(told(bob.curve("SELECT COUNT(*) AS n FROM t"))) == ["0.01", "0.02", "0.05", "0.1"]
-    owner.close()
-
-
-def test_an_average_is_told_for_a_group_of_public_size(ana):
-    curve = ana.curve("SELECT AVG(age) AS age FROM patients")
-    assert "in a group of" in curve.chart.title
+def test_the_limit_of_a_query_ends_it():
+    with owner_of(1, "t", epsilon=5, cost_per_query=Fraction(1, 10)) as owner:
+        bob = owner.grant("bob", budget=2, max_per_query=Fraction(3, 20))
+        assert list(told(bob.curve("SELECT COUNT(*) AS n FROM t"))) == ["0.01", "0.02", "0.05", "0.1"]
 
 
 def test_no_margin(ana):
-    with pytest.raises(BadParameter, match="has no margin"):
-        ana.curve("SELECT ward FROM wards")
-    with pytest.raises(BadParameter, match="not known before"):
-        ana.curve("SELECT SQRT(ABS(COUNT(*))) AS r FROM patients")
-    with pytest.raises(BadName, match="choose one of: n"):
-        ana.curve("SELECT COUNT(*) AS n FROM patients", y="m")
+    raised(BadParameter, lambda: ana.curve("SELECT ward FROM wards"), match="has no margin")
+    raised(BadParameter, lambda: ana.curve("SELECT SQRT(ABS(COUNT(*))) AS r FROM patients"), match="not known before")
+    raised(BadName, lambda: ana.curve("SELECT COUNT(*) AS n FROM patients", y="m"), match="choose one of: n")
+    curve = ana.curve("SELECT AVG(age) AS age FROM patients")
+    assert "in a group of" in curve.chart.title

@@ -10,6 +10,8 @@ import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.sqlite import SqliteLedger
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) FROM people"
 POLICY = """
@@ -61,34 +63,25 @@ def rewritten(policy, before, after):
 
 
 def refused(policy, *errors, **options):
-    with pytest.raises(errors or NotPermitted) as caught:
-        asked(policy, **options)
-    return caught.value.what
+    return raised(errors or NotPermitted, lambda: asked(policy, **options)).what
 
 
 class TestOneLedger:
     def test_it_is_kept_beside_the_source(self, clinic, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert asked(clinic).cost.epsilon == 1
-        data = clinic.parent / "data"
-        assert sorted(file.name for file in data.iterdir()) == [
-            "clinic.duckdb",
-            "clinic.duckdb.ledger",
-            "clinic.duckdb.ledger-id",
-            "clinic.duckdb.ledger.key",
-            "clinic.duckdb.ledger.turns",
-        ]
+        endings = ("", ".ledger", ".ledger-id", ".ledger.key", ".ledger.turns")
+        found = sorted(file.name for file in (clinic.parent / "data").iterdir())
+        assert found == [f"clinic.duckdb{ending}" for ending in endings]
         assert asked(clinic).cost.epsilon == 0
 
-    def test_a_copied_policy_finds_it(self, clinic, tmp_path):
+    def test_a_copied_policy_and_another_path_to_the_source_find_it(self, clinic, tmp_path):
         asked(clinic)
         copy = tmp_path / "copy.toml"
         copy.write_text(POLICY.replace("data/clinic.duckdb", "clinic/data/clinic.duckdb"))
         assert asked(copy).cost.epsilon == 0
         with dpsql.open(copy) as owner:
             assert owner.budget.spent == 1
-
-    def test_another_path_to_the_source_finds_it(self, clinic, tmp_path):
         asked(clinic)
         (tmp_path / "link.duckdb").symlink_to(clinic.parent / "data" / "clinic.duckdb")
         copy = tmp_path / "copy.toml"
@@ -151,9 +144,7 @@ class TestOneLedger:
         copy = tmp_path / "elsewhere" / "dpsql.toml"
         copy.parent.mkdir()
         copy.write_text(clinic.read_text())
-        with pytest.raises(NoSource, match="elsewhere") as caught:
-            dpsql.open(copy)
-        assert "the folder of the policy" in caught.value.fix
+        assert "the folder of the policy" in raised(NoSource, lambda: dpsql.open(copy), match="elsewhere").fix
 
 
 class TestWhomThePromiseIsAbout:
@@ -175,8 +166,7 @@ class TestWhomThePromiseIsAbout:
             policy = clinic.read_text()
             start = policy.index("[table.other]")
             clinic.write_text(policy[:start] + policy[policy.index("[table.wards]") :])
-        with pytest.raises(BadPolicy, match="the promise of this ledger"):
-            dpsql.open(clinic)
+        raised(BadPolicy, lambda: dpsql.open(clinic), match="the promise of this ledger")
 
     @pytest.mark.parametrize(
         ("before", "after"),
@@ -196,13 +186,8 @@ class TestWhomThePromiseIsAbout:
 
 class TestDataVersions:
     def test_the_ledger_keeps_it(self, tmp_path):
-        rows = pd.DataFrame({"id": range(9)})
-
         def again():
-            owner = dpsql.open(tmp_path / "ledger.db")
-            owner.register("people", rows, person="id", unique=True)
-            owner.promise(epsilon=5, delta=0)
-            return owner
+            return owner_of(9, path=tmp_path / "ledger.db", epsilon=5)
 
         with again() as owner:
             owner.grant("ana", budget=5).sql(COUNT, epsilon=1)
@@ -254,8 +239,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "5"])
     def test_a_timeout_is_a_time(self, clinic, timeout):
-        with pytest.raises(dpsql.BadParameter):
-            dpsql.open(clinic, timeout=timeout)
+        raised(dpsql.BadParameter, lambda: dpsql.open(clinic, timeout=timeout))
 
 
 def test_the_number_an_analyst_is_told_leads_the_owner_to_the_kind_of_failure(monkeypatch):
@@ -269,12 +253,11 @@ def test_the_number_an_analyst_is_told_leads_the_owner_to_the_kind_of_failure(mo
         cast = "SELECT COUNT(CAST(name AS INTEGER)) FROM people"
         run = DuckdbEngine.run
         monkeypatch.setattr(DuckdbEngine, "run", lambda self, sql, **more: run(self, cast, parameters=()))
-        with pytest.raises(EngineFailed) as failed:
-            analyst.sql("SELECT COUNT(*) FROM people", epsilon=1)
-    assert told == [(failed.value.trace_id, "ConversionException")]
-    assert failed.value.trace_id in str(failed.value)
-    assert "canary" not in f"{failed.value} {failed.value.as_json()} {told}"
-    assert "Conversion" not in f"{failed.value} {failed.value.as_json()}"
+        error = raised(EngineFailed, lambda: analyst.sql("SELECT COUNT(*) FROM people", epsilon=1))
+    assert told == [(error.trace_id, "ConversionException")]
+    assert error.trace_id in str(error)
+    assert "canary" not in f"{error} {error.as_json()} {told}"
+    assert "Conversion" not in f"{error} {error.as_json()}"
 
 
 def test_a_policy_file_takes_the_same_words(tmp_path):
@@ -287,8 +270,7 @@ def test_a_policy_file_takes_the_same_words(tmp_path):
     with dpsql.open(policy, on_failure=lambda *said: told.append(said)) as owner, pytest.raises(EngineFailed):
         owner._engine.run_public("SELECT nothing")
     assert [kind for _, kind in told] == ["BinderException"]
-    with pytest.raises(dpsql.BadParameter, match="on_failure"):
-        dpsql.open(policy, on_failure="log.txt")
+    raised(dpsql.BadParameter, lambda: dpsql.open(policy, on_failure="log.txt"), match="on_failure")
 
 
 def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
@@ -309,11 +291,9 @@ def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
         assert keeper.audit().holds
         with pytest.raises(NotPermitted, match="not open as a file"):
             keeper.backup(clinic.parent / "copy.db", with_key=False)
-    with pytest.raises(NotPermitted, match="PostgreSQL"):
-        dpsql.restore_ledger(clinic.parent / "copy.db", clinic)
+    raised(NotPermitted, lambda: dpsql.restore_ledger(clinic.parent / "copy.db", clinic), match="PostgreSQL")
     (clinic.parent / "shared.key").rename(clinic.parent / "elsewhere.key")
-    with pytest.raises(NotPermitted, match="there was one"):
-        asked(clinic)
+    raised(NotPermitted, lambda: asked(clinic), match="there was one")
 
 
 @pytest.mark.parametrize(
@@ -322,8 +302,7 @@ def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
 )
 def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
     rewritten(clinic, "[person]", f"{words}\n[person]")
-    with pytest.raises(BadPolicy, match="belong together"):
-        dpsql.open(clinic)
+    raised(BadPolicy, lambda: dpsql.open(clinic), match="belong together")
 
 
 def test_the_limits_of_a_policy_hold_for_its_engine(tmp_path):

@@ -5,29 +5,17 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
-import pytest
-
-import dpsql
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.session.answer_value import Cost
 from dpsql.session.budget import Budget
 from dpsql.session.estimate import Estimate
-from dpsql.session.noisy import Noisy
 from dpsql.session.page import answer_page, table_page
-
-
-def noisy(value, margin):
-    low, high = (None, None) if margin is None else (value - margin, value + margin)
-    return Noisy(value=value, margin=margin, low=low, high=high, confidence=Fraction(19, 20), weights={})
-
+from tests.kits.released import answer_of, noisy
 
 EVIL = "<img src=x onerror=alert(1)>\"'\x1b[31m"
 
 
-def answer(*rows, columns=("city", "n"), notes=(), budget=None):
-    cost = Cost(epsilon=Fraction(1, 20))
-    return Answer(
-        columns=columns, rows=rows, cost=cost, release=4, confidence=Fraction(19, 20), notes=notes, budget=budget
-    )
+def answer(*rows, columns=("city", "n"), **said):
+    return answer_of(columns, rows, release=4, **said)
 
 
 class Tags(HTMLParser):
@@ -73,23 +61,17 @@ def test_the_budget_is_a_bar_with_words():
     assert "cost 0.05 · 1.50 of 2.00 left · release #4" in page
     assert "about 9 more queries" in budget._repr_html_()
     assert Budget(total=Fraction(1), spent=Fraction(3))._repr_html_().count('value="0.000"') == 1
+    again = replace(answer(("Basel", noisy(5, 1))), cost=Cost(epsilon=Fraction(0)))
+    assert "told again for nothing: release #4" in again._repr_html_()
+    assert "told again for nothing: release #4" in str(again)
 
 
-def test_a_client_sees_the_same_table():
+def test_a_client_sees_the_same_table_and_long_answers_are_cut():
     served = Estimate(value=2611, margin=15, low=2596, high=2626)
     assert table_page(("n",), [(served,)]) == table_page(("n",), [(noisy(2611, 15),)])
-
-
-def test_long_answers_are_cut():
     page = table_page(("n",), [(number,) for number in range(100)])
     assert page.count("<tr>") == 61
     assert "… 40 more rows" in page
-
-
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as analyst:
-        yield analyst
 
 
 def test_a_question_shows_its_price_before_it_is_run(ana):
@@ -117,18 +99,15 @@ def test_an_explanation_opens_section_by_section(ana):
     assert "&lt;i&gt; ± 21" in page
 
 
-def test_private_questions_are_explained_in_turn(ana):
+def test_private_questions_are_explained_in_turn_as_text_and_lines_stay_lines(ana):
     sql = "WITH w AS PRIVATE (SELECT city, COUNT(*) AS c FROM patients GROUP BY city) SELECT MAX(c) AS m FROM w"
     page = ana.explain(sql)._repr_html_()
     assert Tags(page).open == []
     assert "PRIVATE QUESTION 1" in page
-
-
-def test_lines_stay_lines(ana):
+    inner = 'SELECT city AS "<i>\x1b[31m\u202eö", COUNT(*) AS c FROM patients GROUP BY city'
+    explanation = ana.explain(f"WITH w AS PRIVATE ({inner}) SELECT MAX(c) AS m FROM w")
+    assert "PRIVATE QUESTION 1: SELECT city AS" in explanation.text()
+    assert "\x1b" not in explanation.text() + explanation._repr_html_()
+    assert "<i>" not in explanation._repr_html_()
+    assert explanation.text(ascii=True).isascii()
     assert answer_page(ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM patients")).startswith("<pre>PROMISE")
-
-
-def test_what_is_told_again_is_said_to_be():
-    again = replace(answer(("Basel", noisy(5, 1))), cost=Cost(epsilon=Fraction(0)))
-    assert "told again for nothing: release #4" in again._repr_html_()
-    assert "told again for nothing: release #4" in str(again)

@@ -5,6 +5,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadPolicy
+from tests.kits.refusals import raised
 
 POLICY = """
 version = 1
@@ -29,13 +30,16 @@ def policy(tmp_path):
     return path
 
 
-def test_statements_are_priced_one_by_one(policy):
+def test_statements_are_priced_one_by_one_without_a_ledger(policy):
     with dpsql.Planner(policy) as planner:
         first, second, third = planner.verdicts("SELECT COUNT(*) FROM people; SELECT id FROM people; SELEC")
     assert (float(first.cost), first.error) == (0.5, None)
     assert (second.cost, second.as_json()["verdict"]) == (None, "refused")
     assert third.error is not None
     assert [verdict.index for verdict in (first, second, third)] == [0, 1, 2]
+    with dpsql.Planner(policy) as planner:
+        planner.verdict("SELECT COUNT(*) FROM people")
+    assert sorted(file.name for file in policy.parent.iterdir()) == ["clinic.duckdb", "dpsql.toml"]
 
 
 def test_what_only_explains_is_free(policy):
@@ -46,17 +50,10 @@ def test_what_only_explains_is_free(policy):
             assert told.margins == planner.verdict("SELECT COUNT(*) AS n FROM people").margins
 
 
-def test_no_ledger_is_made(policy):
-    with dpsql.Planner(policy) as planner:
-        planner.verdict("SELECT COUNT(*) FROM people")
-    assert sorted(file.name for file in policy.parent.iterdir()) == ["clinic.duckdb", "dpsql.toml"]
-
-
 def test_the_source_is_given_back(policy):
     """DuckDB lets nobody write to a file that this process still reads."""
     planner = dpsql.Planner(policy)
-    with pytest.raises(duckdb.Error):
-        duckdb.connect(str(policy.parent / "clinic.duckdb"))
+    raised(duckdb.Error, lambda: duckdb.connect(str(policy.parent / "clinic.duckdb")))
     planner.close()
     duckdb.connect(str(policy.parent / "clinic.duckdb")).close()
 
@@ -64,6 +61,5 @@ def test_the_source_is_given_back(policy):
 @pytest.mark.parametrize("body", [POLICY.replace("[promise]\nepsilon = 2\ndelta = 0\n", ""), POLICY + "columns.x = {}"])
 def test_a_policy_that_is_refused_gives_it_back_too(policy, body):
     policy.write_text(body)
-    with pytest.raises(BadPolicy):
-        dpsql.Planner(policy)
+    raised(BadPolicy, lambda: dpsql.Planner(policy))
     duckdb.connect(str(policy.parent / "clinic.duckdb")).close()

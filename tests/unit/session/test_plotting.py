@@ -2,30 +2,25 @@
 
 from datetime import date, datetime
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
 import dpsql
 from dpsql.charts.figure import Bars, Lines
 from dpsql.errors import BadName, BadParameter
-from dpsql.serve.client import ServedAnswer
-from dpsql.serve.wire import cell_from_wire, cell_to_wire
-from dpsql.session.answer_value import Answer, Cost
+from dpsql.serve.methods import served
+from dpsql.serve.told import WIRE, ServedAnswer
 from dpsql.session.labels import labelled
-from dpsql.session.noisy import Noisy
+from tests.kits.refusals import raised
+from tests.kits.released import answer_of
+from tests.kits.released import noisy as cell_of
+
+noisy = partial(cell_of, confidence=Fraction(9, 10))
 
 
-def noisy(value, margin, doubtful=False):
-    low, high = (None, None) if margin is None else (value - margin, value + margin)
-    confidence = Fraction(9, 10)
-    return Noisy(value=value, margin=margin, low=low, high=high, confidence=confidence, weights={}, doubtful=doubtful)
-
-
-def answer(columns, *rows, notes=(), is_text=False):
-    cost = Cost(epsilon=Fraction(1, 20))
-    return Answer(
-        columns=columns, rows=rows, cost=cost, release=1, confidence=Fraction(9, 10), notes=notes, is_text=is_text
-    )
+def answer(columns, *rows, **said):
+    return answer_of(columns, rows, release=1, confidence=Fraction(9, 10), **said)
 
 
 CITIES = answer(
@@ -37,20 +32,14 @@ CITIES = answer(
 )
 
 
-def test_groups_against_the_first_noisy_column():
+def test_groups_against_the_first_noisy_column_and_the_words_below():
     chart = CITIES.plot().chart
     assert isinstance(chart, Bars)
     assert chart.title == "n by city"
-    assert [(mark.label, mark.value, mark.low, mark.high) for mark in chart.marks] == [
-        ("Basel", 2611, 2596, 2626),
-        ("<img onerror=x>", -4, -19, 11),
-        ("NULL", 100, 85, 115),
-    ]
+    expected = [("Basel", 2611, 2596, 2626), ("<img onerror=x>", -4, -19, 11), ("NULL", 100, 85, 115)]
+    assert [(mark.label, mark.value, mark.low, mark.high) for mark in chart.marks] == expected
     assert [mark.doubtful for mark in chart.marks] == [False, True, False]
     assert [mark.text for mark in chart.marks] == ["2\u2009611 ± 15", "-4 ± 15", "100 ± 15"]
-
-
-def test_the_words_below():
     notes = CITIES.plot().chart.notes
     assert notes[0].startswith("± is 90 %")
     assert any("do not use" in note for note in notes)
@@ -63,6 +52,7 @@ def test_another_column_another_title_and_a_missing_number():
     assert [mark.value for mark in chart.marks] == [41.25, None, 30.0]
     assert chart.marks[2].doubtful  # told with the answer, whatever the margin
     assert chart.marks[1].text == "NULL"
+    assert raised(BadName, lambda: CITIES.plot(y="city"), match="y='city'").fix == "choose one of: n, age"
 
 
 def test_several_keys_are_one_label_and_none_is_the_column():
@@ -72,7 +62,7 @@ def test_several_keys_are_one_label_and_none_is_the_column():
     assert answer(("n",), (noisy(5, 1),)).plot().chart.marks[0].label == "n"
 
 
-def test_dates_are_a_line_in_their_order():
+def test_dates_are_a_line_in_their_order_and_midnights_are_days():
     days = answer(
         ("day", "n"),
         (date(2024, 3, 1), noisy(7, 2)),
@@ -88,14 +78,9 @@ def test_dates_are_a_line_in_their_order():
     assert points[2].at - points[1].at == 29
     assert chart.notes[0].startswith("1 left out")
     assert isinstance(days.plot("bar").chart, Bars)
-
-
-def test_moments_at_midnight_are_shown_as_days():
     rows = [(datetime(2024, month, 1), noisy(7, 2)) for month in (1, 2)]
-    assert [point.mark.label for point in answer(("m", "n"), *rows).plot().chart.series[0].points] == [
-        "2024-01-01",
-        "2024-02-01",
-    ]
+    expected = ["2024-01-01", "2024-02-01"]
+    assert [point.mark.label for point in answer(("m", "n"), *rows).plot().chart.series[0].points] == expected
     later = [*rows, (datetime(2024, 3, 1, 12), noisy(7, 2))]
     assert answer(("m", "n"), *later).plot().chart.series[0].points[0].mark.label == "2024-01-01 00:00:00"
 
@@ -107,13 +92,10 @@ def test_a_line_over_numbers_only_where_asked():
     assert years.plot("dot").chart.dots
 
 
-def test_exact_numbers_are_their_own_interval():
+def test_exact_numbers_are_their_own_interval_and_what_is_no_number_has_no_place():
     chart = answer(("ward", "beds"), ("eyes", 12), ("ears", 7)).plot().chart
     assert [(mark.low, mark.value, mark.high) for mark in chart.marks] == [(12, 12, 12), (7, 7, 7)]
     assert chart.notes == ()
-
-
-def test_what_is_no_number_has_no_place():
     chart = answer(("ward", "x"), ("eyes", 12.5), ("ears", float("inf")), ("nose", float("nan"))).plot().chart
     assert [(mark.value, mark.text) for mark in chart.marks] == [(12.5, "12.5"), (None, "inf"), (None, "nan")]
 
@@ -130,21 +112,12 @@ def test_of_many_groups_the_first():
 
 @pytest.mark.parametrize("told", [answer(("n",)), answer(("a",), ("text",)), answer((" ",), ("x 1",), is_text=True)])
 def test_nothing_to_draw(told):
-    with pytest.raises(BadParameter, match="nothing to draw") as caught:
-        told.plot()
-    assert "GROUP BY" in caught.value.fix
-
-
-def test_an_unknown_column():
-    with pytest.raises(BadName, match="y='city'") as caught:
-        CITIES.plot(y="city")
-    assert caught.value.fix == "choose one of: n, age"
+    assert "GROUP BY" in raised(BadParameter, lambda: told.plot(), match="nothing to draw").fix
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "pie"}, {"kind": "line"}, {"most": 0}, {"file": "x.pdf"}])
 def test_wrong_wishes(wrong):
-    with pytest.raises(BadParameter):
-        CITIES.plot(**wrong)
+    raised(BadParameter, lambda: CITIES.plot(**wrong))
 
 
 def test_invented_rows_say_so_in_the_title():
@@ -162,17 +135,7 @@ def test_a_file(tmp_path):
 
 
 def test_what_comes_over_the_socket_is_drawn_alike():
-    rows = tuple(tuple(cell_from_wire(cell_to_wire(cell)) for cell in row) for row in CITIES.rows)
-    served = ServedAnswer(
-        columns=CITIES.columns,
-        rows=rows,
-        epsilon=Fraction(1, 20),
-        delta=Fraction(0),
-        release=1,
-        confidence=CITIES.confidence,
-        notes=CITIES.notes,
-        head=None,
-        text="",
-    )
+    told = WIRE["analyst"].to_json(served(CITIES))
+    again = WIRE["analyst"].from_json(told, ServedAnswer)
     for y in ("n", "age"):
-        assert served.plot(y=y).chart == CITIES.plot(y=y).chart == dpsql.plot(served, y=y).chart
+        assert again.plot(y=y).chart == CITIES.plot(y=y).chart == dpsql.plot(again, y=y).chart

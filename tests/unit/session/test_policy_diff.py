@@ -100,11 +100,11 @@ def test_apply_does_not_do_it_in_passing(tmp_path, capsys):
     edited(policy, "30]", "40]")
     assert run("apply", "--new-version", "2")[0] == 0
     history = run("history")[1].out.split("\n")
-    told = [line[21:].split(maxsplit=2) for line in history if line]
-    assert ["policy", "file", "promised: epsilon = 4, delta = 0"] in told
-    assert ["policy", "file", "declared: +tables.people.columns.id.bounds = [0, 30]"] in told
-    assert ["owner", "data", "version: 2"] in told
-    assert ["policy", "file", "granted: ana 3"] in told
+    told = [line[21:] for line in history if line]
+    assert "the owner        promise: ε = 4, δ = 0 for everybody, for ever" in told
+    assert "the policy file  declared: +tables.people.columns.id.bounds = [0, 30]" in told
+    assert "the owner        data: version 2" in told
+    assert "the policy file  grant: ana: ε = 3 in all" in told
 
 
 def test_the_data_need_not_be_there_for_the_history(answered, capsys):

@@ -11,17 +11,16 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadKey, BudgetExhausted, DpsqlError, NotPermitted, NotUnderstood, OverLimit
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
-    owner.register(
-        "people", pd.DataFrame({"who": range(40), "age": 30}), person="who", unique=True, bounds={"age": (0, 99)}
-    )
+    rows = pd.DataFrame({"who": range(40), "age": 30})
+    words = {"person": "who", "unique": True, "bounds": {"age": (0, 99)}}
+    owner = owner_of(rows, **words, epsilon=10**6, delta=1e-3, cost_per_query=1, max_keys=20)
     owner.register("days", pd.DataFrame({"day": range(50)}), public=True, columns=["day"])
-    owner.promise(epsilon=10**6, delta=1e-3)
-    owner.defaults(cost_per_query=1, max_keys=20)
     return owner
 
 
@@ -46,20 +45,18 @@ def test_an_error_at_run_time_points_into_the_text(analyst, owner):
     """Keys of public tables are counted when the answer is bought, and a grant may have shrunk since the plan."""
     sql = "SELECT d.day, COUNT(*) FROM people p JOIN days d ON p.age = d.day GROUP BY d.day"
     query = analyst.query(sql)
-    for ask in (query.run, lambda: query.answered(max_cost=None)):
+    for ask in (query.run, lambda: query.answered()):
         with pytest.raises(BadKey) as caught:
             ask()
         assert caught.value.sql == sql
     kept = analyst.query("SELECT COUNT(*) FROM people", epsilon=500)
     owner.grant("ana", budget=100)
-    with pytest.raises(BudgetExhausted) as refused:
-        kept.answered(max_cost=None)
-    assert refused.value.sql == kept.sql
+    error = raised(BudgetExhausted, lambda: kept.answered())
+    assert error.sql == kept.sql
 
 
 def test_a_limit_is_kept_before_anything_is_spent(analyst):
-    with pytest.raises(OverLimit):
-        analyst.query("SELECT COUNT(*) FROM people").run(max_cost=0.5)
+    raised(OverLimit, lambda: analyst.query("SELECT COUNT(*) FROM people").run(max_cost=0.5))
     assert analyst.budget.spent == 0
 
 
@@ -70,12 +67,9 @@ def test_an_absurd_price_is_explained_at_once(analyst, epsilon):
     assert "at most 100 %" in text
 
 
-def test_lazy_names_are_listed():
+def test_lazy_names_are_listed_and_the_other_side_of_every_question_is_a_dpsql_error(analyst):
     assert set(dpsql.__all__) <= set(dir(dpsql))
     assert all(getattr(dpsql, name) is not None for name in dir(dpsql))
-
-
-def test_the_other_side_of_every_question_is_a_dpsql_error(analyst):
     for sql in ("", "SELECT", "DROP TABLE people", "SELECT who FROM people", "SELECT COUNT(*) FROM nowhere", "\x00"):
         with pytest.raises(DpsqlError) as caught:
             analyst.sql(sql)
@@ -103,14 +97,11 @@ def test_a_wish_to_scale_that_would_save_nothing_is_told():
 
 
 def test_a_limit_is_quoted_as_it_was_written():
-    with dpsql.open(":memory:") as owner:
-        owner.register("t", pd.DataFrame({"id": [1]}), person="id", unique=True)
-        owner.promise(epsilon=2)
-        analyst = owner.grant("ana", budget=2, max_per_query=1.0000001)
-        with pytest.raises(NotPermitted, match=r"epsilon = 1\.0000002 is above your limit of 1\.0000001 per query"):
-            analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000002)
-        with pytest.raises(OverLimit, match=r"stopped by max_cost 1: it would cost 1\.0000001"):
-            analyst.sql("SELECT COUNT(*) FROM t", epsilon=1.0000001, max_cost=1)
+    sql, analyst = "SELECT COUNT(*) FROM people", owner_of(1, epsilon=2).grant("ana", budget=2, max_per_query=1.0000001)
+    above = r"epsilon = 1\.0000002 is above your limit of 1\.0000001 per query"
+    raised(NotPermitted, lambda: analyst.sql(sql, epsilon=1.0000002), match=above)
+    stopped = r"stopped by max_cost 1: it would cost 1\.0000001"
+    raised(OverLimit, lambda: analyst.sql(sql, epsilon=1.0000001, max_cost=1), match=stopped)
 
 
 def test_an_answer_shows_where_the_ledger_ends(analyst):
@@ -125,14 +116,19 @@ def test_an_answer_shows_where_the_ledger_ends(analyst):
     assert analyst.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people").head is None
 
 
+@pytest.mark.parametrize("ask", ["sql", "query", "cost", "explain"])
+def test_a_word_that_no_question_has_is_refused_and_not_passed_over(analyst, ask):
+    for sql in ("SELECT COUNT(*) FROM people", *(["SET dp.max_cost = 1"] if ask == "sql" else [])):
+        with pytest.raises(TypeError, match="epsilom"):
+            getattr(analyst, ask)(sql, epsilom=1)
+    with pytest.raises(TypeError, match="max_cost" if ask != "sql" else "within"):
+        getattr(analyst, ask)("SELECT COUNT(*) FROM people", **{"within" if ask == "sql" else "max_cost": 1})
+
+
 @pytest.fixture
 def ben():
     """An analyst of whose numbers some noise is left."""
-    owner = dpsql.open(":memory:")
-    owner.register("people", pd.DataFrame({"who": range(40)}), person="who", unique=True)
-    owner.promise(epsilon=5, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=20)
-    return owner.grant("ben", budget=5)
+    return owner_of(40, epsilon=5, delta=1e-6, cost_per_query=1, max_keys=20).grant("ben", budget=5)
 
 
 def test_a_better_answer_is_the_statement_with_another_end(ben):
@@ -151,41 +147,33 @@ def test_a_better_answer_is_the_statement_with_another_end(ben):
 def test_a_better_answer_has_one_measure(ben, wrong):
     coarse = ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.1)
     spent = ben.budget.spent
-    with pytest.raises(dpsql.BadParameter):
-        coarse.better(**wrong)
+    raised(dpsql.BadParameter, lambda: coarse.better(**wrong))
     assert ben.budget.spent == spent
 
 
-def test_a_better_answer_is_refused_where_it_is_too_dear(ben):
+def test_a_better_answer_is_refused_where_it_is_too_dear_and_one_of_a_batch_is_made_better(ben):
     coarse = ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.1)
     spent = ben.budget.spent
-    with pytest.raises(dpsql.DpsqlError) as stopped:
-        coarse.better(epsilon=2, max_cost=0.5)
-    assert stopped.value.code == "DP202"
+    assert raised(dpsql.DpsqlError, lambda: coarse.better(epsilon=2, max_cost=0.5)).code == "DP202"
     assert ben.budget.spent == spent
+    (coarse,) = ben.run(["SELECT COUNT(*) AS n FROM people"], total=0.1)
+    margin = coarse["n"][0].margin
+    assert coarse.better(within=margin / 2)["n"][0].margin <= margin / 2
 
 
 @pytest.mark.parametrize("carried", [copy.deepcopy, lambda answer: pickle.loads(pickle.dumps(answer))])
 def test_an_answer_that_is_carried_away_has_no_way_back_to_the_data(ben, carried):
     answer = carried(ben.sql("SELECT COUNT(*) AS n FROM people", epsilon=1))
     assert answer.again is None
-    with pytest.raises(dpsql.BadParameter, match="asked for again"):
-        answer.better(within=1)
-
-
-def test_an_answer_of_a_batch_is_made_better_by_itself(ben):
-    (coarse,) = ben.run(["SELECT COUNT(*) AS n FROM people"], total=0.1)
-    margin = coarse["n"][0].margin
-    assert coarse.better(within=margin / 2)["n"][0].margin <= margin / 2
+    raised(dpsql.BadParameter, lambda: answer.better(within=1), match="asked for again")
 
 
 @pytest.fixture(scope="module")
 def in_rho():
     """Under (5, 1e-6) there is less than 0.45 in ρ, and Laplace noise of ε = 0.3 takes ε²/2 of it: more than 0.5 of the
     promise for a price of 0.3. Bob may ask for 0.4 at once, Ana for anything."""
-    with dpsql.open(":memory:", threads=1) as owner:
-        owner.register("t", pd.DataFrame({"id": range(50), "x": range(50)}), person="id", unique=True, columns=["x"])
-        owner.promise(epsilon=5, delta=1e-6)
+    rows = pd.DataFrame({"id": range(50), "x": range(50)})
+    with owner_of(rows, "t", person="id", unique=True, columns=["x"], epsilon=5, delta=1e-6) as owner:
         ana, bob = owner.grant("ana", budget=2), owner.grant("bob", budget=2, max_per_query=0.4)
         for analyst in (ana, bob):
             analyst.sql("SELECT COUNT(*) FROM t", epsilon=0.1, noise="gaussian")
@@ -201,8 +189,7 @@ def test_max_cost_limits_what_is_taken_where_noise_weighs_more_than_its_price(in
             ana.sql(sql, max_cost=limit)
     assert "gaussian" in told.value.fix
     ana.sql("SET dp.max_cost = 0.3")
-    with pytest.raises(OverLimit, match="weighs more than its price"):
-        ana.sql(sql)
+    raised(OverLimit, lambda: ana.sql(sql), match="weighs more than its price")
     assert ana.budget.spent == before
     ana.sql("SET dp.noise = 'gaussian'")
     ana.sql(sql)

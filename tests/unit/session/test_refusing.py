@@ -1,13 +1,13 @@
 """Every refusal of a question stands in the ledger, once, with its code; prices and explanations do not."""
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadParameter, DpsqlError, EngineFailed, FrozenLedger, OverLimit
 from dpsql.ledger.facts import Refused
 from dpsql.session.refusing import wants_an_answer
+from tests.kits.owners import owner_of
+from tests.kits.refusals import each_raises, raised
 
 COUNT = "SELECT COUNT(*) FROM people"
 ROWS = "SELECT age FROM people"
@@ -15,11 +15,7 @@ ROWS = "SELECT age FROM people"
 
 @pytest.fixture
 def owner():
-    with dpsql.open(":memory:") as owner:
-        people = pd.DataFrame({"id": range(40), "age": 30})
-        owner.register("people", people, person="id", unique=True, bounds={"age": (0, 99)})
-        owner.promise(epsilon=10)
-        owner.defaults(cost_per_query=1, noise="laplace")
+    with owner_of(40, epsilon=10, cost_per_query=1, noise="laplace") as owner:
         yield owner
 
 
@@ -47,30 +43,20 @@ def refused(owner):
     ],
 )
 def test_a_refusal_is_written_down(owner, ana, sql, code):
-    with pytest.raises(DpsqlError) as found:
-        ana.sql(sql)
-    assert refused(owner) == [("ana", found.value.code, sql)]
-    assert found.value.code == code
+    error = raised(DpsqlError, lambda: ana.sql(sql))
+    assert refused(owner) == [("ana", error.code, sql)]
+    assert error.code == code
 
 
-def test_characters_of_no_language_are_written_as_question_marks(owner, ana):
-    with pytest.raises(DpsqlError):
-        ana.sql("SELECT '\ud800\x00'")
-    ((_, code, sql),) = refused(owner)
-    assert (code, sql[:9]) == ("DP100", "SELECT '?")
-
-
-def test_a_long_text_is_cut(owner, ana):
-    with pytest.raises(DpsqlError):
-        ana.sql("SELECT " + "x" * 50_000)
-    ((_, _, sql),) = refused(owner)
-    assert len(sql) == 4000
+def test_a_long_text_is_cut_and_characters_of_no_language_are_question_marks(owner, ana):
+    raised(DpsqlError, lambda: ana.sql("SELECT '\ud800\x00'"))
+    assert [(code, sql[:9]) for _, code, sql in refused(owner)] == [("DP100", "SELECT '?")]
+    raised(DpsqlError, lambda: ana.sql("SELECT " + "x" * 50_000))
+    assert len(refused(owner)[-1][2]) == 4000
 
 
 def test_what_nobody_was_going_to_be_told_is_not_written_down(owner, ana):
-    for ask in (ana.cost, ana.explain, ana.query):
-        with pytest.raises(DpsqlError):
-            ask(ROWS)
+    each_raises(DpsqlError, lambda ask: ask(ROWS), (ana.cost, ana.explain, ana.query))
     for sql in (
         f"EXPLAIN PRIVACY {ROWS}",
         f"DRY RUN {ROWS}",
@@ -79,30 +65,24 @@ def test_what_nobody_was_going_to_be_told_is_not_written_down(owner, ana):
     ):
         with pytest.raises(DpsqlError):
             ana.sql(sql)
-    with pytest.raises(DpsqlError):
-        ana.sql(7)
+    raised(DpsqlError, lambda: ana.sql(7))
     ana.sql(COUNT)
     assert refused(owner) == []
 
 
 def test_a_question_that_is_run_later_counts_too(owner, ana):
     question = ana.query(COUNT)
-    with pytest.raises(OverLimit):
-        question.run(max_cost=0.1)
-    with pytest.raises(BadParameter):
-        ana.sql(COUNT, epsilon=-1)
+    raised(OverLimit, lambda: question.run(max_cost=0.1))
+    raised(BadParameter, lambda: ana.sql(COUNT, epsilon=-1))
     question.run()
-    with pytest.raises(DpsqlError):
-        ana.query("SELECT AVG(age) FROM people").run(epsilon=1.2)
+    raised(DpsqlError, lambda: ana.query("SELECT AVG(age) FROM people").run(epsilon=1.2))
     assert [code for _, code, _ in refused(owner)] == ["DP202", "DP410", "DP201"]
 
 
 def test_a_frozen_source_refuses_everything_before_it_is_read(owner, ana):
     ana.sql(COUNT)
     owner.keeper.freeze("a look")
-    for sql in (COUNT, "SELEC", "SELECT * FROM dp.budget"):
-        with pytest.raises(FrozenLedger):
-            ana.sql(sql)
+    each_raises(FrozenLedger, lambda sql: ana.sql(sql), (COUNT, "SELEC", "SELECT * FROM dp.budget"))
     assert [code for _, code, _ in refused(owner)] == ["DP204"] * 3
     owner.keeper.unfreeze("seen")
     assert ana.sql(COUNT).cost.epsilon == 0
@@ -115,14 +95,12 @@ def test_a_failure_of_the_engine_is_no_refusal(owner, ana, monkeypatch):
         raise EngineFailed("x", why="y", fix="z")
 
     monkeypatch.setattr(DuckdbEngine, "run", fail)
-    with pytest.raises(EngineFailed):
-        ana.sql(COUNT)
+    raised(EngineFailed, lambda: ana.sql(COUNT))
     assert refused(owner) == []
 
 
 def test_a_batch_that_is_refused_is_written_down(owner, ana):
-    with pytest.raises(DpsqlError):
-        ana.run([COUNT, ROWS], total=1)
+    raised(DpsqlError, lambda: ana.run([COUNT, ROWS], total=1))
     assert refused(owner) == [("ana", "DP101", ROWS)]
 
 

@@ -2,17 +2,11 @@
 
 from dataclasses import replace
 from datetime import date, datetime
-from fractions import Fraction
 
 import pytest
 
-from dpsql.session.noisy import Noisy
 from dpsql.session.render import boxed, is_doubtful, printable, remarks
-
-
-def noisy(value, margin):
-    low, high = (None, None) if margin is None else (value - margin, value + margin)
-    return Noisy(value=value, margin=margin, low=low, high=high, confidence=Fraction(19, 20), weights={})
+from tests.kits.released import noisy
 
 
 def test_a_table():
@@ -35,19 +29,13 @@ def test_a_table():
     )
 
 
-def test_plain_values():
+def test_no_rows_and_plain_values():
     rows = [(True, 5, 1.5, date(2024, 5, 17), datetime(2024, 5, 17, 10, 30), "x")]
     assert boxed(["a", "b", "c", "d", "e", "f"], rows, []).splitlines()[3] == (
         "│ true │ 5 │ 1.5 │ 2024-05-17 │ 2024-05-17 10:30:00 │ x │"
     )
-
-
-def test_no_rows():
     assert boxed(["n"], [], ["0 rows"]).splitlines()[-2:] == ["└───┘", "0 rows"]
-
-
-def test_every_line_has_the_same_width():
-    """Of the terminal: 東 takes two places, a combining accent none."""
+    # Of the terminal: 東 takes two places, a combining accent none.
     lines = boxed(["k"], [("東京",), ("Zu\u0308rich",), ("abc",)], []).splitlines()
     assert lines[3:6] == ["│ 東京   │", "│ Zu\u0308rich │", "│ abc    │"]
 

@@ -1,11 +1,8 @@
 """SET holds for the session it was said in, goes before the policy and behind the text, and raises no limit."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
 import dpsql
@@ -13,18 +10,15 @@ import dpsql.dbapi
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotPermitted, NotUnderstood, OverLimit
 from dpsql.session.noisy import Noisy
+from tests.kits.owners import owner_of
+from tests.kits.refusals import each_raises, raised
 
 COUNT = "SELECT COUNT(*) FROM people"
 
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)]})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)})
-    owner.promise(epsilon=10, delta=1e-6)
-    owner.defaults(cost_per_query=1, max_keys=10)
-    return owner
+    return owner_of(100, epsilon=10, delta=1e-6, cost_per_query=1, max_keys=10)
 
 
 @pytest.fixture
@@ -89,45 +83,39 @@ def test_every_setting_reaches_the_plan(analyst, setting, sql, seen):
     ],
 )
 def test_a_call_and_its_text_agree(analyst, sql, said):
-    with pytest.raises(BadParameter, match="also an argument of the call") as caught:
-        analyst.query(sql, **said)
-    assert caught.value.at is not None
+    assert raised(BadParameter, lambda: analyst.query(sql, **said), match="also an argument of the call").at is not None
     assert analyst.query(f"{COUNT} COST 0.5", epsilon=0.5).cost.epsilon == Fraction(1, 2)
-    with pytest.raises(BadParameter):
-        analyst.query(f"{COUNT} COST 0.5").run(epsilon=0.25)
+    raised(BadParameter, lambda: analyst.query(f"{COUNT} COST 0.5").run(epsilon=0.25))
 
 
 def test_a_setting_never_raises_the_limit_of_the_grant(analyst):
-    with pytest.raises(NotPermitted) as caught:
-        analyst.sql("SET dp.epsilon = 3")
-    assert caught.value.try_sql == "SET dp.epsilon = 2"
-    assert caught.value.at == (17, 18)
-    analyst.sql(caught.value.try_sql)
+    error = raised(NotPermitted, lambda: analyst.sql("SET dp.epsilon = 3"))
+    assert error.try_sql == "SET dp.epsilon = 2"
+    assert error.at == (17, 18)
+    analyst.sql(error.try_sql)
     assert analyst.cost(COUNT) == 2
 
 
 def test_max_cost_stops_a_question_before_it_is_paid(analyst):
     analyst.sql("SET dp.max_cost = 0.1")
-    with pytest.raises(OverLimit, match=r"stopped by max_cost 0\.1") as caught:
-        analyst.sql(COUNT)
-    assert caught.value.try_sql == f"{COUNT} COST 0.1"
+    error = raised(OverLimit, lambda: analyst.sql(COUNT), match=r"stopped by max_cost 0\.1")
+    assert error.try_sql == f"{COUNT} COST 0.1"
     assert analyst.budget.spent == 0
-    with pytest.raises(OverLimit):
-        analyst.sql(COUNT, max_cost=5)
-    with pytest.raises(OverLimit, match=r"max_cost 0\.05"):
-        analyst.sql(f"{COUNT} COST 0.1", max_cost=0.05)
-    with pytest.raises(OverLimit):
-        analyst.run([f"{COUNT} WHERE age > 5", COUNT], total=0.3)
+    raised(OverLimit, lambda: analyst.sql(COUNT, max_cost=5))
+    raised(OverLimit, lambda: analyst.sql(f"{COUNT} COST 0.1", max_cost=0.05), match=r"max_cost 0\.05")
+    raised(OverLimit, lambda: analyst.run([f"{COUNT} WHERE age > 5", COUNT], total=0.3))
     assert analyst.budget.spent == 0
     assert rows(analyst.sql(f"DRY RUN {COUNT}"))[0] == ("cost", "1")
-    assert analyst.sql(caught.value.try_sql).cost.epsilon == Fraction(1, 10)
+    assert analyst.sql(error.try_sql).cost.epsilon == Fraction(1, 10)
 
 
-def test_a_question_keeps_the_settings_it_was_asked_under(analyst):
+def test_a_question_keeps_the_settings_it_was_asked_under_and_a_setting_is_no_question(analyst):
     analyst.sql("SET dp.epsilon = 0.5")
     query = analyst.query(COUNT)
     analyst.sql("RESET ALL")
     assert query.run().cost.epsilon == Fraction(1, 2)
+    each_raises(dpsql.DpsqlError, lambda ask: ask("SET dp.epsilon = 1"), (analyst.query, analyst.cost, analyst.explain))
+    raised(NotUnderstood, lambda: analyst.sql(b"SET dp.epsilon = 1"))
 
 
 def test_settings_are_shown(analyst):
@@ -158,14 +146,6 @@ def test_of_a_grant_that_was_taken_back_nothing_remains(owner, analyst):
         assert (asks.budget.left, asks.budget.short, asks.budget.outlook) == (0, f"your grant: {why}", "")
 
 
-def test_a_setting_is_no_question(analyst):
-    for ask in (analyst.query, analyst.cost, analyst.explain):
-        with pytest.raises(dpsql.DpsqlError):
-            ask("SET dp.epsilon = 1")
-    with pytest.raises(NotUnderstood):
-        analyst.sql(b"SET dp.epsilon = 1")
-
-
 def test_each_connection_is_a_session(analyst):
     one, two = dpsql.dbapi.connect(analyst), dpsql.dbapi.connect(analyst)
     first = one.cursor().execute("SET dp.epsilon = 0.25")
@@ -174,8 +154,7 @@ def test_each_connection_is_a_session(analyst):
     assert analyst.cost(COUNT) == 1
     cursor = one.cursor().execute(COUNT)
     assert cursor.answer.cost.epsilon == Fraction(1, 4)
-    with pytest.raises(dpsql.dbapi.ProgrammingError):
-        one.cursor().execute("SET dp.epsilom = 1")
+    raised(dpsql.dbapi.ProgrammingError, lambda: one.cursor().execute("SET dp.epsilom = 1"))
 
 
 def test_threads_see_one_state_of_the_session(analyst):
@@ -190,8 +169,7 @@ def test_threads_see_one_state_of_the_session(analyst):
 
 
 def test_a_batch_decides_the_price_of_its_questions(analyst):
-    with pytest.raises(BadParameter):
-        analyst.run([f"{COUNT} COST 0.5", COUNT], total=0.5)
+    raised(BadParameter, lambda: analyst.run([f"{COUNT} COST 0.5", COUNT], total=0.5))
     assert analyst.budget.spent == 0
     one, two = analyst.run([f"{COUNT} COST 0.25", f"{COUNT} WHERE age > 5"], total=0.5)
     assert (one.cost.epsilon, two.cost.epsilon) == (Fraction(1, 4), Fraction(1, 4))

@@ -2,26 +2,29 @@
 
 import re
 from fractions import Fraction
+from functools import partial
 
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.errors import BudgetExhausted
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) FROM people"
 SUMS = "SELECT city, SUM(age), COUNT(*) FROM people GROUP BY city"
 
 
 def analyst_of(*, delta=1e-6, budget=1, town=False):
-    owner = dpsql.open(":memory:")
     rows = pd.DataFrame({"who": range(400), "city": ["a", "b"] * 200, "town": ["x", "y"] * 200, "age": 30})
-    keys = {"city": ["a", "b"], "town": "private"}
-    owner.register("people", rows, person="who", unique=True, keys=keys, bounds={"age": (0, 99)})
-    owner.promise(epsilon=2, delta=delta)
-    owner.defaults(cost_per_query=0.1, max_keys=100, selection_share=0.25)
-    if town:
-        owner.defaults(delta_per_query=delta / 4)
+    words = {"person": "who", "unique": True, "bounds": {"age": (0, 99)}}
+    shares = {
+        "cost_per_query": 0.1,
+        "max_keys": 100,
+        "selection_share": 0.25,
+        **({"delta_per_query": delta / 4} if town else {}),
+    }
+    owner = owner_of(rows, **words, keys={"city": ["a", "b"], "town": "private"}, epsilon=2, delta=delta, **shares)
     return owner.grant("ana", budget=budget)
 
 
@@ -30,9 +33,7 @@ def analyst_of(*, delta=1e-6, budget=1, town=False):
 def test_what_would_fit_does_fit(delta, sql):
     analyst = analyst_of(delta=delta)
     analyst.sql("SELECT SUM(age) FROM people", epsilon=0.634)
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(sql, epsilon=0.7)
-    error = caught.value
+    error = raised(BudgetExhausted, lambda: analyst.sql(sql, epsilon=0.7))
     assert "costs 0.7, more than your grant has left" in error.what
     assert "ρ" not in str(error)
     price = re.search(r"epsilon=([0-9.]+) would fit", error.fix)[1]
@@ -43,19 +44,17 @@ def test_what_would_fit_does_fit(delta, sql):
 def test_where_nothing_fits_nothing_is_offered():
     analyst = analyst_of(delta=0, budget=1)
     analyst.sql(COUNT, epsilon=1)
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(SUMS, epsilon=0.5)
-    assert "would fit" not in caught.value.fix
-    assert "the budget is used up" in caught.value.fix
+    error = raised(BudgetExhausted, lambda: analyst.sql(SUMS, epsilon=0.5))
+    assert "would fit" not in error.fix
+    assert "the budget is used up" in error.fix
 
 
 def test_a_smaller_price_is_looked_for_where_the_rest_buys_no_such_noise():
     """Counted in ρ, Laplace noise by name weighs more than its price: the whole rest does not pay for it."""
     analyst = analyst_of()
     analyst.sql("SELECT SUM(age) FROM people", epsilon=0.87, noise="gaussian")
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(COUNT, epsilon=0.2, noise="laplace")
-    price = float(re.search(r"epsilon=([0-9.]+) would fit", caught.value.fix)[1])
+    error = raised(BudgetExhausted, lambda: analyst.sql(COUNT, epsilon=0.2, noise="laplace"))
+    price = float(re.search(r"epsilon=([0-9.]+) would fit", error.fix)[1])
     assert 0.01 <= price < 0.13
     assert analyst.sql(COUNT, epsilon=price, noise="laplace").cost.epsilon > 0
 
@@ -64,10 +63,9 @@ def test_a_smaller_price_is_looked_for_where_the_rest_buys_no_such_noise():
 def test_a_crumb_of_a_budget_is_not_offered(delta):
     analyst = analyst_of(delta=delta)
     analyst.sql("SELECT SUM(age) FROM people", epsilon=Fraction("0.99999"))
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(f"{COUNT} COST 0.1")
-    assert "the budget is used up" in caught.value.fix
-    assert caught.value.try_sql is None
+    error = raised(BudgetExhausted, lambda: analyst.sql(f"{COUNT} COST 0.1"))
+    assert "the budget is used up" in error.fix
+    assert error.try_sql is None
 
 
 def test_a_lack_of_delta_is_not_cured_by_a_smaller_price():
@@ -106,17 +104,13 @@ def test_it_is_proposed_in_the_words_of_the_question(delta):
 
 
 def test_all_accounts_that_are_short_are_named():
-    owner = dpsql.open(":memory:")
-    owner.register(
-        "people", pd.DataFrame({"who": range(9), "age": 3}), person="who", unique=True, bounds={"age": (0, 9)}
-    )
-    owner.promise(epsilon=2, delta=0)
+    owner = owner_of(9, epsilon=2)
     owner.grant("bob", budget=2).sql(COUNT, epsilon=1.7)
     analyst = owner.grant("ana", budget=0.5)
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(COUNT, epsilon=0.4)
-    assert caught.value.what == "this answer costs 0.4, more than the promise has left: 0.3"
-    with pytest.raises(BudgetExhausted) as caught:
-        analyst.sql(COUNT, epsilon=0.6)
-    assert caught.value.what == "this answer costs 0.6, more than the promise and your grant have left: 0.3 and 0.5"
+    for epsilon, short in (
+        (0.4, "the promise has left: 0.3"),
+        (0.6, "the promise and your grant have left: 0.3 and 0.5"),
+    ):
+        error = raised(BudgetExhausted, partial(analyst.sql, COUNT, epsilon=epsilon))
+        assert error.what == f"this answer costs {epsilon}, more than {short}"
     assert analyst.sql(COUNT, epsilon=0.3).cost.epsilon > 0

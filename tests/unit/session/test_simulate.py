@@ -16,27 +16,14 @@ from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.session import simulate
-from dpsql.session.release import released
-from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
-from dpsql.sql.finish import Finish, OutputColumn
-from dpsql.sql.functions import apply
-from dpsql.sql.intervals import EVERYTHING
-from dpsql.sql.relations import Column
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
+from dpsql.sql.scalars import Apply, ColumnRef, Sorted
+from tests.kits.released import call, decimal, finish, released_table, told, window
 
 RELEASES = 2000
 GRAIN = Fraction(1, 2**13)  # of values between 0 and 110, as a plan would choose it
 MIDDLE, HALF = 55, 55
 KEY = ColumnRef(1, SqlType.INTEGER)
 N, S, Q = ColumnRef(2, SqlType.INTEGER), ColumnRef(3, SqlType.DOUBLE), ColumnRef(4, SqlType.DOUBLE)
-
-
-def call(function, *arguments):
-    return apply(function, arguments, proved=lambda _: EVERYTHING)
-
-
-def decimal(value):
-    return Constant(Fraction(value), SqlType.DOUBLE)
 
 
 PEOPLE = call("greatest", Apply("to_double", (N,), SqlType.DOUBLE), decimal(1))
@@ -73,24 +60,14 @@ def noise(law, size, random):
 
 def table(truths, laws, random, releases=RELEASES):
     """`truths` in grains, released again and again."""
-    columns = [ColumnRef(2 + place, SqlType.DOUBLE) for place in range(len(laws))]
-    noises = [noise(slot.law, releases, random) for slot in laws]
-    return ReleasedTable(
-        keys=(Column(id=1, name="", type=SqlType.INTEGER),),
-        slots=tuple(
-            ReleasedSlot(column=Column(id=column.id, name="", type=column.type), place=place, law=slot)
-            for place, (column, slot) in enumerate(zip(columns, laws, strict=True))
-        ),
-        key_rows=tuple((number,) for number in range(releases)),
-        values=tuple(
-            tuple(truth + drawn for truth, drawn in zip(truths, row, strict=True)) for row in zip(*noises, strict=True)
-        ),
-    )
+    slots = [(ColumnRef(2 + place, SqlType.DOUBLE), slot) for place, slot in enumerate(laws)]
+    noises = zip(*(noise(slot.law, releases, random) for slot in laws), strict=True)
+    rows = (tuple(truth + drawn for truth, drawn in zip(truths, row, strict=True)) for row in noises)
+    return released_table((KEY,), slots, ((number,) for number in range(releases)), rows)
 
 
-def columns(released_table, *expressions, confidence="0.95", receipt=1):
-    done = Finish(outputs=tuple(OutputColumn(name="", expression=expression) for expression in expressions))
-    rows = released(released_table, done, confidence=Fraction(confidence), desk=Desk(), receipt=receipt)
+def columns(table, *expressions, confidence="0.95", receipt=1):
+    rows = told(table, finish(*expressions), confidence=Fraction(confidence), receipt=receipt)
     return list(zip(*rows, strict=True))
 
 
@@ -195,34 +172,19 @@ def test_a_hundred_draws_are_enough(family, monkeypatch):
 
 def test_shares_of_a_total_are_covered():
     """Four groups and their windows, 500 times: every group's share of the whole."""
-    law = slots("laplace", Fraction(1, 2), [(1, Fraction(1))])[0]
-    random = np.random.default_rng(77)
-    sizes = [400, 900, 1300, 2400]
-    drawn = noise(law.law, RELEASES, random)
-    group = ColumnRef(5, SqlType.INTEGER)
-    released_table = ReleasedTable(
-        keys=(Column(id=1, name="", type=SqlType.INTEGER), Column(id=5, name="", type=SqlType.INTEGER)),
-        slots=(ReleasedSlot(column=Column(id=2, name="", type=SqlType.INTEGER), place=0, law=law),),
-        key_rows=tuple((row // 4, row % 4) for row in range(RELEASES)),
-        values=tuple((sizes[row % 4] + drawn[row],) for row in range(RELEASES)),
-    )
-    total = Windowed(function="sum", arguments=(N,), partition_by=(KEY,), order_by=(), frame="", type=SqlType.INTEGER)
-    before = Windowed(
-        function="lag",
-        arguments=(N,),
-        partition_by=(KEY,),
-        order_by=(Sorted(by=group),),
-        frame="",
-        type=SqlType.INTEGER,
-    )
-    shares, grown = columns(released_table, call("div", N, total), call("sub", N, before))
-    inside = [
-        np.mean([cell.low <= sizes[place] / 5000 <= cell.high for cell in shares[place::4]]) for place in range(4)
-    ]
+    (law,) = slots("laplace", Fraction(1, 2), [(1, Fraction(1))])
+    sizes, group = [400, 900, 1300, 2400], ColumnRef(5, SqlType.INTEGER)
+    drawn = noise(law.law, RELEASES, np.random.default_rng(77))
+    keys, values = zip(*(((row // 4, row % 4), (sizes[row % 4] + drawn[row],)) for row in range(RELEASES)), strict=True)
+    total = window("sum", N, by=(KEY,))
+    before = window("lag", N, by=(KEY,), order=(Sorted(by=group),))
+    released = released_table((KEY, group), ((N, law),), keys, values)
+    shares, grown = columns(released, call("div", N, total), call("sub", N, before))
+    inside = [np.mean([each.low <= sizes[n] / 5000 <= each.high for each in shares[n::4]]) for n in range(4)]
     assert 0.94 <= np.mean(inside) <= 0.99
-    steps = [np.mean([cell.low <= step <= cell.high for cell in grown[place::4]]) for place, step in
-             ((1, 500), (2, 400), (3, 1100))]  # fmt: skip
-    assert 0.94 <= np.mean(steps) <= 0.99
+    steps = ((1, 500), (2, 400), (3, 1100))
+    inside = [np.mean([each.low <= step <= each.high for each in grown[place::4]]) for place, step in steps]
+    assert 0.94 <= np.mean(inside) <= 0.99
     assert grown[0::4] == (None,) * 500
 
 
@@ -241,7 +203,7 @@ def test_windows_over_very_many_rows_have_no_interval(monkeypatch):
     """They would not fit into memory, and an answer without margins is better than none."""
     truths, _ = moments_of(2500)
     released_table = table(truths, slots("laplace", Fraction(1, 2), MOMENTS), np.random.default_rng(3), releases=30)
-    total = Windowed(function="sum", arguments=(N,), partition_by=(), order_by=(), frame="", type=SqlType.INTEGER)
+    total = window("sum", N)
     assert cells(released_table, total)[0].margin > 0
     monkeypatch.setattr(simulate, "_MOST_IN_WINDOWS", 29)
     found = cells(released_table, total)

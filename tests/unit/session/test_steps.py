@@ -10,7 +10,6 @@ from threading import Barrier
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.catalog.types import SqlType
 from dpsql.errors import EngineFailed, InternalError
 from dpsql.ledger.facts import Retried
@@ -22,6 +21,8 @@ from dpsql.session.analyst import Analyst
 from dpsql.session.declared import ownership_of
 from dpsql.session.steps import key_values, told_keys
 from dpsql.sql.relations import Column
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 QUESTIONS = [
     "SELECT COUNT(*) FROM people",
@@ -32,19 +33,11 @@ QUESTIONS = [
 
 @pytest.fixture
 def analyst():
-    owner = dpsql.open(":memory:")
     rows = pd.DataFrame({"who": range(400), "city": ["Basel", "Bern"] * 200, "age": 30, "town": ["x", "y"] * 200})
-    owner.register(
-        "people",
-        rows,
-        person="who",
-        unique=True,
-        keys={"city": ["Basel", "Bern"], "town": "private"},
-        bounds={"age": (0, 100)},
-    )
-    owner.promise(epsilon=100, delta=1e-3)
-    owner.defaults(cost_per_query=1, max_keys=100, selection_share=0.25, delta_per_query=1e-6)
-    return owner.grant("ana", budget=100)
+    keys = {"city": ["Basel", "Bern"], "town": "private"}
+    words = {"person": "who", "unique": True, "keys": keys, "bounds": {"age": (0, 100)}}
+    shares = {"delta": 1e-3, "max_keys": 100, "selection_share": 0.25, "delta_per_query": 1e-6}
+    return owner_of(rows, **words, epsilon=100, cost_per_query=1, **shares).grant("ana", budget=100)
 
 
 def values(answer):
@@ -108,9 +101,9 @@ def test_eight_twins_wait_for_the_first_and_use_up_no_attempt(analyst, monkeypat
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_a_plan_that_is_run_after_its_twin_is_told_again(analyst, sql):
     one, other = analyst.query(sql), analyst.query(sql)
-    first = one.answered(max_cost=None)
+    first = one.answered()
     spent = analyst.budget.spent
-    second = other.answered(max_cost=None)
+    second = other.answered()
     assert (second.cost.epsilon, second.release) == (0, first.release)
     assert values(first) == values(second)
     assert analyst.budget.spent == spent
@@ -129,8 +122,7 @@ def test_an_answer_that_was_interrupted_goes_on_after_its_last_stored_step(analy
         return run(self, text, **given)
 
     monkeypatch.setattr(engine, "run", fails_once)
-    with pytest.raises(EngineFailed):
-        analyst.sql(sql)
+    raised(EngineFailed, lambda: analyst.sql(sql))
     spent = analyst.budget.spent
     again = analyst.sql(sql)
     assert (len(again), again.cost.epsilon, again.cost.delta) == (2, 0, 0)
@@ -164,8 +156,7 @@ def test_nothing_is_measured_where_no_key_was_released(analyst):
 def test_an_error_of_a_mechanism_takes_no_rows_along(analyst, monkeypatch):
     """Tools that show the locals of frames would show them."""
     monkeypatch.setattr(type(analyst.place.engine), "run", lambda *_, **__: Exact([("a secret", 7)]))
-    with pytest.raises(InternalError) as caught:
-        analyst.sql(QUESTIONS[0])
-    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    error = raised(InternalError, lambda: analyst.sql(QUESTIONS[0]))
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
     assert "a secret" not in "".join(told.format())
-    assert caught.value.__context__ is None
+    assert error.__context__ is None

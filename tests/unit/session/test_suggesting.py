@@ -26,6 +26,8 @@ from dpsql.errors import (
     Unbounded,
 )
 from dpsql.session.suggesting import Suggestion, _end
+from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 PEOPLE = 4000
 NOISE = "noise of scale 1/2: beyond 10 at one of 66 places once in 10^7 runs"
@@ -119,15 +121,13 @@ def test_the_audit_derives_its_price_from_the_ledger(owner):
 def test_the_question_is_the_same_whatever_the_rows_are_and_paid_before_the_engine_is_asked(owner):
     owner.suggest_bounds("visits.charge", spend=4)
     with hospital([9] * 20) as other:
-        with pytest.raises(BudgetExhausted, match="of the promise"):
-            other.suggest_bounds("visits.charge", spend=11)
+        raised(BudgetExhausted, lambda: other.suggest_bounds("visits.charge", spend=11), match="of the promise")
         assert (paid(other), other.budget.spent) == ([], 0)
         other.suggest_bounds("visits.charge", spend=0.01)
         assert {row.details["sql"] for row in paid(other)} <= {row.details["sql"] for row in paid(owner)}
         spent = other.budget.spent
         other._engine.close()
-        with pytest.raises(EngineFailed):
-            other.suggest_bounds("visits.charge", spend=1)
+        raised(EngineFailed, lambda: other.suggest_bounds("visits.charge", spend=1))
         assert other.budget.spent == spent + Fraction(1, 2)
 
 
@@ -155,17 +155,14 @@ def test_the_line_claims_nothing_about_people_whom_noise_may_hide():
     assert str(nothing).startswith("# no bounds: ")
 
 
-def test_where_the_grid_ends_the_line_says_that_values_are_cut_off():
-    with hospital(spread(0, 0, common=5e9)) as owner:
-        found = owner.suggest_bounds("visits.charge", spend=4)
-    assert "the end of the grid, which cuts off larger values" in str(found)
-    assert "99 %" not in str(found)
-
-
-def test_rows_per_person(owner):
+def test_rows_per_person_and_the_end_of_the_grid(owner):
     found = owner.suggest_rows_per_person("visits", spend=1)
     assert (found.value, found.written) == (2, "rows_per_person = 2"), NOISE
     assert "have no more rows" in str(found)
+    with hospital(spread(0, 0, common=5e9)) as other:
+        beyond = str(other.suggest_bounds("visits.charge", spend=4))
+    assert "the end of the grid, which cuts off larger values" in beyond
+    assert "99 %" not in beyond
 
 
 def test_keys_that_enough_people_have():
@@ -182,21 +179,18 @@ def test_keys_that_enough_people_have():
     [("visits.drug", BadType), ("visits.nope", BadName), ("nope.charge", BadName), ("charge", BadName)],
 )
 def test_what_has_no_bounds_is_named(owner, column, error):
-    with pytest.raises(error):
-        owner.suggest_bounds(column, spend=1)
+    raised(error, lambda: owner.suggest_bounds(column, spend=1))
 
 
 @pytest.mark.parametrize("words", [{"spend": 0}, {"spend": -1}, {"spend": float("nan")}, {"spend": 1, "share": 1}])
 def test_price_and_share_are_looked_at_first(owner, words):
     before = owner.budget.spent
-    with pytest.raises(BadParameter):
-        owner.suggest_bounds("visits.charge", **words)
+    raised(BadParameter, lambda: owner.suggest_bounds("visits.charge", **words))
     assert owner.budget.spent == before
 
 
 def test_a_price_is_said_always(owner):
-    with pytest.raises(TypeError, match="spend"):
-        owner.suggest_bounds("visits.charge")
+    raised(TypeError, lambda: owner.suggest_bounds("visits.charge"), match="spend")
 
 
 def test_tables_without_people_have_other_ways():
@@ -205,12 +199,9 @@ def test_tables_without_people_have_other_ways():
         owner.register("log", pd.DataFrame({"size": [70] * 3000}), unit="row", columns="all")
         owner.promise(epsilon=10)
         owner.defaults(max_keys=100)
-        with pytest.raises(NotSupported, match="public"):
-            owner.suggest_bounds("wards.beds", spend=1)
-        with pytest.raises(NotSupported, match="log"):
-            owner.suggest_rows_per_person("log", spend=1)
-        with pytest.raises(dpsql.DpsqlError):
-            owner.suggest_keys("log.size", spend=1)
+        raised(NotSupported, lambda: owner.suggest_bounds("wards.beds", spend=1), match="public")
+        raised(NotSupported, lambda: owner.suggest_rows_per_person("log", spend=1), match="log")
+        raised(dpsql.DpsqlError, lambda: owner.suggest_keys("log.size", spend=1))
         assert owner.budget.spent == 0
         found = owner.suggest_bounds("log.size", spend=4)
         assert found.value == (0, 100), NOISE
@@ -234,15 +225,11 @@ def test_nobody_asks_under_the_account_of_the_owner(tmp_path):
     assert main(["user", "add", ACCOUNT, "--role", "analyst", *where]) == 6
     with dpsql.open(policy) as owner:
         assert owner.analysts == ("ana",)
-        with pytest.raises(NotPermitted, match="nobody asks as"):
-            owner.analyst(ACCOUNT)
-        with pytest.raises(BadPolicy, match="nobody is called"):
-            owner.grant(ACCOUNT, budget=1)
-        with pytest.raises(NotPermitted, match="nobody asks as"):
-            owner.keeper.admit("eve", role="analyst", grant=ACCOUNT)
+        raised(NotPermitted, lambda: owner.analyst(ACCOUNT), match="nobody asks as")
+        raised(BadPolicy, lambda: owner.grant(ACCOUNT, budget=1), match="nobody is called")
+        raised(NotPermitted, lambda: owner.keeper.admit("eve", role="analyst", grant=ACCOUNT), match="nobody asks as")
     policy.write_text(f'{policy.read_text()}[[grant]]\nto = "{ACCOUNT}"\nbudget = 1\n')
-    with pytest.raises(BadPolicy, match="nobody is called"):
-        dpsql.open(policy)
+    raised(BadPolicy, lambda: dpsql.open(policy), match="nobody is called")
 
 
 def test_what_is_refused_opens_no_account():
@@ -259,18 +246,15 @@ def test_what_is_refused_opens_no_account():
         with pytest.raises(dpsql.DpsqlError):
             owner.suggest_keys("visits.drug", spend=1)  # nothing says how much δ it may take
         owner.freeze("looked into")
-        with pytest.raises(FrozenLedger):
-            owner.suggest_bounds("visits.charge", spend=1)
+        raised(FrozenLedger, lambda: owner.suggest_bounds("visits.charge", spend=1))
         assert [row.kind for row in owner.keeper.rows()[before:]] == ["freeze"]
 
 
 def test_a_suggestion_needs_max_keys():
-    with dpsql.open(":memory:", threads=1) as owner:
-        people = pd.DataFrame({"id": range(99), "x": 1})
-        owner.register("people", people, person="id", unique=True, types={"x": "integer"})
-        owner.promise(epsilon=2, delta=1e-6)
-        with pytest.raises(Unbounded, match=r"\[defaults\] has no max_keys"):
-            owner.suggest_bounds("people.x", spend=1)
+    people = pd.DataFrame({"id": range(99), "x": 1})
+    words = {"person": "id", "unique": True, "types": {"x": "integer"}}
+    with owner_of(people, **words, epsilon=2, delta=1e-6) as owner:
+        raised(Unbounded, lambda: owner.suggest_bounds("people.x", spend=1), match=r"\[defaults\] has no max_keys")
         owner.defaults(max_keys=10)
         for places, suggest in (
             (30, lambda: owner.suggest_bounds("people.x", spend=1)),
@@ -289,14 +273,11 @@ def test_a_suggestion_needs_max_keys():
 
 def test_after_gaussian_noise_the_account_counts_otherwise_and_the_refusal_says_so():
     """ρ* of ε = 2 at δ' = 5e-7 is about 0.06, and Laplace noise of ε = 0.6 weighs 0.18."""
-    with dpsql.open(":memory:", threads=1) as owner:
-        people = pd.DataFrame({"id": range(99), "x": 1})
-        owner.register("people", people, person="id", unique=True, types={"x": "integer"})
-        owner.promise(epsilon=2, delta=1e-6)
+    with owner_of(99, epsilon=2, delta=1e-6) as owner:
         ana = owner.grant("ana", budget=2)
         ana.sql("SELECT COUNT(*) FROM people", epsilon=0.3, noise="gaussian")
         with pytest.raises(BudgetExhausted, match="since the first Gaussian answer they count in ρ"):
-            ana.sql("SELECT COUNT(*) AS n FROM people WHERE x > 0", epsilon=0.6, noise="laplace")
+            ana.sql("SELECT COUNT(*) AS n FROM people WHERE age > 0", epsilon=0.6, noise="laplace")
 
 
 def counting_in_rho(noise):
@@ -327,6 +308,5 @@ def test_no_more_than_was_said_is_taken_from_the_promise_and_what_is_taken_is_to
             assert 0 < taken <= (Fraction(8, 10) if found.name == "bounds" else Fraction(5, 10))
             assert suggest().spent == 0
             assert owner.budget.spent == before + taken
-        with pytest.raises(BudgetExhausted, match="of the promise"):
-            owner.suggest_rows_per_person("people", spend=0.8)
+        raised(BudgetExhausted, lambda: owner.suggest_rows_per_person("people", spend=0.8), match="of the promise")
         assert owner.audit().holds

@@ -41,7 +41,31 @@ def test_a_count_below_zero_is_doubtful_even_where_its_whole_interval_is_below_z
     assert seen == {True, False}
 
 
-def test_what_is_computed_from_noisy_numbers_and_shows_no_margin_is_named():
+def test_what_is_made_of_counts_is_marked_below_zero_as_they_are():
+    """At a confidence of 1 % nearly every interval of a count below 0 is below 0 as a whole."""
+    made = ("COUNT(*) * 1.0", "CAST(COUNT(*) AS DOUBLE)", "COUNT(*) / 10", "COUNT(*) + COUNT(age)", "SUM(age) / 2")
+    seen = set()
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        for age in range(6):
+            rows = f"FROM patients WHERE name = 'nobody' AND age > {age}"
+            answer = ana.sql(f"SELECT {', '.join(made)} {rows}", confidence=0.01)
+            (cells,) = answer.rows
+            assert [is_doubtful(cell) for cell in cells if cell.value < 0] == [True for c in cells if c.value < 0]
+            assert is_told(answer) == any(cell.value < 0 for cell in cells[:-1])
+            seen |= {place for place, cell in enumerate(cells) if cell.high < 0}
+    assert seen == set(range(len(made)))
+
+
+def test_windows_behind_a_noisy_having_and_what_shows_no_margin_are_named():
+    windows = "COUNT(*) OVER () AS groups, SUM(COUNT(*)) OVER () AS people"
+    with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
+        noisy, exact, none = (
+            ana.sql(f"SELECT city, {what} FROM patients GROUP BY city HAVING {kept}").notes
+            for what, kept in ((windows, "COUNT(*) > 1000"), (windows, "city <> 'Bern'"), ("COUNT(*)", "COUNT(*) > 9"))
+        )
+    said = "noisy numbers decide which rows HAVING keeps: groups, people looks at those, not at the true ones"
+    assert said in noisy
+    assert not any("HAVING keeps" in note for note in (*exact, *none))
     with fixed_noise(seed=3, i_know_this_is_not_private=True) as ana:
         rows = "SELECT city, COUNT(*) AS n, COUNT(*) > 3 AS big, CAST(COUNT(*) AS VARCHAR) AS text FROM patients"
         told = ana.sql(f"{rows} GROUP BY city").notes

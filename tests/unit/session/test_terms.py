@@ -6,11 +6,12 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.session.terms import Ask, asked, stated, terms_of, wishes_of
+from tests.kits.owners import owner_of
+from tests.kits.refusals import each_raises, raised
 
 PURE = Account.opened(epsilon=Fraction(5), delta=Fraction(0), delta_prime=Fraction(0))
 
@@ -37,11 +38,10 @@ def test_a_number_is_what_was_written(tenth):
     ],
 )
 def test_what_has_no_meaning_is_refused(wrong):
-    with pytest.raises(BadParameter):
-        asked(**wrong)
+    raised(BadParameter, lambda: asked(**wrong))
 
 
-def test_the_query_goes_before_the_policy():
+def test_the_query_goes_before_the_policy_and_a_price_has_no_default():
     defaults = Defaults(cost_per_query=Fraction(1), confidence=Fraction(9, 10), mode=Mode.CHOOSE, noise=Noise.LAPLACE)
     ask = asked(epsilon=2, confidence=0.99, mode="scale", noise="gaussian")
     own = terms_of(ask, defaults, (PURE,))
@@ -50,11 +50,7 @@ def test_the_query_goes_before_the_policy():
     policy = terms_of(Ask(), defaults, (PURE,))
     assert (policy.cost, policy.confidence, policy.noise) == (1, Fraction(9, 10), Noise.LAPLACE)
     assert wishes_of(Ask(), defaults, policy).mode is Mode.CHOOSE
-
-
-def test_a_price_has_no_default():
-    with pytest.raises(BadParameter, match="nobody said"):
-        terms_of(Ask(), Defaults(), (PURE,))
+    raised(BadParameter, lambda: terms_of(Ask(), Defaults(), (PURE,)), match="nobody said")
 
 
 NEAREST = 1 - Fraction(1, 10**30)
@@ -63,11 +59,9 @@ QUESTION = "SELECT AVG(f) AS a FROM p"
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_a_confidence_without_a_margin_is_refused_at_every_door_before_it_is_paid_for(kind):
-    owner = dpsql.open(":memory:")
     people = pd.DataFrame({"id": range(100), "f": [0.5] * 100})
-    owner.register("p", people, person="id", unique=True, bounds={"f": (0, 1)})
-    owner.promise(epsilon=10, delta=1e-5)
-    owner.defaults(cost_per_query=0.1, noise=kind)
+    words = {"person": "id", "unique": True, "bounds": {"f": (0, 1)}}
+    owner = owner_of(people, "p", **words, epsilon=10, delta=1e-5, cost_per_query=0.1, noise=kind)
     analyst = owner.grant("ana", budget=5)
     nearer, written = 1 - Fraction(1, 10**31), f"9.{'9' * 30}e-1"
     doors = (
@@ -77,9 +71,7 @@ def test_a_confidence_without_a_margin_is_refused_at_every_door_before_it_is_pai
         lambda: analyst.sql(f"SET dp.confidence = {written}"),
         lambda: owner.defaults(confidence=nearer),
     )
-    for door in doors:
-        with pytest.raises(DpsqlError, match="1e-30"):
-            door()
+    each_raises(DpsqlError, lambda door: door(), doors, match="1e-30")
     assert analyst.budget.spent == 0
     for allowed in (NEAREST, 1 - NEAREST):  # what is let in is answered
         assert analyst.sql(QUESTION, confidence=allowed).confidence == allowed

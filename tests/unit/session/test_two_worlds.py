@@ -2,15 +2,16 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
-import dpsql
 from dpsql.errors import BadName, BadParameter
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw, LaplaceMechanism
 from dpsql.privacy.measure import posterior_bound
 from dpsql.session.two_worlds import guessed_right
+from tests.kits.refusals import raised
 
 LAWS = [DiscreteLaplaceLaw(scale=Fraction(3, 2)), DiscreteGaussianLaw(sigma_squared=Fraction(7))]
 
@@ -29,12 +30,6 @@ def test_the_guess_is_never_better_than_epsilon_allows(epsilon):
     assert guessed_right(law, 1) <= float(posterior_bound(epsilon=Fraction(epsilon))) + 1e-12
 
 
-@pytest.fixture(scope="module")
-def ana():
-    with dpsql.demo() as analyst:
-        yield analyst
-
-
 def test_the_worlds_of_a_count_are_one_person_apart_and_free(ana):
     before = ana.budget.spent
     chart = ana.two_worlds("SELECT city, COUNT(*) AS n FROM patients GROUP BY city").chart
@@ -51,12 +46,8 @@ def test_several_rows_of_a_person_move_it_further(ana):
     assert "at most 6" in chart.notes[0]
 
 
-@pytest.mark.parametrize("sql", ["SELECT SUM(age) AS a FROM patients", "SELECT ward FROM wards"])
-def test_no_count_no_worlds(ana, sql):
-    with pytest.raises(BadParameter, match="no count"):
-        ana.two_worlds(sql)
-
-
-def test_a_column_that_is_no_count(ana):
-    with pytest.raises(BadName, match="choose one of: n"):
-        ana.two_worlds("SELECT COUNT(*) AS n, AVG(age) AS a FROM patients", y="a")
+def test_no_count_no_worlds(ana):
+    for sql in ("SELECT SUM(age) AS a FROM patients", "SELECT ward FROM wards"):
+        raised(BadParameter, partial(ana.two_worlds, sql), match="no count")
+    sql = "SELECT COUNT(*) AS n, AVG(age) AS a FROM patients"
+    raised(BadName, lambda: ana.two_worlds(sql, y="a"), match="choose one of: n")

@@ -1,8 +1,5 @@
 """dp.budget and the others: one's own standing, exactly, for nothing, and never from the engine."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
@@ -13,37 +10,25 @@ import dpsql
 from dpsql.errors import BadName, NotPermitted
 from dpsql.ledger.facts import Granted
 from dpsql.ledger.ledger import Conditions, GrantedBy
+from tests.kits.owners import AGED, owner_of, people
+from tests.kits.refusals import raised
+from tests.kits.rows import read_texts
+from tests.kits.untouchable import untouched
 
 COUNT = "SELECT COUNT(*) FROM people"
 
 
 @pytest.fixture
 def owner():
-    owner = dpsql.open(":memory:")
-    people = pd.DataFrame({"id": range(100), "age": [n % 90 for n in range(100)], "pin": range(100)})
-    owner.register("people", people, person="id", unique=True, bounds={"age": (0, 100)}, hidden=["id", "pin"])
-    owner.register("pay", people, person="id", unique=True, bounds={"age": (0, 5)})
-    owner.promise(epsilon=10, delta=0)
-    owner.defaults(cost_per_query=0.5, max_keys=10)
+    rows = people(100).assign(pin=range(100))
+    owner = owner_of(rows, **AGED, hidden=["id", "pin"], epsilon=10, cost_per_query=0.5, max_keys=10)
+    owner.register("pay", rows, person="id", unique=True, bounds={"age": (0, 5)})
     return owner
 
 
 @pytest.fixture
 def analyst(owner):
     return owner.grant("ana", budget=4, max_per_query=2, tables=["people"])
-
-
-class Untouchable:
-    """An engine that fails as soon as it is asked anything."""
-
-    def __init__(self, engine):
-        self.capabilities = engine.capabilities
-
-    def run(self, sql, /, *, parameters):
-        raise AssertionError(f"the engine was asked {sql}")
-
-    def run_public(self, sql, /, *, parameters):
-        raise AssertionError(f"the engine was asked {sql}")
 
 
 def rows(analyst, sql):
@@ -65,17 +50,14 @@ def test_the_budget_and_how_far_it_goes(analyst):
     assert rows(analyst, "SELECT note FROM dp.budget") == [("about 2 more queries like your last 10",)]
 
 
-def test_what_remains_is_also_limited_by_what_others_left(owner, analyst):
+def test_what_remains_is_also_limited_by_what_others_left_and_payments_are_ones_own(owner, analyst):
     other = owner.grant("bob", budget=9)
     other.sql(f"{COUNT} COST 8")
     assert rows(analyst, "SELECT total, spent, remaining FROM dp.budget") == [(4.0, 0.0, 2.0)]
     shown = analyst.sql("SHOW dp.budget")
     assert (shown.columns, shown.rows) == (("total", "spent", "remaining"), (("4", "0", "2"),))
-
-
-def test_payments_are_ones_own(owner, analyst):
-    other = owner.grant("bob", budget=2)
-    other.sql("SELECT SUM(age) FROM people")
+    other = owner.grant("cyd", budget=2)
+    other.sql("SELECT SUM(age) FROM people COST 0.1")
     analyst.sql(f"{COUNT} COST 0.25")
     ((number, cost, stored, version, sql),) = rows(analyst, "SELECT * FROM dp.ledger")
     assert (cost, stored, version, sql) == (0.25, True, "1", f"{COUNT} COST 0.25")
@@ -87,13 +69,8 @@ def test_only_tables_of_the_grant_are_described(analyst):
     assert rows(analyst, "SELECT DISTINCT table_name FROM dp.columns") == [("people",)]
     assert rows(
         analyst, "SELECT column_name, low, high, is_person, is_hidden FROM dp.columns ORDER BY column_name"
-    ) == [
-        ("age", "0", "100", False, False),
-        ("id", None, None, True, True),
-        ("pin", None, None, False, True),
-    ]
-    with pytest.raises(BadName):
-        analyst.sql("SELECT COUNT(*) FROM pay")
+    ) == [("age", "0", "100", False, False), ("id", None, None, True, True), ("pin", None, None, False, True)]
+    raised(BadName, lambda: analyst.sql("SELECT COUNT(*) FROM pay"))
 
 
 def test_listed_keys_of_readable_tables_are_told_and_no_others(owner, analyst):
@@ -115,17 +92,14 @@ def test_listed_keys_of_readable_tables_are_told_and_no_others(owner, analyst):
 
 def test_the_policy_says_what_holds(owner, analyst):
     policy = dict(rows(analyst, "SELECT name, value FROM dp.policy"))
-    assert (policy["promise.epsilon"], policy["defaults.cost_per_query"], policy["grant.max_per_query"]) == (
-        "10",
-        "0.5",
-        "2",
-    )
+    expected = ("10", "0.5", "2")
+    assert (policy["promise.epsilon"], policy["defaults.cost_per_query"], policy["grant.max_per_query"]) == expected
     owner.defaults(cost_per_query=0.25)
     assert rows(analyst, "SELECT value FROM dp.policy WHERE name LIKE '%cost_per_query'") == [("0.25",)]
 
 
 def test_the_engine_is_not_asked(analyst):
-    without = replace(analyst, place=replace(analyst.place, engine=Untouchable(analyst.place.engine)))
+    without = untouched(analyst)
     for view in ("budget", "ledger", "releases", "policy", "columns", "keys"):
         assert len(without.sql(f"SELECT * FROM dp.{view}").columns) >= 2
         assert rows(without, f"SELECT COUNT(*) FROM DP.{view.upper()} AS v") != []
@@ -142,25 +116,14 @@ def test_they_are_asked_like_public_tables(analyst):
 
 @pytest.mark.parametrize(
     "sql",
-    [
-        "SELECT * FROM dp.nothing",
-        "SELECT * FROM dp.people",
-        "SELECT * FROM budget",
-        "SELECT * FROM dq.budget",
-        "SELECT * FROM main.dp.budget",
-        "SELECT * FROM people, dp.budget",
-        "SELECT * FROM dp.budget JOIN dp.policy ON true",
-        "SELECT COUNT(*) FROM (SELECT * FROM dp.budget) t",
-    ],
+    read_texts(__file__, "nothing else is a view"),
 )
 def test_nothing_else_is_a_view(analyst, sql):
-    with pytest.raises(dpsql.DpsqlError):
-        analyst.sql(sql)
+    raised(dpsql.DpsqlError, lambda: analyst.sql(sql))
 
 
 def test_a_grant_that_has_ended_sees_nothing(owner):
     ended = Conditions(expires=date(2020, 1, 1))  # a policy file may go on naming it
     owner._ledger.adopt_grants([Granted(analyst="tim", epsilon=Fraction(1), conditions=ended, by=GrantedBy.FILE)])
     late = owner.analyst("tim")
-    with pytest.raises(NotPermitted, match="ended on 2020-01-01"):
-        late.sql("SELECT * FROM dp.budget")
+    raised(NotPermitted, lambda: late.sql("SELECT * FROM dp.budget"), match="ended on 2020-01-01")

@@ -1,7 +1,5 @@
 """A clinic whose patients have a number inside their house: names, paths and hidden columns without an engine."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from dpsql.catalog.check import checked

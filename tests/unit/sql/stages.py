@@ -1,7 +1,5 @@
 """A small clinic and the stages up to `rewrite`, for the tests of those stages. Its tables are declared, not filled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 
@@ -86,9 +84,7 @@ def _column(written: str) -> EngineColumn:
 
 SCHEMA = {
     table: EngineTable(
-        name=table,
-        columns=tuple(map(_column, columns.split(", "))),
-        unique=(("person",),) if table == "people" else (),
+        name=table, columns=tuple(map(_column, columns.split(", "))), unique=(("person",),) if table == "people" else ()
     )
     for table, columns in TABLES.items()
 }
@@ -109,12 +105,7 @@ def resolved(sql: str, catalog: Catalog = CLINIC) -> Resolved:
 
 
 def bounded(
-    sql: str,
-    catalog: Catalog = CLINIC,
-    *,
-    mode: Mode | None = None,
-    noise: Noise | None = None,
-    gaussian: bool = False,
+    sql: str, catalog: Catalog = CLINIC, *, mode: Mode | None = None, noise: Noise | None = None, gaussian: bool = False
 ) -> Bounded:
     return bound(check(resolved(sql, catalog)), Wishes(mode=mode, noise=noise, gaussian=gaussian))
 

@@ -1,10 +1,10 @@
 """One statement as its questions: inner ones first, each with what is in sight of it, the statement last."""
 
-import pytest
-
 from dpsql.errors import NotSupported
 from dpsql.sql.apart import MOST_QUESTIONS, apart
 from dpsql.sql.parse import parse
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 
 def questions(sql):
@@ -41,23 +41,7 @@ def test_a_value_inside_a_common_table_sees_what_its_table_sees():
     assert found[0] == ("SELECT y FROM a", ["a"])
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "SELECT {} FROM t",
-        "SELECT SUM(CASE WHEN x > {} THEN 1 END) FROM t",
-        "SELECT COUNT(*) FILTER (WHERE x > {}) FROM t",
-        "SELECT RANK() OVER (PARTITION BY {} ORDER BY x) FROM t",
-        "SELECT RANK() OVER (ORDER BY {}) FROM t",
-        "SELECT 1 FROM t JOIN u ON x > {}",
-        "SELECT 1 FROM (SELECT x FROM t WHERE x > {}) u",
-        "SELECT 1 FROM t JOIN (SELECT {} AS x FROM t) u ON 1 = 1",
-        "SELECT 1 FROM t WHERE x > {}",
-        "SELECT 1 FROM t GROUP BY x > {}",
-        "SELECT 1 FROM t HAVING COUNT(*) > {}",
-        "SELECT 1 FROM t ORDER BY x - {}",
-    ],
-)
+@cases(__file__, "place")
 def test_no_place_is_passed_over(place):
     assert texts(place.format("PRIVATE (SELECT 7 FROM v)"))[:-1] == ["SELECT 7 FROM v"]
 
@@ -73,5 +57,4 @@ def test_a_private_table_is_asked_once_however_often_it_is_read():
 def test_so_many_questions_and_no_more():
     many = " + ".join(f"PRIVATE (SELECT {n} FROM v)" for n in range(MOST_QUESTIONS))
     assert len(texts(f"SELECT {many} FROM t")) == MOST_QUESTIONS + 1
-    with pytest.raises(NotSupported, match="more than 16"):
-        texts(f"SELECT {many} + PRIVATE (SELECT 99 FROM v) FROM t")
+    raised(NotSupported, lambda: texts(f"SELECT {many} + PRIVATE (SELECT 99 FROM v) FROM t"), match="more than 16")

@@ -1,7 +1,5 @@
 """How much one person can contribute: caps, bounds, and the room of the engine's integers."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from fractions import Fraction
 
@@ -14,6 +12,8 @@ from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import CLINIC, bounded, clinic, resolved
 
@@ -26,10 +26,8 @@ def slots(sql: str) -> list[Slot]:
 
 def test_every_slot_says_what_one_person_adds_at_most() -> None:
     """Six rows of one person; points between -50 and 50, so 0 is the middle; price in 1/1024ths of 2 at most."""
-    assert [(slot.kind, slot.low, slot.high) for slot in slots("SELECT COUNT(*), SUM(points) FROM visits")] == [
-        (SlotKind.ROWS, 0, 6),
-        (SlotKind.SUM, -300, 300),
-    ]
+    expected = [(SlotKind.ROWS, 0, 6), (SlotKind.SUM, -300, 300)]
+    assert [(slot.kind, slot.low, slot.high) for slot in slots("SELECT COUNT(*), SUM(points) FROM visits")] == expected
     count, centred, squares = slots("SELECT VAR_POP(points) FROM visits")
     assert (count.kind, count.high) == (SlotKind.VALUES, 6)
     assert (centred.kind, centred.low, centred.high) == (SlotKind.CENTRED, -300, 300)
@@ -40,18 +38,7 @@ def test_equal_slots_are_released_once() -> None:
     assert len(slots("SELECT COUNT(points), AVG(points), VAR_POP(points), SUM(points) FROM visits")) == 4
 
 
-@pytest.mark.parametrize(
-    ("sql", "groups"),
-    [
-        ("SELECT COUNT(*) FROM visits", 1),
-        ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", 3),
-        ("SELECT ward, COUNT(*) FROM visits WHERE ward IN (1, 2) GROUP BY ward", 2),  # there are only two
-        ("SELECT illness, COUNT(*) FROM visits GROUP BY illness", 3),
-        ("SELECT town, COUNT(*) FROM people GROUP BY town", 1),  # one row each
-        ("SELECT site, COUNT(*) FROM readings GROUP BY site", 1),
-        ("SELECT illness, COUNT(*) FROM visits WHERE illness IN (NULL) GROUP BY illness", 1),
-    ],
-)
+@cases(__file__, "sql", "groups=")
 def test_a_person_counts_in_so_many_groups(sql: str, groups: int) -> None:
     assert bounded(sql).groups == groups
 
@@ -98,10 +85,9 @@ def test_what_has_room_is_derived_and_what_has_none_is_refused(
 
 def test_the_refusal_for_want_of_room_offers_a_query_that_has_it() -> None:
     sql = "SELECT VAR_POP(CLAMP(code, 0, 1000000000000000)) FROM visits"
-    with pytest.raises(BadParameter) as refusal:
-        bounded(sql)
-    assert refusal.value.try_sql == "SELECT VAR_POP(CLAMP(CLAMP(code, 0, 1000000000000000), 0, 1000)) FROM visits"
-    bounded(refusal.value.try_sql)
+    error = raised(BadParameter, lambda: bounded(sql))
+    assert error.try_sql == "SELECT VAR_POP(CLAMP(CLAMP(code, 0, 1000000000000000), 0, 1000)) FROM visits"
+    bounded(error.try_sql)
 
 
 def test_room_by_hand() -> None:
@@ -109,18 +95,11 @@ def test_room_by_hand() -> None:
     sql = "SELECT SUM(CLAMP(code, 0, {})) FROM visits"
     fits = clinic(rows_per_person=2**26)
     bounded(sql.format(2**60 - 1), fits)
-    with pytest.raises(BadParameter, match=r"(?s)128 bits.*rows_per_group"):
-        bounded(sql.format(2**60), fits)
+    raised(BadParameter, lambda: bounded(sql.format(2**60), fits), match=r"(?s)128 bits.*rows_per_group")
 
 
 @pytest.mark.parametrize(
-    ("argument", "low", "high"),
-    [
-        ("2020", 2019, 2020),
-        ("-3", -3, -2),
-        ("0", 0, 1),
-        ("CLAMP(code, 7, 7)", 6, 7),
-    ],
+    ("argument", "low", "high"), [("2020", 2019, 2020), ("-3", -3, -2), ("0", 0, 1), ("CLAMP(code, 7, 7)", 6, 7)]
 )
 def test_a_constant_has_the_narrowest_bounds_that_make_no_sum_larger(argument: str, low: int, high: int) -> None:
     (slot,) = slots(f"SELECT SUM({argument}) FROM visits")
@@ -145,8 +124,7 @@ def test_public_tables_need_no_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
-    [("groups_per_person", "any number of groups"), ("rows_per_person", "any number of rows")],
+    ("limit", "told"), [("groups_per_person", "any number of groups"), ("rows_per_person", "any number of rows")]
 )
 def test_a_limit_that_is_missing_is_missed_for_its_own_reason(limit: str, told: str) -> None:
     with pytest.raises(Unbounded, match=limit) as refusal:

@@ -1,11 +1,11 @@
 """The parts of a call, against what a reader would point at."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import DpsqlError
 from dpsql.sql.call_text import call_text
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import bounded
 
@@ -34,26 +34,10 @@ def test_the_argument_and_the_filter(call, argument, condition):
 
 
 def refusal(sql: str) -> DpsqlError:
-    with pytest.raises(DpsqlError) as caught:
-        bounded(sql)
-    return caught.value
+    return raised(DpsqlError, lambda: bounded(sql))
 
 
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        (
-            "SELECT SUM(1 / code) FILTER (WHERE points = 1) FROM visits",
-            "SELECT SUM(CLAMP(1 / code, 0, 1000)) FILTER (WHERE points = 1) FROM visits",
-        ),
-        (
-            "SELECT SUM(code -- (all of it\n) AS s FROM visits HAVING s > 1 AND sum(code) < 9",
-            "SELECT SUM(CLAMP(code, 0, 1000)) AS s FROM visits HAVING s > 1 AND sum(CLAMP(code, 0, 1000)) < 9",
-        ),
-        ("SELECT SUM(code), AVG(points) FROM visits", "SELECT SUM(CLAMP(code, 0, 1000)), AVG(points) FROM visits"),
-        ("SELECT SUM(code), AVG(code) FROM visits", None),
-    ],
-)
+@cases(__file__, "sql", "proposal=")
 def test_a_rewrite_compiles_or_there_is_none(sql, proposal):
     error = refusal(sql)
     assert error.try_sql == proposal
@@ -62,21 +46,7 @@ def test_a_rewrite_compiles_or_there_is_none(sql, proposal):
     assert "needs limits for code" in error.what or "needs limits for 1 / code" in error.what
 
 
-@pytest.mark.parametrize(
-    ("sql", "instead"),
-    [
-        (
-            "SELECT COUNT_IF(points > 1 OR ward = 2) FILTER (WHERE ward > 1) FROM visits",
-            "COUNT(*) FILTER (WHERE (points > 1 OR ward = 2) AND (ward > 1))",
-        ),
-        ("SELECT COUNT_IF(points > 1) FROM visits", "COUNT(*) FILTER (WHERE points > 1)"),
-        (
-            "SELECT APPROX_COUNT_DISTINCT(points) FILTER (WHERE ward > 1) FROM visits",
-            "COUNT(DISTINCT points) FILTER (WHERE ward > 1)",
-        ),
-        ("SELECT FSUM(points) FROM visits", "SUM(points)"),
-    ],
-)
+@cases(__file__, "sql", "instead")
 def test_other_words_are_sql(sql, instead):
     assert refusal(sql).fix == f"write {instead}"
     bounded(f"SELECT {instead} FROM visits")

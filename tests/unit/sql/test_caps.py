@@ -1,7 +1,5 @@
 """How many rows and groups of one person count, where some sides of a join have one row of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from stages import bounded

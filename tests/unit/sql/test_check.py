@@ -1,21 +1,18 @@
 """What a refusal offers instead: columns that stand beside the one it refuses, and names that are SQL."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.catalog.check import checked
 from dpsql.catalog.load import loads
 from dpsql.errors import Hidden
 from dpsql.sql.check import check
+from tests.kits.refusals import raised
 
 from clinic import POLICY, SCHEMA, resolved, resolved_in
 
 
 def hidden(sql: str) -> str:
-    with pytest.raises(Hidden) as caught:
-        check(resolved(sql))
-    return caught.value.fix
+    return raised(Hidden, lambda: check(resolved(sql))).fix
 
 
 @pytest.mark.parametrize("tables", ["people p JOIN visits v", "visits v JOIN people p"])

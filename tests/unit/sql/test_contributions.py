@@ -1,7 +1,5 @@
 """What each person adds, on a real DuckDB: never more than the slot says, whatever the rows hold."""
 
-from __future__ import annotations
-
 import random
 from math import isqrt
 

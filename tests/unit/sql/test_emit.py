@@ -1,7 +1,5 @@
 """What the engine is sent: printed from relations alone, and small however deep they are."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

@@ -1,15 +1,14 @@
 """Functions of one row: what is one, and what only looks like one."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, BadType, DpsqlError, NotSupported
+from dpsql.errors import DpsqlError
 from dpsql.sql.relations import Filter
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, walk
+from tests.kits.cases import cases
 
 from clinic import resolved
 
@@ -37,20 +36,7 @@ def test_today_is_a_literal():
     assert all(isinstance(node.value, date) for node in found)
 
 
-@pytest.mark.parametrize(
-    ("condition", "error", "marked"),
-    [
-        ("age", BadType, "age"),
-        ("city", BadType, "city"),
-        ("age + 1", BadType, "age + 1"),
-        ("AVG(age) > 3", NotSupported, "AVG(age)"),
-        ("MEDIAN(age) > 3", NotSupported, "MEDIAN(age)"),
-        ("age > RANK() OVER (ORDER BY age)", NotSupported, "RANK() OVER (ORDER BY age)"),
-        ("ABS(DISTINCT age) > 3", BadName, "ABS(DISTINCT age)"),
-        ("RANDOM() < 0.5", NotSupported, "RANDOM()"),
-        ("ABS(*) > 1", NotSupported, "*"),
-    ],
-)
+@cases(__file__, "condition", "error=", "marked")
 def test_what_is_no_function_of_one_row_is_refused_at_its_place(condition, error, marked):
     sql = f"SELECT COUNT(*) FROM people WHERE {condition}"
     with pytest.raises(DpsqlError) as caught:

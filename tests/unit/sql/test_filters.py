@@ -1,7 +1,5 @@
 """FROM and WHERE: what a filter says, and what it does not protect."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

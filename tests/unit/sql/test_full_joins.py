@@ -1,13 +1,13 @@
 """FULL JOIN: pairs and left rows, then right rows alone; each with its owner, and each column where its side is."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import NotSupported
 from dpsql.sql.notes import holds_person
 from dpsql.sql.relations import Exists, Join, Project, Union
 from dpsql.sql.scalars import ColumnRef, Constant
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import CLINIC, resolved
 
@@ -98,18 +98,9 @@ def test_the_common_column_of_three():
     assert places_of(nested) == [both, left, right, right]
 
 
-@pytest.mark.parametrize(
-    "tables",
-    [
-        "visits v FULL JOIN codes c ON v.cost = c.code",
-        "codes c FULL JOIN visits v ON v.cost = c.code",
-        "meters a FULL JOIN meters b ON a.level = b.level",
-        "meters a FULL JOIN codes c ON a.level = c.code",
-    ],
-)
+@cases(__file__, "tables")
 def test_a_row_without_an_owner_is_not_kept(tables):
-    with pytest.raises(NotSupported):
-        resolved(f"SELECT COUNT(*) FROM {tables}")
+    raised(NotSupported, lambda: resolved(f"SELECT COUNT(*) FROM {tables}"))
 
 
 def test_what_leaves_the_person_open_is_noted_for_check():

@@ -4,8 +4,6 @@ Rule 6: it never raises, and is never NaN, infinite or outside of the calendar. 
 `interval_of`. Refinement: the rows a condition keeps lie in `refined`. Size: the text grows linearly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
@@ -21,6 +19,7 @@ from dpsql.errors import DpsqlError
 from dpsql.sql.functions import FUNCTIONS, apply, clean, interval_of, print_constant, print_scalar, refined
 from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar, walk
+from tests.kits.rows import listed
 
 B, I, D, T, DAY, TS = SqlType.BOOLEAN, SqlType.INTEGER, SqlType.DOUBLE, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP
 NAN, INF = math.nan, math.inf
@@ -162,137 +161,30 @@ PARTS = ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hou
 
 # the functions that give each type, with what they take
 RECIPES: Mapping[SqlType, list[str]] = {
-    I: [
-        "add I I",
-        "sub I I",
-        "mul I I",
-        "intdiv I I",
-        "mod I I",
-        "coalesce I I",
-        "nullif I I",
-        "least I I",
-        "greatest I I",
-        "neg I",
-        "abs I",
-        "sign I",
-        "\n        sign D",
-        "round I digits",
-        "length T",
-        "to_integer D",
-        "to_integer T",
-        "to_integer B",
-        "case B I B I I",
-        "sub DAY DAY",
-        "\n        date_diff unit TS TS",
-        "date_diff unit DAY DAY",
-        "date_diff unit DAY TS",
-        "clamp I low high",
-    ]
+    I: listed("""
+        add I I, sub I I, mul I I, intdiv I I, mod I I, coalesce I I, nullif I I, least I I, greatest I I, neg I,
+        abs I, sign I, sign D, round I digits, length T, to_integer D, to_integer T, to_integer B, case B I B I I,
+        sub DAY DAY, date_diff unit TS TS, date_diff unit DAY DAY, date_diff unit DAY TS, clamp I low high
+    """)
     + [f"{part} {kind}" for part in PARTS for kind in ("DAY", "TS")],
-    D: [
-        "add D D",
-        "sub D D",
-        "mul D D",
-        "div D D",
-        "mod D D",
-        "power D D",
-        "coalesce D D",
-        "nullif D D",
-        "least D D",
-        "greatest D D",
-        "add I D",
-        "mul I D",
-        "\n        div I D",
-        "power I D",
-        "div I I",
-        "neg D",
-        "abs D",
-        "floor D",
-        "ceil D",
-        "sqrt D",
-        "ln D",
-        "log10 D",
-        "log2 D",
-        "exp D",
-        "round D",
-        "round D digits",
-        "\n        power D power",
-        "to_double I",
-        "to_double T",
-        "to_double B",
-        "case B D D",
-        "case B D",
-        "clamp D low high",
-    ],
-    T: [
-        "concat T T",
-        "concat T I",
-        "lower T",
-        "upper T",
-        "trim T",
-        "ltrim T",
-        "rtrim T",
-        "trim T T",
-        "substring T I",
-        "substring T I I",
-        "left T I",
-        "\n        right T I",
-        "replace T old new",
-        "to_text B",
-        "to_text I",
-        "to_text D",
-        "to_text DAY",
-        "to_text TS",
-        "coalesce T T",
-        "nullif T T",
-        "\n        least T T",
-        "greatest T T",
-        "case B T T",
-    ],
-    B: [
-        "lt I D",
-        "ge DAY TS",
-        "is_null D",
-        "is_not_null T",
-        "is_true B",
-        "is_false B",
-        "and B B",
-        "or B B B",
-        "not B",
-        "in I I I",
-        "in T T T",
-        "\n        like T pattern",
-        "ilike T pattern",
-        "starts_with T T",
-        "ends_with T T",
-        "contains T T",
-        "to_boolean I",
-        "to_boolean D",
-        "to_boolean T",
-        "\n        coalesce B B",
-    ]
+    D: listed("""
+        add D D, sub D D, mul D D, div D D, mod D D, power D D, coalesce D D, nullif D D, least D D, greatest D D,
+        add I D, mul I D, div I D, power I D, div I I, neg D, abs D, floor D, ceil D, sqrt D, ln D, log10 D, log2 D,
+        exp D, round D, round D digits, power D power, to_double I, to_double T, to_double B, case B D D, case B D,
+        clamp D low high
+    """),
+    T: listed("""concat T T, concat T I, lower T, upper T, trim T, ltrim T, rtrim T, trim T T, substring T I,
+        substring T I I, left T I, right T I, replace T old new, to_text B, to_text I, to_text D, to_text DAY,
+        to_text TS, coalesce T T, nullif T T, least T T, greatest T T, case B T T"""),
+    B: listed("""lt I D, ge DAY TS, is_null D, is_not_null T, is_true B, is_false B, and B B, or B B B, not B, in I I I,
+        in T T T, like T pattern, ilike T pattern, starts_with T T, ends_with T T, contains T T, to_boolean I,
+        to_boolean D, to_boolean T, coalesce B B""")
     + [f"{name} {kind} {kind}" for name in COMPARISONS for kind in KINDS],
-    DAY: [
-        "to_date TS",
-        "to_date T",
-        "coalesce DAY DAY",
-        "case B DAY DAY",
-        "least DAY DAY",
-        "add DAY I",
-        "sub DAY I",
-        "nullif DAY DAY",
-    ],
-    TS: [
-        "to_timestamp DAY",
-        "to_timestamp T",
-        "date_trunc unit DAY",
-        "date_trunc unit TS",
-        "date_add unit I DAY",
-        "date_add unit I TS",
-        "\n        coalesce TS DAY",
-        "greatest TS TS",
-        "case B TS DAY",
-    ],
+    DAY: listed("""
+        to_date TS, to_date T, coalesce DAY DAY, case B DAY DAY, least DAY DAY, add DAY I, sub DAY I, nullif DAY DAY
+    """),
+    TS: listed("""to_timestamp DAY, to_timestamp T, date_trunc unit DAY, date_trunc unit TS, date_add unit I DAY,
+        date_add unit I TS, coalesce TS DAY, greatest TS TS, case B TS DAY"""),
 }
 
 

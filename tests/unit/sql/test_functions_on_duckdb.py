@@ -4,8 +4,6 @@ Values stand in tables, so that nothing is folded before the engine meets the ro
 tidy values, and where it raises, on ever fewer rows; ours once, over all rows as they are, read through `clean`.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.sql.functions import FUNCTIONS, apply, clean, print_scalar
 from dpsql.sql.intervals import EVERYTHING, Interval
 from dpsql.sql.scalars import ColumnRef, Constant, Scalar, columns_of
+from tests.kits.rows import read_texts
 
 DATES_AND_TIMES = (SqlType.DATE, SqlType.TIMESTAMP)
 RAISED = (duckdb.InvalidInputException, duckdb.OutOfRangeException, duckdb.ConversionException)
@@ -100,148 +99,7 @@ OPERATORS |= {"is_distinct": "IS DISTINCT FROM", "is_not_distinct": "IS NOT DIST
 
 # function | arguments | the same in plain SQL
 CASES = [
-    *"""
-add | k, k2 | k + k2
-add | i, i2 | CAST(i AS DOUBLE) + CAST(i2 AS DOUBLE)
-add | x, x2 | x + x2
-add | x, k | x + k
-add | d, k | d + CAST(k AS INTEGER)
-add | d, 3 | d + 3
-add | 3, d | d + 3
-sub | k, k2 | k - k2
-sub | i, i2 | CAST(i AS DOUBLE) - CAST(i2 AS DOUBLE)
-sub | x, x2 | x - x2
-sub | d, d2 | d - d2
-sub | d, 1 | d - 1
-mul | k, k2 | k * k2
-mul | i, i2 | CAST(i AS DOUBLE) * CAST(i2 AS DOUBLE)
-mul | x, x2 | x * x2
-div | k, k2 | k / k2
-div | i, i2 | i / i2
-div | x, x2 | x / x2
-intdiv | i, i2 | i // i2
-intdiv | k, 7 | k // 7
-mod | k, k2 | k % k2
-mod | x, x2 | x % x2
-mod | i, 10 | i % 10
-mod | i, i2 | CASE WHEN i2 = -1 AND i IS NOT NULL THEN 0 ELSE i % i2 END
-neg | i | -i
-neg | x | -x
-concat | s, s2 | s || s2
-concat | s, k | s || k
-concat | s, x | s || (x + 0.0)
-concat | b, s | b || s
-is_null | x | x IS NULL
-is_null | s | s IS NULL
-is_not_null | d | d IS NOT NULL
-is_true | b | b IS TRUE
-is_false | b | b IS FALSE
-and | b, b2 | b AND b2
-and | b, b2, b | b AND b2 AND b
-or | b, b2 | b OR b2
-not | b | NOT b
-in | k, 1, 7 | k IN (1, 7)
-in | k, 1, None | k IN (1, NULL)
-in | s, 'a', "O'Reilly" | s IN ('a', 'O''Reilly')
-in | x, 1, 0.1 | x IN (1, 0.1)
-like | s, '%b_a%' | s LIKE '%b_a%'
-like | s, '!%!_%', '!' | s LIKE '!%!_%' ESCAPE '!'
-like | s, '%\\\\' | s LIKE '%\\'
-like | s, 'h_llo' | s LIKE 'h_llo'
-like | s, None | s LIKE NULL
-ilike | s, 'a' | s ILIKE 'a'
-ilike | s, 'HÉ%' | s ILIKE 'HÉ%'
-ilike | s, 'A!%', '!' | s ILIKE 'A!%' ESCAPE '!'
-case | b, k, b2, k2, 5 | CASE WHEN b THEN k WHEN b2 THEN k2 ELSE 5 END
-case | b, x | CASE WHEN b THEN x END
-case | b, d, t | CASE WHEN b THEN CAST(d AS TIMESTAMP) ELSE t END
-coalesce | k, k2 | coalesce(k, k2)
-coalesce | x, 0 | coalesce(x, 0)
-coalesce | d, '2020-01-01' | coalesce(d, DATE '2020-01-01')
-nullif | i, i2 | nullif(i, i2)
-nullif | x, x2 | nullif(x, x2)
-nullif | s, 'a' | nullif(s, 'a')
-least | k, k2 | least(k, k2)
-least | x, k | least(x, k)
-least | s, s2 | least(s, s2)
-least | d, d2 | least(d, d2)
-greatest | k, k2, 3 | greatest(k, k2, 3)
-greatest | x, x2 | greatest(x, x2)
-greatest | t, t2 | greatest(t, t2)
-clamp | i, -5, 9 | CASE WHEN i IS NOT NULL THEN least(greatest(i, -5), 9) END
-clamp | x, -0.5, 2 | CASE WHEN x IS NOT NULL THEN least(greatest(x, -0.5), 2) END
-clamp | d, '1970-01-01', '2020-12-31' | CASE WHEN d IS NOT NULL THEN least(greatest(d, '1970-01-01'), '2020-12-31') END
-abs | i | abs(i)
-abs | x | abs(x)
-round | x | round(x)
-round | x, 2 | round(x, 2)
-round | x, -2 | round(x, -2)
-round | x, 300 | round(x, 300)
-round | x, -300 | round(x, -300)
-round | i | round(i)
-round | i, 3 | round(i, 3)
-round | i, -1 | round(i, -1)
-round | i, -19 | round(i, -19)
-round | i, -40 | round(i, -40)
-floor | x | floor(x)
-floor | i | floor(i)
-ceil | x | ceil(x)
-sign | x | sign(x)
-sign | i | sign(i)
-sqrt | x | sqrt(x)
-sqrt | k | sqrt(k)
-ln | x | ln(x)
-ln | i | ln(i)
-log10 | x | log10(x)
-log2 | x | log2(x)
-exp | x | exp(x)
-exp | i | exp(i)
-power | x, x2 | power(x, x2)
-power | k, 2 | power(k, 2)
-power | k, k2 | power(k, k2)
-to_integer | x | CAST(x AS BIGINT)
-to_integer | s | CAST(s AS BIGINT)
-to_integer | b | CAST(b AS BIGINT)
-to_double | i | CAST(i AS DOUBLE)
-to_double | s | CAST(s AS DOUBLE)
-to_double | b | CAST(b AS DOUBLE)
-to_text | i | CAST(i AS VARCHAR)
-to_text | x | CAST(x + 0.0 AS VARCHAR)
-to_text | d | CAST(d AS VARCHAR)
-to_text | t | CAST(t AS VARCHAR)
-to_text | b | CAST(b AS VARCHAR)
-to_text | s | s
-to_date | s | CAST(s AS DATE)
-to_date | t | CAST(t AS DATE)
-to_timestamp | s | CAST(s AS TIMESTAMP)
-to_timestamp | d | CAST(d AS TIMESTAMP)
-to_boolean | s | CAST(s AS BOOLEAN)
-to_boolean | i | CAST(i AS BOOLEAN)
-to_boolean | x | CAST(x AS BOOLEAN)
-lower | s | lower(s)
-upper | s | upper(s)
-trim | s | trim(s)
-trim | s, 'ax' | trim(s, 'ax')
-ltrim | s | ltrim(s)
-ltrim | s, s2 | ltrim(s, s2)
-rtrim | s | rtrim(s)
-rtrim | s, 'c' | rtrim(s, 'c')
-length | s | length(s)
-substring | s, i | substring(s, i)
-substring | s, k, k2 | substring(s, k, k2)
-substring | s, i, i2 | substring(s, i, i2)
-substring | s, 2, 3 | substring(s, 2, 3)
-left | s, i | left(s, i)
-left | s, 2 | left(s, 2)
-right | s, i | right(s, i)
-replace | s, 'a', "bb'" | replace(s, 'a', 'bb''')
-replace | s, '', 'x' | replace(s, '', 'x')
-replace | s, 'b', '' | replace(s, 'b', '')
-starts_with | s, s2 | starts_with(s, s2)
-ends_with | s, s2 | ends_with(s, s2)
-contains | s, s2 | contains(s, s2)
-date_diff | 'days', d, t | date_diff('day', CAST(d AS TIMESTAMP), t)
-""".strip().splitlines(),
+    *read_texts(__file__, "cases"),
     *(f"{name} | {v}, {v}2 | {v} {sign} {v}2" for name, sign in OPERATORS.items() for v in "ixsdtb"),
     *(f"{name} | i, x | i {sign} x" for name, sign in OPERATORS.items()),
     *(f"{name} | d, t | d {sign} t" for name, sign in OPERATORS.items()),

@@ -1,22 +1,16 @@
 """How expressions are printed for DuckDB: guards, names, columns as they are read, windows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
 
 import duckdb
 import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, InternalError, NotSupported
-from dpsql.sql.functions import (
-    WINDOW_FUNCTIONS,
-    clean,
-    print_scalar,
-    windowed,
-)
+from dpsql.sql.functions import WINDOW_FUNCTIONS, clean, print_scalar, windowed
 from dpsql.sql.scalars import ColumnRef, Scalar, Sorted, Windowed
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from function_words import COLUMNS, DAY, TS, B, D, I, T, call, double, printed, text, whole
 
@@ -64,8 +58,7 @@ def test_a_name_for_a_long_text_is_not_one_of_the_columns() -> None:
 
 
 def test_an_unknown_dialect_is_refused() -> None:
-    with pytest.raises(NotSupported, match="oracle"):
-        print_scalar(call("not", COLUMNS[B]), dialect="oracle", column=str)
+    raised(NotSupported, lambda: print_scalar(call("not", COLUMNS[B]), dialect="oracle", column=str), match="oracle")
 
 
 def test_the_length_of_a_chain_of_texts_is_looked_at_on_the_way() -> None:
@@ -86,20 +79,7 @@ def test_text_cannot_grow_without_end() -> None:
     assert duckdb.sql(f"SELECT {sql} FROM (VALUES ('a'), (NULL), ('')) t(s)").fetchall() == [(None,), (None,), ("",)]
 
 
-@pytest.mark.parametrize(
-    ("engine_type", "values", "type_", "expected"),
-    [
-        ("DOUBLE", "'nan'::DOUBLE, 'inf'::DOUBLE, 1.5", D, [None, None, 1.5]),
-        ("FLOAT", "0.5", D, [0.5]),
-        ("DECIMAL(10,2)", "5.25", D, [5.25]),
-        ("HUGEINT", "10000000000000000000000", D, [1e22]),
-        ("UBIGINT", "18446744073709551615, 7", I, [None, 7]),
-        ("TINYINT", "-128", I, [-128]),
-        ("DATE", "DATE 'infinity', DATE '0044-03-15 (BC)', DATE '2020-01-01'", DAY, [None, None, date(2020, 1, 1)]),
-        ("TIMESTAMP", "TIMESTAMP '-infinity', TIMESTAMP '20000-01-01'", TS, [None, None]),
-        ("TIMESTAMP_NS", "'2020-01-01 00:00:00.000001'", TS, [datetime(2020, 1, 1, 0, 0, 0, 1)]),
-    ],
-)
+@cases(__file__, "engine_type", "values", "type_=", "expected=")
 def test_columns_are_read_as_one_of_six_types(
     engine_type: str, values: str, type_: SqlType, expected: list[object]
 ) -> None:
@@ -189,15 +169,12 @@ def test_windows_equal_plain_ones(window: Windowed, plain: str) -> None:
     ],
 )
 def test_windows_that_do_not_fit_are_refused(name: str, arguments: Sequence[Scalar]) -> None:
-    with pytest.raises(BadType):
-        windowed(name, arguments)
+    raised(BadType, lambda: windowed(name, arguments))
 
 
 def test_a_window_from_outside_the_list_is_never_printed() -> None:
-    with pytest.raises(BadName):
-        windowed("nth_value", [COLUMNS[I]])
-    with pytest.raises(BadType):
-        windowed("count", [], frame="ROWS BETWEEN 99999999999 PRECEDING AND CURRENT ROW")
+    raised(BadName, lambda: windowed("nth_value", [COLUMNS[I]]))
+    raised(BadType, lambda: windowed("count", [], frame="ROWS BETWEEN 99999999999 PRECEDING AND CURRENT ROW"))
     for function, frame in (("count", "ROWS 1 PRECEDING) FROM t --"), ("random", "")):
         window = Windowed(function=function, arguments=(), partition_by=(), order_by=(), frame=frame, type=I)
         with pytest.raises(InternalError):

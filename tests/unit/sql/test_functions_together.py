@@ -1,7 +1,5 @@
 """Several values as one, as the engine compares them."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 

@@ -1,12 +1,11 @@
 """The ends of intervals as columns: those of the very cell, for nothing."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
 import dpsql
 from dpsql.errors import NotSupported
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -74,5 +73,4 @@ def test_explanations_know_them(analyst):
 
 
 def test_distinct_is_refused(analyst):
-    with pytest.raises(NotSupported):
-        analyst.sql("SELECT DISTINCT DP_MARGIN(COUNT(*)) FROM people GROUP BY town")
+    raised(NotSupported, lambda: analyst.sql("SELECT DISTINCT DP_MARGIN(COUNT(*)) FROM people GROUP BY town"))

@@ -1,12 +1,12 @@
 """The SELECT list as it is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import BadName
 from dpsql.sql.items import alias_of, has_aggregate, require_ordinal
 from dpsql.sql.parse import parse
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -24,21 +24,7 @@ def test_a_column_is_called_by_its_alias_its_name_or_its_text(written, alias):
     assert alias_of(item) == alias
 
 
-@pytest.mark.parametrize(
-    ("expression", "aggregates"),
-    [
-        ("COUNT(*)", True),
-        ("1 + 2 * SUM(age)", True),
-        ("MEDIAN(age)", True),
-        ("ABS(age)", False),
-        ("age", False),
-        ("RANK() OVER (ORDER BY age)", False),
-        ("RANK() OVER (ORDER BY COUNT(*))", True),
-        ("RANK() OVER (PARTITION BY SUM(age) ORDER BY age)", True),
-        ("SUM(COUNT(*)) OVER (ORDER BY city)", True),
-        ("SUM(age) OVER (ORDER BY city)", False),
-    ],
-)
+@cases(__file__, "expression", "aggregates=")
 def test_what_aggregates(expression, aggregates):
     (item,) = items(f"SELECT {expression} FROM people")
     assert has_aggregate(item.expression) is aggregates
@@ -48,8 +34,7 @@ def test_what_aggregates(expression, aggregates):
 def test_an_ordinal_is_the_number_of_a_column(ordinal):
     require_ordinal(1, 2, None)
     require_ordinal(2, 2, None)
-    with pytest.raises(BadName, match=f"no column {ordinal} in"):
-        require_ordinal(ordinal, 2, None)
+    raised(BadName, lambda: require_ordinal(ordinal, 2, None), match=f"no column {ordinal} in")
 
 
 def keys(sql: str):

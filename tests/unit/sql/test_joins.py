@@ -1,7 +1,5 @@
 """What a join equates: the tie of two owners, filters in disguise, and what is said where there is no tie."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import TwoPeople
@@ -9,6 +7,8 @@ from dpsql.sql.check import check
 from dpsql.sql.joins import tie_of, ties
 from dpsql.sql.notes import Role
 from dpsql.sql.relations import Filter, Join
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import CLINIC, resolved
 
@@ -24,20 +24,7 @@ def met(sql: str) -> list[bool]:
     return [meeting.equal_owners for meeting in resolved(sql).meetings]
 
 
-@pytest.mark.parametrize(
-    ("condition", "tied"),
-    [
-        ("p.house = v.house AND p.number = v.number", True),
-        ("v.number = p.number AND p.house = v.house AND p.age > 3", True),
-        ("p.house = v.house", False),  # half a person
-        ("p.house = v.number AND p.number = v.house", False),
-        ("p.house = v.house AND p.number = v.number + 0", False),
-        ("p.house = v.house AND p.number >= v.number", False),
-        ("p.house = v.house AND (p.number = v.number OR p.age = 3)", False),
-        ("p.house = v.house AND NOT p.number <> v.number", False),
-        ("p.house = v.house AND p.number = p.number", False),
-    ],
-)
+@cases(__file__, "condition", "tied=")
 def test_every_part_of_the_person_is_equated(condition, tied):
     assert met(f"SELECT COUNT(*) FROM people p JOIN visits v ON {condition}") == [tied]
 
@@ -47,18 +34,7 @@ def test_using_ties_as_on_does():
     assert met("SELECT COUNT(*) FROM people JOIN visits USING (house)") == [False]
 
 
-@pytest.mark.parametrize(
-    ("sql", "tied"),
-    [
-        ("SELECT COUNT(*) FROM tests t JOIN visits v ON t.visit = v.visit", True),
-        ("SELECT COUNT(*) FROM visits v JOIN tests t ON t.visit = v.visit", True),
-        ("SELECT COUNT(*) FROM tests t JOIN tests u ON t.visit = u.visit", True),
-        ("SELECT COUNT(*) FROM tests t JOIN tests u ON t.result = u.result", False),
-        ("SELECT COUNT(*) FROM tests t JOIN people p ON t.visit = p.age", False),
-        ("SELECT COUNT(*) FROM (SELECT visit AS x FROM tests) t JOIN visits v ON t.x = v.visit", True),
-        ("SELECT COUNT(*) FROM (SELECT visit + 0 AS x FROM tests) t JOIN visits v ON t.x = v.visit", False),
-    ],
-)
+@cases(__file__, "sql", "tied=")
 def test_the_key_of_a_path_ties_the_tables_it_leads_through(sql, tied):
     assert met(sql) == [tied]
 
@@ -69,17 +45,7 @@ def test_a_person_of_one_table_does_not_stand_for_another():
     assert met(sql) == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("condition", "names"),
-    [
-        ("p.house = v.house AND p.number = v.number", set()),
-        ("p.house = v.house AND p.number = v.number AND p.age = v.cost", set()),
-        ("p.house = v.house AND p.number = v.number AND p.age > 3", {"age"}),
-        ("p.house = v.house AND p.number = v.number AND p.name = v.note", {"name", "note"}),
-        ("p.house = v.house AND p.number = v.number AND p.number = v.cost", {"number", "cost"}),
-        ("p.house = v.house", {"house"}),  # hidden, and without its other half no tie
-    ],
-)
+@cases(__file__, "condition", "names=")
 def test_hidden_columns_are_filtered_by_unless_they_tie(condition, names):
     assert filtered(f"SELECT COUNT(*) FROM people p JOIN visits v ON {condition}") == names
 
@@ -108,27 +74,9 @@ def test_the_ties_of_two_tables():
     assert tie_of(TABLES["meters"], TABLES["meters"]) is None
 
 
-@pytest.mark.parametrize(
-    ("sql", "fix"),
-    [
-        (
-            "SELECT COUNT(*) FROM people p JOIN visits v ON p.age = v.cost",
-            "join on the patient, without a conversion: p.house = v.house AND p.number = v.number",
-        ),
-        (
-            "SELECT COUNT(*) FROM visits v JOIN visits w ON v.cost = w.cost",
-            "join on the patient, without a conversion: v.house = w.house AND v.number = w.number",
-        ),
-        (
-            "SELECT COUNT(*) FROM tests t JOIN people p ON t.visit = p.age",
-            "no columns of the two say that both rows are of one patient: ask about each table by itself",
-        ),
-    ],
-)
+@cases(__file__, "sql", "fix")
 def test_a_refused_join_says_what_would_tie_it(sql, fix):
-    with pytest.raises(TwoPeople) as caught:
-        check(resolved(sql))
-    assert caught.value.fix == fix
+    assert raised(TwoPeople, lambda: check(resolved(sql))).fix == fix
 
 
 @pytest.mark.parametrize("between", [",", "CROSS JOIN"])

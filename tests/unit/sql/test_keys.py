@@ -1,7 +1,5 @@
 """Which groups appear, by hand: from the policy, from the query, from public tables, or found by selection."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -17,6 +15,8 @@ from dpsql.sql import keys
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import KeyTable, PrivateKey, domains_of
 from dpsql.sql.rewrite import Statement
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import POLICY, SCHEMA, resolved
 
@@ -35,36 +35,7 @@ def listed(key: str, rest: str = "", source: str = "visits") -> list[object]:
     return list(found.values)
 
 
-@pytest.mark.parametrize(
-    ("key", "rest", "values"),
-    [
-        ("ward", "", [1, 2, 3, 4]),
-        ("ward", "WHERE ward > 2", [3, 4]),
-        ("ward", "WHERE ward IN (9, 2, NULL)", [2, 9]),
-        ("illness", "WHERE illness = 'flu'", ["flu"]),
-        ("illness", "WHERE illness IN ('flu', 'Flu') AND ward = 1", ["Flu", "flu"]),
-        ("illness", "WHERE illness IN (NULL)", []),
-        ("ward * 10", "", [10, 20, 30, 40]),
-        ("ward * 10 + 5", "WHERE ward < 3", [15, 25]),
-        ("100 - ward", "", [96, 97, 98, 99]),
-        ("points // 25 * 25", "", [-50, -25, 0, 25, 50]),
-        ("points % 3", "", [-2, -1, 0, 1, 2]),
-        ("code % 2", "", [-1, 0, 1]),  # of a column without bounds, but few
-        ("code // 50", "WHERE code BETWEEN 0 AND 199", [0, 1, 2, 3]),
-        ("code * 2", "WHERE code BETWEEN 0 AND 2", [0, 2, 4]),
-        ("month(later)", "", list(range(1, 13))),
-        ("year(later)", "WHERE later >= '2019-05-05' AND later < '2022-01-01'", [2019, 2020, 2021]),
-        ("illness = 'flu' OR ward = 1", "", None),
-        ("ward > 2", "", [False, True]),
-        ("CASE WHEN ward = 1 THEN 'first' WHEN ward = 2 THEN 'second' END", "", ["first", "second", None]),
-        ("date_trunc('month', day)", "", [datetime(2025, 1, 1), datetime(2025, 2, 1), datetime(2025, 3, 1)]),
-        ("date_trunc('year', later)", "WHERE later BETWEEN '2024-06-01' AND '2025-06-01'",
-         [datetime(2024, 1, 1), datetime(2025, 1, 1)]),
-        ("'all'", "", ["all"]),
-        ("1 = 1", "", [False, True]),
-        ("NULL", "", [None]),
-    ],
-)  # fmt: skip
+@cases(__file__, "key", "rest", "values=")
 def test_what_policy_and_query_list(key: str, rest: str, values: list[object] | None) -> None:
     if values is None:
         assert isinstance(domain_of(key, rest), PrivateKey)
@@ -78,18 +49,7 @@ def test_every_day_of_a_calendar() -> None:
     assert (days[0], days[-1], len(days)) == (date(2025, 1, 30), date(2025, 3, 2), 32)
 
 
-@pytest.mark.parametrize(
-    ("source", "key", "values"),
-    [
-        ("(SELECT ward * 10 AS w FROM visits) t", "w", [10, 20, 30, 40]),
-        ("(SELECT ward * 10 AS w FROM visits) t WHERE w > 20", "w", [30, 40]),
-        ("(SELECT w + 1 AS v FROM (SELECT ward * 10 AS w FROM visits) t) u", "v * 2", [22, 42, 62, 82]),
-        ("(SELECT upper(illness) AS i FROM visits WHERE upper(illness) IN ('FLU')) t", "i", ["FLU"]),
-        ("(SELECT year(later) AS y FROM visits) t WHERE y BETWEEN 2020 AND 2022", "y", [2020, 2021, 2022]),
-        ("(SELECT 1 AS one FROM visits) t", "one", [1]),
-        ("(SELECT person, SUM(ward) AS k FROM visits GROUP BY 1) t WHERE k BETWEEN 2 AND 4", "k", [2, 3, 4]),
-    ],
-)
+@cases(__file__, "source", "key", "values=")
 def test_columns_of_subqueries_are_what_they_stand_for(source: str, key: str, values: list[object]) -> None:
     assert listed(key, source=source) == values
 
@@ -160,57 +120,26 @@ def test_public_rows_know_better_than_their_type_which_values_there_are(type_: S
     assert isinstance(found, KeyTable)
 
 
-@pytest.mark.parametrize(
-    ("key", "rest", "source", "max_keys", "number"),
-    [
-        ("code % 2000", "WHERE code >= 0", "visits", 10_000, 2000),
-        ("code % 2001", "WHERE code >= 0", "visits", 10_000, None),  # of a column without bounds too many
-        ("code % 100", "WHERE code >= 0", "visits", 100, 100),
-        ("code % 101", "WHERE code >= 0", "visits", 100, None),
-        ("born", "", "people", 46_021, 46_021),  # with bounds as many as an answer may have
-    ],
-)
+@cases(__file__, "key", "rest", "source", "max_keys=", "number=")
 def test_few_keys_need_no_bounds(key: str, rest: str, source: str, max_keys: int, number: int | None) -> None:
     if number is None:
-        with pytest.raises(BadKey):
-            domain_of(key, rest, source, max_keys)
+        raised(BadKey, lambda: domain_of(key, rest, source, max_keys))
     else:
         found = domain_of(key, rest, source, max_keys)
         assert isinstance(found, KeyList | KeyRange)
         assert len(found.values) == number
 
 
-@pytest.mark.parametrize(
-    ("key", "name", "example"),
-    [
-        ("code", "code", "WHERE code BETWEEN 0 AND 99"),
-        ("code // 10 * 10", "code // 10 * 10, and those of code,", "WHERE code BETWEEN 0 AND 99"),
-        ("year(later)", "year(later), and those of later,", "WHERE later BETWEEN '2024-01-01' AND '2024-12-31'"),
-        ("later", "later", "WHERE later BETWEEN '2024-01-01' AND '2024-12-31'"),
-        ("CAST(FLOOR(code / 10) AS INTEGER)", "CAST(FLOOR(code / 10) AS INTEGER)", "WHERE code BETWEEN 0 AND 99"),
-    ],
-)
+@cases(__file__, "key", "name", "example")
 def test_what_nobody_has_declared_is_refused_with_an_example(key: str, name: str, example: str) -> None:
-    with pytest.raises(BadKey) as refusal:
-        domain_of(key)
-    assert name in refusal.value.what
-    assert example in str(refusal.value.fix)
+    error = raised(BadKey, lambda: domain_of(key))
+    assert name in error.what
+    assert example in str(error.fix)
     if "later" not in key or "(" in key:  # and with the example it is accepted
         assert domain_of(key, example) is not None
 
 
-@pytest.mark.parametrize(
-    ("key", "source", "max_keys", "number"),
-    [
-        ("day", "visits", 31, 32),
-        ("ward", "visits", 3, 4),
-        ("born", "people", 1000, 46021),  # 126 years of 365 days, and 31 leap days: not 1900
-        ("date_trunc('month', born)", "people", 1000, 126 * 12),
-        ("date_trunc('week', day)", "visits", 4, 5),  # Monday 27 January to Monday 24 February
-        ("date_trunc('hour', moment)", "visits", 700, 32 * 24),
-        ("ward * 10 + 5", "visits", 3, 4),
-    ],
-)
+@cases(__file__, "key", "source", "max_keys=", "number=")
 def test_more_keys_than_the_owner_allows_are_refused_with_their_number(
     key: str, source: str, max_keys: int, number: int
 ) -> None:
@@ -228,9 +157,8 @@ def test_fewer_are_listed_once_a_filter_asks_for_fewer() -> None:
 
 
 def test_text_made_of_dates_is_not_found_privately_either() -> None:
-    with pytest.raises(BadKey, match="not declared") as refusal:
-        domain_of("CAST(born AS TEXT)", source="people")
-    assert "group by born" in refusal.value.fix
+    error = raised(BadKey, lambda: domain_of("CAST(born AS TEXT)", source="people"), match="not declared")
+    assert "group by born" in error.fix
 
 
 @pytest.mark.parametrize("key", ["CAST(moment AS DATE)", "date_trunc('day', moment)"])
@@ -250,16 +178,7 @@ def test_timestamps_themselves_are_no_groups() -> None:
     assert refusal.value.try_sql is None  # its days would be too many as well
 
 
-@pytest.mark.parametrize(
-    ("key", "values"),
-    [
-        ("COALESCE(mood, 'unknown')", ["good", "sad", "unknown"]),
-        ("COALESCE(mood, 'sad')", ["good", "sad"]),
-        ("COALESCE(mood, NULL)", ["good", "sad", None]),
-        ("COALESCE(NULL, mood)", ["good", "sad", None]),
-        ("CASE WHEN age = 1 THEN COALESCE(mood, 'unknown') END", ["good", "sad", "unknown", None]),
-    ],
-)
+@cases(__file__, "key", "values=")
 def test_null_is_no_group_where_coalesce_replaces_it(key: str, values: list[object]) -> None:
     assert listed(key, source="people") == values
 

@@ -1,13 +1,11 @@
 """KEYS (…) is WHERE x IN (…) said after GROUP BY x: the same question, the same numbers, no selection."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
 import dpsql
-from dpsql.errors import BadName, BadType, Hidden, NotSupported
 from dpsql.plan.price import MeasurementStep
+from tests.kits.cases import cases
 
 
 @pytest.fixture
@@ -31,17 +29,7 @@ def analyst():
     return owner.grant("ana", budget=10)
 
 
-@pytest.mark.parametrize(
-    ("keys", "where"),
-    [
-        ("SELECT drug, COUNT(*) FROM visits GROUP BY drug KEYS ('a', 'zz')",
-         "SELECT drug, COUNT(*) FROM visits WHERE drug IN ('zz', 'a') GROUP BY drug"),
-        ("SELECT UPPER(drug) AS d, COUNT(*) FROM visits GROUP BY d KEYS ('A', 'B')",
-         "SELECT UPPER(drug) AS d, COUNT(*) FROM visits WHERE UPPER(drug) IN ('A', 'B') GROUP BY d"),
-        ("SELECT drug, COUNT(*) FROM visits WHERE points > 3 GROUP BY 1 KEYS ('a', 'b')",
-         "SELECT drug, COUNT(*) FROM visits WHERE points > 3 AND drug IN ('a', 'b') GROUP BY 1"),
-    ],
-)  # fmt: skip
+@cases(__file__, "keys", "where")
 def test_it_is_the_same_question(analyst, keys, where):
     query = analyst.query(keys)
     assert [type(step) for step in query.sealed.plan.steps] == [MeasurementStep]
@@ -64,18 +52,7 @@ def test_a_column_goes_before_an_alias(analyst):
     assert len(answer) == 2
 
 
-@pytest.mark.parametrize(
-    ("sql", "error", "marked"),
-    [
-        ("SELECT COUNT(*) FROM visits GROUP BY id KEYS (1, 2)", Hidden, "KEYS (1, 2)"),
-        ("SELECT COUNT(*) FROM visits GROUP BY drug, points KEYS ('a')", NotSupported, "KEYS ('a')"),
-        ("SELECT COUNT(*) FROM visits GROUP BY drug KEYS (1)", BadType, "KEYS (1)"),
-        ("SELECT drug, COUNT(*) FROM visits GROUP BY 5 KEYS (1)", BadName, "5"),
-        ("SELECT drug, COUNT(*) FROM visits GROUP BY 2 KEYS (1)", BadType, "KEYS (1)"),
-        ("SELECT COUNT(*) FROM visits COST 1 KEYS (1)", NotSupported, "KEYS (1)"),
-        ("SELECT drug, COUNT(*) FROM visits GROUP BY drug KEYS ('a', 'b', 'c', 'd')", dpsql.Refused, "drug"),
-    ],
-)
+@cases(__file__, "sql", "error=", "marked")
 def test_what_has_no_meaning_is_refused(analyst, sql, error, marked):
     with pytest.raises(error) as caught:
         analyst.query(sql)

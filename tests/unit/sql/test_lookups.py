@@ -1,7 +1,5 @@
 """Rows that are units of their own, joined with public rows: each counts once, whatever the public table holds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import duckdb
@@ -14,6 +12,7 @@ from dpsql.sql import lookups
 from dpsql.sql.check import check
 from dpsql.sql.relations import Group, Join
 from tests.kits.noiseless import without_noise
+from tests.kits.refusals import raised
 
 from clinic import CLINIC, resolved_in
 
@@ -60,10 +59,9 @@ def test_a_key_that_is_enforced_or_declared_lets_rows_meet_once(catalog, sql):
     ],
 )
 def test_without_a_key_the_way_out_is_named(catalog, sql):
-    with pytest.raises(TwoPeople) as caught:
-        check(resolved_in(catalog, sql))
-    assert "unique = true" in caught.value.fix
-    assert "[table.codes.columns]" in caught.value.fix
+    error = raised(TwoPeople, lambda: check(resolved_in(catalog, sql)))
+    assert "unique = true" in error.fix
+    assert "[table.codes.columns]" in error.fix
 
 
 def test_a_whole_key_of_several_columns():
@@ -109,5 +107,4 @@ def test_a_row_counts_once_where_the_owner_is_wrong():
 
 def test_seal_does_not_take_the_owners_word(monkeypatch):
     monkeypatch.setattr(lookups, "_one_row_for_each", lambda public, key: public)
-    with pytest.raises(InternalError, match="sensitivity"):
-        analyst("(1, 'x'), (1, 'y')", unique=["code"]).query(JOIN)
+    raised(InternalError, lambda: analyst("(1, 'x'), (1, 'y')", unique=["code"]).query(JOIN), match="sensitivity")

@@ -1,7 +1,5 @@
 """IN and EXISTS: which conditions they are, whose rows they compare, and what NULL means there."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import BadName, NotSupported, TwoPeople
@@ -12,6 +10,8 @@ from dpsql.sql.parse import parse
 from dpsql.sql.relations import Exists, Filter
 from dpsql.sql.scalars import Apply, ColumnRef, conjuncts
 from dpsql.sql.syntax import Among, Call
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -28,19 +28,7 @@ def exists(condition: str, table: str = "people p") -> Exists:
     return relation
 
 
-@pytest.mark.parametrize(
-    ("condition", "negated", "rest"),
-    [
-        ("a IN (SELECT 1)", [False], None),
-        ("a NOT IN (SELECT 1)", [True], None),
-        ("NOT a IN (SELECT 1)", [True], None),
-        ("NOT (NOT EXISTS (SELECT 1))", [False], None),
-        ("b AND (c AND EXISTS (SELECT 1)) AND a NOT IN (SELECT 1)", [False, True], "and"),
-        ("b = 1 AND EXISTS (SELECT 1)", [False], "eq"),
-        ("b = 1 OR EXISTS (SELECT 1)", [], "or"),
-        ("NOT (b = 1 AND EXISTS (SELECT 1))", [], "not"),
-    ],
-)
+@cases(__file__, "condition", "negated=", "rest=")
 def test_conditions_of_where_are_taken_out(condition, negated, rest):
     left, found = taken_out(where(condition))
     assert [each.negated for each in found] == negated
@@ -59,51 +47,15 @@ def test_raw_owners_are_equated_part_by_part():
     assert not found.negated
 
 
-@pytest.mark.parametrize(
-    ("table", "condition"),
-    [
-        ("people p", PERSON),
-        ("people p", "(house, number) NOT IN (SELECT house, number FROM visits WHERE cost > 3)"),
-        ("people p", "EXISTS (SELECT 1 FROM visits v WHERE v.house = p.house AND v.number = p.number)"),
-        (
-            "people p",
-            "EXISTS (SELECT 1 FROM visits v WHERE v.house = p.house AND v.number = p.number AND v.cost > p.age)",
-        ),
-        ("people p", "p.age IN (SELECT v.cost FROM visits v WHERE v.house = p.house AND v.number = p.number)"),
-        (
-            "people p",
-            "(house, number) IN (SELECT house, number FROM visits UNION ALL SELECT house, number FROM people)",
-        ),
-        ("people p", "(house, number) IN (SELECT house, number FROM visits GROUP BY 1, 2 HAVING COUNT(*) > 2)"),
-        ("tests t", "visit IN (SELECT visit FROM visits WHERE cost > 3)"),
-        ("visits v", "visit NOT IN (SELECT visit FROM tests WHERE result > 3)"),
-        ("tests t", "EXISTS (SELECT 1 FROM tests u WHERE u.visit = t.visit AND u.result > t.result)"),
-    ],
-)
+@cases(__file__, "table", "condition=")
 def test_a_subquery_about_people_is_tied_by_the_person(table, condition):
     found = exists(condition, table)
     assert sum(isinstance(part, Apply) and part.function == "same" for part in conjuncts(found.condition)) == 2
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "house IN (SELECT house FROM visits)",
-        "(number, house) IN (SELECT house, number FROM visits)",
-        "(house, number) IN (SELECT house, number + 0 FROM visits)",
-        "(house + 0, number) IN (SELECT house, number FROM visits)",
-        "(house, number) IN (SELECT house, number FROM visits UNION ALL SELECT number, house FROM visits)",
-        "EXISTS (SELECT 1 FROM visits)",
-        "EXISTS (SELECT 1 FROM visits v WHERE v.house = p.house)",
-        "EXISTS (SELECT 1 FROM visits v WHERE v.house = p.house AND (v.number = p.number OR v.cost > 3))",
-        "EXISTS (SELECT 1 FROM visits WHERE house = house AND number = number)",
-        "age IN (SELECT cost FROM visits)",
-        "age IN (SELECT level FROM meters)",
-    ],
-)
+@cases(__file__, "condition")
 def test_what_is_tied_by_less_is_refused(condition):
-    with pytest.raises(TwoPeople):
-        resolved(f"SELECT COUNT(*) FROM people p WHERE {condition}")
+    raised(TwoPeople, lambda: resolved(f"SELECT COUNT(*) FROM people p WHERE {condition}"))
 
 
 def test_public_rows_are_not_chosen_by_people():
@@ -156,19 +108,9 @@ def test_names_of_the_inner_query_come_first():
     exists("EXISTS (SELECT 1 FROM codes WHERE code = age)")  # `age` is found outside
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        "SELECT 1 FROM visits v JOIN codes c ON c.code = p.age WHERE v.house = p.house AND v.number = p.number",
-        "SELECT p.age FROM visits v WHERE v.house = p.house AND v.number = p.number",
-        "SELECT 1 FROM (SELECT cost FROM visits WHERE house = p.house AND number = p.number) v",
-        "SELECT 1 FROM visits v WHERE v.house = q.house AND v.number = p.number",
-        "SELECT 1 FROM visits v WHERE v.house = p.nothing AND v.number = p.number",
-    ],
-)
+@cases(__file__, "inside")
 def test_the_row_around_is_seen_in_where_alone(inside):
-    with pytest.raises(BadName):
-        resolved(f"SELECT COUNT(*) FROM people p WHERE EXISTS ({inside})")
+    raised(BadName, lambda: resolved(f"SELECT COUNT(*) FROM people p WHERE EXISTS ({inside})"))
 
 
 def test_hidden_persons_are_tied_and_filter_nothing():

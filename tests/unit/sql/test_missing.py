@@ -1,7 +1,5 @@
 """What an expression is where the columns of a side are NULL, as DuckDB computes it."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import product
@@ -15,6 +13,7 @@ from dpsql.sql.functions import FUNCTIONS, apply, print_scalar
 from dpsql.sql.intervals import EVERYTHING
 from dpsql.sql.missing import STRICT, never_true, when_missing
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
+from tests.kits.cases import cases
 
 from stages import resolved
 
@@ -64,32 +63,7 @@ def condition_of(text: str):
     return query.aggregates[0].filter, query.kept.missing
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("v.points > 3", None),
-        ("v.points > 3 AND v.points = 5", None),
-        ("v.points > 3 OR v.points = 5", None),
-        ("(v.points > 3 AND v.points = 5) IS NULL", True),
-        ("(v.points > 3 OR v.points = 5) IS NULL", True),
-        ("(v.points > 3 AND w.id = 1) IS NULL", ...),
-        ("COALESCE(v.points > 3 AND v.points = 5, TRUE)", True),
-        ("v.points IS NULL", True),
-        ("v.points IS NOT NULL", False),
-        ("COALESCE(v.points, 5) > 3", ...),
-        ("v.points IS NOT NULL AND w.id = 1", False),
-        ("CASE WHEN v.points > 3 AND w.id = 1 THEN FALSE ELSE TRUE END", True),
-        ("v.points > 3 OR w.id = 1", ...),
-        ("v.points > 3 OR v.points IS NULL", True),
-        ("v.points IN (1, 2)", None),
-        ("NOT v.points > 3", None),
-        ("CASE WHEN v.points > 3 THEN FALSE ELSE TRUE END", True),
-        ("CASE WHEN w.id = 1 THEN v.points > 3 END", ...),
-        ("w.id = 1", ...),
-        ("upper(v.illness) = 'X'", None),
-        ("v.points IS DISTINCT FROM 3", ...),
-    ],
-)
+@cases(__file__, "text", "value=")
 def test_a_condition_in_a_row_without_a_partner(text, value):
     """... is: it depends."""
     scalar, missing = condition_of(text)

@@ -1,10 +1,7 @@
 """How many rows of a person are left where they are numbered."""
 
-from __future__ import annotations
-
-import pytest
-
 from dpsql.sql.numbered import rows_left
+from tests.kits.cases import cases
 
 from stages import bounded, clinic, resolved
 
@@ -16,27 +13,7 @@ def left(sql: str) -> int | None:
     return rows_left(query.relation, query.owner)
 
 
-@pytest.mark.parametrize(
-    ("condition", "rows"),
-    [
-        ("n = 1", 1),
-        ("1 = n", 1),
-        ("n = 7", 1),
-        ("n <= 3", 3),
-        ("n < 3", 2),
-        ("3 >= n", 3),
-        ("3 > n", 2),
-        ("n BETWEEN 2 AND 4", 4),
-        ("n = 1 AND ward = 2", 1),
-        ("n < 1", 0),
-        ("n > 1", None),
-        ("3 <= n", None),
-        ("n = 1 OR n = 2", None),
-        ("n <> 1", None),
-        ("n = ward", None),
-        ("ward = 1", None),
-    ],
-)
+@cases(__file__, "condition", "rows=")
 def test_a_filter_on_the_number_says_how_many(condition, rows):
     assert left(f"SELECT COUNT(*) FROM ({NUMBERED}) t WHERE {condition}") == rows
 
@@ -48,16 +25,7 @@ def test_subqueries_that_repeat_no_row_change_nothing():
     assert left(f"SELECT COUNT(*) FROM ({again}) b") == 2
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        "SELECT person, RANK() OVER (PARTITION BY person ORDER BY moment) AS n FROM visits",
-        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY moment) AS n FROM visits",
-        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person, ward + 1 ORDER BY moment) AS n FROM visits",
-        "SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY moment) // 9 AS n FROM visits",
-        f"SELECT a.person, a.n FROM ({NUMBERED}) a JOIN visits b ON a.person = b.person",
-    ],
-)
+@cases(__file__, "inner")
 def test_what_is_no_number_of_a_persons_rows_says_nothing(inner):
     assert left(f"SELECT COUNT(*) FROM ({inner}) t WHERE n = 1") is None
 

@@ -4,14 +4,14 @@ import pytest
 
 from dpsql.errors import OnePersonsValue
 from dpsql.sql.check import check
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
 
 def refusal(sql: str) -> OnePersonsValue:
-    with pytest.raises(OnePersonsValue) as caught:
-        check(resolved(sql))
-    return caught.value
+    return raised(OnePersonsValue, lambda: check(resolved(sql)))
 
 
 def rewrites(sql: str) -> list[str]:
@@ -19,25 +19,7 @@ def rewrites(sql: str) -> list[str]:
     return [each for each in (error.try_sql, *error.or_else) if each is not None]
 
 
-@pytest.mark.parametrize(
-    ("call", "others"),
-    [
-        ("MAX(age)", ["COUNT(*) FILTER (WHERE age > 99)", "AVG(age)"]),
-        ("MIN(age)", ["COUNT(*) FILTER (WHERE age < 11)", "AVG(age)"]),
-        (
-            "MAX(age) FILTER (WHERE age < 50)",
-            ["COUNT(*) FILTER (WHERE (age > 99) AND (age < 50))", "AVG(age) FILTER (WHERE age < 50)"],
-        ),
-        ("MAX(age + 10)", ["COUNT(*) FILTER (WHERE age + 10 > 109)", "AVG(age + 10)"]),
-        ("MEDIAN(age)", ["AVG(age)"]),
-        ("QUANTILE_CONT(age, 0.5)", ["AVG(age)"]),
-        ("ARG_MAX(city, age)", ["COUNT(*) FILTER (WHERE age > 99)", "AVG(age)"]),
-        ("MAD(age)", ["STDDEV(age)"]),
-        ("BOOL_OR(age > 3)", ["COUNT(*) FILTER (WHERE age > 3)"]),
-        ("ANY_VALUE(age)", ["AVG(age)"]),
-        ("MAX(GREATEST(age, 3))", ["COUNT(*) FILTER (WHERE GREATEST(age, 3) > 99)", "AVG(GREATEST(age, 3))"]),
-    ],
-)  # fmt: skip
+@cases(__file__, "call", "others=")
 def test_it_is_asked_in_its_place(call, others):
     assert rewrites(f"SELECT {call} FROM people") == [f"SELECT {other} FROM people" for other in others]
 
@@ -48,15 +30,7 @@ def test_its_name_is_not_given_to_another_statistic(name):
     assert rewrites(asked) == ["SELECT city, AVG(age), COUNT(*) AS n FROM people GROUP BY city ORDER BY n"]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "SELECT city FROM people GROUP BY city HAVING MAX(age) > 30",
-        "SELECT city, MAX(age) FROM people GROUP BY city ORDER BY MAX(age)",
-        "SELECT MAX(age) - MIN(age) AS span FROM people",
-        "SELECT ROUND(MEDIAN(age)) AS m FROM people",
-    ],
-)
+@cases(__file__, "asked")
 def test_another_statistic_is_not_compared_or_computed_with(asked):
     assert rewrites(asked) == []
 

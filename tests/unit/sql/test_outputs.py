@@ -1,12 +1,11 @@
 """What is counted by which keys, and what is done with the released rows."""
 
-from __future__ import annotations
-
 import pytest
 
-from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported, RowLevel
 from dpsql.sql.scalars import ColumnRef
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -32,17 +31,7 @@ def test_the_same_key_twice_is_one_key():
     assert len(query.keys) == 1
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "type_"),
-    [
-        ("COUNT(*)", SqlType.INTEGER),
-        ("SUM(age)", SqlType.INTEGER),
-        ("SUM(age > 3)", SqlType.INTEGER),
-        ("SUM(age / 2)", SqlType.DOUBLE),
-        ("AVG(age)", SqlType.DOUBLE),
-        ("STDDEV(age)", SqlType.DOUBLE),
-    ],
-)
+@cases(__file__, "aggregate", "type_=")
 def test_the_type_of_a_released_number(aggregate, type_):
     (output,) = resolved(f"SELECT {aggregate} FROM people").finish.outputs
     assert isinstance(output.expression, ColumnRef)
@@ -56,9 +45,8 @@ def test_columns_are_named_as_they_are_written():
 
 @pytest.mark.parametrize("sql", ["SELECT age, COUNT(*) FROM people", "SELECT COUNT(*) + age FROM people GROUP BY city"])
 def test_a_column_beside_aggregates_is_grouped(sql):
-    with pytest.raises(RowLevel, match="age is neither grouped nor aggregated") as caught:
-        resolved(sql)
-    assert sql[slice(*caught.value.at)] == "age"
+    error = raised(RowLevel, lambda: resolved(sql), match="age is neither grouped nor aggregated")
+    assert sql[slice(*error.at)] == "age"
 
 
 def test_distinct_rows_are_sorted_by_what_they_show():

@@ -1,7 +1,5 @@
 """Covariances: what each person adds to their slots, by hand, and the values made of them."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from statistics import correlation, covariance, linear_regression
@@ -9,13 +7,15 @@ from statistics import correlation, covariance, linear_regression
 import duckdb
 import pytest
 
-from dpsql.errors import BadParameter, BadType, NotSupported, Unbounded
+from dpsql.errors import Unbounded
 from dpsql.sql.contributions import Builder, contributions
 from dpsql.sql.emit import engine_text
 from dpsql.sql.functions import print_scalar
 from dpsql.sql.relations import Numbers
 from dpsql.sql.rewrite import Statement
 from dpsql.sql.slots import SlotKind
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import bounded, resolved
 
@@ -113,40 +113,14 @@ def test_the_values_are_those_of_the_textbook() -> None:
     assert value_of(f"SELECT REGR_INTERCEPT({PAIR}) FROM visits", *MOMENTS, SQUARED[1]) == pytest.approx(line.intercept)
 
 
-@pytest.mark.parametrize(
-    ("sql", "slots", "value"),
-    [
-        ("CORR", (6, 0, 0, 10**6, 100, 100), 1),
-        ("CORR", (6, 0, 0, -(10**6), 100, 100), -1),
-        ("CORR", (6, 0, 0, 10, -3, 100), None),  # a variance the noise has made negative
-        ("CORR", (-4, 5, 5, 5, 5, 5), None),  # with N at least 1, the variance of one is not above 0
-        ("COVAR_POP", (6, 0, 0, 10**9), 50 * 502),
-        ("COVAR_POP", (-7, 0, 0, -(10**9)), -50 * 502),
-        ("REGR_SLOPE", (6, 0, 0, 10, -3), None),
-    ],
-)
+@cases(__file__, "sql", "slots=", "value=")
 def test_impossible_numbers_are_moved_to_what_is_possible(sql, slots, value) -> None:
     assert value_of(f"SELECT {sql}({PAIR}) FROM visits", *slots) == value
 
 
-@pytest.mark.parametrize(
-    ("sql", "error"),
-    [
-        ("SELECT CORR(points) FROM visits", BadType),
-        ("SELECT CORR(points, illness) FROM visits", BadType),
-        ("SELECT CORR(points, points > 3) FROM visits", BadType),
-        ("SELECT CORR(DISTINCT points, ward) FROM visits", NotSupported),
-        ("SELECT CORR(points, code) FROM visits", Unbounded),
-        ("SELECT COVAR_POP(code, points) FROM visits", Unbounded),
-        (
-            "SELECT COVAR_POP(CLAMP(code, 0, 1000000000000000), CLAMP(code, 0, 1000000000000000000)) FROM visits",
-            BadParameter,
-        ),
-    ],
-)
+@cases(__file__, "sql", "error=")
 def test_what_is_no_pair_of_bounded_numbers_is_refused(sql, error) -> None:
-    with pytest.raises(error):
-        bounded(sql)
+    raised(error, lambda: bounded(sql))
 
 
 @pytest.mark.parametrize(
@@ -157,16 +131,13 @@ def test_what_is_no_pair_of_bounded_numbers_is_refused(sql, error) -> None:
     ],
 )
 def test_limits_are_proposed_where_they_are_missing(pair, clamped) -> None:
-    with pytest.raises(Unbounded) as refused:
-        bounded(f"SELECT CORR({pair}) FROM visits")
-    assert refused.value.try_sql == f"SELECT CORR({clamped}) FROM visits"
-    bounded(refused.value.try_sql)
+    error = raised(Unbounded, lambda: bounded(f"SELECT CORR({pair}) FROM visits"))
+    assert error.try_sql == f"SELECT CORR({clamped}) FROM visits"
+    bounded(error.try_sql)
 
 
 def test_a_text_that_cannot_be_clamped_gets_no_proposal() -> None:
-    with pytest.raises(Unbounded) as refused:
-        bounded("SELECT CORR(1 / price, points) FROM visits")
-    assert refused.value.try_sql is None
+    assert raised(Unbounded, lambda: bounded("SELECT CORR(1 / price, points) FROM visits")).try_sql is None
 
 
 def test_both_sides_are_asked_about_once() -> None:

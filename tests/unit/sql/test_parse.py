@@ -1,7 +1,6 @@
 """Text to tree: what is accepted becomes the tree written here by hand, what is refused says where and why."""
 
-from __future__ import annotations
-
+import ast
 import dataclasses
 import re
 from datetime import date, datetime
@@ -33,6 +32,8 @@ from dpsql.sql.syntax import (
     Star,
     TableName,
 )
+from tests.kits.refusals import raised
+from tests.kits.rows import read_rows
 
 # ---- a short way to write trees -------------------------------------------------------------------------------------
 
@@ -77,148 +78,32 @@ def expression(text: str) -> Expression:
 
 # ---- expressions ----------------------------------------------------------------------------------------------------
 
+
+def tree(text: str) -> Expression:
+    """The tree that is written as `add(a, mul(b, 2))`; where the name of a function is a word of Python, as `and_`."""
+
+    def read(node: Any) -> Any:
+        match node:
+            case ast.Name(id="STAR"):
+                return Star()
+            case ast.Name(id=name):
+                return n(name)
+            case ast.Attribute(value=table):
+                return Name(parts=(*read(table).parts, i(node.attr)))
+            case ast.Call(func=ast.Name(id="DAY" | "MOMENT" | "F" as kind), args=parts):
+                made: Any = {"DAY": date, "MOMENT": datetime, "F": Fraction}[kind]
+                return v(made(*map(ast.literal_eval, parts)))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=words):
+                more = {str(word.arg): True if word.arg == "distinct" else read(word.value) for word in words}
+                return c(name.removesuffix("_"), *map(read, arguments), **more)
+        return v(ast.literal_eval(node))
+
+    return read(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]
+
+
 EXPRESSIONS: list[tuple[str, Expression]] = [
-    # names
-    ("a", A),
+    *((text, tree(written)) for text, written in read_rows(__file__, "expressions")),
     ('"A"', Name(parts=(i("a", quoted=True),))),
-    ("T.A", n("t", "a")),
-    ("s.t.a", n("s", "t", "a")),
-    ("Ärger", n("Ärger")),
-    # constants
-    ("5", v(5)),
-    ("-5", v(-5)),
-    ("- 5", v(-5)),
-    ("1_000", v(1000)),
-    ("007", v(7)),
-    ("9223372036854775807", v(2**63 - 1)),
-    ("-9223372036854775808", v(-(2**63))),
-    ("0.1", v(Fraction(1, 10))),
-    (".5", v(Fraction(1, 2))),
-    ("1e3", v(Fraction(1000))),
-    ("1.5E-3", v(Fraction(15, 10_000))),
-    ("-2.50", v(Fraction(-5, 2))),
-    ("'it''s'", v("it's")),
-    ("'a\\n'", v("a\\n")),
-    ("''", v("")),
-    ("TRUE", v(True)),
-    ("false", v(False)),
-    ("NULL", v(None)),
-    ("DATE '2020-02-29'", v(date(2020, 2, 29))),
-    ("'2020-02-29'::DATE", v(date(2020, 2, 29))),
-    ("DATE '2021-02-29'", c("to_date", v("2021-02-29"))),
-    ("DATE '1/2/2020'", c("to_date", v("1/2/2020"))),
-    ("TIMESTAMP '2020-01-02 03:04:05'", v(datetime(2020, 1, 2, 3, 4, 5))),
-    ("TIMESTAMP '2020-01-02T03:04:05.25'", v(datetime(2020, 1, 2, 3, 4, 5, 250_000))),
-    ("TIMESTAMP '2020-01-02'", v(datetime(2020, 1, 2))),
-    ("TIMESTAMP '2020-01-02 25:00:00'", c("to_timestamp", v("2020-01-02 25:00:00"))),
-    # arithmetic
-    ("a + b * 2", c("add", A, c("mul", B, v(2)))),
-    ("(a + b) * 2", c("mul", c("add", A, B), v(2))),
-    ("a - b - 1", c("sub", c("sub", A, B), v(1))),
-    ("a / b", c("div", A, B)),
-    ("a // b", c("intdiv", A, B)),
-    ("a % b", c("mod", A, B)),
-    ("mod(a, b)", c("mod", A, B)),
-    ("a ** b", c("power", A, B)),
-    ("a ^ b", c("power", A, B)),
-    ("-a", c("neg", A)),
-    ("+a", A),
-    ("a || b", c("concat", A, B)),
-    ("2 * abs(a)", c("mul", v(2), c("abs", A))),
-    ("a * replace(b, 'x', 'y')", c("mul", A, c("replace", B, v("x"), v("y")))),
-    # logic
-    ("a = b", c("eq", A, B)),
-    ("a <> b", c("ne", A, B)),
-    ("a != b", c("ne", A, B)),
-    ("a AND b AND x", c("and", A, B, X)),
-    ("a OR b OR x", c("or", A, B, X)),
-    ("a AND b OR x", c("or", c("and", A, B), X)),
-    ("NOT a = b", c("not", c("eq", A, B))),
-    ("a IS NULL", c("is_null", A)),
-    ("a IS NOT NULL", c("is_not_null", A)),
-    ("a IS NOT TRUE", c("not", c("is_true", A))),
-    ("a IS FALSE", c("is_false", A)),
-    ("a IS DISTINCT FROM b", c("is_distinct", A, B)),
-    ("a IS NOT DISTINCT FROM b", c("is_not_distinct", A, B)),
-    ("x IN (1, 2)", c("in", X, v(1), v(2))),
-    ("x NOT IN ('a')", c("not", c("in", X, v("a")))),
-    ("x BETWEEN 1 AND 2", c("and", c("ge", X, v(1)), c("le", X, v(2)))),
-    ("x NOT BETWEEN 1 AND 2", c("not", c("and", c("ge", X, v(1)), c("le", X, v(2))))),
-    ("x LIKE 'a%'", c("like", X, v("a%"))),
-    ("x NOT ILIKE 'a!%' ESCAPE '!'", c("not", c("ilike", X, v("a!%"), v("!")))),
-    # choices
-    ("CASE WHEN a THEN 1 ELSE 2 END", c("case", A, v(1), v(2))),
-    ("CASE WHEN a THEN 1 END", c("case", A, v(1), v(None))),
-    ("CASE x WHEN 1 THEN a WHEN 2 THEN b END", c("case", c("eq", X, v(1)), A, c("eq", X, v(2)), B, v(None))),
-    ("IF(a, 1, 2)", c("case", A, v(1), v(2))),
-    ("IIF(a, 1, 2)", c("case", A, v(1), v(2))),
-    ("COALESCE(a, b, 0)", c("coalesce", A, B, v(0))),
-    ("IFNULL(a, b)", c("coalesce", A, B)),
-    ("NVL(a, b)", c("coalesce", A, B)),
-    ("NULLIF(a, b)", c("nullif", A, B)),
-    ("CLAMP(x, 0, -1.5)", c("clamp", X, v(0), v(Fraction(-3, 2)))),
-    # functions
-    ("POW(a, 2)", c("power", A, v(2))),
-    ("CEILING(a)", c("ceil", A)),
-    ("LOG(a)", c("log10", A)),
-    ("LOG(2, a)", c("log2", A)),
-    ("ROUND(a, 2)", c("round", A, v(2))),
-    ("LEFT(a, 1)", c("left", A, v(1))),
-    ("REPLACE(a, 'x', 'y')", c("replace", A, v("x"), v("y"))),
-    ("SUBSTR(a, 1, 2)", c("substring", A, v(1), v(2))),
-    ("SUBSTRING(a FROM 1 FOR 2)", c("substring", A, v(1), v(2))),
-    ("TRIM(a)", c("trim", A)),
-    ("TRIM(BOTH 'x' FROM a)", c("trim", A, v("x"))),
-    ("TRIM(LEADING 'x' FROM a)", c("ltrim", A, v("x"))),
-    ("RTRIM(a, 'x')", c("rtrim", A, v("x"))),
-    ("CONCAT('n', a)", c("concat", v("n"), c("coalesce", c("to_text", A), v("")))),
-    ("made_up(a, 'b')", c("made_up", A, v("b"))),
-    ("DATE(a)", c("date", A)),
-    ("now()", c("now")),
-    ("random()", c("random")),
-    ("uuid()", c("uuid")),
-    ("CURRENT_DATE", c("current_date")),
-    ("today()", c("current_date")),
-    ("current_timestamp", c("current_timestamp")),
-    # casts
-    ("CAST(a AS INT)", c("to_integer", A)),
-    ("TRY_CAST(a AS BIGINT)", c("to_integer", A)),
-    ("a::DOUBLE", c("to_double", A)),
-    ("a::FLOAT8", c("to_double", A)),
-    ("a::VARCHAR(10)", c("to_text", A)),
-    ("a::TEXT", c("to_text", A)),
-    ("a::DATE", c("to_date", A)),
-    ("a::TIMESTAMP", c("to_timestamp", A)),
-    ("a::BOOLEAN", c("to_boolean", A)),
-    # dates
-    ("EXTRACT(YEAR FROM x)", c("year", X)),
-    ("EXTRACT('dow' FROM x)", c("dow", X)),
-    ("date_part('isodow', x)", c("isodow", X)),
-    ("dayofyear(x)", c("doy", X)),
-    ("year(x)", c("year", X)),
-    ("DATE_TRUNC('Months', x)", c("date_trunc", v("month"), X)),
-    ("datediff('day', a, b)", c("date_diff", v("day"), A, B)),
-    ("x + INTERVAL 3 DAY", c("date_add", v("day"), v(3), X)),
-    ("x - INTERVAL '3' MONTHS", c("date_add", v("month"), v(-3), X)),
-    ("x + INTERVAL '2 weeks'", c("date_add", v("week"), v(2), X)),
-    ("INTERVAL 1 YEAR + x", c("date_add", v("year"), v(1), X)),
-    ("x - INTERVAL (a) HOUR", c("date_add", v("hour"), c("neg", A), X)),
-    ("date_add(x, INTERVAL 1 QUARTER)", c("date_add", v("quarter"), v(1), X)),
-    # aggregates and windows
-    ("COUNT(*)", c("count", Star())),
-    ("COUNT(a)", c("count", A)),
-    ("COUNT(DISTINCT a, b)", c("count", A, B, distinct=True)),
-    ("COUNT(DISTINCT (a, b))", c("count", c("together", A, B), distinct=True)),
-    ("COUNT(DISTINCT (a))", c("count", A, distinct=True)),
-    ("COUNT(DISTINCT (a) + b)", c("count", c("add", A, B), distinct=True)),
-    ("SUM(a) FILTER (WHERE b > 1)", c("sum", A, filter=c("gt", B, v(1)))),
-    ("MEAN(a)", c("avg", A)),
-    ("VARIANCE(a)", c("var_samp", A)),
-    ("STDDEV(a)", c("stddev_samp", A)),
-    ("MEDIAN(a)", c("median", A)),
-    ("ANY_VALUE(a)", c("any_value", A)),
-    ("QUANTILE(a, 0.5)", c("quantile", A, v(Fraction(1, 2)))),
-    ("PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY a)", c("quantile_cont", A, v(Fraction(1, 4)))),
     ("ROW_NUMBER() OVER ()", c("row_number", over=Over())),
     (
         "SUM(a) OVER (PARTITION BY b ORDER BY x DESC NULLS FIRST ROWS BETWEEN 2 PRECEDING AND UNBOUNDED FOLLOWING)",
@@ -309,11 +194,7 @@ FROMS = [
     ("t RIGHT OUTER JOIN u ON a", Joined(kind=JoinKind.RIGHT, left=t("t"), right=t("u"), on=A)),
     (
         "t, u RIGHT JOIN v ON a",  # the comma is weaker than JOIN
-        Joined(
-            kind=JoinKind.CROSS,
-            left=t("t"),
-            right=Joined(kind=JoinKind.RIGHT, left=t("u"), right=t("v"), on=A),
-        ),
+        Joined(kind=JoinKind.CROSS, left=t("t"), right=Joined(kind=JoinKind.RIGHT, left=t("u"), right=t("v"), on=A)),
     ),
     (
         "(SELECT a FROM u) AS s (z)",
@@ -383,22 +264,7 @@ def test_the_purpose_is_read_and_places_mean_the_whole_text(prefix: str, purpose
     assert bare(found.query) == bare(query("SELECT COUNT(*) FROM patients WHERE age > 5"))
 
 
-PLACES = [
-    ("MAX(age)", "MAX(age)"),
-    ("1 + SUM( a ) * 2", "1 + SUM( a ) * 2"),
-    ("CASE WHEN a THEN b END", "CASE WHEN a THEN b END"),
-    ("COALESCE((a), (b))", "COALESCE((a), (b))"),
-    ("CAST(f(a) AS INT)", "CAST(f(a) AS INT)"),
-    ("TRY_CAST(((a)+(b)) AS DOUBLE)", "TRY_CAST(((a)+(b)) AS DOUBLE)"),
-    ("(a + 1)::BIGINT", "(a + 1)::BIGINT"),
-    ("CAST(a::BIGINT AS DOUBLE)", "CAST(a::BIGINT AS DOUBLE)"),
-    ("a IN (1, (2))", "a IN (1, (2))"),
-    ("EXTRACT(year FROM x)", "EXTRACT(year FROM x)"),
-    ("SUM(a) FILTER (WHERE b = 1)", "SUM(a) FILTER (WHERE b = 1)"),
-    ("COUNT(*) OVER (ORDER BY a)", "COUNT(*) OVER (ORDER BY a)"),
-    ("now()", "now()"),
-    ("é || 'ü'", "é || 'ü'"),
-]
+PLACES = read_rows(__file__, "places")
 
 
 @pytest.mark.parametrize(("text", "marked"), PLACES)
@@ -439,154 +305,13 @@ def test_a_comment_never_speaks_to_the_parser() -> None:
 
 # ---- what is refused ------------------------------------------------------------------------------------------------
 
-REFUSED: list[tuple[str, str]] = [
-    # (text with the place that is pointed to between ‹ and ›, code)
-    ("SELECT a FROM t ‹NATURAL JOIN› u", "DP104"),
-    ("SELECT a FROM t ‹SEMI JOIN› u ON a = b", "DP104"),
-    ("SELECT a FROM t ‹ANTI JOIN› u ON a = b", "DP104"),
-    ("SELECT a FROM t ‹JOIN› u", "DP104"),
-    ("SELECT a FROM t ‹JOIN› u JOIN v ON x ON y", "DP104"),
-    ("SELECT a FROM t, ‹LATERAL› (SELECT 1) x", "DP104"),
-    ("WITH ‹RECURSIVE› w AS (SELECT 1) SELECT 2", "DP104"),
-    ("WITH w AS (‹INSERT› INTO t VALUES (1)) SELECT 2", "DP104"),
-    ("WITH w AS (SELECT 1) ‹INSERT› INTO t VALUES (1)", "DP104"),
-    ("SELECT a FROM t GROUP BY ‹ALL›", "DP104"),
-    ("SELECT a FROM t GROUP BY ‹ROLLUP›(a, b)", "DP104"),
-    ("SELECT a FROM t GROUP BY ‹CUBE›(a)", "DP104"),
-    ("SELECT a FROM t GROUP BY ‹GROUPING› SETS ((a), (b))", "DP104"),
-    ("SELECT a FROM t GROUP BY ‹(a, b)›", "DP104"),
-    ("SELECT a FROM t ORDER BY ‹ALL›", "DP104"),
-    ("SELECT a FROM t ORDER BY a ‹COLLATE› NOCASE", "DP104"),
-    ("SELECT ‹DISTINCT ON› (a) b FROM t", "DP104"),
-    ("SELECT a FROM t QUALIFY a = 1 ‹WHERE› a = 1", "DP100"),
-    ("SELECT a FROM t ‹TABLESAMPLE› 10%", "DP104"),
-    ("SELECT a FROM t ‹USING SAMPLE› 10%", "DP104"),
-    ("SELECT a FROM t ‹PIVOT› (SUM(x) FOR y IN (1, 2))", "DP104"),
-    ("SELECT SUM(a ‹ORDER BY› b LIMIT 1) FROM t", "DP104"),
-    ("SELECT STRING_AGG(a, ',' ‹ORDER BY› b) FROM t", "DP104"),
-    ("SELECT ‹PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a DESC)› FROM t", "DP104"),
-    ("SELECT FIRST(a ‹IGNORE NULLS›) FROM t", "DP104"),
-    ("SELECT * ‹EXCLUDE› (a) FROM t", "DP104"),
-    ("SELECT * ‹REPLACE› (1 AS a) FROM t", "DP104"),
-    ("SELECT a FROM t LIMIT ‹10›%", "DP104"),
-    ("SELECT a FROM t LIMIT ‹1 + 1›", "DP104"),
-    ("SELECT a FROM t LIMIT ‹2.5›", "DP104"),
-    ("SELECT a FROM t ‹FETCH FIRST 5 ROWS› WITH TIES", "DP104"),
-    ("SELECT 1 ‹UNION› SELECT 2", "DP104"),
-    ("SELECT 1 ‹UNION› DISTINCT SELECT 2", "DP104"),
-    ("SELECT 1 UNION ALL SELECT 2 ‹UNION› SELECT 3", "DP104"),
-    ("SELECT 1 ‹INTERSECT› ALL SELECT 2", "DP104"),
-    ("SELECT a FROM t ORDER BY a ‹UNION› ALL SELECT 2", "DP100"),
-    ("SELECT a FROM t UNION ALL ‹ORDER› BY 1", "DP100"),
-    ("SELECT 1 ‹EXCEPT› SELECT 2", "DP104"),
-    ("‹VALUES› (1)", "DP104"),
-    ("SELECT a FROM (‹VALUES› (1)) x(y)", "DP104"),
-    ("SELECT a FROM t WHERE a IN (‹(SELECT b FROM u)›)", "DP104"),
-    ("SELECT a FROM t WHERE ‹(a, b)› = (SELECT b FROM u)", "DP104"),
-    ("SELECT a FROM t WHERE a = ‹ANY (SELECT b FROM u)›", "DP104"),
-    ("SELECT f(x ‹->› x + 1) FROM t", "DP104"),
-    ("SELECT ‹{›'a': 1}", "DP104"),
-    ("SELECT ‹[›1, 2]", "DP104"),
-    ("SELECT a‹[›1] FROM t", "DP104"),
-    ("SELECT ‹(1, 2)›", "DP104"),
-    ("SELECT ‹?›", "DP104"),
-    ("SELECT ‹$›1", "DP104"),
-    ("SELECT ‹:›x", "DP104"),
-    ("SELECT ‹@›x", "DP104"),
-    ("SELECT a ‹|>› b", "DP104"),
-    ("SELECT a ‹&› b", "DP104"),
-    ("SELECT a ‹~› 'x'", "DP104"),
-    ("SELECT ‹!›a", "DP104"),
-    ("SELECT ‹`›a`", "DP104"),
-    ("SELECT a ‹{›# hidden #} FROM t", "DP104"),
-    ("SELECT f(a ‹=>› 1)", "DP104"),
-    ("SELECT a FROM ‹'file.csv'›", "DP104"),
-    ("SELECT a FROM ‹read_csv('x')›", "DP104"),
-    ("SELECT a FROM ‹range(3)›", "DP104"),
-    ("SELECT a FROM ‹query('SELECT 1')›", "DP104"),
-    ("SELECT a AS ‹'x'› FROM t", "DP104"),
-    ("SELECT a FROM t AS x(‹b›)", "DP104"),
-    ("SELECT ‹main.f(a)› FROM t", "DP104"),
-    ("SELECT ‹a.lower()› FROM t", "DP104"),
-    ("SELECT ‹E'a\\n'›", "DP104"),
-    ("SELECT ‹$$a$$›", "DP104"),
-    ("SELECT ‹x'ab'›", "DP104"),
-    ("SELECT ‹'a' 'b'›", "DP104"),
-    ('SELECT ‹"f"(a)› FROM t', "DP104"),
-    ("SELECT ‹1e999›", "DP104"),
-    ("SELECT ‹1e-400›", "DP104"),
-    ("SELECT ‹1e99999999999999999999›", "DP104"),
-    ("SELECT ‹99999999999999999999›", "DP104"),
-    ("SELECT ‹9223372036854775808›", "DP104"),
-    ("SELECT CAST(a AS ‹SMALLINT›)", "DP104"),
-    ("SELECT a::‹REAL›", "DP104"),
-    ("SELECT a::DECIMAL(10, 2)", "DP104"),
-    ("SELECT a::‹TIMESTAMPTZ›", "DP104"),
-    ("SELECT a FROM t WHERE x BETWEEN SYMMETRIC 2 AND 1", "DP104"),
-    ("SELECT ‹INTERVAL 1 DAY›", "DP104"),
-    ("SELECT x + ‹INTERVAL '1 month 2 days'›", "DP104"),
-    ("SELECT x + ‹INTERVAL '1.5'› DAY", "DP104"),
-    ("SELECT ‹EXTRACT(epoch FROM x)›", "DP104"),
-    ("SELECT DATE_TRUNC(‹'moon'›, x)", "DP104"),
-    ("SELECT ‹DATE_TRUNC(month, x)›", "DP405"),
-    ("SELECT ‹DATE_DIFF(a, b)›", "DP405"),
-    ("SELECT ‹COUNT(a, b)› FROM t", "DP405"),
-    ("SELECT COUNT(DISTINCT (‹)›) FROM t", "DP100"),
-    ("SELECT COUNT(DISTINCT (a,‹)›) FROM t", "DP100"),
-    ("SELECT COUNT(DISTINCT ‹(a, b)›, a) FROM t", "DP104"),
-    ("SELECT COUNT(DISTINCT ‹(a, b)› + 1) FROM t", "DP104"),
-    ("SELECT ‹IF(a, b)› FROM t", "DP405"),
-    ("SELECT ‹LOG(3, a)› FROM t", "DP405"),
-    ("SELECT ‹DATE_ADD('day', 1, x)› FROM t", "DP405"),
-    ("SELECT ‹to_text(a)› FROM t", "DP401"),
-    ("SELECT ‹to_timestamp(a)› FROM t", "DP401"),
-    ("SELECT SUM(a) OVER ‹w› FROM t", "DP401"),
-    ("SELECT SUM(a) OVER (‹w› ORDER BY b) FROM t WINDOW w AS (PARTITION BY a)", "DP104"),
-    ("SELECT SUM(a) OVER (ORDER BY b ‹GROUPS› 1 PRECEDING) FROM t", "DP104"),
-    ("SELECT SUM(a) OVER (ORDER BY b ‹ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING›) FROM t", "DP104"),
-    ("SELECT SUM(a) OVER (ORDER BY b ROWS 1 PRECEDING EXCLUDE TIES) FROM t", "DP104"),
-    ("SELECT a < b < x FROM t", "DP104"),
-    ("SELECT 1 + ‹NOT a› FROM t", "DP104"),
-    ("SELECT COUNT(‹t.*›) FROM t", "DP104"),
-    ("SELECT SUM(‹*›) FROM t", "DP104"),
-    ("SELECT a ‹INTO› b FROM t", "DP104"),
-    ("SELECT a FROM t ‹FOR› UPDATE", "DP104"),
-    ("‹FROM› t SELECT a", "DP104"),
-    ("WITH w AS (SELECT 1) ‹FROM› w", "DP104"),
-    ("SELECT a FROM (‹FROM› t)", "DP104"),
-    ("‹EXPLAIN› SELECT 1", "DP104"),
-    ("‹EXPLAIN› ANALYZE SELECT 1", "DP104"),
-    ("DRY RUN ‹EXPLAIN› PRIVACY SELECT 1", "DP104"),
-    ("‹EXPLAIN PRIVACY (FORMAT XML)› SELECT 1", "DP104"),
-    ("‹INSERT› INTO t VALUES (1)", "DP104"),
-    ("‹COPY› t TO 'x'", "DP104"),
-    ("‹ATTACH› 'x'", "DP104"),
-    ("‹PRAGMA› x", "DP104"),
-    ("‹SET› x = 1", "DP104"),
-    ("‹CALL› f()", "DP104"),
-    ("‹SUMMARIZE› t", "DP104"),
-    ("‹PIVOT› t ON a", "DP104"),
-    ("‹TABLE› t", "DP104"),
-    ("‹hello› world", "DP100"),
-    ("SELECT 1‹;› SELECT 2", "DP100"),
-    ("SELECT ‹(›1", "DP100"),
-    ("SELECT 1‹)›", "DP100"),
-    ("SELECT ‹CASE› WHEN a THEN 1", "DP100"),
-    ("SELECT ‹1abc›", "DP100"),
-    ("SELECT ‹0x1F›", "DP100"),
-    ("SELECT ‹1e›", "DP100"),
-    ("", "DP100"),
-    (" ; -- nothing", "DP100"),
-    ("‹EXPLAIN PRIVACY›", "DP100"),
-]
+REFUSED: list[tuple[str, str]] = read_rows(__file__, "refused")
 
 
 @pytest.mark.parametrize(("marked", "code"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_a_refusal_says_what_why_and_where(marked: str, code: str) -> None:
     text = marked.replace("‹", "").replace("›", "")
-    with pytest.raises(DpsqlError) as caught:
-        parse(text, dialect="duckdb")
-    error = caught.value
+    error = raised(DpsqlError, lambda: parse(text, dialect="duckdb"))
     assert error.code == code
     assert error.what
     assert error.why
@@ -598,26 +323,22 @@ def test_a_refusal_says_what_why_and_where(marked: str, code: str) -> None:
 
 
 def test_explain_alone_points_to_explain_privacy() -> None:
-    with pytest.raises(NotSupported) as caught:
-        parse("EXPLAIN SELECT COUNT(*) FROM t", dialect="duckdb")
-    assert caught.value.try_sql == "EXPLAIN PRIVACY SELECT COUNT(*) FROM t"
-    assert parse(caught.value.try_sql, dialect="duckdb").purpose is Purpose.EXPLAIN
+    error = raised(NotSupported, lambda: parse("EXPLAIN SELECT COUNT(*) FROM t", dialect="duckdb"))
+    assert error.try_sql == "EXPLAIN PRIVACY SELECT COUNT(*) FROM t"
+    assert parse(error.try_sql, dialect="duckdb").purpose is Purpose.EXPLAIN
 
 
 def test_a_quotation_that_never_ends_is_shown_where_it_starts() -> None:
     text = "SELECT a FROM t WHERE b = 'x AND c = 1"
-    with pytest.raises(NotUnderstood) as caught:
-        parse(text, dialect="duckdb")
-    assert caught.value.at is not None
-    assert caught.value.at[0] == text.index("'")
+    error = raised(NotUnderstood, lambda: parse(text, dialect="duckdb"))
+    assert error.at is not None
+    assert error.at[0] == text.index("'")
 
 
 def test_a_file_is_no_table() -> None:
-    with pytest.raises(NotSupported, match="single quotes") as caught:
-        parse("SELECT a FROM 'people.csv'", dialect="duckdb")
-    assert "file" in caught.value.why
+    error = raised(NotSupported, lambda: parse("SELECT a FROM 'people.csv'", dialect="duckdb"), match="single quotes")
+    assert "file" in error.why
 
 
 def test_an_unknown_dialect_is_refused() -> None:
-    with pytest.raises(BadParameter):
-        parse("SELECT 1", dialect="cobol")
+    raised(BadParameter, lambda: parse("SELECT 1", dialect="cobol"))

@@ -1,7 +1,5 @@
 """Whatever the text, `parse` gives a tree or a typed error, quietly, and the same one from any depth of the stack."""
 
-from __future__ import annotations
-
 import logging
 import random
 import sys
@@ -16,15 +14,11 @@ from sqlglot import Dialect
 from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parse import parse, statements
 from dpsql.sql.syntax import Call, Parsed
+from tests.kits.refusals import raised
+from tests.kits.rows import read_texts
+from tests.kits.samples import examples
 
-REAL = [
-    "SELECT city, COUNT(*) AS n, AVG(age) FROM people WHERE age BETWEEN 18 AND 65 GROUP BY city ORDER BY n LIMIT 5",
-    "WITH w AS (SELECT a, SUM(b) AS s FROM t GROUP BY a) SELECT COUNT(*) FROM w JOIN u ON w.a = u.a WHERE s > 1.5e3",
-    "SELECT CASE x WHEN 1 THEN 'one' ELSE 'many' END, SUM(CLAMP(y, 0, 10)) FILTER (WHERE z IS NULL) FROM t GROUP BY 1",
-    "EXPLAIN PRIVACY (FORMAT JSON) SELECT COUNT(DISTINCT id) FROM t WHERE d >= DATE '2020-01-01' - INTERVAL 3 MONTH",
-    "WITH w AS PRIVATE (SELECT a, COUNT(*) AS n FROM t GROUP BY a) SELECT n > PRIVATE ((SELECT AVG(b) FROM t)) FROM w",
-    "DRY RUN SELECT SUM(a) OVER (PARTITION BY b ORDER BY c ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM t",
-]
+REAL = read_texts(__file__, "real")
 DUCKDB = Dialect.get_or_raise("duckdb")
 WORDS = sorted(
     {word for word in DUCKDB.tokenizer_class.KEYWORDS if word[0].isalpha()} | set(DUCKDB.parser_class.FUNCTIONS)
@@ -77,7 +71,7 @@ def test_random_words(beginning: str, words: list[str]) -> None:
     outcome(beginning + " ".join(words))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(150, every=300)
 @given(st.sampled_from(REAL), st.data())
 def test_real_queries_cut_and_changed(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
@@ -151,14 +145,12 @@ def test_large_and_deep_texts(name: str, bomb: Callable[[int], str]) -> None:
 
 def test_a_megabyte_is_read_and_more_is_not() -> None:
     assert isinstance(outcome("SELECT 1" + " " * 999_992), Parsed)
-    with pytest.raises(NotSupported, match="1000001 characters"):
-        parse("SELECT 1" + " " * 999_993, dialect="duckdb")
+    raised(NotSupported, lambda: parse("SELECT 1" + " " * 999_993, dialect="duckdb"), match="1000001 characters")
 
 
 @pytest.mark.parametrize("text", ["SELECT 'a\x00b'", "\x00", "SELECT '\ud800'", "SELECT a \udfff"])
 def test_characters_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(NotUnderstood, match="not a character"):
-        parse(text, dialect="duckdb")
+    raised(NotUnderstood, lambda: parse(text, dialect="duckdb"), match="not a character")
 
 
 def test_copies_do_not_multiply() -> None:
@@ -215,18 +207,7 @@ def _frames() -> list[object]:
 
 # ---- silence --------------------------------------------------------------------------------------------------------
 
-NOISY = [
-    "COPY t TO 'x'",
-    "CALL f()",
-    "WITH a AS (CALL f()) SELECT 1",
-    "WITH a AS (CREATE FOO BAR) SELECT 1",
-    "WITH a AS (SELECT 1) VACUUM a b c",
-    "SELECT json_extract(a, 'bad path[') FROM t",
-    "SELECT a -> '$.[' FROM t",
-    "ALTER TABLE t FOO",
-    "GRANT x TO y",
-    "SHOW TABLES FROM x",
-]
+NOISY = read_texts(__file__, "noisy")
 
 
 @pytest.mark.parametrize("text", NOISY)

@@ -1,7 +1,5 @@
 """Subqueries that group by the person: what is known about their columns, and how many rows a person has."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import duckdb
@@ -10,6 +8,7 @@ import pytest
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.sql.emit import engine_text
 from dpsql.sql.intervals import Interval
+from tests.kits.cases import cases
 
 from stages import TABLES, bounded, clinic, resolved, rewritten
 
@@ -22,20 +21,7 @@ def inner_column(expression: str, catalog=None) -> Interval:
     return column.declared
 
 
-@pytest.mark.parametrize(
-    ("expression", "low", "high"),
-    [
-        ("COUNT(*)", 0, 6),
-        ("COUNT(DISTINCT ward)", 0, 6),
-        ("SUM(points)", -300, 300),
-        ("SUM(price)", 0, 12000),
-        ("AVG(points)", -50, 50),
-        ("MAX(price)", 0, 2000),
-        ("MIN(points) FILTER (WHERE ward = 1)", -50, 50),
-        ("MAX(points) - MIN(points)", -100, 100),
-        ("SUM(points > 0)", 0, 6),
-    ],
-)
+@cases(__file__, "expression", "low=", "high=")
 def test_what_counts_follows_from_bounds_and_caps(expression, low, high):
     assert inner_column(expression) == Interval(Fraction(low), Fraction(high))
 

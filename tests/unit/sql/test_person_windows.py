@@ -1,19 +1,19 @@
 """Windows inside one person: what is known about their columns, and that no order of rows changes a value."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 
 import duckdb
 import pytest
 
-from dpsql.errors import BadType, NotSupported, Unbounded
+from dpsql.errors import NotSupported, Unbounded
 from dpsql.sql.emit import engine_text
 from dpsql.sql.intervals import Interval
 from dpsql.sql.parse import parse
 from dpsql.sql.person_windows import has_window
 from dpsql.sql.relations import Window
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import CLINIC, TABLES, bounded, clinic, resolved, rewritten
 
@@ -27,29 +27,7 @@ def window_column(expression: str, catalog=None):
     return query.findings.columns[query.aggregates[0].arguments[0].id]
 
 
-@pytest.mark.parametrize(
-    ("expression", "low", "high"),
-    [
-        (f"ROW_NUMBER() {OVER}", 1, 6),
-        (f"RANK() {OVER}", 1, 6),
-        (f"DENSE_RANK() {OVER}", 1, 6),
-        (f"COUNT(*) {OVER}", 0, 6),
-        (f"NTILE(3) {OVER}", 1, 3),
-        (f"CUME_DIST() {OVER}", 0, 1),
-        (f"PERCENT_RANK() {OVER}", 0, 1),
-        (f"LAG(points) {OVER}", -50, 50),
-        (f"LEAD(points, 2, 70) {OVER}", -50, 70),
-        (f"FIRST_VALUE(ward) {OVER}", 1, 4),
-        (f"MAX(price) {OVER}", 0, 2000),
-        (f"SUM(points) {OVER}", -300, 300),
-        (f"SUM(price) {OVER}", 0, 12000),
-        (f"AVG(price) {OVER}", 0, 2000),
-        (f"AVG(points) {OVER}", -50, 50),
-        (f"SUM(points > 0) {OVER}", 0, 6),
-        (f"day - LAG(day) {OVER}", -31, 31),
-        (f"ROW_NUMBER() {OVER} - 1", 0, 5),
-    ],
-)
+@cases(__file__, "expression", "low=", "high=")
 def test_what_counts_follows_from_bounds_and_caps(expression, low, high):
     assert window_column(expression).declared == Interval(Fraction(low), Fraction(high))
 
@@ -65,8 +43,7 @@ def test_without_a_cap_nothing_bounds_what_is_counted():
     unlimited = clinic(rows_per_person=None, rows_per_group=None)
     for expression in (f"ROW_NUMBER() {OVER}", f"SUM(points) {OVER}"):
         assert window_column(expression, unlimited).declared.high is None
-    with pytest.raises(Unbounded):
-        bounded(f"SELECT SUM(x) FROM (SELECT SUM(code) {OVER} AS x FROM visits) t")
+    raised(Unbounded, lambda: bounded(f"SELECT SUM(x) FROM (SELECT SUM(code) {OVER} AS x FROM visits) t"))
 
 
 def test_a_column_of_a_window_is_no_declared_one():
@@ -176,23 +153,9 @@ def test_nobody_else_changes_what_is_said_of_a_person():
     assert measured([*others, *mine]) == tuple(a + b for a, b in apart)
 
 
-@pytest.mark.parametrize(
-    ("expression", "error"),
-    [
-        (f"SUM(LAG(points) {OVER}) {OVER}", NotSupported),
-        ("ROW_NUMBER() OVER (PARTITION BY person ORDER BY LAG(day) OVER (PARTITION BY person))", NotSupported),
-        (f"COUNT(DISTINCT ward) {OVER}", NotSupported),
-        (f"VAR_POP(points) {OVER}", NotSupported),
-        (f"LAG(points) FILTER (WHERE ward = 1) {OVER}", NotSupported),
-        (f"SUM(illness) {OVER}", BadType),
-        (f"LAG(points, ward) {OVER}", BadType),
-        (f"SUM(later - day + 0.5) {OVER}", Unbounded),
-        (f"AVG(CAST(illness AS DOUBLE)) {OVER}", Unbounded),
-    ],
-)
+@cases(__file__, "expression", "error=")
 def test_what_has_no_rule_is_refused(expression, error):
-    with pytest.raises(error):
-        resolved(f"SELECT COUNT(*) FROM (SELECT {expression} AS x FROM visits) t")
+    raised(error, lambda: resolved(f"SELECT COUNT(*) FROM (SELECT {expression} AS x FROM visits) t"))
 
 
 @pytest.mark.parametrize(
@@ -235,14 +198,6 @@ def test_qualify_filters_what_windows_say():
         assert len(windows_in(f"SELECT COUNT(*) FROM ({inner}) t")[0].calls) == 1
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        f"SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() {OVER} = 1",
-        f"SELECT COUNT(*) FROM (SELECT person FROM visits GROUP BY person QUALIFY COUNT(*) {OVER} = 1) t",
-        "SELECT name FROM wards QUALIFY RANK() OVER (ORDER BY region) = 1",
-    ],
-)
+@cases(__file__, "sql")
 def test_qualify_elsewhere_is_refused(sql):
-    with pytest.raises(NotSupported, match="QUALIFY"):
-        resolved(sql)
+    raised(NotSupported, lambda: resolved(sql), match="QUALIFY")

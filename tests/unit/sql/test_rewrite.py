@@ -1,7 +1,5 @@
 """What is asked of the engine: one of three things, the same for the same question, whatever was asked before."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.sql.bound import Bounded
@@ -10,6 +8,7 @@ from dpsql.sql.emit import engine_text, statement_text
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.relations import Numbers, Relation, Scan
 from dpsql.sql.rewrite import Measuring, Selecting, Statement, Unprotected, filled, rewrite
+from tests.kits.cases import cases
 
 from stages import bounded, rewritten
 
@@ -21,22 +20,7 @@ def scans(relation: Relation) -> set[str]:
     return set().union(*map(scans, below)) if below else set()
 
 
-@pytest.mark.parametrize(
-    ("sql", "kind"),
-    [
-        ("SELECT * FROM wards", Unprotected),
-        ("SELECT 1 FROM wards", Unprotected),
-        ("SELECT 1 FROM wards HAVING TRUE", Unprotected),
-        ("SELECT region, COUNT(*) FROM wards GROUP BY region", Unprotected),
-        ("SELECT ward FROM visits GROUP BY ward", Unprotected),  # the keys are public, and nothing else is shown
-        ("SELECT 1 FROM visits HAVING TRUE", Unprotected),
-        ("SELECT COUNT(*) FROM visits", Measuring),
-        ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", Measuring),
-        ("SELECT w.name, COUNT(*) FROM visits v JOIN wards w ON v.ward = w.id GROUP BY w.name", Measuring),
-        ("SELECT illness FROM visits GROUP BY illness", Selecting),
-        ("SELECT illness, ward, COUNT(*) FROM visits GROUP BY 1, 2", Selecting),
-    ],
-)
+@cases(__file__, "sql", "kind=")
 def test_three_kinds(sql: str, kind: type) -> None:
     assert type(rewritten(sql)) is kind
 
@@ -66,14 +50,7 @@ def texts(value: Bounded) -> list[str]:
     return [statement_text(each, dialect="duckdb") for each in found if isinstance(each, Statement)]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT illness, AVG(points), COUNT(DISTINCT ward) FROM visits GROUP BY illness",
-        "SELECT w.name, SUM(points) FROM visits v JOIN wards w ON v.ward = w.id GROUP BY w.name",
-        "SELECT region, COUNT(*) FROM wards GROUP BY region",
-    ],
-)
+@cases(__file__, "sql")
 def test_a_stage_leaves_what_it_was_given_as_it_was(sql: str) -> None:
     """Rewriting twice gives the same relations, to the number of each column: nothing is counted on elsewhere."""
     value = bounded(sql)

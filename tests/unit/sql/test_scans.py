@@ -1,12 +1,12 @@
 """Declared tables as relations: whose a row is, and that nobody can name it."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.relations import Group, Join, Scan
 from dpsql.sql.scans import MOST_SCANS
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -31,17 +31,7 @@ def owner_names(query) -> list[str]:
     return [found[number] for number in query.owner]
 
 
-@pytest.mark.parametrize(
-    ("table", "owner"),
-    [
-        ("people", ["people.house", "people.number"]),
-        ("visits", ["visits.house", "visits.number"]),
-        ("tests", ["visits.house", "visits.number"]),
-        ("samples", ["visits.house", "visits.number"]),
-        ("codes", []),
-        ("meters", []),
-    ],
-)
+@cases(__file__, "table", "owner=")
 def test_the_owner_is_where_the_policy_says(table, owner):
     query = resolved(f"SELECT COUNT(*) FROM {table}")
     assert owner_names(query) == owner
@@ -83,8 +73,7 @@ def test_tables_of_a_path_are_read_but_not_named():
 
 @pytest.mark.parametrize("name", ["rowid", "house_1", '""', "tests.house"])
 def test_nobody_names_the_raw_columns(name):
-    with pytest.raises((BadName, NotSupported)):
-        resolved(f"SELECT COUNT(*) FROM samples WHERE {name} = 1")
+    raised((BadName, NotSupported), lambda: resolved(f"SELECT COUNT(*) FROM samples WHERE {name} = 1"))
 
 
 def test_bounds_are_declared_and_types_are_proved():

@@ -1,7 +1,5 @@
 """Which column a name means."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 
@@ -10,6 +8,7 @@ from dpsql.errors import BadName
 from dpsql.sql.relations import Column
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import Identifier, Name, Star
+from tests.kits.refusals import raised
 
 
 def identifier(name: str) -> Identifier:
@@ -32,7 +31,7 @@ A = Scope(tables=(table("a", "p", "x", "q", first=1),))
 B = Scope(tables=(table("b", "r", "x", first=11),))
 D = Scope(tables=(table("d", "x", "s", first=21),))
 BOTH = A.using((), B)
-X = identifier("x")
+X, X_NAME = identifier("x"), named("x")
 
 
 def columns(scope: Scope, star: Star) -> list[str]:
@@ -40,43 +39,31 @@ def columns(scope: Scope, star: Star) -> list[str]:
     return [".".join(part.name for part in name.parts) for name in scope.star_names(star)]
 
 
-def test_a_bare_name_means_the_one_column_called_so():
-    assert BOTH.column(named("p")).id == 1
-    assert BOTH.column(named("r")).id == 11
-    assert BOTH.column(named("b", "x")).id == 12
+@pytest.mark.parametrize(
+    ("scope", "name", "number"),
+    [
+        (BOTH, "p", 1),
+        (BOTH, "r", 11),
+        (BOTH, "b.x", 12),
+        (A.using((X,), B), "x", 2),  # USING makes two columns one
+        (A.using((X,), B), "a.x", 2),
+        (A.using((X,), B), "b.x", 12),
+        (A.using((X,), B).using((X,), D), "x", 2),  # twice is still one
+        (A.using((X, X), B), "x", 2),
+        (A.using((X,), B).using((), D), "x", 2),  # a third table does not make it ambiguous
+    ],
+)
+def test_a_name_means_the_one_column_called_so(scope, name, number):
+    assert scope.column(named(*name.split("."))).id == number
 
 
-def test_a_name_of_two_columns_is_ambiguous():
-    with pytest.raises(BadName, match="x could be a column of a, b") as caught:
-        BOTH.column(named("x"))
-    assert caught.value.fix == "say which: a.x"
-
-
-def test_the_way_out_names_a_table_that_has_the_column():
+def test_what_is_not_one_column_is_refused():
+    assert raised(BadName, lambda: BOTH.column(X_NAME), match="x could be a column of a, b").fix == "say which: a.x"
     three = Scope(tables=(table("z", "w", first=31),)).using((), BOTH)
-    with pytest.raises(BadName) as caught:
-        three.column(named("x"))
-    assert caught.value.fix == "say which: a.x"
-
-
-def test_using_makes_two_columns_one():
-    merged = A.using((X,), B)
-    assert merged.column(named("x")).id == 2
-    assert (merged.column(named("a", "x")).id, merged.column(named("b", "x")).id) == (2, 12)
-
-
-def test_using_twice_is_still_one():
-    assert A.using((X,), B).using((X,), D).column(named("x")).id == 2
-    assert A.using((X, X), B).column(named("x")).id == 2
-
-
-def test_a_third_table_does_not_make_it_ambiguous():
-    assert A.using((X,), B).using((), D).column(named("x")).id == 2
-
-
-def test_using_an_ambiguous_column_is_refused():
-    with pytest.raises(BadName, match="could be a column of a, b"):
-        BOTH.using((X,), D)
+    assert raised(BadName, lambda: three.column(X_NAME)).fix == "say which: a.x"  # z has no x
+    raised(BadName, lambda: BOTH.using((X,), D), match="could be a column of a, b")
+    raised(BadName, lambda: BOTH.column(named("c", "x")), match="no table here is called c")
+    raised(BadName, lambda: BOTH.column(named("main", "a", "x")), match="too many parts")
 
 
 SCOPES = {
@@ -113,10 +100,3 @@ def test_an_unknown_name_is_guessed_from_what_may_be_used():
         scope.column(named("pim"))
     assert "pin" not in str(caught.value)
     assert scope.column(named("pin")).hidden  # it can be counted and joined on by whoever knows it
-
-
-def test_unknown_tables_and_too_many_parts():
-    with pytest.raises(BadName, match="no table here is called c"):
-        BOTH.column(named("c", "x"))
-    with pytest.raises(BadName, match="too many parts"):
-        BOTH.column(named("main", "a", "x"))

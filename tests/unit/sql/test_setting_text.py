@@ -1,7 +1,5 @@
 """SET, RESET, SHOW as text."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -9,6 +7,8 @@ import pytest
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import DpsqlError
 from dpsql.sql.setting_text import Reset, SetOption, Show, setting_statement
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 
 @pytest.mark.parametrize(
@@ -62,22 +62,7 @@ def test_everything_else_is_left_to_parse(sql):
     assert setting_statement(sql) is None
 
 
-@pytest.mark.parametrize(
-    ("sql", "code", "marked"),
-    [
-        ("SET dp.epsilon = 0.1 0.2", "DP410", "0.1 0.2"),
-        ("SET dp.epsilon = NaN", "DP410", "NaN"),
-        ("SET dp.epsilon = -1", "DP410", "-1"),
-        ("SET dp.epsilon = '1'", "DP410", "'1'"),
-        ("SET dp.epsilon 1", "DP100", " 1"),
-        ("SET dp.epsilon", "DP100", "epsilon"),
-        ("SET dp.budget = 5", "DP401", "budget"),
-        ("SET dp.delta = 5", "DP401", "delta"),
-        ("SHOW dp.epsilon now", "DP100", " now"),
-        ("RESET ALL; RESET ALL", "DP100", "RESET ALL"),
-    ],
-)
+@cases(__file__, "sql", "code", "marked")
 def test_a_mistake_is_marked(sql, code, marked):
-    with pytest.raises(DpsqlError) as caught:
-        setting_statement(sql)
-    assert (caught.value.code, sql[slice(*caught.value.at)]) == (code, marked)
+    error = raised(DpsqlError, lambda: setting_statement(sql))
+    assert (error.code, sql[slice(*error.at)]) == (code, marked)

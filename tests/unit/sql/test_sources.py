@@ -1,11 +1,11 @@
 """FROM, WHERE and WITH: which tables are read, what of them may be named, what a subquery may do."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import BadName, NobodyLeft, NotSupported
 from dpsql.sql.notes import Role
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import CLINIC, resolved
 
@@ -39,8 +39,7 @@ def test_each_reading_has_columns_of_its_own():
     "where", ["SELECT age FROM people WHERE nope = 1", "SELECT nope FROM people", "SELECT 1 FROM nope"]
 )
 def test_what_nobody_reads_is_looked_up(where):
-    with pytest.raises(BadName, match="nope"):
-        resolved(f"WITH unread AS ({where}) SELECT COUNT(*) FROM visits")
+    raised(BadName, lambda: resolved(f"WITH unread AS ({where}) SELECT COUNT(*) FROM visits"), match="nope")
 
 
 def test_what_nobody_reads_leaves_no_trace():
@@ -50,11 +49,7 @@ def test_what_nobody_reads_leaves_no_trace():
         "WITH u AS (SELECT p.name FROM people p JOIN visits v ON p.name = v.note WHERE p.age > 3) "
         "SELECT COUNT(*) FROM meters"
     )
-    assert (unread.tables, unread.uses, unread.meetings) == (
-        plain.tables,
-        plain.uses,
-        plain.meetings,
-    )
+    assert (unread.tables, unread.uses, unread.meetings) == (plain.tables, plain.uses, plain.meetings)
     assert not unread.multiplied
     assert unread.relation == plain.relation
 
@@ -64,8 +59,7 @@ def test_what_nobody_reads_costs_its_work():
     deep = "SELECT cost FROM visits"
     for level in range(16):
         deep = f"WITH t{level} AS ({deep}) SELECT a.cost FROM t{level} a JOIN t{level} b ON a.cost = b.cost"
-    with pytest.raises(NotSupported, match="more than"):
-        resolved(f"WITH unread AS ({deep}) SELECT COUNT(*) FROM visits")
+    raised(NotSupported, lambda: resolved(f"WITH unread AS ({deep}) SELECT COUNT(*) FROM visits"), match="more than")
 
 
 def test_a_product_that_nobody_reads_is_never_run():
@@ -93,36 +87,15 @@ def test_a_table_that_may_not_be_read_is_one_that_does_not_exist():
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize(
-    ("inner", "error"),
-    [
-        ("SELECT city, COUNT(*) FROM people GROUP BY city", NobodyLeft),
-        ("SELECT MAX(age) AS a FROM people", NobodyLeft),
-        ("SELECT DISTINCT age FROM people", NobodyLeft),
-        ("SELECT age FROM people LIMIT 3", NobodyLeft),
-        ("SELECT house, COUNT(*) FROM people GROUP BY house", NobodyLeft),  # half a person
-        ("SELECT visit, COUNT(*) FROM tests GROUP BY visit", NobodyLeft),
-        ("SELECT cost % 2 AS c, COUNT(*) FROM visits GROUP BY c", NobodyLeft),
-        ("SELECT DISTINCT COUNT(*) FROM codes GROUP BY code", NotSupported),
-    ],
-)
+@cases(__file__, "inner", "error=")
 def test_a_subquery_that_regroups_is_refused_for_the_reason_that_holds(inner, error):
-    with pytest.raises(error) as caught:
-        resolved(f"SELECT COUNT(*) FROM ({inner}) t")
-    assert type(caught.value) is error
-    several = "several patients" in caught.value.why or "all the others" in caught.value.why
+    caught = raised(error, lambda: resolved(f"SELECT COUNT(*) FROM ({inner}) t"))
+    assert type(caught) is error
+    several = "several patients" in caught.why or "all the others" in caught.why
     assert several == (error is NobodyLeft)
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        "SELECT house, number, SUM(cost) FROM visits GROUP BY house, number",
-        "SELECT house AS h, number AS n, SUM(cost) FROM visits GROUP BY h, 2",
-        "SELECT DISTINCT house, number FROM visits",
-        "SELECT DISTINCT * FROM visits",
-    ],
-)
+@cases(__file__, "inner")
 def test_groups_inside_the_whole_person_keep_their_owner(inner):
     query = resolved(f"SELECT COUNT(*) FROM ({inner}) t")
     assert query.private

@@ -1,16 +1,16 @@
 """UNION ALL: what is known about a column that has several sources, and whose its rows are."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, BadType, NotSupported
+from dpsql.errors import BadName, NotSupported
 from dpsql.sql.intervals import Interval
 from dpsql.sql.relations import Column, Project, Union
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -79,19 +79,7 @@ def test_hidden_in_one_branch_is_hidden():
     assert column("SELECT name FROM people UNION ALL SELECT NULL FROM people").hidden
 
 
-@pytest.mark.parametrize(
-    ("branches", "origin"),
-    [
-        ("SELECT number FROM visits UNION ALL SELECT number FROM people", ("visits", "number")),
-        ("SELECT number FROM people UNION ALL SELECT number FROM visits", ("people", "number")),
-        ("SELECT visit FROM visits UNION ALL SELECT visit FROM visits", ("visits", "visit")),
-        ("SELECT number FROM visits UNION ALL SELECT house FROM visits", None),  # the other half of the person
-        ("SELECT number FROM visits UNION ALL SELECT age FROM people", None),
-        ("SELECT number FROM visits UNION ALL SELECT number + 0 FROM people", None),
-        ("SELECT number FROM visits UNION ALL SELECT NULL FROM people", None),
-        ("SELECT visit FROM visits UNION ALL SELECT visit FROM tests", None),
-    ],
-)
+@cases(__file__, "branches", "origin=")
 def test_the_person_is_the_person_where_it_is_in_every_branch(branches, origin):
     assert column(branches).origin == origin
 
@@ -108,27 +96,12 @@ def test_a_union_of_persons_is_joined_and_grouped_by_the_person():
 def test_names_are_those_of_the_first_branch():
     sql = "SELECT COUNT({}) FROM (SELECT cost AS a, visit FROM visits UNION ALL SELECT age AS b, 1 FROM people) t"
     resolved(sql.format("a"))
-    with pytest.raises(BadName):
-        resolved(sql.format("b"))
+    raised(BadName, lambda: resolved(sql.format("b")))
 
 
-@pytest.mark.parametrize(
-    ("branches", "error"),
-    [
-        ("SELECT cost, visit FROM visits UNION ALL SELECT age FROM people", BadName),
-        ("SELECT cost FROM visits UNION ALL SELECT city FROM people", BadType),
-        ("SELECT cost FROM visits UNION ALL SELECT age > 3 FROM people", BadType),
-        ("SELECT cost FROM visits UNION ALL SELECT code FROM codes", NotSupported),
-        ("SELECT level FROM meters UNION ALL SELECT level FROM meters", NotSupported),
-        ("SELECT level FROM meters UNION ALL SELECT code FROM codes", NotSupported),
-        ("SELECT cost FROM visits UNION ALL SELECT cost FROM visits ORDER BY 2", BadName),
-        ("SELECT cost FROM visits UNION ALL SELECT cost FROM visits ORDER BY unknown", BadName),
-        ("WITH c AS (SELECT nothing FROM visits) SELECT cost FROM visits UNION ALL SELECT cost FROM visits", BadName),
-    ],
-)
+@cases(__file__, "branches", "error=")
 def test_what_does_not_fit_is_refused(branches, error):
-    with pytest.raises(error):
-        resolved(f"SELECT COUNT(*) FROM ({branches}) t")
+    raised(error, lambda: resolved(f"SELECT COUNT(*) FROM ({branches}) t"))
 
 
 def test_public_rows_at_the_top_keep_their_names():

@@ -1,7 +1,5 @@
 """Which rows a window looks at and in which order: ties are broken, and frames mean what they meant before."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,6 +9,8 @@ from dpsql.errors import NotSupported
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import Apply, ColumnRef, Sorted, Windowed
 from dpsql.sql.window_order import framed, settled
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 from stages import resolved
 
@@ -60,17 +60,7 @@ def test_functions_of_the_partition_lose_their_frame(function):
     assert framed(call, None, NOTES) == replace(call, frame="")
 
 
-@pytest.mark.parametrize(
-    ("function", "frame", "tied"),
-    [
-        ("first_value", "", False),
-        ("first_value", "RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", False),
-        ("first_value", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", True),
-        ("last_value", "", True),
-        ("last_value", "RANGE BETWEEN CURRENT ROW AND CURRENT ROW", True),
-        ("last_value", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", False),
-    ],
-)
+@cases(__file__, "function", "frame", "tied=")
 def test_the_end_of_a_range_is_that_of_all_rows_or_of_the_tied_ones(function, frame, tied):
     call = framed(window(function, frame), None, NOTES)
     assert call.frame == ALL_ROWS
@@ -79,8 +69,7 @@ def test_the_end_of_a_range_is_that_of_all_rows_or_of_the_tied_ones(function, fr
 
 
 def test_the_end_of_a_range_by_distance_is_refused():
-    with pytest.raises(NotSupported):
-        framed(window("last_value", "RANGE BETWEEN CURRENT ROW AND 3 FOLLOWING"), None, NOTES)
+    raised(NotSupported, lambda: framed(window("last_value", "RANGE BETWEEN CURRENT ROW AND 3 FOLLOWING"), None, NOTES))
 
 
 def counted(order: str) -> str:
@@ -97,5 +86,4 @@ def test_distances_between_days_and_small_whole_numbers_are_exact(order):
 
 @pytest.mark.parametrize("order", ["points", "price", "moment", "ward, day", "illness"])
 def test_other_distances_are_refused(order):
-    with pytest.raises(NotSupported, match="RANGE with a distance"):
-        resolved(counted(order))
+    raised(NotSupported, lambda: resolved(counted(order)), match="RANGE with a distance")

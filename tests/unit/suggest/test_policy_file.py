@@ -7,6 +7,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadParameter, BadPolicy
+from tests.kits.refusals import raised
 
 
 @pytest.fixture
@@ -90,8 +91,7 @@ def test_marks_are_taken_out_by_table_column_and_section(policy):
 
 def test_everything_leaves_what_nobody_has_decided_and_nothing_named_is_nothing(policy):
     file, before = dpsql.PolicyFile(policy), policy.read_bytes()
-    with pytest.raises(BadParameter, match="nothing is named"):
-        file.confirm()
+    raised(BadParameter, lambda: file.confirm(), match="nothing is named")
     assert policy.read_bytes() == before
     done = file.confirm("visits.charge", everything=True)
     waiting = [line for line in policy.read_text().split("\n") if "# CONFIRM" in line]
@@ -133,11 +133,9 @@ def test_what_is_not_in_the_file_is_refused(policy):
     for name in ("visit", "none.charge", "grant"):
         with pytest.raises(BadParameter, match="has no table"):
             dpsql.PolicyFile(policy).confirm("patients", name)
-    with pytest.raises(BadParameter, match=r"Did you mean visits\?"):
-        dpsql.PolicyFile(policy).table("visit")
+    raised(BadParameter, lambda: dpsql.PolicyFile(policy).table("visit"), match=r"Did you mean visits\?")
     assert policy.read_bytes() == before
-    with pytest.raises(BadPolicy, match="cannot be read"):
-        dpsql.PolicyFile(policy.parent / "none.toml").review()
+    raised(BadPolicy, lambda: dpsql.PolicyFile(policy.parent / "none.toml").review(), match="cannot be read")
 
 
 def test_a_table_is_shown_as_it_stands(policy):

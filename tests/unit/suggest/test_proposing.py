@@ -8,6 +8,7 @@ import dpsql
 from dpsql.catalog.load import loads
 from dpsql.catalog.marks import WORD
 from dpsql.errors import BadParameter, NoSource
+from tests.kits.refusals import raised
 
 
 def suggested(address, folder, **words):
@@ -195,8 +196,7 @@ def test_files_and_empty_sources_are_refused_with_a_way_out(tmp_path, made):
     for address in ("memory:", made("SELECT 1")):
         with pytest.raises(NoSource, match="no tables"):
             dpsql.suggest_policy(address, output=tmp_path / "p.toml")
-    with pytest.raises(NoSource):
-        dpsql.suggest_policy("postgres://x", output=tmp_path / "p.toml")
+    raised(NoSource, lambda: dpsql.suggest_policy("postgres://x", output=tmp_path / "p.toml"))
     with pytest.raises(BadParameter, match=r"none\.csv cannot be read"):
         dpsql.suggest_policy(made("CREATE TABLE t (i INTEGER)"), output=tmp_path / "p.toml", like=tmp_path / "none.csv")
     assert not (tmp_path / "p.toml").exists()
@@ -205,8 +205,7 @@ def test_files_and_empty_sources_are_refused_with_a_way_out(tmp_path, made):
 def test_a_file_that_is_there_stays(clinic, tmp_path):
     path = tmp_path / "dpsql.toml"
     path.write_text("mine")
-    with pytest.raises(BadParameter, match="already"):
-        dpsql.suggest_policy(clinic, output=path)
+    raised(BadParameter, lambda: dpsql.suggest_policy(clinic, output=path), match="already")
     assert path.read_text() == "mine"
     with pytest.raises(BadParameter, match="cannot be written"):
         dpsql.suggest_policy(clinic, output=tmp_path / "none" / "dpsql.toml")

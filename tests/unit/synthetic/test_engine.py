@@ -12,6 +12,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadParameter, EngineFailed
 from dpsql.synthetic.engine import interrupt_invented, invented_engine
+from tests.kits.refusals import raised
 
 POLICY = """
 version = 1
@@ -59,8 +60,7 @@ def test_tables_stand_where_the_source_has_them_and_the_same_engine_is_used_agai
 
 
 def test_a_number_of_rows_that_is_none_leaves_nothing_behind(catalog):
-    with pytest.raises(BadParameter):
-        invented_engine(catalog, ["people"], rows=0)
+    raised(BadParameter, lambda: invented_engine(catalog, ["people"], rows=0))
     assert invented_engine(catalog, ["people"]).run_public(COUNT) == [(1000,)]
 
 
@@ -82,8 +82,7 @@ def test_what_was_filled_in_part_is_not_used(catalog, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(DuckdbEngine, "add_rows", failed)
-        with pytest.raises(EngineFailed):
-            invented_engine(catalog, ["people"], rows=18)
+        raised(EngineFailed, lambda: invented_engine(catalog, ["people"], rows=18))
     assert invented_engine(catalog, ["people"], rows=18).run_public(COUNT) == [(18,)]
 
 

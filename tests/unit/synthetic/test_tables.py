@@ -11,6 +11,7 @@ from dpsql.catalog.model import EngineColumn, EngineTable
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter
 from dpsql.synthetic.tables import MOST_ROWS, invented_table, invented_tables, with_paths
+from tests.kits.refusals import raised
 
 INTEGER, TEXT = SqlType.INTEGER, SqlType.TEXT
 POLICY = """
@@ -111,8 +112,7 @@ def test_the_number_of_rows_can_be_chosen_for_what_is_private(catalog):
 
 @pytest.mark.parametrize("rows", [0, -1, MOST_ROWS + 1, True, 2.5])
 def test_no_other_number_of_rows(catalog, rows):
-    with pytest.raises(BadParameter):
-        invented_tables(catalog, ALL, rows=rows)
+    raised(BadParameter, lambda: invented_tables(catalog, ALL, rows=rows))
 
 
 def test_each_person_is_once_where_they_may_be_once_and_within_the_cap_elsewhere(tables):

@@ -20,12 +20,9 @@ def test_a_seed_decides_the_noise():
     assert values(7) == values(7) != values(8)
 
 
-def test_it_is_asked_for_in_so_many_words():
+def test_it_is_asked_for_in_so_many_words_and_refused_outside_a_test(monkeypatch):
     with pytest.raises(TestsOnly, match="i_know_this_is_not_private"), fixed_noise(seed=7):
         pass
-
-
-def test_it_is_refused_outside_a_test(monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with pytest.raises(TestsOnly), fixed_noise(seed=7, i_know_this_is_not_private=True):
         pass

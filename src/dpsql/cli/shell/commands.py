@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,20 +22,57 @@ from dpsql.cli.price import price_lines, shown_up
 from dpsql.cli.shell.asker import Told, bar, free
 from dpsql.cli.shell.asking import ask, ask_all, interruptible
 from dpsql.cli.shell.completing import written
-from dpsql.cli.shell.describing import table_lines, tables_lines
 from dpsql.cli.shell.more import USAGE, more
-from dpsql.cli.shell.names import ColumnNote
+from dpsql.cli.shell.names import ColumnNote, Names
 from dpsql.cli.shell.showing import MODES, show
 from dpsql.cli.shell.state import Shell
 from dpsql.errors import BadName
 from dpsql.written import number
+
+_MOST_KEYS: Final = 12
+"""So many groups are named; of more, the number is told."""
+
+
+def tables_lines(names: Names) -> Iterator[str]:
+    """One line for each table."""
+    if not names.tables:
+        yield "There is no table you may ask about."
+        return
+    width = max(map(len, names.tables))
+    for name, notes in names.tables.items():
+        yield f"{name:<{width}}  {', '.join(note.name for note in notes)}"
+
+
+def table_lines(name: str, notes: Sequence[ColumnNote]) -> Iterator[str]:
+    """One line for each column."""
+    yield name
+    names, types = (max(map(len, texts)) for texts in ([n.name for n in notes], [n.type for n in notes]))
+    for note in notes:
+        yield f"  {note.name:<{names}}  {note.type:<{types}}  {'; '.join(_words(note))}".rstrip()
+
+
+def _words(note: ColumnNote) -> Iterator[str]:
+    if note.is_person:
+        yield "the person who is protected"
+    if note.is_hidden:
+        yield "hidden: can be counted, not shown, grouped by or filtered on"
+    if note.low is not None and note.high is not None:
+        yield f"{note.low} to {note.high}"
+    if note.keys == "private":
+        yield "groups are private: rare ones stay hidden"
+    elif note.keys == "calendar":
+        yield "groups are the days, or longer spans, of its limits"
+    elif note.listed:
+        known = ["NULL" if key is None else key for key in note.listed]
+        yield f"groups: {', '.join(known)}" if len(known) <= _MOST_KEYS else f"{len(known)} public groups"
+
 
 _SIGNS: Final = "\\."
 """What stands before the word of a command."""
 _USAGE: Final = 22
 """Letters of a command before what it does."""
 _SAMPLED: Final = 5
-_PICTURES: Final = (".png", ".svg", ".html", ".txt")
+_PICTURES: Final = (".png", ".svg", ".txt")
 _LAST: Final = 20
 """As many of one's own entries, and of typed lines, are shown."""
 
@@ -316,7 +353,7 @@ COMMANDS: Final = (
     Command(usage=USAGE, about="what a closer answer costs; you are asked before it is bought", run=more),
     Command(usage="\\history", about="what you have paid for", run=_history),
     Command(usage="\\sample TABLE", about="five invented rows, to see the shape: nobody is in them", run=_sample),
-    Command(usage="\\plot [COLUMN | FILE]", about="draw the last answer here, or into .png, .svg, .html", run=_plot),
+    Command(usage="\\plot [COLUMN | FILE]", about="draw the last answer here, or into .png, .svg, .txt", run=_plot),
     Command(usage="\\mode [FORMAT]", about="how answers are shown", run=_mode, also=(".mode",)),
     Command(usage="\\timing [on|off]", about="how long each statement took", run=_timing, also=(".timer",)),
     Command(usage="\\set [NAME VALUE]", about="settings of this shell and of your session", run=_set),

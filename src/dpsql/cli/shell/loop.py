@@ -103,11 +103,7 @@ def answer(shell: Shell, text: str) -> None:
 
 def our_fault(error: Exception) -> DpsqlError:
     """What is told of an error that nobody foresaw: not its words, which could tell about rows."""
-    return InternalError(
-        "this was not done: dpsql has failed",
-        why="that is a bug in dpsql. What was charged stays charged; asked again, it is told for nothing",
-        fix="the shell goes on. Please report what you typed",
-    )
+    return InternalError("this was not done: dpsql has failed")
 
 
 def _answer_both(shell: Shell, begun: str, command: str) -> None:

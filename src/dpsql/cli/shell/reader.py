@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import open as open_descriptor
 from pathlib import Path
 from typing import Final, Protocol, TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.completion import CompleteEvent, Completer, get_common_complete_suffix
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -20,11 +21,47 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import get_cwidth
 
+from dpsql.cli.shell.completing import KEYWORDS
 from dpsql.cli.shell.pieces import ended, is_blank, pieces
-from dpsql.cli.shell.screen import folder_of_state
-from dpsql.cli.shell.tabbing import complete
-from dpsql.cli.shell.words import KEYWORDS
+from dpsql.cli.shell.screen import clean, folder_of_state
+
+# What Tab does: it writes what is certain, and shows what is possible, never more than a screen of it and without a
+# question in between.
+
+
+def complete(event: KeyPressEvent) -> None:
+    """At once, so that whoever types on does not lose what Tab gave."""
+    buffer = event.current_buffer
+    found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    shared = get_common_complete_suffix(buffer.document, found)
+    if len(found) == 1:
+        buffer.delete_before_cursor(-found[0].start_position)
+        buffer.insert_text(found[0].text)
+    elif shared:
+        buffer.insert_text(shared)
+    elif found:
+        size = event.app.output.get_size()
+        shown = in_columns([clean(one.text) for one in found], columns=size.columns, lines=size.rows)
+        run_in_terminal(lambda: event.app.print_text("\n".join([*shown, ""])), render_cli_done=True)
+
+
+def in_columns(words: Sequence[str], *, columns: int, lines: int) -> list[str]:
+    """The words below each other, column by column; a screen of them at most, and then how many more there are."""
+    width = min(max(map(get_cwidth, words)) + 2, columns)
+    side_by_side = max(columns // width, 1)
+    room = max(lines - 3, 1)  # the prompt, and the line that says how many more
+    kept = words[: side_by_side * room]
+    height = -(-len(kept) // side_by_side)
+    rows = ["".join(_padded(word, width) for word in kept[row::height]).rstrip() for row in range(height)]
+    more = len(words) - len(kept)
+    return [*rows, *([f"... and {more} more: type a letter, then Tab"] if more else [])]
+
+
+def _padded(word: str, width: int) -> str:
+    return word + " " * (width - get_cwidth(word))
+
 
 _STYLE: Final = Style.from_dict(
     {

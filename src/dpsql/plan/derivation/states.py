@@ -27,11 +27,7 @@ KEYS: Final = 2**30
 
 def refused(what: str) -> InternalError:
     """A statement whose sensitivity cannot be derived is never run."""
-    return InternalError(
-        f"the sensitivity of a statement cannot be derived: {what}",
-        why="every sensitivity is derived twice, and a statement that only one derivation understands is not run",
-        fix="report the query as a bug; nothing was charged and no row was read",
-    )
+    return InternalError(f"the sensitivity of a statement cannot be derived: {what}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

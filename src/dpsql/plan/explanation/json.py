@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import Triple, triple
 from dpsql.catalog.model import KeyList, KeyRange, Mode, Value
+from dpsql.codec import Codec, Json, Only
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
-from dpsql.plan.caveats import caveats
 from dpsql.plan.distances import slot_l1, slot_l2_squared
-from dpsql.plan.expected import Expectation, expected
-from dpsql.plan.explanation.facts import assumes, not_covered
-from dpsql.plan.explanation.node import Node
-from dpsql.plan.explanation.promise import account_name, cost, price_of, promise
-from dpsql.plan.explanation.rules import RULES
-from dpsql.plan.explanation.tree import derivation
+from dpsql.plan.expected import Expectation
+from dpsql.plan.explanation.promise import account_name, price_of
+from dpsql.plan.explanation.rows import Node
+from dpsql.plan.explanation.rules import RULES, Rule
+from dpsql.plan.explanation.text import together_sentences
 from dpsql.plan.finer import Finer
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import title, unit_name
-from dpsql.privacy.events import Composed, Event
+from dpsql.privacy.events import PRICED_EVENTS, Event
 from dpsql.sql.ball import ball
 from dpsql.sql.bound import Bounded
 from dpsql.sql.emit import statement_text
@@ -33,36 +31,56 @@ from dpsql.sql.outputs import GroupKey
 from dpsql.sql.rewrite import Statement, Unprotected
 from dpsql.sql.slots import Slot
 
-Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
+if TYPE_CHECKING:
+    from dpsql.plan.explain import Explanation
 
 FORM: Final = 1
 """The version of this shape."""
 
+_PARAMETERS: Final = ("epsilon", "delta", "sigma_squared", "l2_squared", "dimensions", "keys", "events")
+_SHOWN: Final = Codec(
+    {
+        "price": Only(Triple, ("epsilon", "delta", "rho")),
+        **{name: Only(kind, _PARAMETERS) for name, kind in PRICED_EVENTS.items()},
+    },
+    whole=True,
+)
+"""What is shown of events and prices: a new parameter is not before it is listed."""
 
-def explained_json(plan: Plan, accounts: Sequence[Account], *, dialect: str) -> dict[str, Json]:
+
+def explained_json(explanation: Explanation) -> dict[str, Json]:
     """All of an explanation. Fractions are text such as "1/20"; null stands for infinity in prices."""
-    tree = derivation(plan)
-    return {
+    plan, dialect = explanation.plan, explanation.dialect
+    told: dict[str, Json] = {
         "version": FORM,
         "query": plan.bounded.query.text,
         "spent": "0",
         "known": plan.stored is not None,
         "finer": None if plan.finer is None else _finer(plan.finer),
-        "promise": _promise(plan, accounts),
+        "promise": _promise(plan, explanation.promise),
         "terms": _terms(plan),
         "bounding": _bounding(plan.bounded),
         "steps": [] if plan.stored is not None else [_step(step, plan, dialect) for step in plan.steps],
         "public": _sql(plan.rewritten.statement if isinstance(plan.rewritten, Unprotected) else None, dialect),
-        "price": _triple(price_of(plan)),
-        "accounts": [_account(account, plan) for account in accounts],
-        "cost": list(cost(plan, accounts)),
-        "expected": [_expectation(column) for column in expected(plan)],
-        "notes": list(caveats(plan)),
-        "assumes": list(assumes(plan)),
-        "not_covered": list(not_covered(plan)),
-        "derivation": _node(tree),
-        "rules": _rules(tree),
+        "price": _SHOWN.to_json(price_of(plan)),
+        "accounts": [_account(account, plan) for account in explanation.accounts],
+        "cost": list(explanation.cost),
+        "expected": [_expectation(column) for column in explanation.expected],
+        "notes": list(explanation.notes),
+        "assumes": list(explanation.assumes),
+        "not_covered": list(explanation.not_covered),
+        "derivation": _node(explanation.derivation),
+        "rules": _rules(explanation.rules),
     }
+    if explanation.together is None:
+        return told
+    together: dict[str, Json] = {
+        "cost": str(explanation.together.cost),
+        "priced": explanation.together.priced,
+        "text": list(together_sentences(explanation.together, len(explanation.private) + 1)),
+        "rules": _rules({rule: RULES[rule] for rule in ("T6", "T7")}),
+    }
+    return {**told, "private": [explained_json(each) for each in explanation.private], "together": together}
 
 
 def _finer(finer: Finer) -> Json:
@@ -79,15 +97,11 @@ def _fraction(value: Fraction | int | None) -> str | None:
     return None if value is None else str(Fraction(value))
 
 
-def _triple(price: Triple) -> Json:
-    return {"epsilon": _fraction(price.epsilon), "delta": _fraction(price.delta), "rho": _fraction(price.rho)}
-
-
 def _sql(statement: Statement | None, dialect: str) -> str | None:
     return None if statement is None else statement_text(statement, dialect=dialect)
 
 
-def _promise(plan: Plan, accounts: Sequence[Account]) -> Json:
+def _promise(plan: Plan, sentences: Sequence[str]) -> Json:
     query = plan.bounded.query
     person = query.catalog.policy.person
     return {
@@ -95,7 +109,7 @@ def _promise(plan: Plan, accounts: Sequence[Account]) -> Json:
         "label": person.label,
         "group_size": person.group_size,
         "neighbours": plan.bounded.neighbours.value,
-        "sentences": list(promise(plan, accounts)),
+        "sentences": list(sentences),
     }
 
 
@@ -148,8 +162,8 @@ def _step(step: Step, plan: Plan, dialect: str) -> Json:
         "kind": _KINDS[type(step)],
         "sql": _sql(step.statement, dialect),
         "key_columns": len(step.statement.keys),
-        "event": _event(step.event),
-        "price": _triple(triple(step.event)),
+        "event": _SHOWN.to_json(step.event, Event),
+        "price": _SHOWN.to_json(triple(step.event)),
     }
     if isinstance(step, MeasurementStep):
         return {**told, "slots": _slots(step.noises, plan.bounded)}
@@ -221,17 +235,6 @@ def _noise(noise: SlotNoise) -> Json:
     return told | {"law": "discrete gaussian", "rule": "M2", "sigma_squared": str(carried.law.sigma_squared)}
 
 
-def _event(event: Event) -> Json:
-    """The name of the event and its parameters."""
-    if isinstance(event, Composed):
-        return {"name": "Composed", "events": [_event(part) for part in event.events]}
-    told: dict[str, Json] = {"name": type(event).__name__}
-    for field in fields(event):
-        value = getattr(event, field.name)
-        told[field.name] = value if isinstance(value, int) else str(value)
-    return told
-
-
 def _account(account: Account, plan: Plan) -> Json:
     event = plan.charged
     admitted = event is None or account.admits(event)
@@ -244,7 +247,7 @@ def _account(account: Account, plan: Plan) -> Json:
         "delta_prime": str(account.delta_prime),
         "rho": str(account.rho),
         "granted_from": _fraction(account.granted_from),
-        "spent": _triple(account.spent),
+        "spent": _SHOWN.to_json(account.spent),
         "left": str(remaining([account])),
         "admitted": admitted,
         "left_after": str(account.epsilon - after.spent_epsilon) if admitted else None,
@@ -270,6 +273,5 @@ def _node(node: Node) -> Json:
     return {"text": node.text, "rules": list(node.rules), "children": [_node(child) for child in node.children]}
 
 
-def _rules(tree: Node) -> Json:
-    used = sorted({rule for node in tree.walk() for rule in node.rules})
-    return {rule: {"title": RULES[rule].title, "page": RULES[rule].path} for rule in used}
+def _rules(rules: Mapping[str, Rule]) -> Json:
+    return {name: {"title": rule.title, "page": rule.path} for name, rule in rules.items()}

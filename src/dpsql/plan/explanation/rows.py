@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dpsql.catalog.model import TablePolicy
-from dpsql.plan.explanation.node import Node
 from dpsql.plan.slot_words import unit_name
 from dpsql.plan.wording import amount
 from dpsql.sql.bound import Bounded
@@ -24,6 +24,20 @@ from dpsql.sql.relations import (
     Window,
     inputs,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One line of a derivation, the rules it applies (`rules.RULES`), and what it rests on."""
+
+    text: str
+    rules: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
 
 def source(relation: Relation, bounded: Bounded) -> Node:

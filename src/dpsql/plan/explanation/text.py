@@ -1,22 +1,19 @@
-"""An explanation as text: sections with a hanging indent and one tree, at most a hundred columns wide."""
+"""An explanation as text: sections with a hanging indent and one tree, at most a hundred columns wide. As HTML, the
+same sections, each behind its name."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
-from dpsql.accounting.account import Account
-from dpsql.plan.caveats import caveats
-from dpsql.plan.expected import COMPUTED, Certainty, expected
-from dpsql.plan.explanation.facts import assumes, not_covered
-from dpsql.plan.explanation.node import Node
-from dpsql.plan.explanation.promise import cost, promise
-from dpsql.plan.explanation.rows import reads_released
-from dpsql.plan.explanation.rules import RULES
-from dpsql.plan.explanation.tree import derivation
-from dpsql.plan.price import Plan
-from dpsql.plan.wording import THIN, percent
+from dpsql.plan.expected import COMPUTED, Certainty
+from dpsql.plan.explanation.rows import Node, reads_released
+from dpsql.plan.wording import THIN, amount, counted, percent
+from dpsql.safe_text import html_text
+
+if TYPE_CHECKING:
+    from dpsql.plan.explain import Explanation, Together
 
 WIDTH: Final = 100
 _BOND: Final = "\u00a0"
@@ -33,31 +30,74 @@ _PLAIN: Final = str.maketrans(
 """Words for the signs that ASCII lacks."""
 
 
-def explained_text(plan: Plan, accounts: Sequence[Account], *, ascii_only: bool) -> str:
+def explained_text(explanation: Explanation, *, ascii_only: bool) -> str:
     """Everything an analyst is told before a query runs."""
-    page = _Page(ascii_only=ascii_only)
-    tree = derivation(plan)
-    sections = [
-        page.section("PROMISE", [" ".join(promise(plan, accounts))]),
-        ["DERIVATION", *page.tree(tree)],
-        page.titled(f"EXPECTED ERROR ({percent(plan.terms.confidence)})", _expected(plan)),
-        page.section("NOTES", _notes(plan)),
-        page.section("COST", cost(plan, accounts)),
-        page.section("ASSUMES", ["; ".join(assumes(plan))]),
-        page.section("NOT COVERED", ["; ".join(not_covered(plan))]),
-        page.section("PROOFS", _proofs(tree)),
-        ["Nothing was spent, no data was read."],
-    ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+    return "\n\n".join(text for _, text in _sections(explanation, _Page(ascii_only=ascii_only))) + "\n"
 
 
-def in_letters(text: str, *, ascii_only: bool) -> str:
-    """With words for the signs that ASCII lacks, where it is all that may be used."""
-    return text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii") if ascii_only else text
+def explained_html(explanation: Explanation) -> str:
+    """For a notebook: each section behind its name, the promise and the price open."""
+    return "".join(_html(name, text) for name, text in _sections(explanation, _Page(ascii_only=False)))
 
 
-def _expected(plan: Plan) -> list[str]:
-    columns = expected(plan)
+def _html(name: str, text: str) -> str:
+    body = f'<pre style="margin:0;white-space:pre-wrap">{html_text(text, lines=True)}</pre>'
+    shown = " open" if name in ("PROMISE", "COST") else ""
+    return f"<details{shown}><summary>{html_text(name.capitalize())}</summary>{body}</details>" if name else body
+
+
+def _sections(explanation: Explanation, page: _Page) -> Iterator[tuple[str, str]]:
+    """Each part with its name, empty where it has none: PRIVATE questions in their turn, then the statement."""
+    if explanation.together is not None:
+        sentences = together_sentences(explanation.together, len(explanation.private) + 1)
+        yield "", "\n".join(page.clean(line) for each in sentences for line in textwrap.wrap(each, WIDTH))
+        for number, each in enumerate(explanation.private, start=1):
+            yield "", page.clean(_title(number, each))
+            yield from _sections(each, page)
+        yield "", "THE STATEMENT, which reads what they released"
+    notes = ["A margin covers the bounded number:", *explanation.notes] if explanation.notes else []
+    proofs = [f"{name} {rule.title}: {rule.path}" for name, rule in explanation.rules.items()]
+    error = f"EXPECTED ERROR ({percent(explanation.plan.terms.confidence)})"
+    for name, lines in (
+        ("PROMISE", page.section("PROMISE", [" ".join(explanation.promise)])),
+        ("DERIVATION", ["DERIVATION", *page.tree(explanation.derivation)]),
+        (error, page.titled(error, _expected(explanation))),
+        ("NOTES", page.section("NOTES", notes)),
+        ("COST", page.section("COST", explanation.cost)),
+        ("ASSUMES", page.section("ASSUMES", ["; ".join(explanation.assumes)])),
+        ("NOT COVERED", page.section("NOT COVERED", ["; ".join(explanation.not_covered)])),
+        ("PROOFS", page.section("PROOFS", proofs)),
+        ("", ["Nothing was spent, no data was read."]),
+    ):
+        if lines:
+            yield name, "\n".join(lines)
+
+
+def _title(number: int, explanation: Explanation) -> str:
+    query = explanation.plan.bounded.query
+    start, end = query.at or (0, 0)
+    words = " ".join(query.text[start:end].split())
+    return f"PRIVATE QUESTION {number}: {textwrap.shorten(words, WIDTH - 24, placeholder=' …')}"
+
+
+def together_sentences(together: Together, questions: int) -> Iterator[str]:
+    """The price of a statement with PRIVATE questions, and why it is enough."""
+    priced, cost, asked = together.priced, amount(together.cost), counted(questions, "question")
+    shares = f"{priced} of them read rows of people and have even shares of the price" if priced > 1 else ""
+    shares = shares or f"{'one of them reads' if priced else 'none of them reads'} rows of people"
+    yield (
+        f"This statement asks {asked}, one after the other; {shares}. It costs {cost}, and all of that must be there "
+        "before the first is asked."
+    )
+    yield (
+        "A later question is planned and priced before an earlier one is asked, and reads what was released: that is "
+        "post-processing [T6], and each release is paid for from one account that holds for questions chosen one "
+        "after the other [T7]."
+    )
+
+
+def _expected(explanation: Explanation) -> list[str]:
+    plan, columns = explanation.plan, explanation.expected
     if not plan.steps and reads_released(plan.bounded.query.relation):
         return [COMPUTED]
     if all(column.certainty is Certainty.EXACT for column in columns):
@@ -66,16 +106,6 @@ def _expected(plan: Plan) -> list[str]:
     if not said:
         return ["which groups appear is left to chance; what is shown of them is exact"]
     return [column.text + (f"   from {column.cause}" if column.cause else "") for column in said]
-
-
-def _notes(plan: Plan) -> list[str]:
-    found = caveats(plan)
-    return ["A margin covers the bounded number:", *found] if found else []
-
-
-def _proofs(tree: Node) -> list[str]:
-    used = sorted({rule for node in tree.walk() for rule in node.rules})
-    return [f"{rule} {RULES[rule].title}: {RULES[rule].path}" for rule in used]
 
 
 class _Page:
@@ -88,7 +118,7 @@ class _Page:
     def clean(self, text: str) -> str:
         """Names come from policies and queries: what is no letter on a screen is shown as a sign of its own."""
         shown = "".join(char if char.isprintable() or char == THIN else "\N{REPLACEMENT CHARACTER}" for char in text)
-        return in_letters(shown, ascii_only=self.ascii_only)
+        return shown.translate(_PLAIN).encode("ascii", "backslashreplace").decode() if self.ascii_only else shown
 
     def section(self, name: str, paragraphs: Iterable[str]) -> list[str]:
         lines: list[str] = []

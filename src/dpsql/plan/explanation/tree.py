@@ -14,8 +14,7 @@ from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
 from dpsql.plan.distances import slot_l1, slot_l2_squared
-from dpsql.plan.explanation.node import Node
-from dpsql.plan.explanation.rows import reads_released, source
+from dpsql.plan.explanation.rows import Node, reads_released, source
 from dpsql.plan.finer import Finer, Way
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
 from dpsql.plan.slot_words import counts_people, title, unit_name

@@ -12,7 +12,7 @@ from functools import singledispatch
 from typing import Final, TypeAlias
 
 from dpsql.errors import BadParameter
-from dpsql.require import require_count
+from dpsql.require import require_count, require_that, unmet
 
 LARGEST_QUERY: Final = 64
 """Operators in one question. The analysis is recursive, and its polynomial has one degree per join."""
@@ -46,11 +46,8 @@ class Column:
     def __post_init__(self) -> None:
         value = self.max_frequency
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise BadParameter(  # the value itself comes from private rows and stays out of the message
-                f"the max frequency of column {self.name!r} must be a whole number, 0 or above",
-                why="it counts the rows that share one value",
-                fix="pass what `max_frequency` measured, as an int",
-            )
+            # the value itself comes from private rows and stays out of the message
+            raise unmet(f"the max frequency of column {self.name!r} must be a whole number, 0 or above")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +65,7 @@ class Table:
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
-        if len(set(names)) != len(names):
-            raise BadParameter(
-                f"table {self.name!r} has two columns of one name",
-                why="a join key must be one column",
-                fix="rename one",
-            )
+        require_that(len(set(names)) == len(names), f"table {self.name!r} has two columns of one name")
         if self.rows is not None:
             require_count(at_least=0, rows=self.rows)
 
@@ -101,19 +93,10 @@ class Join:
     def __post_init__(self) -> None:
         _require_known((left for left, _ in self.on), self.left)
         _require_known((right for _, right in self.on), self.right)
-        if not self.on:
-            raise BadParameter(
-                "a join needs at least one pair of equal keys",
-                why="in a cross product one row meets every row of the other side",
-                fix="join ON a.key = b.key",
-            )
+        require_that(self.on, "a join needs at least one pair of equal keys")
         both = _labels(self.left) & _labels(self.right)
         if both:
-            raise BadParameter(
-                f"both sides of a join call a table {min(both)!r}",
-                why="a self-join must say which of the two copies a column comes from",
-                fix="give each copy its own alias",
-            )
+            raise unmet(f"both sides of a join call a table {min(both)!r}")
         _require_consistent(self)
 
 
@@ -188,11 +171,7 @@ Query: TypeAlias = Count | GroupedCount
 @singledispatch
 def children(relation: Relation) -> tuple[Relation, ...]:
     """The relations a node reads directly, left before right."""
-    raise BadParameter(
-        f"{type(relation).__name__} is not a relation of this algebra",
-        why="no rule says how far one row moves it",
-        fix="build the question from Table, Join, SemiJoin, Select, Project, Count and GroupedCount",
-    )
+    raise unmet(f"{type(relation).__name__} is not a relation of this algebra")
 
 
 children.register(Table, lambda relation: ())
@@ -208,11 +187,7 @@ def nodes(relation: Relation) -> Iterator[Relation]:
     while waiting:
         seen += 1
         if seen > LARGEST_QUERY:
-            raise BadParameter(
-                f"the question has more than {LARGEST_QUERY} operators",
-                why="its polynomial has one degree per join, and the noise would exceed any count long before",
-                fix="split the question",
-            )
+            raise unmet(f"the question has more than {LARGEST_QUERY} operators")
         node = waiting.pop()
         yield node
         waiting.extend(reversed(children(node)))
@@ -290,9 +265,7 @@ def _home(attribute: Attribute, relation: Relation) -> tuple[str, str]:
 @singledispatch
 def with_frequencies(relation: Relation, frequencies: Mapping[tuple[str, str], int]) -> Relation:
     """The same question with measured frequencies, by (table name, column name), put into its tables."""
-    raise BadParameter(
-        f"{type(relation).__name__} is not a relation of this algebra", why="it has no tables", fix="use its nodes"
-    )
+    raise unmet(f"{type(relation).__name__} is not a relation of this algebra")
 
 
 @with_frequencies.register
@@ -347,11 +320,7 @@ def _require_known(wanted: Iterator[Attribute] | tuple[Attribute, ...], relation
 
 
 def _unknown(attribute: Attribute, relation: Relation) -> BadParameter:
-    return BadParameter(
-        f"{type(relation).__name__} has no column {attribute}",
-        why="a column without a known frequency has no sensitivity",
-        fix="declare the column in its Table, and name it by the alias of that table",
-    )
+    return unmet(f"{type(relation).__name__} has no column {attribute}")
 
 
 def _require_small(relation: Relation) -> None:
@@ -366,8 +335,4 @@ def _require_consistent(relation: Relation) -> None:
         if isinstance(node, Table) and replace(seen.setdefault(node.name, node), alias=None) != replace(
             node, alias=None
         ):
-            raise BadParameter(
-                f"table {node.name!r} is declared in two ways within one question",
-                why="one database holds one table of this name: its keys and publicity are those of both copies",
-                fix="use the same Table, with another alias",
-            )
+            raise unmet(f"table {node.name!r} is declared in two ways within one question")

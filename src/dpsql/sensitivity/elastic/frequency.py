@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from functools import singledispatch
 
-from dpsql.errors import BadParameter, NoTheorem
+from dpsql.errors import NoTheorem
 from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours, require_neighbours
-from dpsql.require import require_count
+from dpsql.require import require_count, unmet
 from dpsql.sensitivity.elastic.algebra import (
     Attribute,
     Count,
@@ -56,9 +56,7 @@ def frequency_at(relation: Relation, attribute: Attribute, *, distance: int, nei
     Requires  every joined column measured; no join on the result of a count.
     Rounds    nothing: integers.
     """
-    raise BadParameter(
-        f"{type(relation).__name__} is not a relation of this algebra", why="it has no columns", fix="use its nodes"
-    )
+    raise unmet(f"{type(relation).__name__} is not a relation of this algebra")
 
 
 @frequency_at.register
@@ -68,11 +66,7 @@ def _(relation: Table, attribute: Attribute, *, distance: int, neighbours: Neigh
     if column.unique and column.enforced:
         return 1
     if column.max_frequency is None:
-        raise BadParameter(
-            f"the max frequency of {attribute} was not measured",
-            why="without it one row may meet any number of rows of the other table",
-            fix="measure the column with `max_frequency`, or have its key enforced",
-        )
+        raise unmet(f"the max frequency of {attribute} was not measured")
     if relation.public:
         return column.max_frequency
     raised = column.max_frequency + distance
@@ -137,9 +131,5 @@ def require_distance(*, distance: int, neighbours: Neighbours) -> None:
 
 def _public_rows(table: Table, neighbours: Neighbours) -> int:
     if neighbours is not Neighbours.CHANGE_ONE or table.rows is None:
-        raise BadParameter(
-            f"table {table.name!r} states a public row count under {neighbours.value} neighbours",
-            why="when rows come and go, how many there are is what must be hidden",
-            fix="leave `rows` out, or declare change-one neighbours",
-        )
+        raise unmet(f"table {table.name!r} states a public row count under {neighbours.value} neighbours")
     return table.rows

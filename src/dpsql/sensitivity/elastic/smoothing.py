@@ -10,10 +10,9 @@ from itertools import pairwise
 from typing import Final
 
 from dpsql.enclosure import exp_negative_fixed
-from dpsql.errors import BadParameter
 from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
-from dpsql.require import Number, require_count, require_positive
+from dpsql.require import Number, require_count, require_positive, require_that, unmet
 from dpsql.sensitivity.elastic.algebra import Query, ancestors, join_count
 from dpsql.sensitivity.elastic.stability import elastic_sensitivity
 
@@ -47,11 +46,7 @@ def scan_limit(*, joins: int, beta: Number) -> int:
     require_positive(beta=beta)
     limit = -(-joins // exact(beta))
     if exact(beta) > LARGEST_BETA or limit > LONGEST_SCAN:
-        raise BadParameter(
-            f"beta={beta!r} is out of range for {joins} joins",
-            why=f"β above {LARGEST_BETA} is no smoothing, and joins/β above {LONGEST_SCAN} takes too long to search",
-            fix="choose ε, δ and the number of groups so that β is between 1e-6 and 1",
-        )
+        raise unmet(f"beta={beta!r} is out of range for {joins} joins")
     return limit
 
 
@@ -98,21 +93,13 @@ def _decay(*, beta: Number, limit: int) -> Fraction:
     require_positive(beta=beta)
     require_count(at_least=0, at_most=LONGEST_SCAN, limit=limit)
     if exact(beta) * limit > LONGEST_DECAY:
-        raise BadParameter(
-            f"beta={beta!r} times limit={limit!r} must be at most {LONGEST_DECAY}",
-            why="weights below exp(-256) decide nothing and make the exact arithmetic slow",
-            fix="take the limit from `scan_limit`",
-        )
+        raise unmet(f"beta={beta!r} times limit={limit!r} must be at most {LONGEST_DECAY}")
     return exact(beta)
 
 
 def _require_rising(*sizes: int) -> None:
     if any(later < earlier for earlier, later in pairwise(sizes)) or sizes[0] < 0:
-        raise BadParameter(
-            "the sensitivity falls with the distance",
-            why="more changed rows include fewer changed rows, so a sensitivity within a distance cannot fall",
-            fix="take the running maximum over the distances",
-        )
+        raise unmet("the sensitivity falls with the distance")
 
 
 def smooth_elastic(query: Query, *, beta: Number, neighbours: Neighbours) -> ElasticBound:
@@ -122,12 +109,7 @@ def smooth_elastic(query: Query, *, beta: Number, neighbours: Neighbours) -> Ela
     Requires  measured frequencies; at least one private table.
     Rounds    up, by a relative 2**-60 at most.
     """
-    if not ancestors(query):
-        raise BadParameter(
-            "the question reads public tables only",
-            why="there is nothing to protect, and noise of scale 0 is no noise",
-            fix="answer it without a mechanism",
-        )
+    require_that(ancestors(query), "the question reads public tables only")
     return smooth_bound(
         lambda distance: elastic_sensitivity(query, distance=distance, neighbours=neighbours),
         beta=beta,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours
+from dpsql.require import unmet
 from dpsql.sensitivity.elastic.algebra import (
     Count,
     GroupedCount,
@@ -31,11 +31,7 @@ def stability(relation: Relation, *, distance: int, neighbours: Neighbours) -> i
     Requires  neighbours that differ in one row of one table.
     Rounds    nothing: integers.
     """
-    raise BadParameter(
-        f"{type(relation).__name__} is not a relation of this algebra",
-        why="no rule says how far one row moves it",
-        fix="build the question from the nodes of dpsql.sensitivity.elastic",
-    )
+    raise unmet(f"{type(relation).__name__} is not a relation of this algebra")
 
 
 @stability.register
@@ -90,11 +86,7 @@ def elastic_sensitivity(query: Query, *, distance: int, neighbours: Neighbours) 
     Requires  a Count or a GroupedCount; neighbours that differ in one row of one table.
     Rounds    nothing: integers.
     """
-    raise BadParameter(
-        f"{type(query).__name__} is not a counting question",
-        why="elastic sensitivity bounds counts only",
-        fix="put the relation into Count or GroupedCount",
-    )
+    raise unmet(f"{type(query).__name__} is not a counting question")
 
 
 @elastic_sensitivity.register

@@ -101,7 +101,14 @@ def grains_of_each(subject: Subject, of_each: Interval) -> tuple[Grain, Grain]:
     if subject.aggregate.function == "sum":
         together = Interval(subject.cap * min(low, Fraction(0)), subject.cap * max(high, Fraction(0)))
     within = of_each.intersect(together)
-    least, most = _with_width(within.low or Fraction(0), within.high or Fraction(0), whole=whole)
+    least, most = within.low or Fraction(0), within.high or Fraction(0)
+    if _with_width(least, most, whole=whole) != (least, most):
+        raise BadParameter(
+            f"{subject.aggregate.text or subject.aggregate.function.upper()} would count the same for every person",
+            why=f"rows lie within {float(low):g} and {float(high):g}, and its bounds leave one number of those",
+            fix="give bounds that overlap what one person's rows can make",
+            at=subject.aggregate.at,
+        )
     farthest, width = max(abs(low), abs(high)), min(high - low, most - least)
     _require_reach(subject, farthest, width, whole=whole)
     size = Fraction(1) if whole else power_of_two_below(width / 2**RESOLUTION)

@@ -100,7 +100,7 @@ def at_least_one(count: Scalar) -> Scalar:
 
 def _pair(subject: Subject) -> _Pair:
     if subject.partner is None:
-        raise InternalError("an aggregate of pairs with one argument", why="a bug in dpsql", fix="report the query")
+        raise InternalError("an aggregate of pairs with one argument")
     return _Pair(first=_side(subject), second=_side(subject.partner))
 
 

@@ -151,14 +151,6 @@ def _div(request: Request) -> Scalar:
 # ---- ranges ---------------------------------------------------------------------------------------------------------
 
 
-def _add_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return fitted(call.type, ranges[0].add(ranges[1]))
-
-
-def _sub_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return fitted(call.type, ranges[0].sub(ranges[1]))
-
-
 def _mul_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
     product = ranges[0].mul(ranges[1])
     if call.arguments[0] == call.arguments[1]:  # a square
@@ -168,10 +160,6 @@ def _mul_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
 
 def fitted(type_: SqlType, exact: Interval) -> Interval:
     return integers(exact) if type_ is SqlType.INTEGER else rounded(exact)
-
-
-def _div_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return rounded(ranges[0].div(ranges[1]))
 
 
 def _intdiv_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
@@ -201,10 +189,6 @@ def _mod_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
         low = -largest if low is None else max(low, -largest)
         high = largest if high is None else min(high, largest)
     return Interval(low, high)
-
-
-def _neg_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return fitted(call.type, ranges[0].negated())
 
 
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
@@ -241,7 +225,7 @@ ARITHMETIC: Final = (
         usage="a + b",
         summary="Sum. Whole numbers that might leave 64 bits are added as DOUBLE. A date plus n is n days later.",
         typed=_add,
-        range=_add_range,
+        range=lambda call, ranges: fitted(call.type, ranges[0].add(ranges[1])),
         forms={"duckdb": infix("+")},
         passes=(0, 1),
     ),
@@ -250,7 +234,7 @@ ARITHMETIC: Final = (
         usage="a - b",
         summary="Difference, as for a + b. The difference of two dates is a number of days.",
         typed=_sub,
-        range=_sub_range,
+        range=lambda call, ranges: fitted(call.type, ranges[0].sub(ranges[1])),
         forms={"duckdb": infix("-")},
         passes=(0, 1),
     ),
@@ -268,7 +252,7 @@ ARITHMETIC: Final = (
         usage="a / b",
         summary="Quotient, always DOUBLE; NULL where b is 0.",
         typed=_div,
-        range=_div_range,
+        range=lambda _call, ranges: rounded(ranges[0].div(ranges[1])),
         forms={"duckdb": infix("/")},
         passes=(0,),
     ),
@@ -293,7 +277,7 @@ ARITHMETIC: Final = (
         usage="-x",
         summary="The opposite number; NULL for the lowest whole number.",
         typed=_neg,
-        range=_neg_range,
+        range=lambda call, ranges: fitted(call.type, ranges[0].negated()),
         forms={"duckdb": of_the_lowest("-", "")},
         passes=(0,),
     ),

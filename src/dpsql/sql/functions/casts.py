@@ -161,10 +161,6 @@ CASTS: Final = (
 )
 
 
-def _clean_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return ranges[0]
-
-
 def _not_written(request: Request) -> Scalar:
     (scalar,) = counted(request, 1, 1)
     return request.result((converted(request, scalar, scalar.type),), scalar.type)
@@ -175,6 +171,6 @@ CLEAN: Final = Function(
     usage="a column of a table",
     summary="How a column is read. Nobody writes it.",
     typed=_not_written,
-    range=_clean_range,
+    range=lambda _call, ranges: ranges[0],
     forms={"duckdb": _print_clean},
 )

@@ -103,10 +103,6 @@ def _greatest_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
     return Interval(max(sure) if sure else around.low, around.high)
 
 
-def _first_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return ranges[0]
-
-
 def _clamp_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
     value, low, high = ranges[0], ranges[1].low, ranges[2].high
     if low is None or high is None:  # the limits are literals
@@ -161,7 +157,7 @@ CHOICES: Final = (
         usage="NULLIF(a, b)",
         summary="a, or NULL where it equals b.",
         typed=_nullif,
-        range=_first_range,
+        range=lambda _call, ranges: ranges[0],
         forms={"duckdb": _print_nullif},
     ),
     Function(

@@ -7,16 +7,8 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.sql.functions.conversions import converted, counted, signature, unified
-from dpsql.sql.functions.function import Argument, Form, Function, Request, infix, truth
+from dpsql.sql.functions.function import Argument, Function, Request, infix, truth
 from dpsql.sql.scalars import Scalar
-
-
-def _two_alike(request: Request) -> Scalar:
-    return request.result(unified(request, counted(request, 2, 2)), SqlType.BOOLEAN)
-
-
-def _many_alike(request: Request) -> Scalar:
-    return request.result(unified(request, counted(request, 2)), SqlType.BOOLEAN)
 
 
 def _any_one(request: Request) -> Scalar:
@@ -29,20 +21,8 @@ def _conditions(request: Request) -> Scalar:
     return given[0] if len(given) == 1 else request.result(given, SqlType.BOOLEAN)
 
 
-def _after(words: str) -> Form:
-    return lambda arguments: f"({arguments[0].text} {words})"
-
-
-def _joined(word: str) -> Form:
-    return lambda arguments: "(" + f" {word} ".join(argument.text for argument in arguments) + ")"
-
-
 def _print_in(arguments: Sequence[Argument]) -> str:
     return f"({arguments[0].text} IN ({', '.join(argument.text for argument in arguments[1:])}))"
-
-
-def _print_not(arguments: Sequence[Argument]) -> str:
-    return f"(NOT {arguments[0].text})"
 
 
 def _comparison(name: str, operator: str, summary: str) -> Function:
@@ -50,7 +30,7 @@ def _comparison(name: str, operator: str, summary: str) -> Function:
         name=name,
         usage=f"a {operator} b",
         summary=summary,
-        typed=_two_alike,
+        typed=lambda request: request.result(unified(request, counted(request, 2, 2)), SqlType.BOOLEAN),
         range=truth,
         forms={"duckdb": infix(operator)},
     )
@@ -63,7 +43,7 @@ def _test(name: str, words: str, summary: str, *, of_any: bool) -> Function:
         summary=summary,
         typed=_any_one if of_any else signature(SqlType.BOOLEAN, result=SqlType.BOOLEAN),
         range=truth,
-        forms={"duckdb": _after(words)},
+        forms={"duckdb": lambda arguments: f"({arguments[0].text} {words})"},
     )
 
 
@@ -74,7 +54,7 @@ def _connective(name: str, word: str, summary: str) -> Function:
         summary=summary,
         typed=_conditions,
         range=truth,
-        forms={"duckdb": _joined(word)},
+        forms={"duckdb": lambda arguments: "(" + f" {word} ".join(argument.text for argument in arguments) + ")"},
     )
 
 
@@ -99,13 +79,13 @@ LOGIC: Final = (
         summary="The opposite; NULL stays NULL.",
         typed=signature(SqlType.BOOLEAN, result=SqlType.BOOLEAN),
         range=truth,
-        forms={"duckdb": _print_not},
+        forms={"duckdb": lambda arguments: f"(NOT {arguments[0].text})"},
     ),
     Function(
         name="in",
         usage="x IN (a, b, …)",
         summary="Equal to one of a list.",
-        typed=_many_alike,
+        typed=lambda request: request.result(unified(request, counted(request, 2)), SqlType.BOOLEAN),
         range=truth,
         forms={"duckdb": _print_in},
     ),

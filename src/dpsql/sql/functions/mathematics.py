@@ -75,10 +75,6 @@ def _exp_end(value: Fraction, side: int) -> Fraction:
     return exp_bounds(limited)[side]
 
 
-def _exp_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return widened(_exp_of(ranges[0]))
-
-
 def _power_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
     base, exponent = ranges
     whole = _whole(exponent)
@@ -160,7 +156,7 @@ MATHEMATICS: Final = (
         usage="EXP(x)",
         summary="e to the power of x; NULL where that is larger than any DOUBLE.",
         typed=_ONE,
-        range=_exp_range,
+        range=lambda _call, ranges: widened(_exp_of(ranges[0])),
         forms={"duckdb": named("exp")},
     ),
     Function(

@@ -46,24 +46,12 @@ def _round(request: Request) -> Scalar:
 # ---- ranges ---------------------------------------------------------------------------------------------------------
 
 
-def _abs_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return fitted(call.type, ranges[0].absolute())
-
-
 def _sign_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
     low, high = ranges[0].low, ranges[0].high
     return Interval(
         Fraction(-1) if low is None or low < 0 else Fraction(int(low > 0)),
         Fraction(1) if high is None or high > 0 else Fraction(-int(high < 0)),
     )
-
-
-def _floor_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return rounded(ranges[0].mapped(lambda end: Fraction(math.floor(end))))
-
-
-def _ceil_range(_call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return rounded(ranges[0].mapped(lambda end: Fraction(math.ceil(end))))
 
 
 def _round_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
@@ -102,10 +90,6 @@ def _print_round(arguments: Sequence[Argument]) -> str:
     return f"round({number.text}, {digits.constant})"
 
 
-def _print_sign(arguments: Sequence[Argument]) -> str:
-    return f"CAST(sign({arguments[0].text}) AS BIGINT)"
-
-
 _ONE_DOUBLE: Final = signature(SqlType.DOUBLE, result=SqlType.DOUBLE)
 
 
@@ -115,7 +99,7 @@ ROUNDING: Final = (
         usage="ABS(x)",
         summary="Distance from 0; NULL for the lowest whole number.",
         typed=_same_number,
-        range=_abs_range,
+        range=lambda call, ranges: fitted(call.type, ranges[0].absolute()),
         forms={"duckdb": of_the_lowest("abs(", ")")},
         passes=(0,),
     ),
@@ -132,7 +116,7 @@ ROUNDING: Final = (
         usage="FLOOR(x)",
         summary="The largest whole number not above x, as DOUBLE.",
         typed=_ONE_DOUBLE,
-        range=_floor_range,
+        range=lambda _call, ranges: rounded(ranges[0].mapped(lambda end: Fraction(math.floor(end)))),
         forms={"duckdb": named("floor")},
         passes=(0,),
     ),
@@ -141,7 +125,7 @@ ROUNDING: Final = (
         usage="CEIL(x)",
         summary="The smallest whole number not below x, as DOUBLE.",
         typed=_ONE_DOUBLE,
-        range=_ceil_range,
+        range=lambda _call, ranges: rounded(ranges[0].mapped(lambda end: Fraction(math.ceil(end)))),
         forms={"duckdb": named("ceil")},
         passes=(0,),
     ),
@@ -151,6 +135,6 @@ ROUNDING: Final = (
         summary="-1, 0 or 1.",
         typed=_sign,
         range=_sign_range,
-        forms={"duckdb": _print_sign},
+        forms={"duckdb": lambda arguments: f"CAST(sign({arguments[0].text}) AS BIGINT)"},
     ),
 )

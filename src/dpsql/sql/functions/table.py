@@ -14,19 +14,47 @@ from dpsql.sql.functions.arithmetic import ARITHMETIC
 from dpsql.sql.functions.casts import CASTS, CLEAN
 from dpsql.sql.functions.choices import CHOICES, hull
 from dpsql.sql.functions.constants import constant_interval
-from dpsql.sql.functions.conversions import in_range
-from dpsql.sql.functions.function import Function, Request
+from dpsql.sql.functions.conversions import counted, in_range
+from dpsql.sql.functions.function import Argument, Function, Request
 from dpsql.sql.functions.logic import LOGIC
 from dpsql.sql.functions.mathematics import MATHEMATICS
 from dpsql.sql.functions.refinement import facts
 from dpsql.sql.functions.rounding import ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
-from dpsql.sql.functions.together import TOGETHER
 from dpsql.sql.functions.windows import window_range
 from dpsql.sql.intervals import TRUTH, Interval
 from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, Windowed
 from dpsql.sql.words import AGGREGATES
+
+
+def together(parts: Sequence[Scalar], *, where: Scalar | None = None) -> Apply:
+    """One value made of several, of which each may be NULL; NULL itself where the condition is not true."""
+    condition = Constant(True, SqlType.BOOLEAN) if where is None else where
+    return Apply(TOGETHER.name, (condition, *parts), SqlType.TEXT)
+
+
+def parts_of(scalar: Scalar) -> tuple[Scalar, ...]:
+    """What it is made of; itself where it is one value."""
+    if isinstance(scalar, Apply) and scalar.function == TOGETHER.name:
+        return scalar.arguments[1:]
+    return (scalar,)
+
+
+def _print_row(arguments: Sequence[Argument]) -> str:
+    condition, *parts = (argument.text for argument in arguments)
+    return f"CASE WHEN {condition} THEN row({', '.join(parts)}) END"
+
+
+TOGETHER: Final = Function(
+    name="together",
+    usage="(a, b) inside COUNT(DISTINCT …)",
+    summary="Several values as one. Nobody writes it.",
+    typed=lambda request: request.result(counted(request, 2), SqlType.TEXT),
+    forms={"duckdb": _print_row},
+)
+"""Its type is that of text, which is compared by its bytes: equal where all parts are, NULL beside NULL too."""
+
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
     {

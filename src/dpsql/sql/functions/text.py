@@ -76,10 +76,6 @@ _CUT: Final = signature(SqlType.TEXT, SqlType.INTEGER, result=SqlType.TEXT)
 # ---- ranges ---------------------------------------------------------------------------------------------------------
 
 
-def _length_range(_call: Apply, _ranges: Sequence[Interval]) -> Interval:
-    return Interval(Fraction(0), None)
-
-
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
 
 
@@ -179,7 +175,7 @@ TEXT: Final = (
         usage="LENGTH(x)",
         summary="Number of characters.",
         typed=signature(SqlType.TEXT, result=SqlType.INTEGER),
-        range=_length_range,
+        range=lambda _call, _ranges: Interval(Fraction(0), None),
         forms={"duckdb": named("length")},
     ),
     Function(

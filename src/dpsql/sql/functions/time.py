@@ -73,17 +73,9 @@ def _between(low: int, high: int) -> RangeRule:
     return lambda _call, _ranges: Interval(Fraction(low), Fraction(high))
 
 
-def _trunc_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return truncated(_unit_of(call), _moments(call.arguments[1], ranges[1]))
-
-
 def _diff_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
     earlier, later = (_moments(scalar, known) for scalar, known in zip(call.arguments[1:], ranges[1:], strict=True))
     return counted_between(_unit_of(call), earlier, later)
-
-
-def _shift_range(call: Apply, ranges: Sequence[Interval]) -> Interval:
-    return shifted(_unit_of(call), ranges[1], _moments(call.arguments[2], ranges[2]))
 
 
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
@@ -151,7 +143,7 @@ TIME: Final = (
         usage="DATE_TRUNC('unit', x)",
         summary=f"The timestamp at which the unit began: {', '.join(UNITS)}. Weeks begin on Monday.",
         typed=_date_trunc,
-        range=_trunc_range,
+        range=lambda call, ranges: truncated(_unit_of(call), _moments(call.arguments[1], ranges[1])),
         forms={"duckdb": _print_trunc},
     ),
     Function(
@@ -167,7 +159,7 @@ TIME: Final = (
         usage="x + INTERVAL n UNIT",
         summary="The timestamp n units later; NULL outside of the years 1 to 9999.",
         typed=_date_add,
-        range=_shift_range,
+        range=lambda call, ranges: shifted(_unit_of(call), ranges[1], _moments(call.arguments[2], ranges[2])),
         forms={"duckdb": _print_shift},
     ),
 )

@@ -164,11 +164,7 @@ def print_window(
 ) -> str:
     """function(…) OVER (PARTITION BY … ORDER BY … frame), from printed parts."""
     if scalar.function not in WINDOW_FUNCTIONS or (scalar.frame and not _FRAME.fullmatch(scalar.frame)):
-        raise InternalError(
-            "a window function or its frame is not on the list",
-            why="they are printed as they are, so only those of a closed list may be",
-            fix="report this with the SQL text; nothing was run",
-        )
+        raise InternalError("a window function or its frame is not on the list")
     keys = [
         f"{text} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
         for key, text in zip(scalar.order_by, order_by, strict=True)

@@ -4,13 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.lexer import END, MAX_NESTING, NUMBER, QUOTED, STRING, Lexed, too_deep
 from dpsql.sql.parsing.refusals import SIGNS, WORDS, misread, unsupported
-from dpsql.sql.parsing.words import RESERVED
 from dpsql.sql.syntax import Identifier, Literal
+
+RESERVED: Final = frozenset(
+    {
+        "ALL", "ANALYSE", "ANALYZE", "AND", "ANTI", "ANY", "ARRAY", "AS", "ASC", "ASOF", "ASYMMETRIC", "AT",
+        "AUTHORIZATION", "BINARY", "BOTH", "BY", "CASE", "CAST", "CHECK", "COLLATE", "COLLATION", "COLUMN", "COLUMNS",
+        "CONCURRENTLY", "CONSTRAINT", "CREATE", "CROSS", "DEFAULT", "DEFERRABLE", "DESC", "DESCRIBE", "DISTINCT",
+        "DO", "ELSE", "END", "EXCEPT", "FALSE", "FETCH", "FOR", "FOREIGN", "FREEZE", "FROM", "FULL", "GENERATED",
+        "GLOB", "GROUP", "HAVING", "ILIKE", "IN", "INITIALLY", "INNER", "INTERSECT", "INTO", "IS", "ISNULL", "JOIN",
+        "LAMBDA", "LATERAL", "LEADING", "LEFT", "LIKE", "LIMIT", "MAP", "NATURAL", "NOT", "NOTNULL", "NULL", "OFFSET",
+        "ON", "ONLY", "OR", "ORDER", "OUTER", "OVERLAPS", "PIVOT", "PIVOT_LONGER", "PIVOT_WIDER", "PLACING",
+        "POSITIONAL", "PRIMARY", "QUALIFY", "REFERENCES", "RETURNING", "RIGHT", "SELECT", "SEMI", "SHOW", "SIMILAR",
+        "SOME", "STRUCT", "SUMMARIZE", "SYMMETRIC", "TABLE", "TABLESAMPLE", "THEN", "TO", "TRAILING", "TRUE",
+        "TRY_CAST", "TUPLE", "UNION", "UNIQUE", "UNPACK", "UNPIVOT", "USING", "VARIADIC", "VERBOSE", "WHEN", "WHERE",
+        "WINDOW", "WITH",
+    }
+)  # fmt: skip
+"""They name nothing unless they are quoted: DuckDB's reserved keywords and those of types and functions."""
+ONLY_AFTER_AS: Final = frozenset(
+    {
+        "CENTURIES", "CENTURY", "DAY", "DAYS", "DECADE", "DECADES", "EXCLUDE", "EXPORT_STATE", "HOUR", "HOURS",
+        "IGNORE", "MICROSECOND", "MICROSECONDS", "MILLENNIA", "MILLENNIUM", "MILLISECOND", "MILLISECONDS", "MINUTE",
+        "MINUTES", "MONTH", "MONTHS", "PRECISION", "QUARTER", "QUARTERS", "RENAME", "REPLACE", "RESPECT", "SECOND",
+        "SECONDS", "VARYING", "WEEK", "WEEKS", "WITHIN", "WITHOUT", "YEAR", "YEARS",
+    }
+)  # fmt: skip
+"""They name a column of the SELECT list after AS only: `1 year` reads like an interval."""
+
 
 T = TypeVar("T")
 

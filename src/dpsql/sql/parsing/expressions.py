@@ -16,7 +16,7 @@ from typing import Final, TypeGuard
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
-from dpsql.sql.parsing.cursor import Cursor, is_word
+from dpsql.sql.parsing.cursor import RESERVED, Cursor, is_word
 from dpsql.sql.parsing.functions import NULL, called, part_of, unit_of
 from dpsql.sql.parsing.google_sql import BOUNDS, bounded_call, of_each_person
 from dpsql.sql.parsing.lexer import END, NUMBER, QUOTED, STRING
@@ -42,7 +42,6 @@ from dpsql.sql.parsing.refusals import (
     misread,
     unsupported,
 )
-from dpsql.sql.parsing.words import RESERVED
 from dpsql.sql.syntax import (
     Among,
     At,
@@ -440,7 +439,13 @@ class Expressions(Cursor, ABC):
             if name.name == "count":
                 return Call(function="count", arguments=(star,), at=at), bounds
             if name.at is not None and get_close_matches(name.name, ["count"]):
-                raise _miscounted(self.lexed.text, name, name.at, at)
+                raise BadName(
+                    f"there is no function {name.name!r} here. Did you mean COUNT?",
+                    why="only COUNT is of whole rows",
+                    fix="write COUNT(*)",
+                    try_sql=f"{self.lexed.text[: name.at[0]]}COUNT{self.lexed.text[name.at[1] :]}",
+                    at=at,
+                )
             raise unsupported(STAR, at=star.at)
         if self.next() == ")":
             return called(name.name, (), distinct=False, at=at), None
@@ -808,15 +813,5 @@ def _size(operand: Expression) -> int:
 def _no_frame(at: At) -> NotSupported:
     return unsupported(
         Lesson("This frame of a window", NO_RULE, "write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, with whole numbers"),
-        at=at,
-    )
-
-
-def _miscounted(text: str, name: Identifier, place: tuple[int, int], at: At) -> BadName:
-    return BadName(
-        f"there is no function {name.name!r} here. Did you mean COUNT?",
-        why="only COUNT is of whole rows",
-        fix="write COUNT(*)",
-        try_sql=f"{text[: place[0]]}COUNT{text[place[1] :]}",
         at=at,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.sql.parsing import literals
+from dpsql.sql.parsing.cursor import ONLY_AFTER_AS
 from dpsql.sql.parsing.dp_clauses import DpClauses
 from dpsql.sql.parsing.expressions import OPERATOR_WORDS, Windows
 from dpsql.sql.parsing.lexer import END, NUMBER, STRING
@@ -275,6 +276,8 @@ class Queries(DpClauses):
         expression = star or self.expression()
         start, end = self.at(first)
         alias = None
+        if self.next() in ONLY_AFTER_AS and not self.begins_clause():
+            raise misread(self.lexed.text, self.here(), what=f"{self.next()} names a column only after AS")
         if star is None and (self.take("AS") or self._is_alias()):
             alias = self.label()
         return Item(expression=expression, alias=alias, text=self.lexed.text[start:end])

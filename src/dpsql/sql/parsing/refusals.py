@@ -278,7 +278,6 @@ MISSING_PARENTHESES: Final = Lesson(
     "engines do not agree on what belongs together",
     "put it in parentheses; a < b < c is a < b AND b < c",
 )
-FROM_FIRST: Final = STATEMENTS["FROM"]
 
 WORDS: Final[Mapping[str, Lesson]] = {
     "TABLESAMPLE": SAMPLE,

@@ -65,7 +65,12 @@ def prepared(text: str) -> Prepared:
     purpose, end = _purpose(plain)
     plain = _NOT_A_BREAK.sub(" ", plain[:end]) + plain[end:]
     if not plain.strip():
-        raise _nothing(purpose, text)
+        raise NotUnderstood(
+            "There is no statement to answer" if purpose is Purpose.ANSWER else "There is no query after these words",
+            why="an empty question has no answer",
+            fix="write a SELECT statement, as in SELECT COUNT(*) FROM t",
+            at=(0, len(text)) if text.strip() else None,
+        )
     return Prepared(text=text, plain=plain, purpose=purpose, hints=_hints(text))
 
 
@@ -265,12 +270,3 @@ def _analyzed(plain: str, end: int) -> int:
     """Where the query of EXPLAIN or EXPLAIN ANALYZE begins."""
     found = _ANALYZE.match(plain, end)
     return found.end() if found else end
-
-
-def _nothing(purpose: Purpose, text: str) -> NotUnderstood:
-    return NotUnderstood(
-        "There is no statement to answer" if purpose is Purpose.ANSWER else "There is no query after these words",
-        why="an empty question has no answer",
-        fix="write a SELECT statement, as in SELECT COUNT(*) FROM t",
-        at=(0, len(text)) if text.strip() else None,
-    )

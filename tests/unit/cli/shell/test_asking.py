@@ -13,6 +13,7 @@ from dpsql.cli.shell.asking import Stopped, ask, interruptible
 from dpsql.cli.shell.loop import answer
 from dpsql.errors import BudgetExhausted, EngineFailed, OverLimit, RowLevel
 from in_this_process import serving
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -21,11 +22,14 @@ def spent(scene):
     return scene.shell.asker.budget.spent
 
 
-def test_an_ordinary_question_is_not_asked_about(scene):
+def test_an_ordinary_question_is_not_asked_about_and_one_that_does_not_fit_is_refused(scene):
     ask(scene.shell, COUNT)
     assert scene.asked == []
     assert spent(scene) == Fraction(1, 20)
     assert "cost 0.05 · budget" in scene.said()
+    raised(BudgetExhausted, lambda: ask(scene.shell, f"{COUNT} COST 2"))
+    assert scene.asked == []
+    raised(RowLevel, lambda: interruptible(scene.shell, lambda: scene.shell.asker.sql("SELECT age FROM people")))
 
 
 @pytest.mark.parametrize(("said", "paid"), [("", True), ("Y", True), ("yes", True), ("n", False), ("x", False)])
@@ -38,24 +42,29 @@ def test_a_dear_question_is_paid_where_they_say_so(scene, said, paid):
     assert ("Nothing was spent." in scene.said()) is not paid
 
 
-def test_leaving_the_question_is_a_no(scene):
+def test_leaving_the_question_is_a_no_and_ctrl_c_buys_nothing(scene, monkeypatch):
     ask(scene.shell, f"{COUNT} WITHIN 500")
     assert len(scene.asked) == 1
+
+    def pressed(asker, sql):
+        _thread.interrupt_main()
+        return Offer(cost=Fraction(1, 20), margins={})
+
+    monkeypatch.setattr(asking, "offered", pressed)
+    raised(Stopped, lambda: ask(scene.shell, COUNT))
     assert spent(scene) == 0
 
 
-def test_the_price_that_was_told_is_the_most_that_is_paid(scene, monkeypatch):
-    told = Offer(cost=Fraction(1, 100), margins={})
-    monkeypatch.setattr(asking, "offered", lambda asker, sql: told)  # it has become dearer since
-    with pytest.raises(OverLimit):
-        ask(scene.shell, COUNT)
-    assert spent(scene) == 0
-
-
-def test_what_was_not_priced_is_not_paid(scene, monkeypatch):
-    monkeypatch.setattr(asking, "first_word", lambda sql: "SHOW")  # as if a way to ask were forgotten here
-    with pytest.raises(OverLimit):
-        ask(scene.shell, COUNT)
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("offered", lambda asker, sql: Offer(cost=Fraction(1, 100), margins={})),  # it has become dearer since
+        ("first_word", lambda sql: "SHOW"),  # as if a way to ask were forgotten here
+    ],
+)
+def test_what_was_not_told_is_not_paid(scene, monkeypatch, name, told):
+    monkeypatch.setattr(asking, name, told)
+    raised(OverLimit, lambda: ask(scene.shell, COUNT))
     assert spent(scene) == 0
 
 
@@ -71,15 +80,8 @@ def test_a_repeat_is_free_and_says_of_what(scene):
     assert "0.95 of 1.00 left" in text
 
 
-def test_what_does_not_fit_is_refused_without_a_question(scene):
-    with pytest.raises(BudgetExhausted):
-        ask(scene.shell, f"{COUNT} COST 2")
-    assert scene.asked == []
-
-
 def test_a_refusal_is_written_down_once(owner, scene):
-    with pytest.raises(RowLevel):
-        ask(scene.shell, "SELECT age FROM people")
+    raised(RowLevel, lambda: ask(scene.shell, "SELECT age FROM people"))
     written = [row for row in owner.keeper.rows() if row.as_json()["who"] == scene.shell.asker.name]
     assert [row.as_json()["kind"] for row in written] == ["grant", "refuse"]
 
@@ -91,20 +93,7 @@ def test_explanations_and_settings_are_free_and_are_no_last_question(scene):
     assert (scene.asked, scene.shell.last_sql, spent(scene)) == ([], COUNT, Fraction(1, 20))
 
 
-def test_ctrl_c_interrupts_until_the_work_has_ended(scene, monkeypatch):
-    stopped = threading.Event()
-    monkeypatch.setattr(type(scene.shell.asker), "interrupt", lambda asker: stopped.set())
-
-    def work():
-        _thread.interrupt_main()
-        assert stopped.wait(30)
-        raise EngineFailed("it did not finish", why="w", fix="f")
-
-    with pytest.raises(Stopped):
-        interruptible(scene.shell, work)
-
-
-def test_what_ends_all_the_same_is_told(scene, monkeypatch):
+def test_ctrl_c_interrupts_until_the_work_has_ended_and_what_ends_all_the_same_is_told(scene, monkeypatch):
     stopped = threading.Event()
     monkeypatch.setattr(type(scene.shell.asker), "interrupt", lambda asker: stopped.set())
 
@@ -113,25 +102,14 @@ def test_what_ends_all_the_same_is_told(scene, monkeypatch):
         assert stopped.wait(30)
         return "told"
 
+    def failing():
+        raise EngineFailed(work(), why="w", fix="f")
+
+    raised(Stopped, lambda: interruptible(scene.shell, failing))
+    stopped.clear()
     assert interruptible(scene.shell, work, paid=True) == "told"
-    with pytest.raises(Stopped):  # a price that is not wanted any more
-        interruptible(scene.shell, work)
-
-
-def test_ctrl_c_while_the_price_is_looked_for_buys_nothing(scene, monkeypatch):
-    def pressed(asker, sql):
-        _thread.interrupt_main()
-        return Offer(cost=Fraction(1, 20), margins={})
-
-    monkeypatch.setattr(asking, "offered", pressed)
-    with pytest.raises(Stopped):
-        ask(scene.shell, COUNT)
-    assert spent(scene) == 0
-
-
-def test_an_error_is_that_of_the_work(scene):
-    with pytest.raises(RowLevel):
-        interruptible(scene.shell, lambda: scene.shell.asker.sql("SELECT age FROM people"))
+    stopped.clear()
+    raised(Stopped, lambda: interruptible(scene.shell, work))  # a price that is not wanted any more
 
 
 def test_a_lost_connection_is_made_again(owner, scene_of, tmp_path):

@@ -11,6 +11,8 @@ from dpsql.cli.shell.asking import ask
 from dpsql.cli.shell.commands import BY_WORD, COMMANDS, obey
 from dpsql.cli.shell.reader import is_whole
 from dpsql.errors import BadName, BadParameter, DpsqlError
+from tests.kits.refusals import each_raises, raised
+from tests.kits.rows import read_rows
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -29,33 +31,27 @@ def test_every_word_means_one_command():
         assert expected in BY_WORD
 
 
-def test_help_names_every_command(scene):
+def test_help_names_every_command_and_a_page_is_wrapped_once(scene):
     text = obeyed(scene, "\\?")
     assert all(command.usage in text and command.about in text for command in COMMANDS)
     assert "DP201" in obeyed(scene, "\\help DP201")
+    scene.shell.screen.size = lambda: os.terminal_size((90, 40))
+    lines = [line.rstrip() for line in obeyed(scene, "\\help DP201").splitlines()]
+    fix = next(number for number, line in enumerate(lines) if line.startswith("  Fix"))
+    assert max(map(len, lines)) <= 90
+    assert len(lines[fix]) > 75  # the next line has more words: none of them would fit
+    assert len(lines[fix + 1]) > 75
 
 
-@pytest.mark.parametrize(
-    ("word", "near"),
-    [
-        ("\\bugdet", "\\budget"),
-        (".table", ".tables"),
-        ("\\exlpain", "\\explain"),
-        ("\\mod", "\\mode"),
-        (".mod", ".mode"),
-    ],
-)
+@pytest.mark.parametrize(("word", "near"), read_rows(__file__, "an unknown command is answered with the nearest"))
 def test_an_unknown_command_is_answered_with_the_nearest(scene, word, near):
-    with pytest.raises(BadParameter) as refused:
-        obey(scene.shell, word)
-    assert f"did you mean {near}?" in refused.value.fix
+    error = raised(BadParameter, lambda: obey(scene.shell, word))
+    assert f"did you mean {near}?" in error.fix
 
 
 @pytest.mark.parametrize("word", ["\\foo", "\\x", ".", "\\"])
 def test_what_is_like_no_command_is_not_taken_for_one(scene, word):
-    with pytest.raises(BadParameter) as refused:
-        obey(scene.shell, word)
-    assert refused.value.fix == "\\? lists them"
+    assert raised(BadParameter, lambda: obey(scene.shell, word)).fix == "\\? lists them"
 
 
 def test_a_page_that_is_not_there_is_answered_with_commands_of_the_shell(scene):
@@ -66,29 +62,18 @@ def test_a_page_that_is_not_there_is_answered_with_commands_of_the_shell(scene):
         assert "dpsql help" not in refused.value.fix
 
 
-def test_a_page_is_wrapped_once(scene):
-    scene.shell.screen.size = lambda: os.terminal_size((90, 40))
-    lines = [line.rstrip() for line in obeyed(scene, "\\help DP201").splitlines()]
-    fix = next(number for number, line in enumerate(lines) if line.startswith("  Fix"))
-    assert max(map(len, lines)) <= 90
-    assert len(lines[fix]) > 75  # the next line has more words: none of them would fit
-    assert len(lines[fix + 1]) > 75
-
-
 def test_tables_and_columns_in_words(scene):
     assert obeyed(scene, ".tables").split() == ["people", "age,", "city,", "id"]
     text = obeyed(scene, "\\d PEOPLE;")
     assert "age   integer  0 to 100" in text
     assert "city  text     groups: Basel, Bern" in text
     assert "the person who is protected; hidden" in text
-    with pytest.raises(BadParameter, match="there is no table peple") as refused:
-        obey(scene.shell, "\\d peple")
-    assert refused.value.fix == "did you mean people?"
+    error = raised(BadParameter, lambda: obey(scene.shell, "\\d peple"), match="there is no table peple")
+    assert error.fix == "did you mean people?"
 
 
 def test_prices_and_explanations_of_the_last_question_or_another(scene):
-    with pytest.raises(BadParameter, match="nothing was asked yet"):
-        obey(scene.shell, "\\cost")
+    raised(BadParameter, lambda: obey(scene.shell, "\\cost"), match="nothing was asked yet")
     assert "would cost   0.2 of 1.00 left" in obeyed(scene, f"\\cost {COUNT} COST 0.2;")
     ask(scene.shell, COUNT)
     scene.said()
@@ -98,7 +83,10 @@ def test_prices_and_explanations_of_the_last_question_or_another(scene):
     assert scene.shell.asker.budget.spent == Fraction(1, 20)
 
 
-def test_own_payments(scene):
+def test_own_payments_and_rows_of_nobody(scene):
+    text = obeyed(scene, "\\sample people")
+    assert "INVENTED ROWS" in text
+    assert scene.shell.asker.budget.spent == 0
     assert "paid for nothing yet" in obeyed(scene, "\\history")
     ask(scene.shell, f"{COUNT}\n WHERE age > 3")
     scene.said()
@@ -106,21 +94,14 @@ def test_own_payments(scene):
     assert "0.95 of 1.00 left" in obeyed(scene, "\\budget")
 
 
-def test_rows_of_nobody(scene):
-    text = obeyed(scene, "\\sample people")
-    assert "INVENTED ROWS" in text
-    assert scene.shell.asker.budget.spent == 0
-
-
 def test_a_picture_of_the_last_answer(scene, tmp_path):
-    with pytest.raises(BadParameter, match="no answer to draw"):
-        obey(scene.shell, "\\plot")
+    raised(BadParameter, lambda: obey(scene.shell, "\\plot"), match="no answer to draw")
     ask(scene.shell, "SELECT city, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY city")
     scene.said()
     assert "n by city" in obeyed(scene, "\\plot")
     assert "years by city" in obeyed(scene, "\\plot years")
     assert str(tmp_path / "x.svg") in obeyed(scene, f"\\plot {tmp_path / 'x.svg'}")
-    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<?xml")
     with pytest.raises(BadParameter, match="'~nobody-is-called-so' has no folder here"):
         obey(scene.shell, "\\plot ~nobody-is-called-so/x.svg")
 
@@ -129,9 +110,7 @@ def test_formats(scene):
     assert "csv" in obeyed(scene, "\\mode csv")
     ask(scene.shell, "SELECT city, COUNT(*) AS n FROM people GROUP BY city")
     assert scene.out.getvalue().splitlines()[0] == "city,n,n_low,n_high"
-    for wrong in ("xml", "parquet"):
-        with pytest.raises(BadParameter):
-            obey(scene.shell, f"\\mode {wrong}")
+    each_raises(BadParameter, lambda wrong: obey(scene.shell, f"\\mode {wrong}"), ("xml", "parquet"))
 
 
 def test_settings_of_the_shell_and_of_the_session(scene):
@@ -152,11 +131,9 @@ def test_settings_of_the_shell_and_of_the_session(scene):
 def test_a_file_of_statements_ends_at_the_first_mistake(scene, tmp_path):
     file = tmp_path / "several.sql"
     file.write_text(f"{COUNT}; -- one\nSELECT age FROM people;\n{COUNT} WHERE age > 3", encoding="utf-8")
-    with pytest.raises(DpsqlError):
-        obey(scene.shell, f"\\i {file}")
+    raised(DpsqlError, lambda: obey(scene.shell, f"\\i {file}"))
     assert scene.shell.asker.budget.spent == Fraction(1, 20)
-    with pytest.raises(BadParameter, match="cannot be used: No such file"):
-        obey(scene.shell, f"\\i {tmp_path / 'none'}")
+    raised(BadParameter, lambda: obey(scene.shell, f"\\i {tmp_path / 'none'}"), match="cannot be used: No such file")
 
 
 def test_answers_into_a_file(scene, tmp_path):
@@ -168,8 +145,7 @@ def test_answers_into_a_file(scene, tmp_path):
     ask(scene.shell, COUNT)
     assert file.read_bytes().startswith(b"n,n_low,n_high\r\n")
     assert scene.out.getvalue().count("n,n_low,n_high") == 1
-    with pytest.raises(BadParameter, match="cannot be used"):
-        obey(scene.shell, f"\\o {tmp_path / 'none' / 'x'}")
+    raised(BadParameter, lambda: obey(scene.shell, f"\\o {tmp_path / 'none' / 'x'}"), match="cannot be used")
 
 
 def test_an_editor_leaves_a_draft_and_no_file(scene, monkeypatch, tmp_path):
@@ -187,11 +163,9 @@ def test_an_editor_leaves_a_draft_and_no_file(scene, monkeypatch, tmp_path):
     assert seen[0].startswith("-rw-------")
     assert not os.path.exists(seen[-1])
     monkeypatch.setenv("VISUAL", "/no/such/editor")
-    with pytest.raises(BadParameter, match="cannot be opened: there is no such program"):
-        obey(scene.shell, "\\e")
+    raised(BadParameter, lambda: obey(scene.shell, "\\e"), match="cannot be opened: there is no such program")
     monkeypatch.setenv("VISUAL", "vi 'x")
-    with pytest.raises(BadParameter, match="cannot be opened: there is no such program"):
-        obey(scene.shell, "\\e")
+    raised(BadParameter, lambda: obey(scene.shell, "\\e"), match="cannot be opened: there is no such program")
     assert sys.stdin is not None
 
 
@@ -200,8 +174,7 @@ def test_an_editor_that_cannot_be_run_is_told(scene, monkeypatch, tmp_path):
     script.write_bytes(b"\x7fELF and nothing more")
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
-    with pytest.raises(BadParameter, match="cannot be opened: Exec format error"):
-        obey(scene.shell, "\\e")
+    raised(BadParameter, lambda: obey(scene.shell, "\\e"), match="cannot be opened: Exec format error")
 
 
 def test_a_comment_does_not_hide_the_semicolon_of_a_draft(scene, monkeypatch):
@@ -228,7 +201,6 @@ def test_leaving(scene):
     ],
 )
 def test_a_mistake_has_a_reason_that_says_something(scene, line, why, fix):
-    with pytest.raises(BadParameter) as refused:
-        obey(scene.shell, line)
-    assert why in refused.value.why
-    assert fix in refused.value.fix
+    error = raised(BadParameter, lambda: obey(scene.shell, line))
+    assert why in error.why
+    assert fix in error.fix

@@ -3,12 +3,11 @@
 import pytest
 
 import dpsql
-from dpsql.cli.shell.completing import proposals, written
+from dpsql.cli.shell.completing import FUNCTIONS, KEYWORDS, proposals, written
 from dpsql.cli.shell.names import VIEWS, Names, names_of, names_or_none
-from dpsql.cli.shell.words import FUNCTIONS, KEYWORDS
 from dpsql.session import views
 from dpsql.sql.functions.table import FUNCTIONS as KNOWN
-from dpsql.sql.interval_columns import PARTS
+from dpsql.sql.outputs import PARTS
 from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES
 from dpsql.sql.words import AGGREGATES
 
@@ -51,18 +50,10 @@ def test_what_is_proposed(names, before, after, found):
     assert proposed(names, before, after) == found
 
 
-def test_private_groups_and_texts_of_rows_are_never_proposed(names):
+def test_private_groups_and_texts_of_rows_are_never_proposed_and_odd_names_are_quoted(names):
     everything = set().union(*(proposed(names, f"SELECT 1 FROM {table} WHERE x = '") for table in names.tables))
     assert everything == {"Aarau'", "Basel'", "Bern'", "Geneva'", "f'", "m'", "x'"}
-
-
-def test_a_name_that_is_no_plain_word_is_quoted():
-    assert [written(name) for name in ("city", "my city", 'a"b', "order")] == [
-        "city",
-        '"my city"',
-        '"a""b"',
-        '"order"',
-    ]
+    assert [written(name) for name in ("city", "my city", 'a"b', "order")] == ["city", '"my city"', '"a""b"', '"order"']
 
 
 def test_who_may_ask_nothing_is_proposed_nothing():
@@ -74,11 +65,8 @@ def test_who_may_ask_nothing_is_proposed_nothing():
     owner.close()
 
 
-def test_every_function_that_is_proposed_can_be_asked():
+def test_every_function_that_is_proposed_can_be_asked_and_the_views_are_those_there_are():
     known = {*KNOWN, *AGGREGATES, *OTHER_NAMES, *(name.lower() for name in PARTS)} - NOT_CALLABLE
     assert {name.lower() for name in FUNCTIONS} <= known
     assert KEYWORDS.isdisjoint(FUNCTIONS)
-
-
-def test_the_views_are_those_there_are():
     assert sorted(VIEWS) == sorted(f"dp.{name}" for name in views.VIEWS)

@@ -8,6 +8,7 @@ from dpsql.cli.shell import loop, run
 from dpsql.cli.shell.loop import answer, our_fault
 from dpsql.cli.shell.screen import Screen
 from dpsql.errors import BadParameter
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -106,8 +107,7 @@ def test_where_no_more_can_be_written_it_says_so_and_a_reader_who_has_gone_ends_
     answer(scene.shell, f"{COUNT};")
     assert "cannot be written: No space left on device" in scene.said()
     monkeypatch.setattr(Screen, "show", _raising(BrokenPipeError()))
-    with pytest.raises(BrokenPipeError):
-        answer(scene.shell, f"{COUNT};")
+    raised(BrokenPipeError, lambda: answer(scene.shell, f"{COUNT};"))
 
 
 def _raising(error):
@@ -132,7 +132,6 @@ def test_what_the_shell_has_opened_is_closed_however_it_ends(owner, monkeypatch,
 
     monkeypatch.setattr(type(again), "close", lambda asker: closed.append(asker))
     monkeypatch.setattr(loop, "answer", ends)
-    with pytest.raises(SystemExit):
-        run(owner.grant("once", budget=1), source="clinic")
+    raised(SystemExit, lambda: run(owner.grant("once", budget=1), source="clinic"))
     assert shells[0].screen.file.closed
     assert closed == [again]

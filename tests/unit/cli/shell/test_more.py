@@ -9,6 +9,7 @@ import pytest
 from dpsql.cli.shell.asking import ask
 from dpsql.cli.shell.more import Wish, more, read_wish
 from dpsql.errors import BadParameter, NothingStored
+from tests.kits.refusals import raised
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 
@@ -28,8 +29,7 @@ def test_what_is_wished(words, wish):
 
 @pytest.mark.parametrize("words", ["x", "1 2", "--within", "--within 0", "--within 1 --cost 1", "'", "--within -3"])
 def test_what_is_no_wish(words):
-    with pytest.raises(BadParameter):
-        read_wish(words)
+    raised(BadParameter, lambda: read_wish(words))
 
 
 def margin(scene):
@@ -76,35 +76,26 @@ def test_enter_buys_nothing(scene):
     assert max(map(len, scene.asked[1].rstrip().split("\n"))) <= 40
 
 
-def test_a_margin_that_is_stored_is_free(scene):
+def test_a_margin_that_is_stored_is_free_and_a_release_is_one_of_ones_own(scene):
     ask(scene.shell, COUNT)
     more(scene.shell, f"--within {margin(scene)}")
     assert scene.asked == []
     assert "as close as that already" in scene.said()
-
-
-def test_a_release_by_its_number_and_only_ones_own(scene):
-    ask(scene.shell, f"{COUNT} COST 0.02")
+    ask(scene.shell, f"{COUNT} WHERE age > 3 COST 0.02")
     release = scene.shell.last.release
     ask(scene.shell, "SELECT SUM(age) AS s FROM people")
     scene.answers = ["y"]
     more(scene.shell, f"{release} --cost 0.1")
     assert scene.shell.last.columns == ("n",)
-    with pytest.raises(BadParameter, match="no release #999999 of yours"):
-        more(scene.shell, "999999")
+    raised(BadParameter, lambda: more(scene.shell, "999999"), match="no release #999999 of yours")
 
 
-def test_where_the_margin_is_not_known_before_twice_the_price(scene):
+def test_nothing_asked_and_nothing_stored(scene):
+    raised(BadParameter, lambda: more(scene.shell, ""), match="nothing was asked yet")
+    scene.shell.last_sql = COUNT
+    raised(NothingStored, lambda: more(scene.shell, ""))
     ask(scene.shell, "SELECT AVG(age) AS a FROM people")
     scene.answers = ["n"]
     more(scene.shell, "")
     (question,) = scene.asked
     assert question.startswith("A closer answer costs ")
-
-
-def test_nothing_asked_and_nothing_stored(scene):
-    with pytest.raises(BadParameter, match="nothing was asked yet"):
-        more(scene.shell, "")
-    scene.shell.last_sql = COUNT
-    with pytest.raises(NothingStored):
-        more(scene.shell, "")

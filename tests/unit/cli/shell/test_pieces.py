@@ -45,10 +45,12 @@ def test_pieces_leave_out_blanks_alone():
     assert [each.closed for each in pieces("SELECT 'a")] == [True, False]
 
 
-def test_blanks_and_comments_are_no_statement():
+def test_blanks_and_comments_are_no_statement_and_the_last_may_do_without_its_semicolon():
     assert is_blank(" -- x\n /* y */ ")
     assert not is_blank("/* y")
     assert (first_word("/* a */ with x"), first_word("(select"), first_word(" -- x")) == ("WITH", "(", "")
+    assert statements("SELECT 1; -- one\n SELECT 2 ; SELECT 3 ") == ["SELECT 1", "-- one\n SELECT 2", "SELECT 3"]
+    assert statements("SELECT 1; -- one") == ["SELECT 1"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +66,3 @@ def test_blanks_and_comments_are_no_statement():
 )
 def test_a_margin_that_is_wished_for(text, wish):
     assert has_margin_wish(text) is wish
-
-
-def test_the_last_statement_may_do_without_its_semicolon():
-    assert statements("SELECT 1; -- one\n SELECT 2 ; SELECT 3 ") == ["SELECT 1", "-- one\n SELECT 2", "SELECT 3"]
-    assert statements("SELECT 1; -- one") == ["SELECT 1"]

@@ -25,18 +25,19 @@ def screen(*, lines=10, columns=40, keys=(), paged=True, ascii_only=False):
     return made, said
 
 
-def test_nothing_steers_the_terminal():
+def test_nothing_steers_the_terminal_and_ascii_has_words_for_every_sign():
     assert clean("a\x1b[2Jb\u202ec\n\td") == "a\\x1b[2Jb\\u202ec\n        d"
     made, _ = screen()
     made.say("red \x1b[31m")
     made.show("red \x1b[31m")
     assert "\x1b" not in made.err.getvalue() + made.out.getvalue()
-
-
-def test_ascii_has_words_for_every_sign_and_numbers_for_letters():
     made, _ = screen(ascii_only=True)
     made.show("┌─┐ ± é ▏")
     assert made.out.getvalue().isascii()
+    made, _ = screen(columns=20, ascii_only=True)
+    long = '{"a": "' + "é " * 40 + '"}'
+    made.show(long, whole=True)
+    assert made.out.getvalue() == long + "\n"
 
 
 def test_prose_is_wrapped_and_tables_and_code_are_not():
@@ -75,6 +76,12 @@ def test_answers_go_to_a_file_and_remarks_do_not(tmp_path):
         made.say("cost")
     assert (tmp_path / "out").read_text(encoding="utf-8") == "Zürich ± 1\n"
     assert (made.out.getvalue(), made.err.getvalue()) == ("", "cost\n")
+    made, _ = screen()
+    with open("/dev/full", "w", encoding="utf-8") as made.file, pytest.raises(BadParameter, match="cannot be written"):
+        made.show("n")
+    assert made.file is None
+    made.show("n")
+    assert made.out.getvalue() == "n\n"
 
 
 def test_where_history_lies(monkeypatch, tmp_path):
@@ -101,22 +108,6 @@ def test_a_pager_that_cannot_be_read_is_none(monkeypatch):
     made.show("\n".join(f"line {number}" for number in range(30)))
     assert len(said) == 1
     assert "line 4" in made.out.getvalue()
-
-
-def test_lines_for_programs_stay_as_they_are():
-    made, _ = screen(columns=20, ascii_only=True)
-    long = '{"a": "' + "é " * 40 + '"}'
-    made.show(long, whole=True)
-    assert made.out.getvalue() == long + "\n"
-
-
-def test_a_file_that_is_full_is_told_and_let_go():
-    made, _ = screen()
-    with open("/dev/full", "w", encoding="utf-8") as made.file, pytest.raises(BadParameter, match="cannot be written"):
-        made.show("n")
-    assert made.file is None
-    made.show("n")
-    assert made.out.getvalue() == "n\n"
 
 
 def test_ctrl_c_between_pages_leaves_them(monkeypatch):

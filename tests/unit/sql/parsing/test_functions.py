@@ -1,7 +1,5 @@
 """Two names of one function are the same function in DuckDB; a rewritten call has the value of the written one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, datetime
 
@@ -13,26 +11,12 @@ from dpsql.sql.parse import parse
 from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES, PARTS, UNITS
 from dpsql.sql.syntax import Call, Expression, Literal
 from dpsql.sql.words import AGGREGATES, RAW_AGGREGATES, WINDOWS
+from tests.kits.cases import cases
+from tests.kits.rows import read_rows, read_texts
 
 CONNECTION = duckdb.connect()
 
-SAMPLES: dict[str, str] = {
-    "ceil": "(2.5), (-2.5)",
-    "power": "(2, 3), (2.5, -1)",
-    "coalesce": "(NULL, 1), (2, 1)",
-    "lower": "('Ab'), (NULL)",
-    "upper": "('Ab'), (NULL)",
-    "length": "('äb'), ('')",
-    "substring": "('abcdef', 2, 3), ('abcdef', -2, 2)",
-    "starts_with": "('abc', 'ab'), ('abc', 'b')",
-    "ends_with": "('abc', 'bc'), ('abc', 'b')",
-    "day": "(DATE '2020-02-29')",
-    "dow": "(DATE '2020-02-29'), (DATE '2020-03-01')",
-    "doy": "(DATE '2020-12-31')",
-    "week": "(DATE '2021-01-03'), (DATE '2020-12-31')",
-    "date_trunc": "('month', TIMESTAMP '2020-02-29 10:00:00')",
-    "date_diff": "('day', DATE '2020-02-29', DATE '2020-03-01')",
-}
+SAMPLES: dict[str, str] = dict(read_rows(__file__, "samples"))
 IN_DUCKDB = {"dow": "date_part('dow', {})", "doy": "date_part('doy', {})"}
 OURS_ALONE = {"nvl"}
 """Names other dialects use, that DuckDB does not have."""
@@ -75,25 +59,7 @@ def printed(expression: Expression) -> str:
     return form(arguments)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "concat('a', NULL, 1, TRUE)",
-        "concat(NULL, NULL)",
-        "concat(NULL)",
-        "concat('x')",
-        "concat(5, 'y', -2)",
-        "IF(TRUE, 1, 2)",
-        "IF(NULL, 1, 2)",
-        "IF(FALSE, 1, NULL)",
-        "LOG(1000)",
-        "LOG(2, 8)",
-        "LOG(10, 100)",
-        "nullif(1, 1)",
-        "least(3, NULL, 2)",
-        "date_part('year', today())",
-    ],
-)
+@cases(__file__, "text")
 def test_a_rewritten_call_has_the_value_of_the_written_one(text: str) -> None:
     (item,) = parse(f"SELECT {text}", dialect="duckdb").query.items
     assert rows(f"SELECT {printed(item.expression)}") == rows(f"SELECT {text}")
@@ -136,19 +102,7 @@ def test_an_interval_moves_a_date_by_its_unit(unit: str, sign: str) -> None:
 
 
 CALLABLE = sorted((set(FUNCTIONS) | AGGREGATES | RAW_AGGREGATES | WINDOWS) - NOT_CALLABLE)
-AROUND = [
-    "{}",
-    "2 * {}",
-    "x + {}",
-    "x - {}",
-    "({})",
-    "NOT {}",
-    "-{}",
-    "f({})",
-    "f(1, {})",
-    "{}::INT",
-    "CASE WHEN {} THEN 1 END",
-]
+AROUND = read_texts(__file__, "around")
 
 
 def calls(expression: Expression) -> set[str]:

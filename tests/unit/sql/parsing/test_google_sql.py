@@ -1,7 +1,5 @@
 """GoogleSQL's words: cut out, read to the end, and never passed over."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -9,6 +7,8 @@ import pytest
 from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import NO_OPTIONS, Call, Name
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 
 def parsed(sql):
@@ -75,15 +75,7 @@ def averages(expression):
     return []
 
 
-@pytest.mark.parametrize(
-    ("sql", "of_people"),
-    [
-        ("SELECT AVG(x) FROM t", [False]),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY AVG(x), avg(y) + 1, ROUND(MEAN(z), 2) FROM t", [True, True, True]),
-        ("WITH s AS (SELECT AVG(x) AS y FROM t GROUP BY id) SELECT WITH DIFFERENTIAL_PRIVACY AVG(y) FROM s", [True]),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY (AVG(x)) FROM t", [True]),
-    ],
-)
+@cases(__file__, "sql", "of_people=")
 def test_averages_under_the_clause_are_of_each_person(sql, of_people):
     assert [each for item in parsed(sql).query.items for each in averages(item.expression)] == of_people
 
@@ -120,42 +112,11 @@ def test_the_words_are_not_reserved(sql):
     assert parsed(sql).options == NO_OPTIONS
 
 
-@pytest.mark.parametrize(
-    ("sql", "marked"),
-    [
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS epsilon = 1 COUNT(*) FROM t", "epsilon"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon 1) COUNT(*) FROM t", "1"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS () COUNT(*) FROM t", ")"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1) COUNT(*) FROM t", "1"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 0) COUNT(*) FROM t", "0"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 1.5) COUNT(*) FROM t", "1.5"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = 'id') COUNT(*) FROM t", "'id'"),
-        ("SELECT COUNT(*) WITH DIFFERENTIAL_PRIVACY FROM t", "WITH DIFFERENTIAL_PRIVACY"),
-        ("SELECT DISTINCT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM t", "WITH DIFFERENTIAL_PRIVACY"),
-        ("SELECT SUM(x, contribution_bounds_per_row => (0, 1), y) FROM t", ","),
-        ("SELECT SUM(x, contribution_bounds_per_row => (0, 1), contribution_bounds_per_row => (0, 1)) FROM t", ","),
-        ("SELECT SUM(x, contribution_bounds_per_row => (0, )) FROM t", ")"),
-        (
-            "SELECT a FROM (SELECT a FROM t) sum (a, contribution_bounds_per_row => (0, 1))",
-            "contribution_bounds_per_row => (0, 1)",
-        ),
-        ("SELECT AVG(x, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
-        (
-            "SELECT VAR_POP(x, contribution_bounds_per_group => (0, 1)) FROM t",
-            "contribution_bounds_per_group => (0, 1)",
-        ),
-        ("SELECT COUNT(*, contribution_bounds_per_row => (0, 1)) FROM t", "contribution_bounds_per_row => (0, 1)"),
-        (
-            "SELECT COUNT(DISTINCT x, contribution_bounds_per_group => (0, 1)) FROM t",
-            "contribution_bounds_per_group => (0, 1)",
-        ),
-    ],
-)
+@cases(__file__, "sql", "marked")
 def test_what_is_wrong_is_marked(sql, marked):
-    with pytest.raises(DpsqlError) as caught:
-        parsed(sql)
-    start, end = caught.value.at
-    assert sql[start:end] == marked, caught.value
+    error = raised(DpsqlError, lambda: parsed(sql))
+    start, end = error.at
+    assert sql[start:end] == marked, error
 
 
 def test_an_open_list_of_options_ends_in_an_error():

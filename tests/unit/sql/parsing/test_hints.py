@@ -1,7 +1,5 @@
 """Options in comments: read to the end, or refused; hints for others are comments."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -10,6 +8,9 @@ from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import NO_OPTIONS
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
+from tests.kits.rows import read_texts
 
 
 def options(sql):
@@ -26,36 +27,14 @@ def options(sql):
         "/*+ dp(epsilon=0.1) */ /* between */ /*+ dp(noise='gaussian', confidence=0.9, mode='scale') */",
     ],
 )
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT {} COUNT(*) FROM t",
-        "{} SELECT COUNT(*) FROM t",
-        "EXPLAIN PRIVACY {} SELECT COUNT(*) FROM t",
-        "DRY RUN SELECT {} COUNT(*) FROM t",
-        "WITH w AS (SELECT a FROM t) SELECT {} COUNT(*) FROM w",
-    ],
-)
+@pytest.mark.parametrize("sql", read_texts(__file__, "a hint says what a clause would"))
 def test_a_hint_says_what_a_clause_would(sql, hint):
     found = options(sql.format(hint))
     assert (found.epsilon.value, found.confidence.value) == (Fraction(1, 10), Fraction(9, 10))
     assert (found.noise.value, found.mode.value) == (Noise.GAUSSIAN, Mode.SCALE)
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "/*+ BROADCAST(x) */",
-        "/*+ BROADCAST(dp) */",
-        "/*+ INDEX(dp ix_dp) FULL(t) */",
-        "/*+ dpx(epsilon=1) */",
-        "/* dp(epsilon=1) */",
-        "/* + dp(epsilon=1) */",
-        "-- dp(epsilon=1)\n",
-        "/*+ it's unbalanced ( */",
-        "/*+ */",
-    ],
-)
+@cases(__file__, "comment")
 def test_every_other_comment_is_one(comment):
     assert options(f"SELECT {comment} COUNT(*) FROM t") == NO_OPTIONS
     assert options(f"SELECT COUNT(*) {comment} FROM t") == NO_OPTIONS
@@ -65,38 +44,11 @@ def test_a_hint_in_quotes_is_text():
     assert options("SELECT COUNT(*) FROM t WHERE a = '/*+ dp(epsilon=1) */'") == NO_OPTIONS
 
 
-@pytest.mark.parametrize(
-    ("hint", "code"),
-    [
-        ("/*+ dp */", "DP100"),
-        ("/*+ dp epsilon=1 */", "DP100"),
-        ("/*+ dp() */", "DP100"),
-        ("/*+ dp(epsilon) */", "DP100"),
-        ("/*+ dp(epsilon=) */", "DP100"),
-        ("/*+ dp(epsilon==1) */", "DP410"),
-        ("/*+ dp(epsilon=1,) */", "DP100"),
-        ("/*+ dp(epsilon=1 noise='laplace') */", "DP410"),
-        ("/*+ dp(epsilon=1 */", "DP100"),
-        ("/*+ FULL(t dp(epsilon=1) */", "DP100"),
-        ("/*+ dp(epsilon=1, epsilon=2) */", "DP410"),
-        ("/*+ dp(epsilon='1') */", "DP410"),
-        ("/*+ dp(epsilon=NaN) */", "DP410"),
-        ("/*+ dp(epsilon=inf) */", "DP410"),
-        ("/*+ dp(epsilon=-1) */", "DP410"),
-        ("/*+ dp(epsilon=1e999) */", "DP410"),
-        ("/*+ dp(epsilon=١) */", "DP410"),
-        ("/*+ dp(epsilon=0) */", "DP410"),
-        ("/*+ dp(confidence=1) */", "DP410"),
-        ('/*+ dp(noise="gaussian") */', "DP410"),
-        ("/*+ dp(delta=1e-6) */", "DP401"),
-        ("/*+ dp(max_cost=1) */", "DP401"),
-    ],
-)
+@cases(__file__, "hint", "code")
 def test_a_hint_that_cannot_be_read_is_refused(hint, code):
-    with pytest.raises(DpsqlError) as caught:
-        options(f"SELECT {hint} COUNT(*) FROM t")
-    assert caught.value.code == code, caught.value
-    start, end = caught.value.at
+    error = raised(DpsqlError, lambda: options(f"SELECT {hint} COUNT(*) FROM t"))
+    assert error.code == code, error
+    start, end = error.at
     assert 7 <= start < end <= 7 + len(hint)
 
 

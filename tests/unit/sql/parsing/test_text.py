@@ -1,7 +1,5 @@
 """Statements are split where a semicolon ends them, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpsql.errors import NotUnderstood

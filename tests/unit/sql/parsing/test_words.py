@@ -1,13 +1,12 @@
 """The words DuckDB keeps for itself are those of the version in use."""
 
-from __future__ import annotations
-
 import duckdb
 import pytest
 
 from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
-from dpsql.sql.parsing.words import RESERVED
+from dpsql.sql.parsing.cursor import RESERVED
+from tests.kits.refusals import raised
 
 
 def test_reserved_words_are_those_of_duckdb() -> None:
@@ -19,6 +18,5 @@ def test_reserved_words_are_those_of_duckdb() -> None:
 
 @pytest.mark.parametrize("word", sorted(RESERVED))
 def test_a_reserved_word_is_no_name_unless_quoted(word: str) -> None:
-    with pytest.raises(DpsqlError):
-        parse(f"SELECT a FROM {word}", dialect="duckdb")
+    raised(DpsqlError, lambda: parse(f"SELECT a FROM {word}", dialect="duckdb"))
     parse(f'SELECT "{word}" FROM "{word}" AS "{word}"', dialect="duckdb")
