@@ -409,7 +409,7 @@ def test_what_was_released_can_be_used_again_for_nothing_and_an_average_derived(
     assert max(a.margin, b.margin) < difference.margin < a.margin + b.margin
     assert analyst.budget.spent == spent == 1
     # C115: SUM(x) / COUNT(x) in SQL and in Python are functions of one release, and cost nothing more.
-    analyst = opened(FIVE, delta=0)
+    analyst = with_chance(opened(FIVE, delta=0), 8)  # by chance alone, one count of five in forty is a divisor of 0
     ((total, number),) = analyst.sql("SELECT SUM(age), COUNT(age) FROM patients")
     ratio = one(analyst.sql("SELECT SUM(age) / COUNT(age) FROM patients"))
     derived = total / number
