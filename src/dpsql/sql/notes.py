@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
@@ -139,30 +139,31 @@ class Notes(_Ranges):
     def is_person(self, column: Column) -> bool:
         return holds_person(column, self.catalog)
 
-    def is_released(self, scalar: Scalar, parts: Mapping[int, tuple[Scalar, ...]] = MappingProxyType({})) -> bool:
-        """Whether a number that another question has released is in the value; one that is only compared chooses rows.
-        `parts`: what columns of groups and aggregates are made of."""
+    def is_released(self, scalar: Scalar) -> bool:
+        """Whether a number that another question has released is in the value; one that is only compared chooses
+        rows."""
         waiting = [scalar]
         while waiting:
             node = waiting.pop()
             if isinstance(node, AwaitedValue) and node.noisy:
                 return True
-            if isinstance(node, ColumnRef):
-                if node.id in self.released:
-                    return True
-                waiting += parts.get(node.id, ())
+            if isinstance(node, ColumnRef) and node.id in self.released:
+                return True
             waiting += [inner for inner in children(node) if inner.type is not SqlType.BOOLEAN]
         return False
+
+    def made(self, column: Column, scalars: Iterable[Scalar]) -> Column:
+        """A new column is known with what it is made of: else a released number would be lost in it."""
+        if any(map(self.is_released, scalars)):
+            self.released.add(column.id)
+        return self.know(column)
 
     def computed(self, name: str, scalar: Scalar) -> Column:
         """A new column that holds an expression over known ones."""
         inputs = [self.columns[number] for number in columns_of(scalar)]
-        number = self.numbers.fresh()
-        if self.is_released(scalar):
-            self.released.add(number)
-        return self.know(
+        return self.made(
             Column(
-                id=number,
+                id=self.numbers.fresh(),
                 name=name,
                 type=scalar.type,
                 proved=self.proved(scalar),
@@ -170,5 +171,6 @@ class Notes(_Ranges):
                 declared=self.declared(scalar),
                 hidden=any(column.hidden for column in inputs),
                 public=all(column.public for column in inputs),
-            )
+            ),
+            (scalar,),
         )

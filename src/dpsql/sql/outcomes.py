@@ -29,6 +29,8 @@ class Outcome:
     """It has one row, whatever is released."""
     noisy: bool = True
     """It reads people's rows, or what other questions have released of them."""
+    made_noisy: frozenset[int] = frozenset()
+    """The places of the columns that show this; keys are what they are, though noise may choose them."""
 
 
 Outcomes: TypeAlias = Mapping[At, Outcome]

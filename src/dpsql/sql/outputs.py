@@ -225,9 +225,7 @@ class _Reader:
                 at=item.expression.at,
             )
         scalar = self.released(expression)
-        parts: dict[int, tuple[Scalar, ...]] = {key.column.id: (key.expression,) for key in self.keys}
-        parts |= {aggregate.column.id: aggregate.arguments for aggregate in self.aggregates}
-        mixed = self.notes.is_released(scalar, parts)
+        mixed = self.notes.is_released(scalar)
         return OutputColumn(name=shown_name(item), expression=scalar, part=part, interval=not mixed)
 
     def _text(self, expression: Expression) -> str:
@@ -337,7 +335,7 @@ class _Reader:
             self.aggregates[number] = replace(known, places=places)
             return ColumnRef(known.column.id, known.column.type)
         self.aggregates.append(aggregate)
-        column = self.notes.know(aggregate.column)
+        column = self.notes.made(aggregate.column, aggregate.arguments)
         return ColumnRef(column.id, column.type)
 
     def _role(self, function: str, argument: Scalar) -> Role:

@@ -158,12 +158,12 @@ class PersonWindows:
         return self._column(call, *self._ranges(call))
 
     def _column(self, call: Windowed, proved: Interval, kept: Interval, declared: Interval) -> ColumnRef:
-        call = settled(call, self.source.relation.columns)
+        written, call = call, settled(call, self.source.relation.columns)
         for known, other in self.calls:
             if other == call:
                 twice = self.notes.columns[known.id]
                 return _ref(self.notes.know(replace(twice, declared=twice.declared.intersect(declared))))
-        column = self.notes.know(
+        column = self.notes.made(
             Column(
                 id=self.notes.numbers.fresh(),
                 name="",
@@ -172,7 +172,8 @@ class PersonWindows:
                 kept=kept,
                 declared=declared,
                 keys=self._keys(call),
-            )
+            ),
+            (written,),
         )
         self.calls.append((column, call))
         return _ref(column)
@@ -215,7 +216,8 @@ class PersonWindows:
         return self._value(mean if grain is None else inner.from_grains(mean, grain), self.notes.declared(argument))
 
     def _value(self, scalar: Scalar, declared: Interval) -> ColumnRef:
-        column = self.notes.know(Column(id=self.notes.numbers.fresh(), name="", type=scalar.type, declared=declared))
+        number = self.notes.numbers.fresh()
+        column = self.notes.made(Column(id=number, name="", type=scalar.type, declared=declared), (scalar,))
         self.values.append((column, scalar))
         return _ref(column)
 

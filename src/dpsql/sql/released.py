@@ -43,7 +43,7 @@ from dpsql.sql.relations import (
     over,
 )
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, Windowed, rebuilt, rebuilt_call
+from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, Windowed, columns_of, rebuilt, rebuilt_call
 
 Told: TypeAlias = bool | int | float | str | date | datetime | None
 """A cell of an answer, without its margin."""
@@ -56,11 +56,17 @@ def outcome(question: int, bounded: Bounded) -> Outcome:
     """What a question will release, from the question alone."""
     query, finish = bounded.query, bounded.finish
     whole = query.grouped and not query.keys and finish.having is None and finish.qualify is None
+    noisy, keys = query.private or bool(_awaited(bounded)), {key.column.id for key in query.keys}
     return Outcome(
         question=question,
         columns=tuple(_column(output.name, output.expression) for output in finish.outputs),
         one_row=whole and finish.limit != 0 and not finish.offset,
-        noisy=query.private or bool(_awaited(bounded)),
+        noisy=noisy,
+        made_noisy=frozenset(
+            place
+            for place, output in enumerate(finish.outputs)
+            if noisy and not (output.interval and columns_of(output.expression) <= keys)
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.model import TablePolicy
-from dpsql.catalog.types import NUMERIC, SqlType
+from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.expressions import condition
 from dpsql.sql.items import has_private_value
@@ -237,8 +237,7 @@ def _awaited(query: Query, names: tuple[Identifier, ...], alias: Identifier | No
     relation = awaited_rows(query, names, notes.outcomes, notes.numbers)
     for column in relation.columns:
         notes.know(column)
-    if notes.outcomes[query.at].noisy:
-        notes.released.update(column.id for column in relation.columns if column.type in NUMERIC)
+    notes.released.update(relation.columns[place].id for place in notes.outcomes[query.at].made_noisy)
     count_scan(notes, at=query.at)
     table = Table(alias=alias.name if alias else "", columns=relation.columns)
     return Source(relation=relation, scope=Scope(tables=(table,)), private=False)

@@ -222,7 +222,7 @@ def _met(scalars: list[Scalar], notes: Notes, at: At) -> tuple[Column, list[Scal
         public=all(each.public for each in read),
         origin=_origin(unchanged, notes) if everywhere else None,
     )
-    return notes.know(column), converted
+    return notes.made(column, converted), converted
 
 
 def _columns(scalar: Scalar) -> tuple[int, ...]:

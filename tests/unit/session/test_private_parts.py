@@ -305,7 +305,7 @@ def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself():
 @pytest.mark.parametrize(
     "sql",
     read_texts(__file__, "private questions are found wherever they stand"),
-)  # fmt: skip
+)
 def test_private_questions_are_found_wherever_they_stand(sql):
     ana, _ = analyst_of()
     query = ana.query(sql, epsilon=Fraction(1, 10))
@@ -441,3 +441,36 @@ def test_nor_has_one_that_reads_a_released_number_as_a_group(column, claimed):
     assert ("x" in ana.query(sql).margins) == bool(claimed)
     for (x,) in ana.sql(sql).rows:
         assert (isinstance(x, Noisy) and x.margin is not None) == bool(claimed)
+
+
+NUMBERS = "PRIVATE (SELECT kind AS k, COUNT(*) AS n FROM visits GROUP BY kind) AS a"
+TEXTS = "PRIVATE (SELECT kind AS k, CAST(COUNT(*) AS VARCHAR) AS n FROM visits GROUP BY kind) AS a"
+UNITED = f"SELECT k, n AS v FROM {NUMBERS} UNION ALL SELECT name, 1 FROM wards"
+BESIDE = f"visits JOIN {NUMBERS} ON kind = k"
+
+
+@pytest.mark.parametrize(
+    ("rows", "claimed"),
+    [
+        (f"SELECT who, MAX(n) AS v FROM {BESIDE} GROUP BY who", False),
+        (f"SELECT who, SUM(CLAMP(n, 0, 900)) AS v FROM {BESIDE} GROUP BY who", False),
+        (f"SELECT who, COUNT(*) AS v FROM {BESIDE} WHERE n > 3 GROUP BY who", True),
+        (f"SELECT who, MAX(n) OVER (PARTITION BY who) AS v FROM {BESIDE}", False),
+        (f"SELECT who, AVG(CLAMP(n, 0, 900)) OVER (PARTITION BY who) AS v FROM {BESIDE}", False),
+        (f"SELECT who, LAG(n) OVER (PARTITION BY who ORDER BY charge) AS v FROM {BESIDE}", False),
+        (f"SELECT who, ROW_NUMBER() OVER (PARTITION BY who ORDER BY charge) AS v FROM {BESIDE}", True),
+        (f"SELECT who, n AS v FROM {BESIDE} UNION ALL SELECT who, charge AS v FROM visits", False),
+        (f"SELECT who, charge AS v FROM visits UNION ALL SELECT who, n AS v FROM {BESIDE}", False),
+        (f"SELECT who, LENGTH(k) AS v FROM {BESIDE}", True),
+        (f"SELECT v FROM visits JOIN (SELECT k, MAX(n) AS v FROM {NUMBERS} GROUP BY k) AS b ON kind = k", False),
+        (f"SELECT v FROM visits JOIN ({UNITED}) AS b ON kind = k", False),
+        (f"SELECT CAST(n AS INTEGER) AS v FROM visits JOIN {TEXTS} ON kind = k", False),
+    ],
+)
+def test_nor_has_one_that_reads_it_behind_a_subquery(rows, claimed):
+    """A column that a subquery makes of a released number is one, whatever makes it."""
+    ana, _ = analyst_of(delta=1e-6)
+    sql = f"SELECT SUM(CLAMP(v, 0, 1000)) AS x FROM ({rows}) AS s"
+    assert ("x" in ana.query(sql).margins) == claimed
+    ((x,),) = ana.sql(sql).rows
+    assert (x.margin is not None) == claimed
