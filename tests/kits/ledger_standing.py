@@ -147,6 +147,17 @@ class StandingLaws(LedgerCase):
         assert [user.name for user in ledger.users()] == ["lab"]
         ledger.verify()
 
+    def test_revoking_a_grant_that_ended_with_its_promise_ends_its_tokens(self, tmp_path: Path) -> None:
+        """Else the first grant under the next promise would arm a stolen one again."""
+        ledger = self.opened(tmp_path)
+        ledger.issue(User(name="bob", role=Role.ANALYST, grant="ana"), b"b" * 32)
+        ledger.close_promise("a new study")
+        ledger.revoke("ana")
+        assert ledger.users() == ()
+        with refused(NotPermitted, saying="ana has no grant"):
+            ledger.revoke("ana")
+        ledger.verify()
+
     def test_a_token_names_a_grant_where_an_analyst_pays_from_another(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         before = ledger.entries()

@@ -112,12 +112,14 @@ class Ledger(ABC):
 
     def revoke(self, holder: str) -> None:
         """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
-        was stolen does not arm it again by the next grant."""
+        was stolen does not arm it again by the next grant. A grant that ended with its promise has left its tokens."""
         with self.writing() as page:
-            limits.revoke(page, holder)
-            for user in sayings.users(page):
-                if user.role is Role.ANALYST and (user.grant or user.name) == holder:
-                    sayings.withdraw(page, user.name)
+            users = [user for user in sayings.users(page) if user.role is Role.ANALYST]
+            named = [user.name for user in users if (user.grant or user.name) == holder]
+            if page.account(holder) is not None or not named:
+                limits.revoke(page, holder)
+            for name in named:
+                sayings.withdraw(page, name)
 
     def promise(
         self,
