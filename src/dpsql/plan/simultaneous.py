@@ -76,6 +76,14 @@ class SelectionScope:
             or any(map(self._adds_up, windows))
         )
 
+    def leans(self, scalar: Scalar) -> bool:
+        """Whether noise pushes such numbers to one side, so that it adds up in a sum of them."""
+        return (
+            any(map(self._jumps, _calls(scalar)))
+            or any(True for _ in self._steps(scalar))
+            or any(map(self._adds_up, self._windows(scalar)))
+        )
+
     def _windows(self, scalar: Scalar) -> list[Windowed]:
         """The window functions that read noisy numbers."""
         windows = [node for node in walk(scalar) if isinstance(node, Windowed)]

@@ -54,6 +54,8 @@ class OwnInterval:
     """Where plausible values come from."""
     groups: int = 1
     outputs: int = 1
+    leans: bool = False
+    """Noise pushes such numbers to one side, as |x| and x² where x may be 0: in sums of them it adds up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -140,6 +142,7 @@ class Noisy:
             groups=self.groups,
             outputs=self.interval.outputs,
             origin=Fixed(values, float(abs(self.value)), level),
+            leans=_leans(self) or _may_be_zero(self),
         )
 
     def __float__(self) -> float:
@@ -203,6 +206,7 @@ def simulated_cell(
     groups: int = 1,
     outputs: int = 1,
     doubtful: bool = False,
+    leans: bool = False,
 ) -> Noisy:
     """A number whose interval is read off plausible values; None: too few of them exist."""
     if spread is None:
@@ -210,7 +214,14 @@ def simulated_cell(
     found = spread.around(float(value))
     margin, low, high = (_alike(value, number) for number in (found.margin, found.low, found.high))
     interval = OwnInterval(
-        margin=margin, low=low, high=high, confidence=confidence, origin=origin, groups=groups, outputs=outputs
+        margin=margin,
+        low=low,
+        high=high,
+        confidence=confidence,
+        origin=origin,
+        groups=groups,
+        outputs=outputs,
+        leans=leans,
     )
     return Noisy(value, interval, doubtful=doubtful or spread.doubtful)
 
@@ -225,6 +236,7 @@ def enclosed_cell(
     outputs: int,
     origin: Origin,
     doubtful: bool = False,
+    leans: bool = False,
 ) -> Noisy:
     """A number with the ends of its interval; None: there is no end. The released number itself is always inside."""
     if low is None or high is None:
@@ -234,7 +246,14 @@ def enclosed_cell(
     above = _end(value, max(high, released), round_up)
     margin = _end(value, max(released - Fraction(below), Fraction(above) - released), round_up)
     interval = OwnInterval(
-        margin=margin, low=below, high=above, confidence=confidence, origin=origin, groups=groups, outputs=outputs
+        margin=margin,
+        low=below,
+        high=above,
+        confidence=confidence,
+        origin=origin,
+        groups=groups,
+        outputs=outputs,
+        leans=leans,
     )
     return Noisy(value, interval, doubtful=doubtful)
 
@@ -320,23 +339,72 @@ def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_float
     known = all(part.margin is not None for part in (a, b) if isinstance(part, Noisy))
     if not known or (sign == "/" and _may_be_zero(b)):
         return without_interval(value, confidence=confidence, origin=origin)
-    if isinstance(b, Fraction) or (isinstance(a, Fraction) and sign != "/"):
-        low, high = sorted(operation(*pair) for pair in _ends(a, b))
-        return enclosed_cell(value, low, high, confidence=confidence, groups=groups, outputs=outputs, origin=origin)
+    one = isinstance(b, Fraction) or (isinstance(a, Fraction) and sign != "/")
+    leans = _leans(a) or _leans(b)
+    if one or (leans and set(values) != {float(value)}):  # what cancels out draw by draw is gone
+        low, high = _added(sign, a, b) or _reached(operation, a, b)
+        return enclosed_cell(
+            value,
+            low,
+            high,
+            confidence=confidence,
+            groups=groups,
+            outputs=outputs,
+            origin=origin,
+            leans=leans,
+        )
     rule = band(count=max(len(values), _FEWEST), confidence=level)
     found = simulated_cell(
-        value, spread_of(values, rule=rule), confidence=confidence, origin=origin, groups=groups, outputs=outputs
+        value,
+        spread_of(values, rule=rule),
+        confidence=confidence,
+        origin=origin,
+        groups=groups,
+        outputs=outputs,
+        leans=sign == "*" and _turns(a, b),
     )
     return _with_zero(found) if sign == "*" and (_may_be_zero(a) or _may_be_zero(b)) else found
 
 
-def _ends(a: Noisy | Fraction, b: Noisy | Fraction) -> list[tuple[Fraction, Fraction]]:
-    """Both ends of the interval of the noisy number, beside the exact one."""
-    if isinstance(a, Noisy) and a.low is not None and a.high is not None and isinstance(b, Fraction):
-        return [(Fraction(a.low), b), (Fraction(a.high), b)]
-    if isinstance(b, Noisy) and b.low is not None and b.high is not None and isinstance(a, Fraction):
-        return [(a, Fraction(b.low)), (a, Fraction(b.high))]
-    raise InternalError("an exact number beside an interval is wanted")
+def _reached(
+    operation: Callable[[Any, Any], Any], a: Noisy | Fraction, b: Noisy | Fraction
+) -> tuple[Fraction, Fraction]:
+    """Between what the ends of both intervals come to."""
+    corners = [operation(x, y) for x in _ends(a) for y in _ends(b)]
+    return min(corners), max(corners)
+
+
+def _added(sign: str, a: Noisy | Fraction, b: Noisy | Fraction) -> tuple[Fraction, Fraction] | None:
+    """As far from a sum or difference of two noisy numbers as their margins together. Their ends would not do: |x| is
+    0 or more, and the truth 0 of a sum lies outside where any one of many ends lies above it."""
+    if sign not in "+-" or not (isinstance(a, Noisy) and isinstance(b, Noisy)):
+        return None
+    value, reach = _OPERATIONS[sign](_value(a), _value(b)), Fraction(a.margin or 0) + Fraction(b.margin or 0)
+    lows, highs = zip(_ends(a), _ends(b), strict=True)
+    never_below, never_above = sign == "+" and min(lows) >= 0, sign == "+" and max(highs) <= 0
+    low = max(value - reach, Fraction(0)) if never_below else value - reach
+    return low, min(value + reach, Fraction(0)) if never_above else value + reach
+
+
+def _ends(number: Noisy | Fraction) -> tuple[Fraction, Fraction]:
+    """Both ends of the interval of a noisy number; an exact one is both."""
+    if isinstance(number, Fraction):
+        return number, number
+    if number.low is None or number.high is None:
+        raise InternalError("a number without an interval has no ends")
+    return Fraction(number.low), Fraction(number.high)
+
+
+def _leans(number: Noisy | Fraction) -> bool:
+    return isinstance(number, Noisy) and isinstance(number.interval, OwnInterval) and number.interval.leans
+
+
+def _turns(a: Noisy | Fraction, b: Noisy | Fraction) -> bool:
+    """Whether a product is a square in some noise, or may be one near 0."""
+    left, right = (_weights(number) if isinstance(number, Noisy) else {} for number in (a, b))
+    if left is None or right is None:
+        return _may_be_zero(a) or _may_be_zero(b)
+    return not left.keys().isdisjoint(right)
 
 
 def _with_zero(number: Noisy) -> Noisy:

@@ -346,6 +346,7 @@ def _enclosed(
     outputs = boxes.scope.outputs_of(scalar, confidence)
     level = confidence_of_each(confidence, outputs)
     thresholded = not boxes.scope.thresholded.isdisjoint(columns_of(scalar))
+    leans = boxes.scope.leans(scalar)
     cells: list[Cell] = []
     for value, row in zip(values, rows, strict=True):
         spread = spreads[row][index] if row in spreads else None
@@ -363,6 +364,7 @@ def _enclosed(
                 if thresholded
                 else Simulated(simulation=simulation, row=row, index=index, around=float(value), level=level),
                 doubtful=(above_zero and value < 0) or (spread is not None and spread.doubtful),
+                leans=leans,
             )
         )
     return cells
@@ -379,6 +381,7 @@ def _simulated(
     above_zero: bool,
 ) -> list[Cell]:
     index, anything = simulation.expressions.index(scalar), boxes.without_interval(scalar, rows)
+    leans = boxes.scope.leans(scalar)
     return [
         None
         if value is None
@@ -390,6 +393,7 @@ def _simulated(
                 simulation=simulation, row=row, index=index, around=float(value), level=simulation.confidence
             ),
             doubtful=above_zero and value < 0,
+            leans=leans,
         )
         for value, row in zip(values, rows, strict=True)
     ]
