@@ -290,8 +290,10 @@ def _read(number: object) -> Noisy | Fraction | None:
             return None
         case Rational():
             return Fraction(int(number.numerator), int(number.denominator))
-        case Real() | Decimal() if math.isfinite(number):
-            return Fraction(number if isinstance(number, Decimal) else float(number))
+        case Decimal() if number.is_finite():
+            return Fraction(number)
+        case Real() if math.isfinite(number):
+            return Fraction(float(number))
         case _:
             return None
 
@@ -321,7 +323,8 @@ def _combined(sign: str, left: object, right: object) -> Noisy:
 def _calculated(sign: str, a: Noisy | Fraction, b: Noisy | Fraction, *, in_floats: bool) -> Noisy:
     operation = _OPERATIONS[sign]
     exact = operation(_value(a), _value(b))
-    value = int(exact) if exact.denominator == 1 and not in_floats else float(exact)
+    nearest = float(exact)  # raises where no margin could be told, of whole numbers too
+    value = int(exact) if exact.denominator == 1 and not in_floats else nearest
     confidence = min(part.confidence for part in (a, b) if isinstance(part, Noisy))
     chosen = [part.groups for part in (a, b) if isinstance(part, Noisy)]
     together = [part.interval.outputs for part in (a, b) if isinstance(part, Noisy)]

@@ -113,7 +113,9 @@ def test_whole_numbers_stay_whole_and_truth_is_refused(n):
     raised(BadType, lambda: bool(n[0]), match="neither true nor false")
 
 
-@pytest.mark.parametrize("other", ["5", None, True, float("nan"), float("inf"), Decimal("NaN"), [1], 1j])
+@pytest.mark.parametrize(
+    "other", ["5", None, True, float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN"), [1], 1j]
+)
 def test_arithmetic_with_anything_else_is_refused(n, other):
     raised(TypeError, lambda: n[0] + other)
     raised(TypeError, lambda: other / n[0])
@@ -124,7 +126,10 @@ def test_division_by_nothing(n):
     raised(BadParameter, lambda: 1 / (n[0] - n[0]), match="divided by 0")
 
 
-@pytest.mark.parametrize("calculate", [lambda x: x * 1e308, lambda x: 10**400 / x, lambda x: x * 10**400 / 3.0])
+TOO_LARGE = [lambda x: x * 1e308, lambda x: 10**400 / x, lambda x: x * 10**400 / 3.0, lambda x: x + 10**400]
+
+
+@pytest.mark.parametrize("calculate", TOO_LARGE)
 def test_what_is_too_large_to_tell_is_refused(n, calculate):
     raised(BadParameter, lambda: calculate(n[0]), match="too large")
 
