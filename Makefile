@@ -65,8 +65,8 @@ audit: $(READY)              ## golden vectors, TPC-H, random statements (SENTEN
 	DPSQL_EVERY_PLAN=1 $(BIN)/python -m pytest -n auto \
 	  tests/system/test_replay_audit.py tests/system/test_stored_plans.py tests/system/test_writings.py \
 	  tests/unit/session/test_accuracy.py
-	DPSQL_EVERY_CASE=1 $(BIN)/python -m pytest -n auto tests/statistical $(addprefix tests/unit/,accounting mechanisms \
-	  privacy sensitivity sql)
+	DPSQL_EVERY_CASE=1 $(BIN)/python -m pytest -n auto tests/system/test_types_of_neighbours.py \
+	  tests/statistical $(addprefix tests/unit/,accounting mechanisms privacy sensitivity sql)
 	DPSQL_SELECTED_RUNS=1000 $(BIN)/python -m pytest -n auto tests/statistical/test_selected_rows.py
 	DPSQL_READINGS=20000 $(BIN)/python -m pytest -n auto tests/system/test_read_as_duckdb_reads.py
 	DPSQL_FLIPS_STRIDE=1 $(BIN)/python -m pytest tests/unit/ledger/test_sqlite_bytes.py

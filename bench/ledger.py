@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpsql.accounting.triple import triple
-from dpsql.ledger.entries import fact_to_entry
+from dpsql.ledger.encoding import fact_to_entry
 from dpsql.ledger.facts import Stored
 from dpsql.ledger.keyfile import key_path
 from dpsql.ledger.ledger import Charge, Ownership, Question, ReleasedStep

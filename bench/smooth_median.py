@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsql.privacy.unit import Neighbours
-from dpsql.sensitivity.smooth_median import median_smooth_sensitivity
+from dpsql.sensitivity.smooth_quantile import median_smooth_sensitivity
 
 LIMITS = {0.03: 120.0, 1e-6: 350.0}  # β: time over the time of numpy.sort
 GROWTH_LIMIT = 2.4  # time for twice the values over time

@@ -16,8 +16,7 @@ from dpsql.enclosure import exp_bounds
 from dpsql.privacy.rounding import round_down, round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import require_count, require_epsilon
-from dpsql.sensitivity.aggregates import Median
-from dpsql.sensitivity.column import Column, Outside
+from dpsql.sensitivity.aggregates import Column, Median, Outside
 from dpsql.sensitivity.global_ import global_sensitivity
 from dpsql.sensitivity.local import local_sensitivity
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.cli.ask import asking_parser
-from dpsql.cli.ending import ENDINGS
 from dpsql.cli.main import parser
+from dpsql.cli.manner import ENDINGS
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 _HEAD: Final = """# The command line

@@ -30,7 +30,7 @@ from dpsql.charts.figure import Bars, Mark
 from dpsql.charts.image import COLOURS, settings, svg_of
 from dpsql.charts.picture import Picture
 from dpsql.privacy.events import Pure
-from dpsql.session.burning import Payment, burn_down
+from dpsql.session.margin_curve import Payment, burn_down
 
 PICTURES: Final = Path(__file__).parent.parent / "docs" / "pictures"
 TERMINAL: Final = PICTURES / "terminal.txt"

@@ -17,8 +17,7 @@ from dpsql.sql.functions.casts import CASTS
 from dpsql.sql.functions.choices import CHOICES
 from dpsql.sql.functions.function import Function
 from dpsql.sql.functions.logic import LOGIC
-from dpsql.sql.functions.mathematics import MATHEMATICS
-from dpsql.sql.functions.rounding import ROUNDING
+from dpsql.sql.functions.mathematics import MATHEMATICS, ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
 from dpsql.sql.joins import MOST_PRODUCTS

@@ -23,25 +23,21 @@ if TYPE_CHECKING:
     from dpsql.safe_text import printable
     from dpsql.serve.client import Client
     from dpsql.serve.server import SocketServer
-    from dpsql.serve.told import ServedAnswer
+    from dpsql.serve.wire import ServedAnswer
     from dpsql.serve.workers import Workers
-    from dpsql.session.again import Again
     from dpsql.session.analyst import Analyst
     from dpsql.session.answer_value import Answer
     from dpsql.session.auditing import Audit, AuditedCharge
     from dpsql.session.belief import belief
-    from dpsql.session.budget import Budget, budget_bar
-    from dpsql.session.cost import Cost
-    from dpsql.session.estimate import Estimate
+    from dpsql.session.budget import Budget, Cost, budget_bar
     from dpsql.session.exposure import exposed_files
-    from dpsql.session.formats import Told, all_doubtful, formats, formatted, summary
+    from dpsql.session.formats import Told, all_doubtful, answer_page, formats, formatted, summary
     from dpsql.session.help_text import help  # noqa: A004 - dpsql.help, as everywhere
     from dpsql.session.keeper import Keeper
-    from dpsql.session.noisy import Noisy
+    from dpsql.session.noisy import Estimate, Noisy
     from dpsql.session.opening import open_ledger, policy_limits, restore_ledger
     from dpsql.session.opening import open_owner as open  # noqa: A004 - dpsql.open, as everywhere
     from dpsql.session.owner import Owner
-    from dpsql.session.page import answer_page
     from dpsql.session.permits import repriced
     from dpsql.session.planning import Planner, Verdict
     from dpsql.session.plotting import Picture, picture_path, plot
@@ -49,8 +45,8 @@ if TYPE_CHECKING:
     from dpsql.session.query import Query
     from dpsql.session.script import Statement, script
     from dpsql.session.suggesting import Suggestion
-    from dpsql.session.tabular import Tabular
-    from dpsql.session.tabulated import ColumnType
+    from dpsql.session.tables import ColumnType
+    from dpsql.session.tabular import Again, Tabular
     from dpsql.session.terms import QueryWords
     from dpsql.suggest.opening import suggest_policy
     from dpsql.suggest.policy_file import PolicyFile
@@ -121,17 +117,17 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser nor the engine
-    "Again": "session.again",
+    "Again": "session.tabular",
     "Analyst": "session.analyst",
     "Answer": "session.answer_value",
     "Audit": "session.auditing",
     "AuditedCharge": "session.auditing",
     "Budget": "session.budget",
     "Client": "serve.client",
-    "ColumnType": "session.tabulated",
-    "Cost": "session.cost",
+    "ColumnType": "session.tables",
+    "Cost": "session.budget",
     "DpSum": "mechanisms.dp_sum",
-    "Estimate": "session.estimate",
+    "Estimate": "session.noisy",
     "Keeper": "session.keeper",
     "Neighbours": "privacy.unit",
     "Noisy": "session.noisy",
@@ -142,7 +138,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "PrivacyParams": "privacy.measure",
     "Query": "session.query",
     "QueryWords": "session.terms",
-    "ServedAnswer": "serve.told",
+    "ServedAnswer": "serve.wire",
     "SocketServer": "serve.server",
     "Workers": "serve.workers",
     "Statement": "session.script",
@@ -151,7 +147,7 @@ _ON_FIRST_USE = {  # so that importing dpsql loads neither numpy nor the parser 
     "Told": "session.formats",
     "Verdict": "session.planning",
     "all_doubtful": "session.formats",
-    "answer_page": "session.page",
+    "answer_page": "session.formats",
     "belief": "session.belief",
     "budget_bar": "session.budget",
     "connect": "door",

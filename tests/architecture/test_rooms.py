@@ -7,6 +7,8 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,13 @@ def tool(name: str):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def trees() -> Mapping[str, ast.Module]:
+    """Every file of the package, read once, by its path."""
+    files = sorted(SOURCE.rglob("*.py"))
+    return {file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def test_nobody_imports_what_their_room_may_not():
@@ -57,12 +66,8 @@ def test_the_import_rules_catch_a_planted_import(path, source):
 @pytest.mark.parametrize("room", ["cli", "serve", "notebook", "demonstration", "dialect", "dbapi", "door", "suggest"])
 def test_no_interface_may_import_what_it_does_not(room):
     rules = tool("import_rules")
-    alone = SOURCE / f"{room}.py"
-    trees = [
-        ast.parse(file.read_text(encoding="utf-8"))
-        for file in ([alone] if alone.exists() else (SOURCE / room).rglob("*.py"))
-    ]
-    used = {name.split(".")[1] for tree in trees for _, name in rules.imported(tree) if name.startswith("dpsql.")}
+    ours = [tree for path, tree in trees().items() if path == f"{room}.py" or path.startswith(f"{room}/")]
+    used = {name.split(".")[1] for tree in ours for _, name in rules.imported(tree) if name.startswith("dpsql.")}
     assert rules.MAY_IMPORT[room] <= used
 
 
@@ -73,38 +78,27 @@ def test_the_public_door_is_small_sorted_and_real_and_says_what_it_returns():
     assert missing == []
 
 
-def opened_in(source: str) -> list[int]:
+def opened_in(tree: ast.AST) -> list[int]:
     """Lines that call .open() on something."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "open"
     ]
 
 
 def test_exact_values_are_opened_by_mechanisms_only():
-    assert opened_in("value.open()") == [1]
-    found = {
-        file.relative_to(SOURCE).as_posix()
-        for file in SOURCE.rglob("*.py")
-        if opened_in(file.read_text(encoding="utf-8"))
-    }
-    assert {path.partition("/")[0] for path in found} <= {"mechanisms"}
+    assert opened_in(ast.parse("value.open()")) == [1]
+    assert {path.partition("/")[0] for path, tree in trees().items() if opened_in(tree)} <= {"mechanisms"}
 
 
 def test_nothing_is_printed_logged_or_asserted_by_the_library():
-    for file in SOURCE.rglob("*.py"):
-        if file.parent.name in {"cli", "demonstration"}:
-            continue
-        names = {
-            node.id for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)
-        }
-        assert not names & {"print", "logging", "warnings", "eval", "exec"}, file
-    for file in SOURCE.rglob("*.py"):
-        if file.name == "engine_kit.py":
-            continue  # its laws are tests
-        asserts = [n.lineno for n in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(n, ast.Assert)]
-        assert asserts == [], file
+    for path, tree in trees().items():
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        speaks = Path(path).parent.name in {"cli", "demonstration"}
+        assert speaks or not names & {"print", "logging", "warnings", "eval", "exec"}, path
+        asserts = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+        assert asserts == [] or Path(path).name == "engine_kit.py", path  # its laws are tests
 
 
 def test_every_proof_is_pinned_to_the_code_it_proves():
@@ -146,13 +140,11 @@ def test_a_changed_body_makes_a_proof_stale(monkeypatch, tmp_path):
 
 
 def public_functions():
-    for file in sorted(SOURCE.rglob("*.py")):
-        package = file.relative_to(SOURCE).parts[0]
-        if package not in {"privacy", "sensitivity", "randomness", "mechanisms", "accounting", "local"}:
-            continue
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                yield file.relative_to(SOURCE).as_posix(), node
+    for path, tree in trees().items():
+        if path.partition("/")[0] in {"privacy", "sensitivity", "randomness", "mechanisms", "accounting", "local"}:
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                    yield path, node
 
 
 PRIVACY = {
@@ -180,12 +172,12 @@ def defaults_of(node: ast.AST) -> list[tuple[str, str]]:
     return [(argument.arg, ast.unparse(default)) for argument, default in pairs if default is not None]
 
 
-def silent_defaults(source: str) -> list[tuple[str, str]]:
+def silent_defaults(tree: ast.AST) -> list[tuple[str, str]]:
     """What decides about privacy though nobody said it. None is "not said", and a δ of 0 the strictest promise."""
     zero = {"0", "0.0", "Fraction(0)"}
     return [
         (node.name, name)
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         for name, default in defaults_of(node)
         if name in PRIVACY and not (default == "None" or (name == "delta" and default in zero))
         if default != "field(init=False)" and (node.name, name) not in CONTRACT
@@ -193,11 +185,7 @@ def silent_defaults(source: str) -> list[tuple[str, str]]:
 
 
 def test_no_privacy_parameter_has_a_default():
-    found = {}
-    for file in SOURCE.rglob("*.py"):
-        room = file.relative_to(SOURCE).parts[0]
-        found |= {(room, *place): file for place in silent_defaults(file.read_text(encoding="utf-8"))}
-    assert found == {}
+    assert {(path, *place) for path, tree in trees().items() for place in silent_defaults(tree)} == set()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +198,7 @@ def test_no_privacy_parameter_has_a_default():
     ],
 )
 def test_a_planted_default_is_seen(source):
-    assert len(silent_defaults(source)) == 1
+    assert len(silent_defaults(ast.parse(source))) == 1
 
 
 def error_classes():
@@ -250,14 +238,15 @@ COMMAND = (
     ["import dpsql", *(COMMAND.format(words=words) for words in (["--version"], ["--help"], ["check", "--help"]))],
 )
 def test_importing_dpsql_and_its_help_load_the_standard_library_alone(code):
-    ours = {"dpsql", "__main__", "__mp_main__"}
-    told = "; print(*sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
-    bare = subprocess.run([sys.executable, "-c", "import sys" + told], capture_output=True, text=True, check=True)
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys" + told], capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stdout.splitlines()[-1].split()) - set(bare.stdout.split())
-    assert loaded - ours == set()
+    assert loaded_by(code) - loaded_by("") <= {"dpsql", "__main__", "__mp_main__"}
+
+
+@cache
+def loaded_by(code: str) -> set[str]:
+    """What a Python that runs it has loaded beside the standard library."""
+    told = "import sys; print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{told}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
 
 
 def test_every_public_name_is_found_where_type_checkers_look_for_it():

@@ -9,6 +9,7 @@ from dpsql.errors import BadParameter, BadPolicy, NotPermitted
 from dpsql.ledger.ledger import Ownership
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import OWNED, PERSON, PUBLIC, SMALL, TENTH, LedgerCase, asking, refused
+from tests.kits.refusals import each_raises, raised
 
 HOUSEHOLD: Final = 'person = "household"'
 
@@ -53,14 +54,12 @@ class DeclarationLaws(LedgerCase):
         ledger = self.opened(tmp_path)
         ledger.charge(asking())
         before = self.states(ledger, "ana")
-        with refused(NotPermitted, saying="for ever"):
-            ledger.renew()
+        raised(NotPermitted, lambda: ledger.renew(), match="for ever")
         assert self.states(ledger, "ana") == before
 
     def test_owners_need_a_promise(self, tmp_path: Path) -> None:
         ledger = self.fresh(tmp_path)
-        with refused(BadParameter):
-            ledger.own(OWNED)
+        raised(BadParameter, lambda: ledger.own(OWNED))
         ledger.verify()
 
     def test_the_same_owners_again_are_nothing(self, tmp_path: Path) -> None:
@@ -100,8 +99,7 @@ class DeclarationLaws(LedgerCase):
         ledger.own(right)
         ledger.charge(asking(), under=right)
         ledger.own(right)
-        with refused(BadPolicy):
-            ledger.own(OWNED)
+        raised(BadPolicy, lambda: ledger.own(OWNED))
         ledger.verify()
 
     def test_a_renewal_does_not_let_owners_change(self, tmp_path: Path) -> None:
@@ -110,9 +108,7 @@ class DeclarationLaws(LedgerCase):
         ledger.own(OWNED)
         ledger.charge(asking())
         ledger.renew()
-        for way in (HOUSEHOLD, PUBLIC):
-            with refused(BadPolicy):
-                ledger.own(replace(OWNED, tables=(("people", way),)))
+        each_raises(BadPolicy, lambda way: ledger.own(replace(OWNED, tables=(("people", way),))), (HOUSEHOLD, PUBLIC))
         ledger.close_promise("people are households now")
         ledger.promise(epsilon=Fraction(1), delta=SMALL, delta_prime=SMALL / 2)
         ledger.own(OWNED)
@@ -139,8 +135,7 @@ class DeclarationLaws(LedgerCase):
         ledger = self.opened(tmp_path)
         ledger.own(OWNED)
         ledger.own(replace(OWNED, tables=(("people", HOUSEHOLD),)))
-        with refused(BadPolicy):
-            ledger.charge(asking(), under=OWNED)
+        raised(BadPolicy, lambda: ledger.charge(asking(), under=OWNED))
         assert ledger.account().spent.epsilon == 0
         ledger.charge(asking(), under=replace(OWNED, tables=(("people", HOUSEHOLD),)))
         assert ledger.account().spent.epsilon == TENTH
@@ -157,8 +152,7 @@ class DeclarationLaws(LedgerCase):
                     ledger.charge(asking(), under=under)
                 with refused(BadPolicy, saying="nobody has said"):
                     ledger.charge_together([asking()], under=[] if under is None else [under])
-            with refused(BadPolicy, saying="nobody has said"):
-                ledger.require_owned(OWNED)
+            raised(BadPolicy, lambda: ledger.require_owned(OWNED), match="nobody has said")
             assert self.states(ledger, "ana") == before
             ledger.own(OWNED)
             assert ledger.charge(asking(name), under=OWNED).paid
@@ -203,8 +197,7 @@ class DeclarationLaws(LedgerCase):
         for table in ("people", "visits"):
             with refused(BadPolicy):
                 ledger.own(replace(OWNED, tables=((table, PUBLIC),)))
-        with refused(BadPolicy):
-            ledger.own(Ownership(relation="change_one", tables=(("beds", PERSON),)))
+        raised(BadPolicy, lambda: ledger.own(Ownership(relation="change_one", tables=(("beds", PERSON),))))
         ledger.verify()
 
     def test_the_data_version_stays_until_another_one_is_said(self, tmp_path: Path) -> None:
@@ -215,9 +208,7 @@ class DeclarationLaws(LedgerCase):
         for used in ("1", "2026-11"):  # the answers stored under it are not of these data
             with refused(NotPermitted):
                 ledger.data_version(used)
-        for label in ("", "\n", "x" * 300):
-            with refused(BadParameter):
-                ledger.data_version(label)
+        each_raises(BadParameter, ledger.data_version, ("", "\n", "x" * 300))
         assert ledger.data_version() == "2026-12"
         ledger.verify()
 

@@ -12,6 +12,7 @@ from dpsql.ledger.snapshot import MOST_OPEN
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
 from tests.kits.ledger_cases import FIRST, SECOND, SMALL, TENTH, LedgerCase, asking, charges_of, promised, refused
+from tests.kits.refusals import each_raises, raised
 
 _HALF: Final = Fraction(1, 2)
 
@@ -27,10 +28,8 @@ class StandingLaws(LedgerCase):
         ledger.freeze("a review")
         assert ledger.frozen() == "a review"
         before = self.states(ledger, "ana")
-        with refused(FrozenLedger):
-            ledger.charge(asking())
-        with refused(FrozenLedger):
-            ledger.charge_together([asking("a")])
+        raised(FrozenLedger, lambda: ledger.charge(asking()))
+        raised(FrozenLedger, lambda: ledger.charge_together([asking("a")]))
         assert self.states(ledger, "ana") == before
         ledger.unfreeze("it is over")
         assert ledger.frozen() is None
@@ -44,23 +43,19 @@ class StandingLaws(LedgerCase):
         ledger.freeze("a review")
         ledger.freeze("a review")
         assert ledger.head().number == first + 1
-        with refused(BadParameter):
-            ledger.freeze("")
+        raised(BadParameter, lambda: ledger.freeze(""))
         ledger.verify()
 
     def test_it_is_written_down_who_froze(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ledger.freeze("a review", by="dominik")
-        with refused(FrozenLedger, saying="dominik has frozen this source: a review"):
-            ledger.charge(asking())
+        raised(FrozenLedger, lambda: ledger.charge(asking()), match="dominik has frozen this source: a review")
         ledger.unfreeze("seen", by="olga")
         ledger.freeze("another look")
-        with refused(FrozenLedger, saying="the owner has frozen this source: another look"):
-            ledger.charge(asking())
+        raised(FrozenLedger, lambda: ledger.charge(asking()), match="the owner has frozen this source: another look")
         words = [entry.fact for entry in ledger.entries() if isinstance(entry.fact, (Frozen, Unfrozen))]
         assert [word.by for word in words] == ["dominik", "olga", None]
-        with refused(BadParameter):
-            ledger.freeze("once more", by="")
+        raised(BadParameter, lambda: ledger.freeze("once more", by=""))
         ledger.verify()
 
     # Grants
@@ -70,15 +65,12 @@ class StandingLaws(LedgerCase):
         ledger.charge(asking("a"))
         ledger.revoke("ana")
         ledger.revoke("ana")
-        with refused(NotPermitted):
-            ledger.charge(asking("b"))
-        with refused(NotPermitted):
-            ledger.revoke("nobody")
+        raised(NotPermitted, lambda: ledger.charge(asking("b")))
+        raised(NotPermitted, lambda: ledger.revoke("nobody"))
         ledger.grant("ana", epsilon=Fraction(1, 5))
         assert ledger.account("ana").spent.epsilon == TENTH
         ledger.charge(asking("b"))
-        with refused(BudgetExhausted):
-            ledger.charge(asking("c"))
+        raised(BudgetExhausted, lambda: ledger.charge(asking("c")))
         ledger.verify()
 
     def test_a_grant_names_what_it_is_for_readably(self, tmp_path: Path) -> None:
@@ -91,10 +83,8 @@ class StandingLaws(LedgerCase):
         ledger.grant("ana", epsilon=Fraction(1), conditions=Conditions(max_per_query=TENTH))
         ledger.charge(asking("a"))
         dear = replace(asking("b", event=Pure(epsilon=TENTH * 2)), cost=TENTH * 2)
-        with refused(NotPermitted):
-            ledger.charge(dear)
-        with refused(NotPermitted):
-            ledger.charge_together([asking("c"), dear])
+        raised(NotPermitted, lambda: ledger.charge(dear))
+        raised(NotPermitted, lambda: ledger.charge_together([asking("c"), dear]))
         assert ledger.account("ana").spent.epsilon == TENTH
         ledger.verify()
 
@@ -177,8 +167,7 @@ class StandingLaws(LedgerCase):
     def test_a_renewal_starts_every_account_again(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path, per=Window.DAY, budget=TENTH)
         ledger.charge(asking("a"))
-        with refused(BudgetExhausted):
-            ledger.charge(asking("b"))
+        raised(BudgetExhausted, lambda: ledger.charge(asking("b")))
         assert ledger.renew() == 2
         assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 0
         ledger.charge(asking("b"))
@@ -189,15 +178,11 @@ class StandingLaws(LedgerCase):
         ledger = self.opened(tmp_path)
         ledger.charge(asking("a"))
         ledger.close_promise("another person column")
-        with refused(NotPermitted):
-            ledger.charge(asking("b"))
-        with refused(NotPermitted):
-            ledger.account("ana")
-        with refused(NotPermitted):
-            ledger.renew()
+        raised(NotPermitted, lambda: ledger.charge(asking("b")))
+        raised(NotPermitted, lambda: ledger.account("ana"))
+        raised(NotPermitted, lambda: ledger.renew())
         promised(ledger, epsilon=Fraction(2))
-        with refused(NotPermitted):
-            ledger.charge(asking("b"))
+        raised(NotPermitted, lambda: ledger.charge(asking("b")))
         ledger.grant("ana", epsilon=_HALF)
         ledger.charge(asking("b"))
         assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
@@ -212,8 +197,7 @@ class StandingLaws(LedgerCase):
         before = ledger.head()
         assert not ledger.promise(**same, anew=False)
         assert ledger.head() == before
-        with refused(NotPermitted):
-            ledger.account()
+        raised(NotPermitted, lambda: ledger.account())
         assert ledger.promise(**same)
         assert ledger.promise(**same, anew=False)
         assert len(ledger.promises()) == 2
@@ -250,8 +234,7 @@ class StandingLaws(LedgerCase):
     def test_a_token_is_given_first_or_instead_of_another(self, tmp_path: Path) -> None:
         ledger = self.opened(tmp_path)
         ana, king = User(name="ana", role=Role.ANALYST), User(name="ana", role=Role.OWNER)
-        with refused(NotPermitted):
-            ledger.issue(ana, b"a" * 32, instead=True)
+        raised(NotPermitted, lambda: ledger.issue(ana, b"a" * 32, instead=True))
         ledger.issue(ana, b"a" * 32, instead=False)
         for user, instead in ((ana, False), (king, False), (king, True)):
             with refused(NotPermitted):
@@ -259,8 +242,7 @@ class StandingLaws(LedgerCase):
         assert ledger.holder_of(b"a" * 32) == ana
         ledger.issue(ana, b"b" * 32, instead=True)
         ledger.withdraw("ana")
-        with refused(NotPermitted):
-            ledger.issue(ana, b"c" * 32, instead=True)
+        raised(NotPermitted, lambda: ledger.issue(ana, b"c" * 32, instead=True))
         ledger.issue(king, b"c" * 32, instead=False)
         assert ledger.users() == (king,)
         ledger.verify()
@@ -293,9 +275,7 @@ class StandingLaws(LedgerCase):
             (asking("f", analyst="eve"), NotPermitted),
             (replace(asking("f"), cost=Fraction(0)), BadParameter),
         ):
-            for charges in ([asking("d"), asking("a"), last], [last, asking("d")]):
-                with refused(kind):
-                    ledger.charge_together(charges)
+            each_raises(kind, ledger.charge_together, ([asking("d"), asking("a"), last], [last, asking("d")]))
             assert self.states(ledger, "ana") == before
             assert ledger.head() == head
         ledger.store(receipts[0], 0, FIRST)
@@ -419,6 +399,4 @@ class StandingLaws(LedgerCase):
         assert ledger.paid_by("ana", last=1) == expected[1:]
         assert [paid.charge.analyst for paid in ledger.paid_by("bob")] == ["bob"]
         assert ledger.paid_by("eve") == ()
-        for last in (0, -1, 2**70, True):
-            with refused(BadParameter):
-                ledger.paid_by("ana", last=last)
+        each_raises(BadParameter, lambda last: ledger.paid_by("ana", last=last), (0, -1, 2**70, True))

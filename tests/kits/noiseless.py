@@ -11,9 +11,8 @@ from dpsql.plan.price import Plan, SelectionStep
 from dpsql.plan.seal import Sealed
 from dpsql.privacy.order import delivery_order
 from dpsql.session.analyst import Analyst
-from dpsql.session.answer import completed
+from dpsql.session.answer import completed, plain_rows
 from dpsql.session.answer_value import Answer
-from dpsql.session.private_parts import plain_rows
 from dpsql.session.query import Query
 from dpsql.session.steps import statement_of, told_keys
 from dpsql.session.telling import told, told_exactly

@@ -19,12 +19,21 @@ def people(count: int) -> pd.DataFrame:
     return pd.DataFrame({"id": range(count), "age": [number % 90 for number in range(count)]})
 
 
-def owner_of(rows: object, table: str = "people", *, path: str | Path = ":memory:", **words: Any) -> dpsql.Owner:
+def owner_of(
+    rows: object,
+    table: str = "people",
+    *,
+    path: str | Path = ":memory:",
+    relation: str | None = None,
+    **words: Any,
+) -> dpsql.Owner:
     """Who has declared these rows, or so many people, and promised something, each by the words of its method."""
     promise, defaults = ({name: words.pop(name) for name in names if name in words} for names in (PROMISE, DEFAULTS))
     if isinstance(rows, int):
         rows, words = people(rows), AGED | words
     owner = dpsql.open(path)
+    if relation is not None:
+        owner.person(relation=relation)
     owner.register(table, rows, **words)
     owner.promise(**promise)
     owner.defaults(**defaults)

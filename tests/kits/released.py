@@ -8,7 +8,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk
 from dpsql.mechanisms.margins import NoisySlotLaw
 from dpsql.session.answer_value import Answer
-from dpsql.session.cost import Cost
+from dpsql.session.budget import Cost
 from dpsql.session.noisy import Noisy, OwnInterval
 from dpsql.session.plausible import Fixed
 from dpsql.session.release import released
@@ -89,3 +89,8 @@ def answer_of(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], **said:
         rows=tuple(rows),
         **{"cost": Cost(epsilon=Fraction(1, 20)), "release": 42, "confidence": CONFIDENCE, **said},
     )
+
+
+def plain(rows: Iterable[Iterable[Any]]) -> list[tuple[Any, ...]]:
+    """The rows of an answer, without margins."""
+    return [tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in rows]

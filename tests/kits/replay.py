@@ -13,8 +13,7 @@ from dpsql.accounting.triple import triple
 from dpsql.errors import DpsqlError
 from dpsql.ledger.ledger import ReleasedStep
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.plan.price import MeasurementStep, SelectionStep, Step
-from dpsql.plan.record import plan_record
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, Step
 from dpsql.plan.seal import Sealed
 from dpsql.session.analyst import Analyst
 from dpsql.session.query import Query
@@ -27,8 +26,8 @@ Key = tuple[object, ...]
 class Replay:
     """What a question does on one database: everything an analyst could observe but the noise, and the exact rows."""
 
-    verdict: str
-    """The error, if it was refused; the price and the whole plan otherwise."""
+    verdict: object
+    """The error, if it was refused; the price and all that a record keeps of each plan otherwise."""
     sealed: Sealed | None
     """The plan of the statement itself; None where it was refused."""
     planned: tuple[Step, ...] = ()
@@ -56,20 +55,27 @@ def replayed(analyst: Analyst, sql: str, *, salt: int, forced: tuple[ReleasedSte
     except DpsqlError as error:
         return Replay(verdict=str(error), sealed=None, steps=())
     parts = query.inquiry.parts
-    verdict = f"{[part.sealed.price for part in parts]}"
+    prices = tuple(part.sealed.price for part in parts)
     steps: list[ExactStep] = []
-    records: list[str] = []
+    plans: list[Plan] = []
     try:
         for part in exact_parts(query, salt=salt, forced=forced):
-            records.append(plan_record(part.sealed.plan, dialect=analyst.place.dialect))
+            plans.append(part.sealed.plan)
             steps += part.steps
     except (DpsqlError, TypeError):  # a later step has no place for a key or a number that is missing
-        return Replay(verdict=verdict, sealed=query.sealed, steps=(), query=query, failed=True)
-    verdict = f"{verdict} {records}"
+        return Replay(verdict=prices, sealed=query.sealed, steps=(), query=query, failed=True)
+    verdict = prices, tuple(map(recorded, plans))
     if any(type(value) is not int for step in steps for row in step.rows for value in row[step.keys :]):
         return Replay(verdict=verdict, sealed=query.sealed, steps=(), query=query, failed=True)
     planned = tuple(step for part in parts for step in part.sealed.plan.steps)
     return Replay(verdict=verdict, sealed=query.sealed, planned=planned, steps=tuple(steps), query=query)
+
+
+def recorded(plan: Plan) -> tuple[object, ...]:
+    """What a record would keep of a plan, and what it is made of."""
+    query, recalled = plan.bounded.query, plan.recalled
+    tables = tuple(query.catalog.schema[name] for name in sorted(set(query.tables)))
+    return plan.steps, plan.terms, plan.finer, recalled.identity, recalled.fresh, plan.bounded.neighbours, tables
 
 
 def excesses(base: Replay, other: Replay) -> Iterator[str]:

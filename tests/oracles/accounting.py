@@ -31,9 +31,7 @@ from dpsql.accounting.subsampling import RELATION, Scheme, _require_rate
 from dpsql.accounting.zcdp import _BITS, _log_inverse, _rho, _short
 from dpsql.enclosure import sqrt_bounds
 from dpsql.errors import Refused
-from dpsql.privacy.events import (
-    Event,
-)
+from dpsql.privacy.events import Event
 from dpsql.privacy.rounding import exact, pad_up, round_up
 from dpsql.privacy.unit import Neighbours, require_neighbours
 from dpsql.require import (

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.mechanisms.lattice import gaussian_sum, is_short, tail_ratio, weight
+from dpsql.mechanisms.discrete_gaussian import gaussian_sum, is_short, tail_ratio, weight
 from dpsql.mechanisms.search import smallest_float
 from dpsql.mechanisms.whole import LARGEST_ROOT
 from dpsql.privacy.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working

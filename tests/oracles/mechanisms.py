@@ -12,20 +12,11 @@ from dpsql.enclosure import exp_negative_fixed, log_bounds
 from dpsql.errors import InternalError
 from dpsql.mechanisms.heavy_tail import require_gamma
 from dpsql.mechanisms.laplace import _mean_error, _scale
-from dpsql.mechanisms.lattice import upper_tail
-from dpsql.mechanisms.partition_threshold import _checked_variance, _laplace_quantile, laplace_threshold_scale
+from dpsql.mechanisms.partition_threshold import _laplace_quantile, laplace_threshold_scale
 from dpsql.mechanisms.quantile import _exact_exponents
 from dpsql.mechanisms.randomized_response import HALF, _exact_gamma, kary_keep_probability, rr_variance
 from dpsql.mechanisms.scores import selection_scale
-from dpsql.privacy.digits import (
-    DIGITS,
-    NEGLIGIBLE,
-    decimal,
-    digits_of,
-    float_above,
-    require_in_reach,
-    working,
-)
+from dpsql.privacy.digits import DIGITS, decimal, digits_of, float_above, require_in_reach, working
 from dpsql.privacy.rounding import exact, round_down, round_up
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import (
@@ -146,38 +137,6 @@ def laplace_threshold_union(*, epsilon: Number, delta: Number, keys: int, linf: 
     share = exact(delta) / keys
     with working(DIGITS + digits_of(1 / (1 - share))):  # as close to 1 as δ is, for one key
         return _laplace_quantile(decimal(share), scale=scale, linf=exact(linf))
-
-
-def discrete_gaussian_upper_tail(*, sigma_squared: Number, at_least: int) -> float:
-    """Pr[Z >= at_least] for Pr[Z = x] proportional to exp(−x² / 2σ²) on the integers.
-
-    Theorem   the sum itself, to sixty digits.
-    Requires  2**-12 <= sigma_squared <= 2**80; at_least >= 1.
-    Rounds    up.
-    """
-    variance = _checked_variance(sigma_squared)
-    require_count(at_least=1, at_most=2**62, start=at_least)
-    with working():
-        return float_above(upper_tail(int(at_least), variance))
-
-
-def discrete_threshold_delta(*, sigma_squared: Number, threshold: int, keys: int) -> float:
-    """δ of showing keys whose people plus discrete Gaussian noise are strictly above an integer threshold.
-
-    Theorem   a key of one person passes τ when 1 + Z > τ, that is Z >= τ; one of `keys` independent ones passes
-              with probability 1 − (1 − Pr[Z >= τ])^keys.
-    Requires  2**-12 <= sigma_squared <= 2**80; threshold >= 1; keys >= 1.
-    Rounds    up.
-    """
-    variance = _checked_variance(sigma_squared)
-    require_count(threshold=threshold, at_most=2**62)
-    require_count(keys=keys)
-    with working():
-        tail = upper_tail(int(threshold), variance)
-    if tail.adjusted() < -2 * NEGLIGIBLE:
-        tail = Decimal(1).scaleb(-2 * NEGLIGIBLE)  # larger, and still far below the smallest float
-    with working(DIGITS - tail.adjusted()):
-        return min(1.0, float_above(1 - (keys * (1 - tail).ln()).exp()))
 
 
 def quantile_probabilities(

@@ -6,13 +6,11 @@ from math import inf
 from typing import Final
 
 from dpsql.enclosure import exp_bounds, exp_negative_fixed, log_bounds
-from dpsql.privacy.divergence import _BITS
+from dpsql.privacy.divergence import _BITS, Masses, Witness, _laws, _spread, _witness, paired, ratio_below
 from dpsql.privacy.group import _NO_PROMISE
 from dpsql.privacy.measure import require_order
-from dpsql.privacy.pmf import Masses, paired, ratio_below
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.tails import _UNIT_BITS, _exp_minus_up
-from dpsql.privacy.witness import Witness, _laws, _spread, _witness
 from dpsql.require import (
     Number,
     require_count,

@@ -17,16 +17,12 @@ from dpsql.require import (
     unmet,
 )
 from dpsql.sensitivity.aggregates import (
+    Column,
     require_column,
 )
 from dpsql.sensitivity.brute_force import Function, _largest_norms, _moves
-from dpsql.sensitivity.column import Column
 from dpsql.sensitivity.global_ import Sensitivity
-from dpsql.sensitivity.smooth import (
-    Measure,
-    databases,
-    neighbouring_pairs,
-)
+from dpsql.sensitivity.smooth import Measure, databases, neighbouring_pairs
 from dpsql.sensitivity.smooth_mst import Graph, _by_weight, _exact_weights, _spanning
 
 

@@ -5,20 +5,11 @@ from fractions import Fraction
 
 from dpsql.enclosure import exp_negative_fixed, log_bounds
 from dpsql.privacy import shifts
-from dpsql.privacy.digits import (
-    decimal,
-    float_above,
-    normal_tail,
-    working,
-)
+from dpsql.privacy.digits import decimal, float_above, normal_tail, working
 from dpsql.privacy.measure import require_order
 from dpsql.privacy.rounding import exact, round_up
 from dpsql.privacy.shifts import _FAR, _SMALLEST
-from dpsql.require import (
-    Number,
-    require_delta,
-    require_non_negative,
-)
+from dpsql.require import Number, require_delta, require_non_negative
 
 
 class LaplaceShift(shifts.LaplaceShift):

@@ -25,8 +25,8 @@ from dpsql.privacy.exact import Exact
 from dpsql.session import answer
 from dpsql.session.steps import drawn
 from dpsql.sql import rewrite
-from dpsql.sql.contributions import Builder, ids
-from dpsql.sql.relations import Group, Total
+from dpsql.sql.relations import Group, Total, ids
+from dpsql.sql.rewrite import Builder
 from dpsql.testing.fixed import SeededSource
 from tests.kits.noiseless import exact_steps
 from tests.kits.refusals import raised

@@ -10,7 +10,7 @@ from laws import GaussianLaw, LaplaceLaw
 from scipy.stats import binom, chi2
 
 from dpsql.randomness import SYSTEM, bernoulli_exp, bernoulli_exp_many, discrete_gaussian, discrete_laplace
-from dpsql.randomness.reference import discrete_gaussian_draw, discrete_laplace_draw
+from dpsql.randomness.discrete import discrete_gaussian_draw, discrete_laplace_draw
 
 MILLION = 10**6
 SCALES = [

@@ -15,12 +15,9 @@ from dpsql.session import answer
 from dpsql.sql import (
     bound,
     caps,
-    contributions,
     emit,
-    full_joins,
     inner,
     joins,
-    memberships,
     people,
     person_windows,
     rewrite,
@@ -30,9 +27,9 @@ from dpsql.sql import (
     unions,
 )
 from dpsql.sql.aggregates.registry import MEASURES
-from dpsql.sql.contributions import Builder, ids, ref, refs
 from dpsql.sql.intervals import EVERYTHING
-from dpsql.sql.relations import Filter, Group, Numbers, Project, Total
+from dpsql.sql.relations import Filter, Group, Numbers, Project, Total, ids, ref, refs
+from dpsql.sql.rewrite import Builder
 from dpsql.sql.scalars import Apply, Constant
 
 from hospital import Hospital
@@ -101,13 +98,13 @@ def branch_without_owner(honest, branch, shown, notes):
 
 def partners_of_anybody(patch):
     """EXISTS compares what the analyst writes, and not the owners."""
-    patch.setattr(memberships, "within_one_person", lambda scalar, left, right: scalar)
+    patch.setattr(joins, "within_one_person", lambda scalar, left, right: scalar)
 
 
 def not_in_as_sql_has_it(patch):
     """One NULL among the others, and NOT IN is true for nobody."""
     patch.setattr(
-        memberships,
+        joins,
         "_not_different",
         lambda part, source, others, tied: Apply(
             "not", (Apply("is_false", (part,), SqlType.BOOLEAN),), SqlType.BOOLEAN
@@ -116,7 +113,7 @@ def not_in_as_sql_has_it(patch):
     partners_of_anybody(patch)
 
 
-@instead(full_joins, "united")
+@instead(joins, "united")
 def owner_of_one_side(honest, branches, notes, at):
     """Of a FULL JOIN: rows that the left does not have are given to nobody."""
     whole, owner, shown = honest(branches, notes, at)
@@ -167,14 +164,12 @@ def no_row_cap(honest, value, *, low, high):
 
 
 def _choosing(patch, change):
-    """`chosen_groups`, which two modules know by name."""
-    honest = contributions.chosen_groups
+    honest = rewrite.chosen_groups
 
     def planted(relation, build, *, groups):
         return change(honest, relation, build, groups)
 
-    for module in (contributions, rewrite):
-        patch.setattr(module, "chosen_groups", planted)
+    patch.setattr(rewrite, "chosen_groups", planted)
 
 
 def one_group_too_many(patch):
@@ -238,7 +233,7 @@ def nobody_is_somebody(patch):
 
 
 def not_scaled(patch):
-    patch.setattr(contributions, "_scaled", lambda build, pairs, slots: pairs)
+    patch.setattr(rewrite, "_scaled", lambda build, pairs, slots: pairs)
 
 
 def norm_in_doubles(patch):
@@ -343,12 +338,12 @@ def sum_without_zero(patch):
 
 def one_neighbour_instead_of_two(patch):
     for name in ("slot_l1", "slot_l2_squared"):
-        honest = getattr(price, name)
+        honest = getattr(bound, name)
 
         def planted(slot, *, groups, neighbours, grouped, honest=honest):
             return honest(slot, groups=groups, neighbours=Neighbours.ADD_REMOVE, grouped=grouped)
 
-        patch.setattr(price, name, planted)
+        patch.setattr(bound, name, planted)
 
 
 @instead(price, "_laplace")

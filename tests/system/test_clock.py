@@ -10,7 +10,7 @@ import pytest
 import dpsql
 from dpsql.errors import BudgetExhausted, LedgerBroken, NotPermitted
 from dpsql.ledger import clock as ledger_clock
-from dpsql.session import clock as session_clock
+from dpsql.session import permits as session_clock
 from tests.kits.refusals import raised
 
 from crashing import found, opened, written

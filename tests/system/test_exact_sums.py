@@ -18,7 +18,7 @@ CHARGES = int(os.environ.get("DPSQL_CHARGES", "20000"))
 
 @pytest.mark.parametrize("written", [0.1, "0.1"], ids=["float", "SQL"])
 def test_ten_tenths_are_one(tmp_path, written):
-    """In a ledger on disk, which says the same when it is opened again."""
+    """C063: in a ledger on disk, which says the same when it is opened again."""
 
     def opened():
         owner = owner_of(20, path=tmp_path / "ledger.db", epsilon=1)

@@ -9,8 +9,7 @@ import pytest
 import dpsql
 from dpsql import dbapi
 from dpsql.serve.methods import served
-from dpsql.serve.told import WIRE, ServedAnswer
-from dpsql.serve.wire import decoded, encoded
+from dpsql.serve.wire import WIRE, ServedAnswer, decoded, encoded
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows, read_texts
 from tests.kits.untouchable import untouched

@@ -34,8 +34,9 @@ columns.product = { keys = "private" }
 """
 
 
-@pytest.fixture
-def analyst(tmp_path):
+@pytest.fixture(scope="module")
+def analyst(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("shop")
     with duckdb.connect(tmp_path / "shop.duckdb") as data:
         data.execute(
             "CREATE TABLE orders (id BIGINT PRIMARY KEY, ticket VARCHAR UNIQUE, customer_id INTEGER, city VARCHAR, "

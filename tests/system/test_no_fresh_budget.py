@@ -1,8 +1,6 @@
 """One source, one budget: no view, alias, join, data version or other name opens another one, and other people are
 another promise, printed as the sum of both."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import duckdb
@@ -144,32 +142,3 @@ def test_a_view_of_people_is_about_people(opened, view, way):
     with pytest.raises(BadPolicy, match=r"dpsql\.toml:\d+ table\.shown: it reads rows of patients") as told:
         opened(more=f'[table.shown]\nsource = "{view}"\n{way}')
     assert "one by one" in told.value.why
-
-
-FORKED = """
-import multiprocessing
-import dpsql
-
-analyst = dpsql.demo()
-
-
-def ask(age):
-    try:
-        analyst.sql(f"SELECT COUNT(*) FROM patients WHERE age > {age} COST 1")
-    except dpsql.errors.LedgerBroken as error:
-        return error.what
-    return "answered"
-
-
-if __name__ == "__main__":
-    with multiprocessing.get_context("fork").Pool(6) as pool:
-        print(*pool.map(ask, range(6), chunksize=1), ask(7), sep="\\n")
-"""
-
-
-def test_a_pool_of_processes_has_one_budget(tmp_path):
-    """A fork copies a ledger in memory: of a grant of 1, each of six processes spent 1."""
-    script = tmp_path / "forked.py"
-    script.write_text(FORKED)
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=True)
-    assert run.stdout.splitlines() == ["the ledger was opened by another process"] * 6 + ["answered"]

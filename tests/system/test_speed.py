@@ -21,7 +21,7 @@ FORMS = {
 }
 NEEDLESS = """
 dpsql.charts.figure dpsql.charts.picture dpsql.plan.explain dpsql.session.batch dpsql.session.describing
-dpsql.session.keeper dpsql.session.plotting dpsql.session.proposals dpsql.session.suggesting dpsql.ledger.backup
+dpsql.session.keeper dpsql.session.plotting dpsql.session.query dpsql.session.suggesting dpsql.ledger.backup
 dpsql.ledger.postgres dpsql.ledger.sqlite dpsql.suggest pyarrow pandas
 """
 COMMAND = """

@@ -3,10 +3,11 @@
 Every way in is tried with objects as each library's own constructors and converters make them, and with a person added
 whose values make a library choose another type. A way whose schema is a declaration (polars, Arrow) may then be refused
 as a change of policy: the types of the ledger, written out as the refusal asks, must give the same as before.
+
+`make test` tries every second neighbour of each way, the others with the ways before and after it; `make audit` all.
 """
 
 import json
-import os
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -30,6 +31,7 @@ from dpsql.session.opening import NOTHING_SAID
 from dpsql.session.owner import Owner
 from dpsql.sql.emit import statement_text
 from tests.kits.refusals import raised
+from tests.kits.samples import EVERY
 
 KINDS = {
     "whole": [30, 31, 64],
@@ -94,8 +96,6 @@ DECLARED = {
     "seen": "timestamp",
 }
 
-WHOLE = "DPSQL_AUDIT" in os.environ
-"""Ask everything of every neighbour: minutes."""
 QUESTIONS = [
     question.format(column=column)
     for column in KINDS
@@ -104,9 +104,9 @@ QUESTIONS = [
         "SELECT SUM({column}) AS s, AVG({column}) AS a FROM t",
         "SELECT COUNT(DISTINCT {column}) AS d FROM t WHERE {column} > 1",
     )
-    if WHOLE or (column, question[:10]) in (("whole", "SELECT SUM"), ("plain", "SELECT SUM"), ("zip", "SELECT {co"))
+    if EVERY or (column, question[:10]) in (("whole", "SELECT SUM"), ("plain", "SELECT SUM"), ("zip", "SELECT {co"))
 ]
-VIEWS = ("dp.columns", "dp.keys", "dp.policy", "dp.budget", "dp.ledger", "dp.releases")[: None if WHOLE else 1]
+VIEWS = ("dp.columns", "dp.keys", "dp.policy", "dp.budget", "dp.ledger", "dp.releases")[: None if EVERY else 1]
 
 
 def columns_with(make, added):
@@ -285,7 +285,7 @@ def observed(analyst):
             steps = [statement_text(step.statement, dialect="duckdb") for step in query.sealed.plan.steps]
             seen[sql] = repr((query.cost, dict(query.margins), steps))
             seen[f"EXPLAIN {sql}"] = query.explain().text()
-    if WHOLE:
+    if EVERY:
         seen["sample"] = str(analyst.sample("t").rows)
         seen["SIMULATE"] = str(analyst.query(QUESTIONS[0]).simulate().columns)
     return seen
@@ -338,7 +338,7 @@ def neighbour_cases(way, folder):
     ledger = MemoryLedger()
     before = seen_with(ledger, build(base, folder), words)
     found = {}
-    for name, added in ADDED.items():
+    for name, added in ADDED.items() if EVERY else list(ADDED.items())[list(WAYS).index(way) % 2 :: 2]:
         rows, odd = columns_with(make, added)
         data = build(rows, folder)
         try:
@@ -348,19 +348,15 @@ def neighbour_cases(way, folder):
                 raise
             kept = json.loads(refused.fix.partition("types=")[2].partition(")")[0])
             after = seen_with(ledger, build(rows, folder), {**words, "types": {**words["types"], **kept}})
-        found |= {(way, kind, name): different(before, after, way) for kind in odd}
+        found |= {(kind, name): different(before, after, way) for kind in odd}
     return found
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory):
-    return {way: neighbour_cases(way, tmp_path_factory.mktemp("way")) for way in WAYS}
-
-
-def test_no_person_changes_what_can_be_seen(cases):
-    found = {case: what for way in cases.values() for case, what in way.items()}
+@pytest.mark.parametrize("way", WAYS)
+def test_no_person_changes_what_can_be_seen(way, tmp_path):
+    found = neighbour_cases(way, tmp_path)
     assert {case: what for case, what in found.items() if what} == {}
-    assert len(found) >= 300
+    assert len(found) >= 8
 
 
 @pytest.mark.parametrize("added", ADDED)

@@ -8,7 +8,7 @@ import dpsql
 from dpsql.catalog.views import ViewReads
 from dpsql.engines.duckdb_views import read_views
 from dpsql.errors import BadPolicy
-from dpsql.suggest.reviewing import review_policy
+from dpsql.suggest.policy_file import review_policy
 from tests.kits.rows import read_rows
 
 POLICY = """version = 1
@@ -79,12 +79,19 @@ def declared(tmp_path):
 
 
 def is_refused(path):
-    review = review_policy(path)
     with pytest.raises(BadPolicy) as caught:
         dpsql.open(path)
-    assert review.complete is None
-    assert [task.place for task in review.tasks] == ["shown"]
     return caught.value.what
+
+
+@pytest.mark.parametrize("definition", [PRIVATE["directly"], next(iter(UNKNOWN.values()))])
+def test_a_review_says_before_what_opening_refuses(declared, definition):
+    path = declared(definition, "public = true")
+    review = review_policy(path)
+    assert review.complete is None
+    (task,) = review.tasks
+    assert task.place == "shown"
+    assert f"shown: {task.what.partition('. ')[0]}" in is_refused(path)
 
 
 @pytest.mark.parametrize("way", ["public = true", 'unit = "row"'])

@@ -40,7 +40,7 @@ def test_in_dpsql_only_the_command_line_and_workers_listen():
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "addaudithook"
     }
-    assert listening == {"cli/progress.py", "serve/workers.py"}
+    assert listening == {"cli/manner.py", "serve/workers.py"}
     tree = ast.parse(Path(dpsql.points.__file__).read_text())
     imports = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert imports == {"sys"}  # no environment, no files

@@ -23,6 +23,7 @@ def ana() -> dpsql.Analyst:
 
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_nothing_comes_out_without_limits(sql):
+    """C052: no finite noise hides a person there. Every proposal of such limits is planned in test_refused.py."""
     before = ana().budget
     error = raised(dpsql.DpsqlError, lambda: ana().sql(sql))
     assert error.code == "DP102"

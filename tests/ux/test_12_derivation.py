@@ -37,6 +37,7 @@ def tree(ana):
 
 
 def test_it_says_who_is_protected_and_what_a_guess_becomes(text):
+    """C018"""
     assert "one patient" in text
     assert re.search(r"a 50–50 guess about any one patient becomes at most 51\.25 %", text)  # 1 / (1 + e^-0.05)
     assert round(100 / (1 + math.exp(-0.05)), 2) == 51.25

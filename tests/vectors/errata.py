@@ -5,14 +5,12 @@ Each is quoted by a golden vector or by a test that shows the breach; the sound 
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.mechanisms.normal import standard_tail_quantile
 from dpsql.privacy.digits import decimal, working
 from dpsql.privacy.rounding import exact
 from dpsql.require import Number
-from dpsql.sensitivity.column import Column
+from dpsql.sensitivity.aggregates import Column
 
 
 def advanced_without_epsilon(*, k: int, epsilon: float, delta_prime: float) -> float:
@@ -59,30 +57,9 @@ def classic_sigma_without_its_precondition(*, l2: Number, epsilon: Number, delta
         return float(decimal(exact(l2) / exact(epsilon)) * (2 * decimal(Fraction(5, 4) / exact(delta)).ln()).sqrt())
 
 
-def gaussian_accuracy_with_the_root_around_everything(
-    *, l2: Number, epsilon: Number, delta: Number, beta: Number
-) -> float:
-    """The α of one table: erfinv(1 - β) slipped under the square root. The right one is σ sqrt(2) erfinv(1 - β)."""
-    inverse = standard_tail_quantile(float(beta) / 2) / math.sqrt(2)
-    sigma = classic_sigma_without_its_precondition(l2=l2, epsilon=epsilon, delta=delta)
-    return math.sqrt(2) * sigma * math.sqrt(inverse)
-
-
-def normal_density_divided_by_the_variance(*, x: Number, sigma: Number) -> float:
-    """The normal density as one slide prints it, with σ² where σ belongs: its integral is 1/σ."""
-    with working():
-        size = decimal(exact(x) / exact(sigma))
-        return float((-size * size / 2).exp() / decimal(exact(sigma)) ** 2 / Decimal(2 * math.pi).sqrt())
-
-
 def notes_noisy_max_scale(*, epsilon: Number) -> Fraction:
     """1/ε for every score: the notes' report noisy max. Where scores move in opposite directions it gives up to 2ε."""
     return 1 / exact(epsilon)
-
-
-def notes_survey_mean(*, answers: Sequence[int]) -> Fraction:
-    """The plain mean of the perturbed bits, which the notes call the estimate: biased toward 1/2."""
-    return Fraction(sum(answers), len(answers))
 
 
 def notes_survey_mean_expected(*, share: Number, gamma: Number) -> float:
@@ -99,7 +76,7 @@ def median_windows_up_to_k(values: Sequence[Number], *, lower: Number, upper: Nu
     """max over t = 0 … k of max(x_{m+t} - x_{m+t-k-1}, x_{m+t+1} - x_{m+t}), for k = 0 … n.
 
     Misses x_{m+k+1} - x_m, the gap after k changes that all lie above the median: too small, and not smooth.
-    Right: `dpsql.sensitivity.smooth_median`.
+    Right: `dpsql.sensitivity.smooth_quantile`.
     """
     return _two_argument(values, lower, upper, beyond=0)
 

@@ -10,10 +10,9 @@ from dpsql.mechanisms.laplace import Laplace, laplace_scale
 from dpsql.mechanisms.scores import scores_are_monotone, selection_scale
 from dpsql.privacy import divergence, tails
 from dpsql.privacy.database import l1_distance, size, to_histogram
-from dpsql.privacy.divergence import hockey_stick, kl_bound
+from dpsql.privacy.divergence import hockey_stick, kl_bound, post_process
 from dpsql.privacy.events import Approximate
 from dpsql.privacy.group import group_delta
-from dpsql.privacy.pmf import post_process
 from dpsql.privacy.unit import Neighbours
 from tests.oracles.privacy import (
     binomial_tail,

@@ -9,9 +9,8 @@ from dpsql.privacy.rounding import exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import Number
 from dpsql.sensitivity import aggregates
-from dpsql.sensitivity.aggregates import Aggregate, Count, Mean, Quantile, Range, Sum
+from dpsql.sensitivity.aggregates import Aggregate, Column, Count, Mean, Outside, Quantile, Range, Sum
 from dpsql.sensitivity.brute_force import brute_force_local
-from dpsql.sensitivity.column import Column, Outside
 from dpsql.sensitivity.global_ import global_sensitivity
 from dpsql.sensitivity.local import local_sensitivity
 from tests.oracles.sensitivity import breakpoints, mean_move_of_one_more

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from dpsql.sensitivity import smooth_extremes, smooth_median, smooth_mst, smooth_quantile
+from dpsql.sensitivity import smooth_extremes, smooth_mst, smooth_quantile
 from dpsql.sensitivity.smooth import Rows, SmoothBound, databases, smooth_sensitivity
 from dpsql.sensitivity.smooth_mst import Graph
 from tests.oracles.sensitivity import complete_graph, largest_log_ratio, log_ratio, mst_cost
@@ -17,7 +17,7 @@ Sizes = tuple[Fraction, ...]
 Values = Sequence[float]
 
 STATISTICS: Final[Mapping[str, tuple[Callable[..., Sizes], Callable[..., SmoothBound]]]] = {
-    "median": (smooth_median.median_sensitivities, smooth_median.median_smooth_sensitivity),
+    "median": (smooth_quantile.median_sensitivities, smooth_quantile.median_smooth_sensitivity),
     "min": (smooth_extremes.minimum_sensitivities, smooth_extremes.minimum_smooth_sensitivity),
     "max": (smooth_extremes.maximum_sensitivities, smooth_extremes.maximum_smooth_sensitivity),
     "range": (smooth_extremes.range_sensitivities, smooth_extremes.range_smooth_sensitivity),
@@ -141,7 +141,7 @@ def _compared(
     given: dict[str, Any] = {"lower": lower, "upper": upper}
     variant = [smooth_sensitivity(wrong(data, **given), beta=beta).bound for data in (D, Dprime)]
     right = [
-        smooth_median.median_smooth_sensitivity(data, beta=beta, neighbours=CHANGE_ONE, **given).bound
+        smooth_quantile.median_smooth_sensitivity(data, beta=beta, neighbours=CHANGE_ONE, **given).bound
         for data in (D, Dprime)
     ]
     return {

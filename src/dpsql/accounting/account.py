@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from dpsql.accounting.history import require_event
 from dpsql.accounting.limits import priced_epsilon
+from dpsql.accounting.spend import require_event
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.accounting.zcdp import largest_rho
 from dpsql.errors import BadParameter, BudgetExhausted
@@ -56,23 +56,14 @@ class Account:
         object.__setattr__(self, "epsilon", priced_epsilon(epsilon=self.epsilon))
         if self.granted_from is not None:
             object.__setattr__(self, "granted_from", priced_epsilon(granted_from=self.granted_from))
-        self._require_reserve_within_delta()
-        self._require_grant_within_account()
-        self._require_certified_rho()
-
-    def _require_reserve_within_delta(self) -> None:
         if self.delta_prime > self.delta:
             raise BadParameter(
                 f"delta_prime={shown(self.delta_prime)} is above delta={shown(self.delta)}",
                 why="δ' is the part of δ kept back for the zCDP branch",
                 fix="choose δ' between 0 and δ; half of δ is usual",
             )
-
-    def _require_grant_within_account(self) -> None:
         if self.epsilon > self._promise:
             raise _too_large_a_grant(self.epsilon, self._promise)
-
-    def _require_certified_rho(self) -> None:
         whole = largest_rho(epsilon=self._promise, delta=self.delta_prime).rho if self.delta_prime else Fraction(0)
         if self.rho > whole * self.epsilon / self._promise:
             raise BadParameter(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dpsql.privacy.pmf import paired, ratio_below
+from dpsql.privacy.divergence import paired, ratio_below
 from dpsql.privacy.rounding import round_up
 from dpsql.require import Number, require_count
 

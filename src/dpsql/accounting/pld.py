@@ -16,9 +16,8 @@ from functools import singledispatch
 from importlib import import_module
 from typing import Any, Final
 
-from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.limits import require_within
-from dpsql.accounting.spend import spends
+from dpsql.accounting.spend import releases, require_event, spends
 from dpsql.errors import MissingExtra, UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,

@@ -11,9 +11,8 @@ from functools import lru_cache, singledispatch
 from typing import Final
 
 from dpsql.accounting.basic import slack_after
-from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON, counted, priced_epsilon, require_within, slack
-from dpsql.accounting.spend import spends, total
+from dpsql.accounting.spend import releases, require_event, spends, total
 from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,

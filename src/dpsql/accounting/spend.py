@@ -1,4 +1,4 @@
-"""A history as a flat list of (ε, δ) spends: what the classical composition theorems read."""
+"""A history as a flat row of releases, and of (ε, δ) spends: what the classical composition theorems read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
+from typing import Final
 
-from dpsql.accounting.history import releases, require_event
 from dpsql.accounting.subsampling import Scheme, amplify
-from dpsql.errors import UnsupportedEvent
+from dpsql.errors import BadParameter, UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,
     BoundedRange,
@@ -21,6 +21,7 @@ from dpsql.privacy.events import (
     Pure,
 )
 from dpsql.privacy.rounding import exact
+from dpsql.require import unmet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +81,39 @@ def _(event: PoissonSampled) -> list[Spend]:
         return []
     amplified = amplify(epsilon=inside.epsilon, delta=inside.delta, rate=event.rate, scheme=Scheme.POISSON)
     return [Spend(epsilon=exact(amplified.epsilon), delta=exact(amplified.delta))]
+
+
+LONGEST_HISTORY: Final = 1_000_000
+
+
+def require_event(event: object) -> None:
+    """What is to be priced is one event."""
+    if not isinstance(event, Event):
+        raise BadParameter(
+            f"a {type(event).__name__} stands where an event belongs",
+            why="a history is one event; several releases are one event too, once they are composed",
+            fix="pass Composed(tuple of events), from dpsql.privacy.events",
+        )
+
+
+def releases(event: Event) -> list[Event]:
+    """The releases inside nested compositions, in order.
+
+    Compositions may share parts and nest deeply; a million releases is the limit, so that none of that hangs.
+    """
+    require_event(event)
+    if not isinstance(event, Composed):
+        return [event]
+    found: list[Event] = []
+    waiting: list[Event] = [event]
+    seen = 0
+    while waiting:
+        part = waiting.pop()
+        seen += 1
+        if seen > LONGEST_HISTORY:
+            raise unmet(f"the history holds more than {LONGEST_HISTORY} releases")
+        if isinstance(part, Composed):
+            waiting.extend(reversed(part.events))
+        else:
+            found.append(part)
+    return found

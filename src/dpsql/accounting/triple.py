@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 
-from dpsql.accounting.history import releases, require_event
+from dpsql.accounting.spend import releases, require_event
 from dpsql.errors import UnsupportedEvent
 from dpsql.privacy.events import (
     Approximate,

@@ -14,8 +14,8 @@ from functools import lru_cache, singledispatch
 from typing import Final
 
 from dpsql.accounting.basic import slack_after
-from dpsql.accounting.history import releases
 from dpsql.accounting.limits import priced_epsilon, require_within, slack
+from dpsql.accounting.spend import releases
 from dpsql.accounting.triple import FREE, Triple, triple
 from dpsql.enclosure import log_bounds, sqrt_bounds
 from dpsql.errors import UnsupportedEvent

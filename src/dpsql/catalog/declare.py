@@ -9,9 +9,8 @@ from typing import Final, Literal, TypedDict, Unpack
 
 from dpsql.catalog import rules, values
 from dpsql.catalog.column_types import ColumnDeclarations, Decided, implied_type
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import TablePolicy
-from dpsql.catalog.names import folded
+from dpsql.catalog.names import Mistake, folded
 from dpsql.catalog.ownership import named_by
 from dpsql.catalog.sections import Section
 from dpsql.catalog.tables import declares_all, table_of

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Final
 
 from dpsql.catalog import rules, values
-from dpsql.catalog.lines import key_lines
-from dpsql.catalog.marks import marks, unconfirmed
-from dpsql.catalog.mistakes import Mistake, line_of
+from dpsql.catalog.lines import key_lines, marks, unconfirmed
 from dpsql.catalog.model import KeyPath, Policy, TablePolicy, Written
-from dpsql.catalog.names import folded, listed
+from dpsql.catalog.names import Mistake, folded, line_of, listed
 from dpsql.catalog.ownership import settled
-from dpsql.catalog.sections import Section
-from dpsql.catalog.settings import (
+from dpsql.catalog.sections import (
     DEFAULTS_KEYS,
     GRANT_KEYS,
     PERSON_KEYS,
     PROMISE_KEYS,
+    Section,
     defaults_of,
     grant_of,
     person_of,

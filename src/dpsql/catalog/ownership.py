@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import PathStep, TablePolicy
-from dpsql.catalog.names import did_you_mean, folded, listed
+from dpsql.catalog.names import Mistake, did_you_mean, folded, listed
 from dpsql.catalog.spelling import quoted
 
 Part: TypeAlias = tuple[str | None, tuple[str, ...]]

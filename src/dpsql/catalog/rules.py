@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.catalog import values
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import Bounds, ColumnPolicy, Defaults, Grant, KeyKind, Policy, Promise, PublicKeys, TablePolicy
-from dpsql.catalog.names import OWNER_ACCOUNT, RESERVED_SCHEMA, did_you_mean, folded, listed
+from dpsql.catalog.names import OWNER_ACCOUNT, RESERVED_SCHEMA, Mistake, did_you_mean, folded, listed
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import is_confidence, shown
 

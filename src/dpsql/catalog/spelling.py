@@ -1,11 +1,14 @@
-"""How names, texts and our six types are written for DuckDB: the one place, for whoever prints and whoever copies."""
+"""How names, texts and our six types are written for DuckDB, and keys and values into a policy file: the one place, for
+whoever prints, whoever copies and whoever proposes a line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
@@ -36,3 +39,37 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as SQL writes it: only the quote is special, and it is doubled."""
     return "'" + text.replace("'", "''") + "'"
+
+
+Value: TypeAlias = bool | int | float | Decimal | str | date | tuple["Value", ...]
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_key(name: str) -> str:
+    """A key as TOML writes it."""
+    return name if _BARE.fullmatch(name) else toml_text(name)
+
+
+def toml_text(text: str) -> str:
+    """A text as TOML writes it: what would end it, or steer whoever looks at the file, is escaped."""
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return f"\\{letter}"
+    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
+
+
+def toml(value: Value) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return toml_text(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from dpsql.catalog import values
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import ColumnPolicy, Keys, PublicKeys, TablePolicy
+from dpsql.catalog.names import Mistake
 from dpsql.catalog.ownership import Way, named_by, way
 from dpsql.catalog.sections import Section
 

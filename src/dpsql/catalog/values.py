@@ -11,9 +11,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar
 
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import Bounds, KeyKind, Keys, PublicKeys, Value
-from dpsql.catalog.names import folded, listed
+from dpsql.catalog.names import Mistake, folded, listed
 from dpsql.catalog.types import SqlType
 from dpsql.require import LARGEST_COUNT, shown
 from dpsql.written import size_in_bytes

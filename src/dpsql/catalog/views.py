@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from dpsql.catalog.mistakes import Mistake
 from dpsql.catalog.model import TablePolicy
-from dpsql.catalog.names import folded, listed
+from dpsql.catalog.names import Mistake, folded, listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

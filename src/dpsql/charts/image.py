@@ -14,9 +14,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 from warnings import catch_warnings, simplefilter
 
-from dpsql.charts.figure import PEOPLE, Bars, Chart, Icons, Lines, Mark, Series, Shape, is_exact
+from dpsql.charts.figure import PEOPLE, Bars, Chart, Icons, Lines, Mark, Scale, Series, Shape, is_exact, scale_of
 from dpsql.charts.letters import cut
-from dpsql.charts.scale import Scale, scale_of
 from dpsql.errors import MissingExtra
 from dpsql.safe_text import printable
 

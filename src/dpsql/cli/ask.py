@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 import dpsql
 from dpsql import BadParameter
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import add_manner, manner_of, output_of
-from dpsql.cli.reading import read_by
-from dpsql.cli.registry import COMMANDS, Commands, Parser
-from dpsql.cli.texts import text_of
+from dpsql.cli.asking import text_of
+from dpsql.cli.manner import MEANINGS, add_manner, manner_of, output_of
+from dpsql.cli.registry import COMMANDS, Commands, Parser, read_by
 from dpsql.errors import NotUnderstood
 from dpsql.require import shown
 from dpsql.written import number, plain_number, refused

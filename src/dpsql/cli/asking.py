@@ -1,25 +1,67 @@
-"""Statement after statement: asked, written where results go, and followed by what it cost. The first error ends it."""
+"""Statement after statement: asked, written where results go, and followed by what it cost. The first error ends it.
+
+What a question would cost is told before anything is read or spent.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil, floor
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 import dpsql
-from dpsql import DpsqlError
-from dpsql.cli.ending import INTERRUPTED, ONLY_NOISE
-from dpsql.cli.manner import Manner, say
+from dpsql import BadParameter, DpsqlError
+from dpsql.cli.manner import INTERRUPTED, ONLY_NOISE, Manner, say, stages_shown
 from dpsql.cli.output import Output
-from dpsql.cli.price import is_dear, price_lines, shown_down, shown_up
-from dpsql.cli.progress import stages_shown
 from dpsql.errors import OverLimit
 
 if TYPE_CHECKING:
     from dpsql import Analyst, Client, Statement, Told
+
+ASK_ABOVE: Final = Fraction(1, 5)
+"""A price above this share of what is left is asked about first."""
+_MARGIN: Final = "margin of "
+_NOTHING: Final = "   (nothing was spent, no data was read)"
+
+
+def price_lines(priced: Told, left: Fraction) -> Iterator[str]:
+    """The lines of an answer to DRY RUN."""
+    rows = [(str(what), str(value)) for what, value in priced.rows]
+    said = dict(rows)
+    if said["already stored"] == "yes":
+        yield f"would cost   nothing: it is stored, and told again for nothing{_NOTHING}"
+    else:
+        yield f"would cost   {said['cost']} of {shown_down(left)} left{_NOTHING}"
+    if said["allowed"] != "yes":
+        yield f"refused      {said['allowed'].removeprefix('no: ')}"
+    for what, value in rows:
+        if what.startswith(_MARGIN):
+            yield f"margin       {what.removeprefix(_MARGIN)} {value}"
+        elif what not in ("cost", "delta", "allowed", "already stored"):
+            yield f"{what:<12} {value}"
+
+
+def is_dear(cost: Fraction, left: Fraction, *, above: Fraction = ASK_ABOVE, looked_for: bool) -> bool:
+    """Whether to ask before it is paid: a price that was looked for, as by WITHIN, or that takes much of what is left.
+    What does not fit is not asked about: it is refused, with what would fit."""
+    return 0 < cost <= left and (looked_for or cost > above * left)
+
+
+def shown_up(cost: Fraction) -> str:
+    """A price: two places at least, never below what it is."""
+    places = next((each for each in range(2, 12) if (cost * 10**each).denominator == 1), 6)
+    return f"{ceil(cost * 10**places) / 10**places:.{places}f}"
+
+
+def shown_down(left: Fraction) -> str:
+    """What is left, to a hundredth: never above what it is."""
+    return f"{floor(100 * left) / 100:.2f}"
+
 
 TERMINAL: Final = "-"
 _STOPPED: Final = "stopped. What was charged stays charged; asked again, it is told for nothing"
@@ -177,3 +219,30 @@ def ask_all(
         manner.say(_NOT_ASKED if isinstance(stopped, _StoppedAtThePrice) else _STOPPED)
         return INTERRUPTED
     return ONLY_NOISE if wishes.strict_accuracy and dpsql.all_doubtful(asking.told) else 0
+
+
+STDIN: Final = "-"
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+def text_of(name: str, *, why: str) -> str:
+    """What the file holds, without a byte order mark; `why` it is read."""
+    try:
+        content = sys.stdin.read() if name == STDIN else Path(name).read_bytes().decode()
+        content.encode()  # standard input passes bytes that are not UTF-8 on as surrogates
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise BadParameter(
+            f"{'standard input' if name == STDIN else name} is not UTF-8 text, at character {error.start + 1}",
+            why="letters such as é are written in other bytes in other encodings, so two programs read it differently",
+            fix=f"save it as UTF-8, or convert it: {_converted(name, error)}",
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise BadParameter(f"{name} cannot be read: {reason}", why=why, fix="check the path") from None
+    return content.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _converted(name: str, error: UnicodeDecodeError | UnicodeEncodeError) -> str:
+    start = error.object[:2] if isinstance(error, UnicodeDecodeError) else b""
+    encoding = "UTF-16" if start in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    return f"iconv -f {encoding} -t UTF-8 {'FILE' if name == STDIN else name}"

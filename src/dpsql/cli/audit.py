@@ -7,11 +7,8 @@ import shlex
 from pathlib import Path
 
 from dpsql import BadParameter
-from dpsql.cli.ending import BAD_USE, BROKEN_LEDGER
-from dpsql.cli.manner import say
-from dpsql.cli.place import add_since, command, opened, policy_of
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.manner import BAD_USE, BROKEN_LEDGER, say, tell
+from dpsql.cli.registry import COMMANDS, Commands, add_since, command, opened, policy_of
 
 _WRITERS = {
     ".md": lambda audit, place: audit.markdown(place=place),

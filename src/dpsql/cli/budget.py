@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dpsql.cli.manner import say
-from dpsql.cli.place import add_since, command, opened
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.manner import say, tell
+from dpsql.cli.registry import COMMANDS, Commands, add_since, command, opened
 
 
 def add_to(commands: Commands) -> None:

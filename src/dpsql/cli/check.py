@@ -6,11 +6,8 @@ import argparse
 from typing import Final
 
 import dpsql
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import add_plain, manner_of
-from dpsql.cli.place import POLICY
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.manner import MEANINGS, add_plain, manner_of, tell
+from dpsql.cli.registry import COMMANDS, POLICY, Commands
 
 UNFINISHED: Final = 8
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 import dpsql
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import say
+from dpsql.cli.manner import MEANINGS, say
 from dpsql.cli.profiles import Profile, profiles, profiles_file
 from dpsql.cli.registry import COMMANDS, Commands
 

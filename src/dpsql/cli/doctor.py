@@ -15,10 +15,8 @@ from typing import Final
 
 import dpsql
 from dpsql import DpsqlError
-from dpsql.cli.ending import MEANINGS, exit_code
-from dpsql.cli.manner import add_plain, is_plain, say
-from dpsql.cli.place import POLICY
-from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.manner import MEANINGS, add_plain, exit_code, is_plain, say
+from dpsql.cli.registry import COMMANDS, POLICY, Commands
 from dpsql.errors import LedgerBroken, NoSource
 
 EXTRAS: Final = {

@@ -6,9 +6,7 @@ import argparse
 
 from dpsql import BadParameter
 from dpsql.cli.manner import say
-from dpsql.cli.place import command, opened
-from dpsql.cli.reading import read_by
-from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.registry import COMMANDS, Commands, command, opened, read_by
 from dpsql.require import shown
 from dpsql.written import number
 

@@ -7,8 +7,8 @@ import sys
 from shutil import get_terminal_size
 
 import dpsql
+from dpsql.cli.manner import tell
 from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
 
 
 def add_to(commands: Commands) -> None:

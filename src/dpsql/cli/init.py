@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 
 import dpsql
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import add_plain
-from dpsql.cli.place import POLICY
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.manner import MEANINGS, add_plain, tell
+from dpsql.cli.registry import COMMANDS, POLICY, Commands
 
 
 def add_to(commands: Commands) -> None:

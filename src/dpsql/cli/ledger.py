@@ -6,11 +6,9 @@ import argparse
 from pathlib import Path
 
 import dpsql
-from dpsql.cli.manner import say
+from dpsql.cli.manner import say, tell
 from dpsql.cli.output import Output
-from dpsql.cli.place import add_since, command, opened, policy_of
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.registry import COMMANDS, Commands, add_since, command, opened, policy_of
 
 
 def add_to(commands: Commands) -> None:

@@ -14,8 +14,7 @@ from typing import Final
 import dpsql
 from dpsql import BadParameter, DpsqlError
 from dpsql.cli.ask import asking_parser
-from dpsql.cli.ending import BAD_USE, INTERRUPTED, exit_code
-from dpsql.cli.manner import Manner, manner_of, say_error
+from dpsql.cli.manner import BAD_USE, INTERRUPTED, Manner, exit_code, manner_of, say_error
 from dpsql.cli.output import unwritten, write_no_more
 from dpsql.cli.registry import COMMANDS, command_parser
 

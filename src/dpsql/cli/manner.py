@@ -1,18 +1,41 @@
-"""How a command speaks: which format, with or without symbols, how much besides the result. Results go to standard
-output; everything else, this module's `say`, to standard error."""
+"""How a command speaks and ends: in which format, with or without symbols, with which remarks, and the exit code.
+Results go to standard output; everything else, this module's `say`, to standard error."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Final, NamedTuple
 
 import dpsql
 from dpsql import BadParameter, DpsqlError
-from dpsql.cli.output import Output, clean
+from dpsql.cli.output import Output, clean, escaped
+from dpsql.codes import CODES, EXITS
+from dpsql.points import EVENT, Point
+
+BAD_USE: Final = 2
+BROKEN_LEDGER: Final = 9
+ONLY_NOISE: Final = 10
+INTERRUPTED: Final = 130
+ENDINGS: Final = {
+    0: "done",
+    **EXITS,
+    ONLY_NOISE: "answered, but the noise may be all there is (with --strict-accuracy)",
+    INTERRUPTED: "interrupted",
+}
+"""What a script is told by the number a command ends with."""
+MEANINGS: Final = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in ENDINGS.items()) + "."
+
+
+def exit_code(error: DpsqlError) -> int:
+    """What a script is told about an error."""
+    return CODES[error.code].exit if error.code in CODES else 1
+
 
 FORMATS: Final = ("table", "records", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 INTERVALS: Final = ("inline", "columns", "none")
@@ -120,3 +143,58 @@ def _beside(text: str) -> None:
     """On standard error. Where that cannot be written, the exit code is left to tell."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
+
+
+def tell(lines: Iterable[str], chosen: argparse.Namespace) -> None:
+    """Each line as the arguments ask for it."""
+    plain, output = is_plain(chosen), Output(None)
+    for line in lines:
+        output.write(f"{escaped(dpsql.without_symbols(line) if plain else line)}\n")
+
+
+_STAGES: Final = {
+    Point.ASKED.name: "[1/3] planning",
+    Point.CHARGED.name: "[2/3] charged",
+    Point.RUNNING.name: "[3/3] asking the engine …   (Ctrl-C stops it; what is charged stays charged)",
+}
+_ERASE: Final = "\r\x1b[K"
+_listening: list[bool] = []
+"""Whether stages are shown now. What hears the points of this process stays to its end: it is installed once."""
+
+
+@contextmanager
+def stages_shown(manner: Manner) -> Iterator[None]:
+    """The stage of what is asked inside the block, on one line that is then erased."""
+    if not manner.shows_progress:
+        yield
+        return
+    if not _listening:
+        sys.addaudithook(_heard)
+    _listening[:] = [True]
+    try:
+        yield
+    finally:
+        _listening[:] = [False]
+        _show("")
+
+
+def _heard(event: str, told: tuple[object, ...]) -> None:
+    if event == EVENT and _listening == [True] and (stage := _STAGES.get(str(told[0]))) is not None:
+        _show(stage)
+
+
+def _show(stage: str) -> None:
+    """In the place of the one before. A terminal that has gone away must not break what was paid for."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(_ERASE + _fitting(stage))
+        sys.stderr.flush()
+
+
+def _fitting(stage: str) -> str:
+    """On one line of the terminal: what goes over two cannot be erased. The remark behind it goes first."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    most = (columns or get_terminal_size().columns) - 1
+    return stage if len(stage) <= most else stage.partition("   ")[0][:most]

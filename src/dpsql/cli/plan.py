@@ -10,10 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import dpsql
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import add_plain, is_plain
+from dpsql.cli.asking import text_of
+from dpsql.cli.manner import MEANINGS, add_plain, is_plain
 from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.texts import text_of
 from dpsql.require import shown
 
 if TYPE_CHECKING:

@@ -6,10 +6,8 @@ import argparse
 import json
 
 import dpsql
-from dpsql.cli.manner import say
-from dpsql.cli.place import POLICY, command, opened
-from dpsql.cli.registry import COMMANDS, Commands
-from dpsql.cli.telling import tell
+from dpsql.cli.manner import say, tell
+from dpsql.cli.registry import COMMANDS, POLICY, Commands, command, opened
 
 
 def add_to(commands: Commands) -> None:

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import dpsql
-from dpsql.cli.ending import MEANINGS
-from dpsql.cli.manner import say
-from dpsql.cli.reading import mode, read_by, seconds
-from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.manner import MEANINGS, say
+from dpsql.cli.registry import COMMANDS, Commands, mode, read_by, seconds
 from dpsql.errors import BadParameter
 from dpsql.written import count, size
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dpsql.cli.manner import say
-from dpsql.cli.place import command, opened
-from dpsql.cli.registry import COMMANDS, Commands
+from dpsql.cli.registry import COMMANDS, Commands, command, opened
 
 _ROLES = ["analyst", "auditor", "owner"]
 

@@ -15,21 +15,21 @@ from typing import Final, TypeVar, cast, final
 
 import duckdb
 
-from dpsql.catalog.capabilities import DUCKDB, Capabilities
 from dpsql.catalog.column_types import NOTHING_DECLARED, ColumnDeclarations, Decided
-from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable, Parameter
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.views import Views
 from dpsql.engines.desk import DeskTable, lay_out
-from dpsql.engines.duckdb_constraints import read_constraints
-from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_schema, redefined
+from dpsql.engines.duckdb_schema import INTEGERS, Ask, is_table, read_constraints, read_schema, redefined
 from dpsql.engines.duckdb_sources import copy_table, opened_source, primary_key, unreadable
 from dpsql.engines.duckdb_views import read_views
 from dpsql.engines.engine import (
+    DUCKDB,
     MOST_EXACT_BYTES,
     NO_LIMITS,
     NO_PARAMETERS,
+    Capabilities,
+    Constraints,
     Limits,
     OnFailure,
     Rows,

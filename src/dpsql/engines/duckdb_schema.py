@@ -1,4 +1,4 @@
-"""What a DuckDB's catalogue says: names, types, constraints. No row and no statistic is read."""
+"""What a DuckDB's catalogue says: names, types, constraints and comments. No row and no statistic is read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import duckdb
 from dpsql.catalog.model import EngineColumn, EngineTable
 from dpsql.catalog.spelling import quoted
 from dpsql.catalog.types import SqlType
+from dpsql.engines.engine import Check, Constraints, ForeignKey
 
 Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
 """Runs one statement and gives its rows."""
@@ -207,3 +208,70 @@ def _empty(place: tuple[str, str], texts: Sequence[str]) -> str:
     wanted = ", ".join(f"{quoted(name)} AS c{number}" for number, name in enumerate(texts)) or "1 AS c"
     name = quoted(table) if schema == "main" else f"{quoted(schema)}.{quoted(table)}"
     return f"SELECT {wanted} FROM {name} WITH NO DATA"
+
+
+# The columns are named one by one: duckdb_tables() also knows how many rows there are.
+_TABLES: Final = """
+SELECT schema_name, table_name, comment, false FROM system.main.duckdb_tables()
+WHERE NOT internal AND database_name = current_database() UNION ALL
+SELECT schema_name, view_name, comment, true FROM system.main.duckdb_views()
+WHERE NOT internal AND database_name = current_database() ORDER BY 1, 2"""
+_COMMENTED: Final = """
+SELECT schema_name, table_name, column_name, data_type, comment FROM system.main.duckdb_columns()
+WHERE NOT internal AND database_name = current_database() ORDER BY schema_name, table_name, column_index"""
+_CONSTRAINTS: Final = """
+SELECT schema_name, table_name, constraint_type, constraint_column_names, expression, referenced_table,
+referenced_column_names FROM system.main.duckdb_constraints()
+WHERE database_name = current_database() ORDER BY schema_name, table_name, constraint_index"""
+_LISTED: Final = re.compile(r"'((?:[^']|'')*)'")
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+def read_constraints(ask: Ask) -> dict[str, Constraints]:
+    """By the name of each table and view, as `read_schema` names it."""
+    columns, constraints = _by_table(ask(_COMMENTED)), _by_table(ask(_CONSTRAINTS))
+    return {
+        dotted_name(schema, table): _of_table(
+            schema,
+            comment,
+            view=view,
+            columns=columns.get((schema, table), []),
+            constraints=constraints.get((schema, table), []),
+        )
+        for schema, table, comment, view in ask(_TABLES)
+    }
+
+
+def _by_table(rows: list[Row]) -> Mapping[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for schema, table, *rest in rows:
+        found.setdefault((schema, table), []).append(tuple(rest))
+    return found
+
+
+def _of_table(
+    schema: str, comment: str | None, *, view: bool, columns: list[Row], constraints: list[Row]
+) -> Constraints:
+    keys = [tuple(names) for kind, names, *_ in constraints if kind == "PRIMARY KEY"]
+    return Constraints(
+        primary_key=keys[0] if keys else (),
+        foreign_keys=tuple(
+            ForeignKey(columns=tuple(names), table=dotted_name(schema, table), to_columns=tuple(to))
+            for kind, names, _, table, to in constraints
+            if kind == "FOREIGN KEY"
+        ),
+        checks=tuple(
+            Check(columns=tuple(dict.fromkeys(names)), text=text)
+            for kind, names, text, *_ in constraints
+            if kind == "CHECK"
+        ),
+        choices={name: _choices(kind) for name, kind, _ in columns if kind.startswith("ENUM(")},
+        comment=comment or "",
+        comments={name: said for name, _, said in columns if said},
+        view=view,
+    )
+
+
+def _choices(engine_type: str) -> tuple[str, ...]:
+    return tuple(value.replace("''", "'") for value in _LISTED.findall(engine_type))

@@ -1,4 +1,5 @@
-"""The shape of an engine: a dialect, a schema, and text to run; and the one way in which an engine fails."""
+"""The shape of an engine: what it can do, as data; a schema and what its catalogue says beyond names and types; text to
+run; and the one way in which an engine fails."""
 
 from __future__ import annotations
 
@@ -8,12 +9,53 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
-from dpsql.catalog.capabilities import Capabilities
-from dpsql.catalog.constraints import Constraints
 from dpsql.catalog.model import EngineTable, Parameter, Value
 from dpsql.catalog.views import Views
 from dpsql.errors import EngineFailed, TooLarge
 from dpsql.privacy.exact import Exact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """`columns` hold a key of `table`; enforced by the engine."""
+
+    columns: tuple[str, ...]
+    table: str
+    """As `Engine.schema` names it."""
+    to_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A condition that every row meets, as the engine prints it."""
+
+    columns: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraints:
+    """Of one table or view."""
+
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    checks: tuple[Check, ...] = ()
+    choices: Mapping[str, tuple[str, ...]]
+    """By column of an enumeration type: the values the type lists."""
+    comment: str = ""
+    comments: Mapping[str, str]
+    """By column."""
+    view: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    dialect: str
+    """Which forms of `sql.functions` and `sql.emit` are printed."""
+
+
+DUCKDB: Final = Capabilities(dialect="duckdb")
+
 
 Rows: TypeAlias = list[tuple[Value, ...]]
 """Keys and numbers, as Python values. Of private tables integers only: no float comes between data and noise."""

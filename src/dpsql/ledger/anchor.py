@@ -26,9 +26,8 @@ from dpsql.accounting.triple import Triple
 from dpsql.codec import Codec, Only
 from dpsql.ledger import chain, keyfile
 from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.ledger import Head
+from dpsql.ledger.ledger import Head, Unusable
 from dpsql.ledger.snapshot import pin_of
-from dpsql.ledger.unusable import Unusable
 
 PLACE_BYTES: Final = 4096
 _BYTES: Final = 2 * PLACE_BYTES

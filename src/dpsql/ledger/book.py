@@ -18,15 +18,23 @@ from dpsql.errors import LedgerBroken
 from dpsql.ledger import grants as limits
 from dpsql.ledger import laws, owners, sayings
 from dpsql.ledger import promises as vows
-from dpsql.ledger.encoding import question_digest
-from dpsql.ledger.entries import Link
+from dpsql.ledger.encoding import Link, question_digest
 from dpsql.ledger.facts import Adopted, Entry, Granted
-from dpsql.ledger.ledger import Charge, Conditions, Head, Ownership, Question, Receipt, ReleasedStep, Role, User
-from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page
+from dpsql.ledger.ledger import (
+    WHY_UNUSABLE,
+    Charge,
+    Conditions,
+    Head,
+    Ownership,
+    Question,
+    Receipt,
+    ReleasedStep,
+    Role,
+    User,
+)
+from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen, Page, require_new_name
 from dpsql.ledger.replay import replaying
 from dpsql.ledger.turns import Turns
-from dpsql.ledger.unusable import WHY_UNUSABLE
-from dpsql.ledger.words import require_new_name
 from dpsql.points import Point, reached
 from dpsql.privacy.window import Window
 
@@ -39,23 +47,12 @@ def closed() -> LedgerBroken:
     return LedgerBroken("the ledger is closed", why=WHY_UNUSABLE, fix="open it again")
 
 
-def _written(law: Callable[Concatenate[Page, P], T]) -> Callable[Concatenate[Ledger, P], T]:
-    """A law as a method: all that it writes is kept together, or nothing."""
+def _law(law: Callable[Concatenate[Page, P], T], *, writes: bool = False) -> Callable[Concatenate[Ledger, P], T]:
+    """A law as a method: it tells what holds at one moment, or all that it `writes` is kept together, or nothing."""
 
     @wraps(law)
     def method(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
-        with self.writing() as page:
-            return law(page, *given, **named)
-
-    return method
-
-
-def _read(law: Callable[Concatenate[Page, P], T]) -> Callable[Concatenate[Ledger, P], T]:
-    """A law as a method: what holds at one moment."""
-
-    @wraps(law)
-    def method(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
-        with self.reading() as page:
+        with self.writing() if writes else self.reading() as page:
             return law(page, *given, **named)
 
     return method
@@ -100,15 +97,15 @@ class Ledger(ABC):
 
     # What the owner says
 
-    renew = _written(vows.renew)
-    close_promise = _written(vows.close)
-    own = _written(owners.own)
-    grant = _written(limits.say)
-    adopt_grants = _written(limits.adopt)
-    freeze = _written(limits.freeze)
-    unfreeze = _written(limits.unfreeze)
-    adopt = _written(sayings.adopt)
-    withdraw = _written(sayings.withdraw)
+    renew = _law(vows.renew, writes=True)
+    close_promise = _law(vows.close, writes=True)
+    own = _law(owners.own, writes=True)
+    grant = _law(limits.say, writes=True)
+    adopt_grants = _law(limits.adopt, writes=True)
+    freeze = _law(limits.freeze, writes=True)
+    unfreeze = _law(limits.unfreeze, writes=True)
+    adopt = _law(sayings.adopt, writes=True)
+    withdraw = _law(sayings.withdraw, writes=True)
 
     def revoke(self, holder: str) -> None:
         """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
@@ -178,15 +175,15 @@ class Ledger(ABC):
 
     # What holds now
 
-    promises = _read(vows.promises)
-    account = _read(vows.account)
-    grants = _read(limits.said)
-    grant_end = _read(limits.end_of)
-    frozen = _read(limits.frozen)
-    adopted = _read(sayings.adopted)
-    holder_of = _read(sayings.holder_of)
-    users = _read(sayings.users)
-    require_owned = _read(owners.require_owned)
+    promises = _law(vows.promises)
+    account = _law(vows.account)
+    grants = _law(limits.said)
+    grant_end = _law(limits.end_of)
+    frozen = _law(limits.frozen)
+    adopted = _law(sayings.adopted)
+    holder_of = _law(sayings.holder_of)
+    users = _law(sayings.users)
+    require_owned = _law(owners.require_owned)
 
     def accounts(self, analyst: str) -> tuple[Account, Account]:
         """That of the source and that of an analyst, as they stand at one moment."""
@@ -211,10 +208,10 @@ class Ledger(ABC):
 
     # What analysts ask
 
-    refuse = _written(sayings.refuse)
-    recall = _read(laws.recall)
-    paid_by = _read(laws.paid_by)
-    entries_about = _read(laws.entries_about)
+    refuse = _law(sayings.refuse, writes=True)
+    recall = _law(laws.recall)
+    paid_by = _law(laws.paid_by)
+    entries_about = _law(laws.entries_about)
 
     def charge(self, charge: Charge, *, under: Ownership | None = None) -> Receipt:
         """Pay, or raise BudgetExhausted: both the analyst's grant and the promise must admit the event, in one

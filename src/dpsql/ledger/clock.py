@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Final
 
-from dpsql.ledger.unusable import Unusable
+from dpsql.ledger.ledger import Unusable
 
 LATEST: Final = 253_402_300_799
 """The end of the year 9999: no calendar here goes further."""

@@ -12,9 +12,8 @@ from dpsql.accounting.account import Account
 from dpsql.errors import BadParameter, FrozenLedger, NotPermitted
 from dpsql.ledger.facts import Frozen, Granted, Issued, Revoked, Unfrozen
 from dpsql.ledger.ledger import NO_CONDITIONS, Charge, Conditions, GrantedBy
-from dpsql.ledger.page import Page
-from dpsql.ledger.promises import promised
-from dpsql.ledger.words import (
+from dpsql.ledger.page import (
+    Page,
     about_grant,
     about_user,
     latest_fact,
@@ -23,6 +22,7 @@ from dpsql.ledger.words import (
     require_new_name,
     require_reason,
 )
+from dpsql.ledger.promises import promised
 from dpsql.require import require_epsilon
 
 _ASK: Final = "ask the owner of the data"

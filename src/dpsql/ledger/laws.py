@@ -17,10 +17,9 @@ from dpsql.ledger.encoding import charge_digest, question_digest, unreadable
 from dpsql.ledger.facts import Entry, Granted, Refused, Retried, Revoked, Stored
 from dpsql.ledger.grants import conditions_for, require_below_cap
 from dpsql.ledger.ledger import Charge, Ownership, Paid, Question, Receipt, Release, ReleasedStep
-from dpsql.ledger.page import SOURCE, Foreseen, Page
+from dpsql.ledger.page import SOURCE, Foreseen, Page, about_grant, require_name
 from dpsql.ledger.promises import account
 from dpsql.ledger.snapshot import MOST_OPEN, Payment, pin_of
-from dpsql.ledger.words import about_grant, require_name
 from dpsql.require import require_count, require_epsilon
 
 MOST_STEPS: Final = 10_000

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
+from dpsql.errors import LedgerBroken
 from dpsql.privacy.events import Event
 from dpsql.privacy.window import Window
 
@@ -178,3 +179,15 @@ class Made:
     @property
     def periods(self) -> int:
         return len(self.begun)
+
+
+WHY_UNUSABLE: Final = "an answer that cannot be paid for and stored cannot be given"
+WHY_UNWRITTEN: Final = (
+    "an answer is told once it is paid for and stored; what was charged stays charged, and asked again it is told for "
+    "nothing"
+)
+"""Of a ledger that is whole, and could not be written or read just now."""
+
+
+class Unusable(LedgerBroken):
+    """Nothing of the transaction is told, and a later one may succeed. Other kinds of LedgerBroken end the ledger."""

@@ -20,10 +20,9 @@ from dpsql.errors import LedgerBroken, MissingExtra
 from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
-from dpsql.ledger.database import Database, Look, Row
-from dpsql.ledger.schema import tables
+from dpsql.ledger.ledger import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
+from dpsql.ledger.schema import Database, Look, Row, tables
 from dpsql.ledger.stored import StoredLedger, read_about
-from dpsql.ledger.unusable import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 if TYPE_CHECKING:
     import psycopg

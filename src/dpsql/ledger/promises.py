@@ -13,8 +13,7 @@ from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Closed, Promised, Renewed, WrittenOff
 from dpsql.ledger.ledger import Head, Made
-from dpsql.ledger.page import SOURCE, Page
-from dpsql.ledger.words import about_grant, latest_fact, require_name, require_reason
+from dpsql.ledger.page import SOURCE, Page, about_grant, latest_fact, require_name, require_reason
 from dpsql.privacy.window import Window
 from dpsql.require import shown
 

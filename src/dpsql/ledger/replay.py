@@ -8,7 +8,7 @@ from typing import Any, Final
 from dpsql.errors import DpsqlError, LedgerBroken
 from dpsql.ledger import facts, grants, laws, owners, promises, sayings
 from dpsql.ledger.clock import LATEST
-from dpsql.ledger.entries import Link
+from dpsql.ledger.encoding import Link
 from dpsql.ledger.facts import Fact, of_every_kind
 from dpsql.ledger.ledger import Charge, Head, Ownership
 from dpsql.ledger.page import F, Page

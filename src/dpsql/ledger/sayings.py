@@ -7,8 +7,7 @@ from typing import Final
 from dpsql.errors import BadParameter, NotPermitted
 from dpsql.ledger.facts import Adopted, Issued, Refused, Versioned, Withdrawn
 from dpsql.ledger.ledger import FIRST_VERSION, Role, User
-from dpsql.ledger.page import Page
-from dpsql.ledger.words import about_user, latest_fact, readable, require_name
+from dpsql.ledger.page import Page, about_user, latest_fact, readable, require_name
 
 DIGEST_BYTES: Final = 32
 LONGEST_REFUSED: Final = 4000

@@ -9,13 +9,11 @@ from typing import Final
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain
 from dpsql.ledger.clock import time_after
-from dpsql.ledger.database import Database, Look, Row, among
-from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.entries import Keys, Link, fact_from_entry, fact_to_entry, keys_of, word_of
+from dpsql.ledger.encoding import Keys, Link, fact_from_entry, fact_to_entry, keys_of, unreadable, word_of
 from dpsql.ledger.facts import Fact
 from dpsql.ledger.page import NOTHING_FORESEEN, F, Foreseen, Page
 from dpsql.ledger.replay import broken_at
-from dpsql.ledger.schema import NEITHER_CHARGE_NOR_STEP
+from dpsql.ledger.schema import NEITHER_CHARGE_NOR_STEP, Database, Look, Row, among
 from dpsql.ledger.snapshot import Snapshot
 
 _COLUMNS: Final = ("number", "time", "kind", *Keys._fields, "hash", "payload")

@@ -21,12 +21,11 @@ from dpsql.ledger import keyfile
 from dpsql.ledger.anchor import DEFAULT
 from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
-from dpsql.ledger.database import Database, Look, Row
-from dpsql.ledger.schema import tables
+from dpsql.ledger.ledger import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
+from dpsql.ledger.schema import Database, Look, Row, tables
 from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.stored import StoredLedger, read_about
 from dpsql.ledger.turns import FileTurns
-from dpsql.ledger.unusable import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 
 APPLICATION: Final = 0x64707371
 """Marks the file as a ledger of dpsql: "dpsq"."""

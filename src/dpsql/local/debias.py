@@ -1,9 +1,15 @@
-"""At the curator: reports in, unbiased shares with their margins out. Free: it reads only what is already private."""
+"""At the source, a column is perturbed value by value before anybody collects it. At the curator: reports in, unbiased
+shares with their margins out. Free: it reads only what is already private.
+
+In the local model there is no curator to trust: what leaves a person's device is already private. Neighbours are
+two values of the same person, so one report costs the ε of its response, and a person who reports several values
+pays for each of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -11,10 +17,34 @@ from typing import TypeVar
 from dpsql.enclosure import log_bounds, sqrt_bounds
 from dpsql.mechanisms.randomized_response import KaryResponse, RandomizedResponse
 from dpsql.privacy.digits import require_in_reach
+from dpsql.privacy.exact import Exact
 from dpsql.privacy.rounding import exact, round_up
+from dpsql.randomness import Source
 from dpsql.require import Number, require_count, require_numbers, require_open_unit, require_that
 
 Category = TypeVar("Category", bound=Hashable)
+
+
+def randomize_bits(bits: Iterable[int], *, response: RandomizedResponse, source: Source) -> list[int]:
+    """Each bit perturbed on its own; one report per person, in the order given.
+
+    Theorem   Warner (1965): each report is ε-DP in its own bit, with the ε of `response`.
+    Requires  one value per person. A value that is no bit counts as the nearer one, no number as 0.
+    Rounds    nothing: the coins are exact.
+    """
+    return [response.release(Exact(bit), source=source) for bit in bits]
+
+
+def randomize_categories(
+    values: Iterable[Category], *, response: KaryResponse[Category], source: Source
+) -> list[Category]:
+    """Each category perturbed on its own; one report per person, in the order given.
+
+    Theorem   Kairouz, Bonawitz, Ramage (2016): each report is ε-DP in its own value.
+    Requires  one value per person. Whoever holds no listed category reports a uniform one.
+    Rounds    nothing: the coins are exact.
+    """
+    return [response.release(Exact(value), source=source) for value in values]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

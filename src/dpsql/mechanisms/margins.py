@@ -74,27 +74,6 @@ def _variance(law: Law) -> Fraction:
     return 2 * law.scale**2 if isinstance(law, DiscreteLaplaceLaw) else law.sigma_squared
 
 
-__all__ = [
-    "DRAWS",
-    "AveragedSlotLaw",
-    "Band",
-    "Interval",
-    "Law",
-    "NoisySlotLaw",
-    "PossibleSpread",
-    "SlotLaw",
-    "Spread",
-    "averaged_slot",
-    "band",
-    "confidence_of_each",
-    "draws",
-    "largest_margin",
-    "linear_margin",
-    "slot_intervals",
-    "spread_of",
-    "stretch",
-]
-
 DRAWS: Final = 997
 """How many plausible values an interval of a non-linear expression rests on: a prime, so that d ↦ a·d + b shuffles."""
 

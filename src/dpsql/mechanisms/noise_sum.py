@@ -139,28 +139,20 @@ def upper_tails(law: Law, z: _Floats) -> _Floats:
         result: _Floats = np.exp(-(z + 1) / scale) / (1 + math.exp(-1 / scale))
         return result
     sigma = math.sqrt(law.sigma_squared)
-    return _wide_gaussian_tails(sigma, z) if sigma > _WIDE else _narrow_gaussian_tails(sigma, z)
-
-
-def _narrow_gaussian_tails(sigma: float, z: _Floats) -> _Floats:
+    if sigma > _WIDE:
+        return _wide_gaussian_tails(sigma, z)
     beyond = gaussian_tails(sigma)
-    result: _Floats = beyond[np.minimum(z, len(beyond) - 1).astype(np.int64)]
-    return result
+    narrow: _Floats = beyond[np.minimum(z, len(beyond) - 1).astype(np.int64)]
+    return narrow
 
 
 @lru_cache(maxsize=8)
 def gaussian_tails(sigma: float) -> _Floats:
     """Pr[Z > z] of the discrete Gaussian for z = 0, 1, … as far as floats above 0 reach."""
-    weights = _gaussian_weights(sigma)
+    weights = np.exp(-0.5 * (np.arange(math.ceil(39 * sigma) + 2) / sigma) ** 2)
     beyond: _Floats = np.append(np.cumsum(weights[:0:-1])[::-1], 0.0) / (2 * weights[1:].sum() + weights[0])
     beyond.flags.writeable = False
     return beyond
-
-
-def _gaussian_weights(sigma: float) -> _Floats:
-    """exp(-x²/2σ²) for x = 0, 1, … as far as floats above 0 reach."""
-    result: _Floats = np.exp(-0.5 * (np.arange(math.ceil(39 * sigma) + 2) / sigma) ** 2)
-    return result
 
 
 def _wide_gaussian_tails(sigma: float, z: _Floats) -> _Floats:

@@ -33,12 +33,8 @@ def _draw_laplace(scores: Sequence[Fraction], scale: Fraction, source: Source) -
     return next(index for index in order if noisy[index] == best)
 
 
-def _draw_gumbel(scores: Sequence[Fraction], scale: Fraction, source: Source) -> int:
-    return draw_exponential(gaps_below_best(scores=scores, scale=scale), source=source)
-
-
-def _draw_one_sided(scores: Sequence[Fraction], scale: Fraction, source: Source) -> int:
-    return draw_permute_and_flip(gaps_below_best(scores=scores, scale=scale), source=source)
+def _draw_by_gaps(draw: Callable[..., int]) -> Callable[[Sequence[Fraction], Fraction, Source], int]:
+    return lambda scores, scale, source: draw(gaps_below_best(scores=scores, scale=scale), source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +47,8 @@ class Noise:
 
 NOISES: Mapping[str, Noise] = {
     "laplace": Noise(draw=_draw_laplace, event=Pure),
-    "gumbel": Noise(draw=_draw_gumbel, event=BoundedRange),
-    "exponential": Noise(draw=_draw_one_sided, event=Pure),
+    "gumbel": Noise(draw=_draw_by_gaps(draw_exponential), event=BoundedRange),
+    "exponential": Noise(draw=_draw_by_gaps(draw_permute_and_flip), event=Pure),
 }
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
-from dpsql.mechanisms.lattice import upper_tail
+from dpsql.mechanisms.discrete_gaussian import upper_tail
 from dpsql.mechanisms.normal import standard_tail_quantile
 from dpsql.mechanisms.partitions import changed_keys, people_by_key, released_order, split_delta
 from dpsql.mechanisms.search import smallest_integer

@@ -105,13 +105,10 @@ def open_scores(value: Exact[Sequence[Score]], *, count: int) -> list[Fraction]:
     scores = opened(value)
     require_listed(scores, name="the scores")
     require_that(len(scores) == count, f"the scores do not match the {count} candidates")
-    return [_rational(score) for score in scores]
-
-
-def _rational(score: object) -> Fraction:
-    if isinstance(score, bool) or not isinstance(score, (Integral, Fraction)):
-        raise unmet(f"a score is a {type(score).__name__}; scores are ints or Fractions")
-    return score if isinstance(score, Fraction) else Fraction(int(score))
+    for score in scores:
+        if isinstance(score, bool) or not isinstance(score, (Integral, Fraction)):
+            raise unmet(f"a score is a {type(score).__name__}; scores are ints or Fractions")
+    return [score if isinstance(score, Fraction) else Fraction(int(score)) for score in scores]
 
 
 def gaps_below_best(*, scores: Sequence[Number], scale: Number) -> list[Fraction]:

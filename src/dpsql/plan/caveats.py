@@ -12,8 +12,17 @@ from typing import Final
 from dpsql.catalog.model import Mode
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep
-from dpsql.plan.slot_words import asked_by_count, counted_things, counts_people, in_one_group, subject, unit_name
-from dpsql.plan.wording import amount, counted, plural
+from dpsql.plan.wording import (
+    amount,
+    asked_by_count,
+    counted,
+    counted_things,
+    counts_people,
+    in_one_group,
+    plural,
+    subject,
+    unit_name,
+)
 from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import Interval
 from dpsql.sql.keys import Domain, PrivateKey

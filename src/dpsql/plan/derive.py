@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dpsql.catalog.model import Catalog
-from dpsql.plan.derivation.joins import of_join
-from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank
-from dpsql.plan.derivation.sets import of_exists, of_union
+from dpsql.plan.derivation.joins import of_exists, of_join, of_union
+from dpsql.plan.derivation.rows import of_filter, of_group, of_project, of_rank, of_window
 from dpsql.plan.derivation.states import State, Totals, Value, refused
 from dpsql.plan.derivation.tables import of_awaited, of_listed, of_listed_keys, of_scan
-from dpsql.plan.derivation.windows import of_window
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql.relations import (
     AwaitedRows,
@@ -79,7 +77,7 @@ def derive(
               private rows and are shown only by a private selection; else they must come from public relations.
     Rounds    nothing: integers.
     """
-    state = _state(relation, catalog)
+    state = _States(catalog=catalog).of(relation)
     if not isinstance(state, Totals):
         raise refused("rows leave the engine that are not totals")
     if len(set(keys)) != len(keys) or frozenset(keys) != state.keys.keys():
@@ -92,11 +90,6 @@ def derive(
     if any(value.null for value in chosen):
         raise refused("a total that is NULL where nobody is")
     return _reach(chosen, grouped=bool(keys), neighbours=catalog.policy.person.relation)
-
-
-def _state(relation: Relation, catalog: Catalog) -> State:
-    """What is known about the rows of a relation, from the tables upwards."""
-    return _States(catalog=catalog).of(relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,11 @@ from dpsql.accounting.account import Account
 from dpsql.codec import Json
 from dpsql.plan.caveats import caveats
 from dpsql.plan.expected import Expectation, expected
-from dpsql.plan.explanation.facts import assumes, not_covered
 from dpsql.plan.explanation.json import explained_json
-from dpsql.plan.explanation.promise import cost, promise
-from dpsql.plan.explanation.rows import Node
+from dpsql.plan.explanation.promise import assumes, cost, not_covered, promise
 from dpsql.plan.explanation.rules import RULES, Rule
 from dpsql.plan.explanation.text import explained_html, explained_text
-from dpsql.plan.explanation.tree import derivation
+from dpsql.plan.explanation.tree import Node, derivation
 from dpsql.plan.price import Plan
 
 __all__ = ["RULES", "Explanation", "Rule", "Together", "explain"]

@@ -1,48 +1,154 @@
 """price: what a cost buys. Recalled -> Plan: mechanisms, scales, and one event for the account.
 
+First the terms: what the accounts make of a cost, before anything is planned with it.
+
 Laplace, selection: ε is the cost. Gaussian: the same share of the account in ρ. Of the two the one with less noise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
-from typing import Final
+from typing import Final, TypeAlias
 
-from dpsql.catalog.model import Mode, Noise
+from dpsql.accounting.account import Account
+from dpsql.accounting.limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from dpsql.accounting.triple import FREE
+from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter, NeedsDelta, NotSupported
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
-from dpsql.mechanisms.margins import Law, NoisySlotLaw
+from dpsql.mechanisms.margins import NoisySlotLaw
+from dpsql.mechanisms.noise_sum import Law
 from dpsql.mechanisms.partition_threshold import LARGEST_SIGMA, SMALLEST_VARIANCE, GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.distances import slot_l1, slot_l2_squared
-from dpsql.plan.finer import Finer
-from dpsql.plan.recall import Recalled, Stored, most_precise
-from dpsql.plan.steps import MeasurementStep, SelectionStep, SlotNoise, Step, released_noises
-from dpsql.plan.terms import Terms
+from dpsql.plan.recall import Finer, Recalled, Stored, Way, by_precision, most_precise
 from dpsql.privacy.events import Composed, DiscreteGaussian, Event, Pure
 from dpsql.privacy.unit import Neighbours
 from dpsql.require import shown
-from dpsql.sql.ball import COUNT_GRAIN, ball
 from dpsql.sql.bound import Bounded, PlacedSlot
 from dpsql.sql.instead import EXAMPLES, of_listed_groups
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
+from dpsql.sql.slots import COUNT_GRAIN, ball
 
-__all__ = [
-    "MeasurementStep",
-    "Plan",
-    "SelectionStep",
-    "SlotNoise",
-    "Step",
-    "coarser",
-    "epsilon_for",
-    "gaussian_step",
-    "price",
-    "released_noises",
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is offered for an answer, and what the account makes of it."""
+
+    cost: Fraction
+    """In ε of the account."""
+    confidence: Fraction
+    noise: Noise | None
+    pure: bool
+    """The account's first branch would grant the cost as ε. Once it is closed, everything is counted in ρ."""
+    gaussian_rho: Fraction
+    """The ρ this cost buys: the same share of ρ* as the cost is of ε; 0 where the account grants no Gaussian noise."""
+    selection_share: Fraction | None
+    delta: Fraction | None
+    """What finding private keys may spend of δ."""
+
+
+def terms(
+    cost: Fraction, *, confidence: Fraction, noise: Noise | None, defaults: Defaults, accounts: tuple[Account, ...]
+) -> Terms:
+    """What this cost buys from accounts that must all grant it."""
+    if not SMALLEST_EPSILON <= cost <= LARGEST_EPSILON:
+        raise BadParameter(
+            f"nothing can be bought at COST {shown(cost)}",
+            why="no account is opened for so much, and noise for so little is too wide to be drawn",
+            fix=f"choose a cost between {shown(SMALLEST_EPSILON)} and {shown(LARGEST_EPSILON)}",
+        )
+    return Terms(
+        cost=cost,
+        confidence=confidence,
+        noise=noise,
+        pure=all(account.admits_pure(epsilon=cost) for account in accounts),
+        gaussian_rho=_gaussian_rho(cost, accounts),
+        selection_share=defaults.selection_share,
+        delta=defaults.delta_per_query,
+    )
+
+
+def as_if_unspent(offered: Terms, accounts: tuple[Account, ...]) -> Terms:
+    """With the Gaussian noise that the accounts would have granted at first."""
+    return replace(
+        offered,
+        gaussian_rho=_gaussian_rho(offered.cost, tuple(replace(account, spent=FREE) for account in accounts)),
+    )
+
+
+def _gaussian_rho(cost: Fraction, accounts: tuple[Account, ...]) -> Fraction:
+    """The ρ this cost buys, or 0 where some account would not grant a Gaussian of it at this price.
+
+    The first Gaussian closes the first branch: answers bought before it are then counted in ρ, where they may weigh
+    more. An account that would so lose more than the cost does not grant it, as long as its first branch is open.
+    """
+    rho = min(account.rho_for(epsilon=cost) for account in accounts)
+    if not rho:
+        return Fraction(0)
+    event = DiscreteGaussian(sigma_squared=1 / (2 * rho), l2_squared=Fraction(1))
+    return rho if grant_at(accounts, event, cost) else Fraction(0)
+
+
+def grant_at(accounts: Iterable[Account], event: Event, cost: Fraction) -> bool:
+    """All accounts admit the event, and lose no more by it than it is said to cost."""
+    return all(
+        account.admits(event) and account.charged(event).spent_epsilon - account.spent_epsilon <= cost
+        for account in accounts
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotNoise:
+    """The noise of one slot."""
+
+    placed: PlacedSlot
+    carried: NoisySlotLaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionStep:
+    """Which private keys may be shown."""
+
+    statement: Statement
+    mechanism: PartitionSelection[tuple[object, ...]] | GaussianThresholdSelection[tuple[object, ...]]
+    counts: SlotNoise | None
+    """The noisy numbers of people are released with the keys, and answer this slot."""
+
+    @property
+    def event(self) -> Event:
+        return self.mechanism.event
+
+    @property
+    def people(self) -> int:
+        """From about how many people on a key has an even chance to be shown."""
+        if isinstance(self.mechanism, GaussianThresholdSelection):
+            return self.mechanism.threshold
+        return self.mechanism.even_chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementStep:
+    """All slots of all keys, with noise."""
+
+    statement: Statement
+    noises: tuple[SlotNoise, ...]
+    event: Event
+
+
+Step: TypeAlias = SelectionStep | MeasurementStep
+
+
+def released_noises(steps: Sequence[Step]) -> tuple[SlotNoise, ...]:
+    """The noise of what the last step releases."""
+    last = steps[-1] if steps else None
+    if last is None or isinstance(last, MeasurementStep):
+        return () if last is None else last.noises
+    return () if last.counts is None else (last.counts,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +232,24 @@ def _selected(rewritten: Selecting, terms: Terms) -> tuple[Step, ...]:
     """Keys first, then values over them; where people per key is the question, both at once."""
     bounded, statement = rewritten.bounded, rewritten.selection
     if terms.delta is None or not terms.delta:
-        raise _needs_delta(bounded)
+        raise _cannot_find_groups(
+            bounded,
+            "are not public, so rare ones must be hidden; that needs delta",
+            why="a group that only one person has would reveal that person just by being listed",
+            owner="list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with "
+            "delta",
+        )
     if rewritten.measurement is None:
         return (_selection(statement, bounded, terms, share=Fraction(1)),)
     if bounded.only_people and terms.gaussian_rho and terms.noise is not Noise.LAPLACE:
         return (_counted(statement, bounded, terms),)
     if terms.selection_share is None:
-        raise _needs_share(bounded)
+        raise _cannot_find_groups(
+            bounded,
+            "must be found first, and the policy does not say what part of the price that takes",
+            why="finding groups and measuring them share one price, and how it is split is the owner's choice",
+            owner="set selection_share in [defaults]; 0.25 is usual",
+        )
     currency = _one_currency(bounded, terms, share=1 - terms.selection_share)
     return (
         _selection(statement, bounded, currency, share=terms.selection_share),
@@ -147,24 +264,6 @@ def _one_currency(bounded: Bounded, terms: Terms, *, share: Fraction) -> Terms:
     if bounded.mode is Mode.SCALE or _gaussian_is_better(bounded, terms, share):
         return replace(terms, pure=False)
     return replace(terms, gaussian_rho=Fraction(0))
-
-
-def _needs_share(bounded: Bounded) -> NeedsDelta:
-    return _cannot_find_groups(
-        bounded,
-        "must be found first, and the policy does not say what part of the price that takes",
-        why="finding groups and measuring them share one price, and how it is split is the owner's choice",
-        owner="set selection_share in [defaults]; 0.25 is usual",
-    )
-
-
-def _needs_delta(bounded: Bounded) -> NeedsDelta:
-    return _cannot_find_groups(
-        bounded,
-        "are not public, so rare ones must be hidden; that needs delta",
-        why="a group that only one person has would reveal that person just by being listed",
-        owner="list keys = [...], or set delta_per_query and selection_share in [defaults] and a promise with delta",
-    )
 
 
 def _cannot_find_groups(bounded: Bounded, what: str, *, why: str, owner: str) -> NeedsDelta:
@@ -267,18 +366,6 @@ def gaussian_step(statement: Statement, bounded: Bounded, *, rho: Fraction) -> M
     return MeasurementStep(statement=statement, noises=noises, event=event)
 
 
-def _distances(bounded: Bounded) -> list[tuple[PlacedSlot, int, int]]:
-    grouped = bool(bounded.query.keys)
-    return [
-        (
-            placed,
-            slot_l1(placed.slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped),
-            slot_l2_squared(placed.slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped),
-        )
-        for placed in bounded.slots
-    ]
-
-
 def _gaussian_is_better(bounded: Bounded, terms: Terms, share: Fraction) -> bool:
     """The smaller variance at this cost, slot by slot in its own unit; ties to Laplace."""
     if terms.noise is Noise.LAPLACE:
@@ -293,12 +380,11 @@ def _gaussian_is_better(bounded: Bounded, terms: Terms, share: Fraction) -> bool
         return False
     if terms.noise is Noise.GAUSSIAN:
         return True
-    slots = len(bounded.slots)
+    slots = [placed.slot for placed in bounded.slots]
     epsilon, rho = epsilon_for(terms, share=share), terms.gaussian_rho * share
-    distances = _distances(bounded)
-    laplace = sum(Fraction(l1 * l1, placed.slot.reach**2) for placed, l1, _ in distances)
-    gaussian = sum(Fraction(l2_squared, placed.slot.reach**2) for placed, _, l2_squared in distances)
-    return gaussian * slots / (2 * rho) < laplace * 2 * (slots / epsilon) ** 2
+    laplace = sum(Fraction(bounded.l1(slot) ** 2, slot.reach**2) for slot in slots)
+    gaussian = sum(Fraction(bounded.l2_squared(slot), slot.reach**2) for slot in slots)
+    return gaussian * len(slots) / (2 * rho) < laplace * 2 * (len(slots) / epsilon) ** 2
 
 
 def _laplace(bounded: Bounded, *, epsilon: Fraction) -> tuple[tuple[SlotNoise, ...], Event]:
@@ -310,8 +396,8 @@ def _laplace(bounded: Bounded, *, epsilon: Fraction) -> tuple[tuple[SlotNoise, .
     """
     slots = len(bounded.slots)
     noises = tuple(
-        _noise(placed, DiscreteLaplaceLaw(scale=Fraction(l1 * slots) / epsilon))
-        for placed, l1, _ in _distances(bounded)
+        _noise(placed, DiscreteLaplaceLaw(scale=Fraction(bounded.l1(placed.slot) * slots) / epsilon))
+        for placed in bounded.slots
     )
     return noises, Pure(epsilon=epsilon)
 
@@ -326,11 +412,11 @@ def _gaussian(bounded: Bounded, *, rho: Fraction) -> tuple[tuple[SlotNoise, ...]
     slots = len(bounded.slots)
     unit = coarser(Fraction(slots) / (2 * rho))
     noises = tuple(
-        _noise(placed, DiscreteGaussianLaw(sigma_squared=l2_squared * unit))
-        for placed, _, l2_squared in _distances(bounded)
+        _noise(placed, DiscreteGaussianLaw(sigma_squared=bounded.l2_squared(placed.slot) * unit))
+        for placed in bounded.slots
     )
     if slots == 1 and not bounded.query.keys:  # one number: its own σ² and distance, as exact theorems read them
-        (_, _, l2_squared), *_ = _distances(bounded)
+        l2_squared = bounded.l2_squared(bounded.slots[0].slot)
         return noises, DiscreteGaussian(sigma_squared=l2_squared * unit, l2_squared=Fraction(l2_squared))
     return noises, DiscreteGaussian(sigma_squared=unit, l2_squared=Fraction(slots), dimensions=2)
 
@@ -373,3 +459,53 @@ def coarser(value: Fraction) -> Fraction:
     shift = value.numerator.bit_length() - value.denominator.bit_length() - _BITS
     unit = Fraction(2) ** shift
     return -(-value // unit) * unit
+
+
+def topped_up(plan: Plan) -> Plan:
+    """The plan that makes a stored release finer, the most precise one that can be; else the same plan.
+
+    Top-up: a question that is stored, asked again for more, pays for what is missing. In this order: Gaussian noise is
+    measured once more for the difference in ρ, and averaged with what is stored; everything else is bought whole, and
+    averaged. Only releases that hold the very same slots are, with the same keys and salt.
+
+    Theorem   docs/theorems/top_up.md.
+    Requires  a priced plan, and stored releases of the same question, policy and data version.
+    Rounds    σ² of the second measurement up, as `gaussian_step`.
+    """
+    if plan.stored is not None or not plan.steps or not isinstance(plan.steps[-1], MeasurementStep):
+        return plan
+    known = by_precision(plan.recalled.stored, confidence=plan.terms.confidence)
+    alone = [stored for stored in known if stored.alone]
+    found = (way(plan, stored) for way in _WAYS for stored in alone)
+    return next((each for each in found if each is not None), plan)
+
+
+def _measured_again(plan: Plan, stored: Stored) -> Plan | None:
+    """Both Gaussian: the difference in ρ, at the rate of the account. Keys that were found are not bought again."""
+    rho, last = plan.rho, plan.steps[-1]
+    if rho is None or stored.rho is None or stored.rho >= rho or not _is_gaussian(stored):
+        return None
+    step = gaussian_step(last.statement, plan.bounded, rho=rho - stored.rho)
+    cost = plan.terms.cost * (rho - stored.rho) / plan.terms.gaussian_rho
+    finer = Finer(upon=stored, way=Way.MEASURED, cost=cost, answers=_asked(plan), rho=rho, people=plan.people)
+    return replace(plan, steps=(step,), finer=finer)
+
+
+def _is_gaussian(stored: Stored) -> bool:
+    return all(isinstance(law, DiscreteGaussianLaw) for noise in stored.noises for _, law in noise.parts)
+
+
+def _averaged(plan: Plan, stored: Stored) -> Plan | None:
+    """The whole price. Keys that are found anew are others, so that there is nothing to average with."""
+    if not isinstance(plan.rewritten, Measuring):
+        return None
+    both = None if plan.rho is None or stored.rho is None else plan.rho + stored.rho
+    finer = Finer(upon=stored, way=Way.AVERAGED, cost=plan.terms.cost, answers=_asked(plan), rho=both, people=None)
+    return replace(plan, finer=finer)
+
+
+def _asked(plan: Plan) -> tuple[NoisySlotLaw, ...]:
+    return tuple(noise.carried for noise in plan.noises)
+
+
+_WAYS: Final[tuple[Callable[[Plan, Stored], Plan | None], ...]] = (_measured_again, _averaged)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Final, TypeAlias, TypeVar
 
 from dpsql.catalog.digest import digest
@@ -36,7 +36,6 @@ from dpsql.sql.relations import (
     Union,
     Window,
 )
-from dpsql.sql.resolve import Resolved
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
 from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, conjuncts, taken_apart
 
@@ -62,12 +61,16 @@ def identity(rewritten: Rewritten) -> Identity:
     read = reader.read
     measurement = None if isinstance(rewritten, Unprotected) else rewritten.measurement
     slots = [] if measurement is None else _slots(rewritten.bounded, measurement, reader)
-    declared = _Declarations(query=query)
+
+    @cache  # slots mostly read the same columns
+    def declared(columns: frozenset[_Declared]) -> str:
+        return digest(query.catalog, query.tables, columns=columns)
+
     return Identity(
         frame=_digest("frame", rewritten.bounded.neighbours.value, shown, asked),
-        policy=declared.digest(frozenset(read)),
-        slots=tuple(_digest("slot", *slot, declared.digest(of_slot)) for slot, of_slot in slots),
-        declarations=declared.digest(frozenset(read).union(*(of_slot for _, of_slot in slots))),
+        policy=declared(frozenset(read)),
+        slots=tuple(_digest("slot", *slot, declared(of_slot)) for slot, of_slot in slots),
+        declarations=declared(frozenset(read).union(*(of_slot for _, of_slot in slots))),
     )
 
 
@@ -97,19 +100,6 @@ def _slots(
         unit = [slot.kind.value, str(slot.low), str(slot.high), str(slot.size)]
         found.append(((shown, value, unit), of_all | reader.read))
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declarations:
-    """Digests of what is declared about the tables of one question: its slots mostly read the same columns."""
-
-    query: Resolved
-    _known: dict[frozenset[_Declared], str] = field(default_factory=dict)
-
-    def digest(self, columns: frozenset[_Declared]) -> str:
-        if columns not in self._known:
-            self._known[columns] = digest(self.query.catalog, self.query.tables, columns=columns)
-        return self._known[columns]
 
 
 def _digest(*parts: str | Sequence[str]) -> str:

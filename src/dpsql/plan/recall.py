@@ -2,12 +2,13 @@
 
 A stored release is free to tell again, alone or averaged with others of the same question: it is post-processing of
 what was released once.
-Theorem: docs/theorems/post_processing.md, top_up.md.
+Theorem: docs/theorems/post_processing.md, top_up.md. How one is made finer: `Finer`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from operator import le
 
@@ -54,12 +55,8 @@ class Stored:
     @property
     def measured(self) -> tuple[Measured, ...]:
         """The releases it is made of, oldest first."""
-        return self.releases or (_by_itself(self),)
-
-
-def _by_itself(stored: Stored) -> Measured:
-    plain = tuple(noise for noise in stored.noises if isinstance(noise, NoisySlotLaw))
-    return Measured(receipt=stored.receipt, noises=plain, places=stored.places)
+        plain = tuple(noise for noise in self.noises if isinstance(noise, NoisySlotLaw))
+        return self.releases or (Measured(receipt=self.receipt, noises=plain, places=self.places),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +111,28 @@ def by_precision(stored: tuple[Stored, ...], *, confidence: Fraction) -> list[St
 
 def _margins(noises: tuple[SlotLaw, ...], confidence: Fraction) -> list[Fraction]:
     return [linear_margin([(Fraction(1), noise)], confidence=confidence) for noise in noises]
+
+
+class Way(Enum):
+    """Theorem: docs/theorems/top_up.md, a paragraph for each."""
+
+    MEASURED = "measured"
+    """Gaussian: a second measurement for the difference of the prices, averaged with what is stored."""
+    AVERAGED = "averaged"
+    """A whole answer at its own price, averaged with what is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finer:
+    """The stored answer that the steps of a plan make finer."""
+
+    upon: Stored
+    way: Way
+    cost: Fraction
+    """In ε of the account: what is still to be paid."""
+    answers: tuple[NoisySlotLaw, ...]
+    """The noise of the answer that was asked for: what is told is as precise."""
+    rho: Fraction | None
+    """What all of it is bought for in ρ; None where it is not all bought in ρ."""
+    people: int | None
+    """Where keys are private: from about how many people on such an answer would have shown a key."""

@@ -1,22 +1,155 @@
-"""A plan as the ledger keeps it: enough to tell its answer again, and to derive its price from nothing else."""
+"""A plan as the ledger keeps it: enough to tell its answer again, and to derive its price from nothing else.
+
+Its steps are parts that can be read again: a part is written once, however often a statement reads it. A declared list
+of keys is named by its digest: the ledger holds its declaration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from dpsql.catalog.key_lists import named_lists
-from dpsql.catalog.model import KeyList, PublicKeys
+from dpsql.catalog.key_lists import declared_list, list_digest, named_lists
+from dpsql.catalog.model import EngineColumn, EngineTable, KeyKind, KeyList, KeyRange, PathStep, PublicKeys
+from dpsql.catalog.types import SqlType
 from dpsql.codec import REFUSED, Codec, from_text, to_text
-from dpsql.errors import InternalError
+from dpsql.errors import InternalError, LedgerBroken
+from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
+from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import NoisySlotLaw
-from dpsql.plan.finer import Way
-from dpsql.plan.price import Plan, Step, released_noises
-from dpsql.plan.transcript import NOISE_NAMES, PLANS, DeclaredLists, Planned, ReadTable, unreadable
+from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
+from dpsql.mechanisms.partitions import PartitionSelection
+from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
+from dpsql.plan.recall import Way
+from dpsql.privacy.events import PRICED_EVENTS
+from dpsql.privacy.unit import Neighbours
+from dpsql.sensitivity.grain import Grain
+from dpsql.sql.bound import PlacedSlot
 from dpsql.sql.emit import statement_text
+from dpsql.sql.intervals import Interval
+from dpsql.sql.relations import (
+    Column,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    ListedKeys,
+    Project,
+    Rank,
+    Scan,
+    Total,
+    Union,
+    Window,
+)
+from dpsql.sql.rewrite import Statement
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
+from dpsql.sql.slots import Slot, SlotKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTable:
+    """What the derivation of a price reads of a declared table, and what the engine says of it."""
+
+    name: str
+    source: str
+    public: bool
+    unit_row: bool
+    person: tuple[str, ...]
+    path: tuple[PathStep, ...]
+    engine: EngineTable
+
+
+Planned: TypeAlias = tuple[tuple[Step, ...], tuple[ReadTable, ...], Neighbours]
+"""What a price is derived from: the steps, the declarations they rest on, the relation."""
+
+NOISE_NAMES: Final[Mapping[str, type[Any]]] = {
+    "noise": NoisySlotLaw,
+    "laplace": DiscreteLaplaceLaw,
+    "gaussian": DiscreteGaussianLaw,
+}
+
+NAMES: Final[Mapping[str, type[Any]]] = {
+    **PRICED_EVENTS,
+    **NOISE_NAMES,
+    "selection": SelectionStep,
+    "measurement": MeasurementStep,
+    "optimal": PartitionSelection,
+    "threshold": GaussianThresholdSelection,
+    "slot_noise": SlotNoise,
+    "placed_slot": PlacedSlot,
+    "slot": Slot,
+    "slot_kind": SlotKind,
+    "grain": Grain,
+    "statement": Statement,
+    "scan": Scan,
+    "listed": Listed,
+    "listed_keys": ListedKeys,
+    "filter": Filter,
+    "project": Project,
+    "join": Join,
+    "group": Group,
+    "total": Total,
+    "rank": Rank,
+    "window": Window,
+    "union": Union,
+    "exists": Exists,
+    "column": Column,
+    "type": SqlType,
+    "interval": Interval,
+    "ref": ColumnRef,
+    "constant": Constant,
+    "apply": Apply,
+    "windowed": Windowed,
+    "sorted": Sorted,
+    "key_kind": KeyKind,
+    "key_list": KeyList,
+    "key_range": KeyRange,
+    "public_keys": PublicKeys,
+    "neighbours": Neighbours,
+    "table": ReadTable,
+    "path_step": PathStep,
+    "engine_table": EngineTable,
+    "engine_column": EngineColumn,
+}
+"""Everything that stored plans hold, by the names of the types. A name is never given another meaning."""
+
+
+def unreadable() -> LedgerBroken:
+    """A record that this version did not write."""
+    return LedgerBroken("a stored plan cannot be read")
+
+
+PLANS: Final = Codec(NAMES, shared=True, unreadable=unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredLists:
+    """The lists of keys that the policy declares, by their digests."""
+
+    lists: Mapping[str, KeyList]
+    named: dict[str, PublicKeys] = field(default_factory=dict)
+    """Keys of columns that were written by name: read again they are the same, and comparing them costs nothing."""
+
+    def name_of(self, value: object) -> str | None:
+        if not isinstance(value, KeyList | PublicKeys):
+            return None
+        digest = list_digest(value if isinstance(value, KeyList) else declared_list(value, SqlType.DATE))
+        if digest not in self.lists:
+            return None
+        if isinstance(value, PublicKeys):
+            self.named[digest] = value
+        return digest
+
+    def value_of(self, kind: type, name: str) -> object:
+        if name not in self.lists:
+            raise LedgerBroken("a stored plan names a list of keys that is not declared")
+        if kind is KeyList:
+            return self.lists[name]
+        return self.named[name] if name in self.named else PublicKeys(values=self.lists[name].values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +268,3 @@ def _read(record: str) -> dict[str, Any]:
     except REFUSED:
         pass
     raise unreadable()
-
-
-def noises_of(steps: Sequence[Step]) -> tuple[NoisySlotLaw, ...]:
-    """The noise of each slot that some steps release."""
-    return tuple(noise.carried for noise in released_noises(steps))

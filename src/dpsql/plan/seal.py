@@ -41,13 +41,23 @@ def seal(plan: Plan, catalog: Catalog) -> Sealed:
 
 def reaches_of(steps: tuple[Step, ...], catalog: Catalog) -> tuple[Reach, ...]:
     """How far one unit can move what each step measures, derived from its statement."""
-    return tuple(_reach(step, catalog) for step in steps)
+    return tuple(
+        derive(
+            step.statement.relation,
+            keys=tuple(column.id for column in step.statement.keys),
+            values=tuple(column.id for column in step.statement.values),
+            catalog=catalog,
+            selection=isinstance(step, SelectionStep),
+        )
+        for step in steps
+    )
 
 
 def price_of_steps(steps: tuple[Step, ...], reaches: tuple[Reach, ...]) -> Triple:
     """What the events of the steps cost, if each costs at least what its noise and its statement do."""
     for step, reach in zip(steps, reaches, strict=True):
-        _require_covered(step, reach)
+        if not (_selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)):
+            raise InternalError("a plan promises less than it costs")
     return sum((triple(step.event) for step in steps), FREE)
 
 
@@ -81,24 +91,6 @@ def _require_public(relation: Relation, catalog: Catalog) -> None:
         raise InternalError("a private table would be read for nothing")
     for each in inputs(relation):
         _require_public(each, catalog)
-
-
-def _reach(step: Step, catalog: Catalog) -> Reach:
-    statement = step.statement
-    return derive(
-        statement.relation,
-        keys=tuple(column.id for column in statement.keys),
-        values=tuple(column.id for column in statement.values),
-        catalog=catalog,
-        selection=isinstance(step, SelectionStep),
-    )
-
-
-def _require_covered(step: Step, reach: Reach) -> None:
-    """The event of a step is at least what its noise costs at the derived distance."""
-    covered = _selection_covered(step, reach) if isinstance(step, SelectionStep) else _noise_covered(step, reach)
-    if not covered:
-        raise InternalError("a plan promises less than it costs")
 
 
 def _selection_covered(step: SelectionStep, reach: Reach) -> bool:

@@ -1,8 +1,7 @@
 """Where chance comes from: the operating system's bits, and exact samplers on integers built from them."""
 
 from dpsql.randomness.bernoulli import bernoulli, bernoulli_exp, bernoulli_exp_many
-from dpsql.randomness.gaussian import discrete_gaussian
-from dpsql.randomness.laplace import discrete_laplace
+from dpsql.randomness.discrete import discrete_gaussian, discrete_laplace
 from dpsql.randomness.source import SYSTEM, OsSource, Source, shuffled, uniform_below
 
 __all__ = [

@@ -20,13 +20,17 @@ import dpsql
 from dpsql.closing import Closing
 from dpsql.errors import BadParameter, NoSource, NotUnderstood
 from dpsql.require import Number, require_epsilon, require_non_negative, require_open_unit, require_seconds
-from dpsql.serve.told import WIRE, Price, ServedAnswer, ServedAudit, Standing
 from dpsql.serve.wire import (
     LONGEST_REPLY,
     PROTOCOL,
+    WIRE,
     Gone,
     Lines,
     Message,
+    Price,
+    ServedAnswer,
+    ServedAudit,
+    Standing,
     TooLong,
     TooSlow,
     decoded,

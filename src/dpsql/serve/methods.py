@@ -10,8 +10,18 @@ from typing import Any, Final
 
 from dpsql import Analyst, Answer, Budget, Estimate, Noisy, Owner
 from dpsql.errors import DpsqlError, InternalError, NotPermitted
-from dpsql.serve.told import WIRE, Cell, Price, ServedAnswer, ServedAudit, Standing
-from dpsql.serve.wire import Message, error_to_wire, not_understood, number_from_wire
+from dpsql.serve.wire import (
+    WIRE,
+    Cell,
+    Message,
+    Price,
+    ServedAnswer,
+    ServedAudit,
+    Standing,
+    error_to_wire,
+    not_understood,
+    number_from_wire,
+)
 from dpsql.written import moment
 
 OWNER: Final = "owner"

@@ -6,6 +6,7 @@ import math
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
@@ -14,13 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from dpsql import Owner
-from dpsql.errors import BadParameter, DpsqlError, NotPermitted
+from dpsql.errors import NO_REFUSALS, BadParameter, DpsqlError, NotPermitted, OutOfTime
 from dpsql.require import require_count, require_seconds
-from dpsql.serve.listening import listening, require_mode
+from dpsql.serve.listening import Lobby, Seats, is_gone, listening, require_mode
 from dpsql.serve.methods import ANALYST, Visit, a_bug, is_question
-from dpsql.serve.refusals import Refusals
-from dpsql.serve.seats import Lobby, Seats, is_gone
-from dpsql.serve.time_budget import TimeBudgets
 from dpsql.serve.wire import (
     LONGEST_REQUEST,
     PROTOCOL,
@@ -39,6 +37,70 @@ _TICK: Final = 0.1  # seconds: how often a wait looks whether it should stop
 _SHARE: Final = 0.6  # of the patience: for requests to finish once the server is stopped; the rest is to stop them
 _MOST_CONNECTIONS: Final = 1000
 _MOST_REFUSALS: Final = 1_000_000
+_MINUTE: Final = 60.0
+_HOUR: Final = 3600.0
+_NO_REFUSALS: Final = frozenset(kind.code for kind in NO_REFUSALS)
+
+
+class TimeBudgets:
+    """A bucket for each name. It holds `seconds`, and refills within a minute; a request is charged what it took, and
+    is refused while the bucket is empty."""
+
+    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._lock = threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+        """What was left of each, and when."""
+
+    def require(self, name: str) -> None:
+        """Raises where nothing is left."""
+        with self._lock:
+            left = self._now(name)
+        if left > 0:
+            return
+        wait = 1 + int(-left * _MINUTE / self._seconds)
+        raise OutOfTime(
+            f"your requests have used {self._seconds:g} seconds of processor time within a minute",
+            why="prices, explanations and plans cost no budget, so their time is limited; others wait for it",
+            fix=f"ask again in {wait} s; the owner sets the limit: dpsql serve --planning",
+        )
+
+    def spend(self, name: str, seconds: float) -> None:
+        with self._lock:
+            self._left[name] = self._now(name) - seconds, self._clock()
+
+    def _now(self, name: str) -> float:
+        left, when = self._left.get(name, (self._seconds, 0.0))
+        return min(self._seconds, left + (self._clock() - when) * self._seconds / _MINUTE)
+
+
+class Refusals:
+    """Of each holder of a token the last ones, `most` of them within an hour. One more question is then refused without
+    an entry, until the first of them is an hour old: nobody may fill the disk with what costs nothing."""
+
+    def __init__(self, most: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._lock = threading.Lock()
+        self._last: dict[str, deque[float]] = {}
+
+    def require_few(self, name: str) -> None:
+        """Raises where too many questions of `name` were refused."""
+        with self._lock:
+            last = self._last.get(name)
+            many = last is not None and len(last) == self._most and self._clock() - last[0] < _HOUR
+        if many:
+            raise NotPermitted(
+                f"{self._most} of your questions were refused within an hour",
+                why="each refusal is written down, and the ledger must not be filled by questions that cost nothing",
+                fix="look at why they were refused, and ask again in an hour",
+            )
+
+    def count(self, name: str, code: str | None) -> None:
+        """A question of `name` has ended in an error of this code; None: it was answered."""
+        if code is None or code in _NO_REFUSALS:
+            return
+        with self._lock:
+            self._last.setdefault(name, deque(maxlen=self._most)).append(self._clock())
 
 
 class SocketServer:

@@ -15,16 +15,15 @@ from dpsql.require import Number, require_count
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
 from dpsql.session.budget import Budget, outlook
+from dpsql.session.inventing import sample
 from dpsql.session.query import Query, query_of
 from dpsql.session.refusing import refusals_written
-from dpsql.session.sampling import sample
 from dpsql.session.script import Statement
 from dpsql.session.settings import Settings, obeyed
 from dpsql.session.terms import Ask, QueryWords, asked, limited
 from dpsql.sql.parse import compared
 from dpsql.sql.setting_text import SettingStatement, setting_statement
-from dpsql.synthetic.engine import interrupt_invented
-from dpsql.synthetic.tables import MOST_ROWS
+from dpsql.synthetic.tables import MOST_ROWS, interrupt_invented
 
 if TYPE_CHECKING:
     from dpsql.plan.explain import Explanation
@@ -118,7 +117,7 @@ class Analyst(Closing):
         ledger, holder = self.place.ledger, self.place.grant.to
         begun = ledger.promises()[-1].begun[-1]
         later = (each for each in ledger.entries_about(self.name) if each.time >= (begun or 0))
-        from dpsql.session.burning import burn_down, payments_of  # only pictures need it
+        from dpsql.session.margin_curve import burn_down, payments_of  # only pictures need it
 
         payments = payments_of(later, holder=holder)
         return burn_down(self.place.accounts[-1], payments, whose=holder, outlook=self.budget.outlook)

@@ -9,42 +9,35 @@ PRIVATE questions goes this way once for each of them: all to `seal` first, then
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Final
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.engines.engine import Engine
-from dpsql.errors import InternalError, NotPermitted
+from dpsql.errors import BudgetExhausted, DpsqlError, InternalError, NotPermitted, NotSupported
 from dpsql.ledger.book import Ledger
 from dpsql.ledger.ledger import Receipt
-from dpsql.plan.price import price
+from dpsql.plan.expected import COMPUTED, expected
+from dpsql.plan.price import Terms, price, topped_up
 from dpsql.plan.seal import Sealed, seal
-from dpsql.plan.terms import Terms
-from dpsql.plan.top_up import topped_up
 from dpsql.points import Point, reached
 from dpsql.randomness import Source
-from dpsql.session.answer_value import Answer
-from dpsql.session.charging import charge
-from dpsql.session.choosing import chosen_plan, good_enough, require_a_person
-from dpsql.session.clock import today as current_day
+from dpsql.session.accuracy import chosen_plan, good_enough, require_a_person
+from dpsql.session.answer_value import Answer, labelled, require_apart
+from dpsql.session.budget import Cost
+from dpsql.session.charging import charge, question_of, recall
 from dpsql.session.declared import Declared, ownership_of
 from dpsql.session.granting import under
-from dpsql.session.inquiry import Inquiry, Part
-from dpsql.session.labels import labelled, require_apart
+from dpsql.session.inquiry import Inquiry, Part, require_few_keys_each
+from dpsql.session.noisy import Noisy
 from dpsql.session.permits import permit, readable_tables
-from dpsql.session.private_parts import (
-    for_inner,
-    plain_rows,
-    require_all_read,
-    require_no_margin,
-    require_payable,
-    saying_what_is_paid,
-    with_inner,
-)
-from dpsql.session.recalling import question_of, recall
+from dpsql.session.permits import today as current_day
 from dpsql.session.refusing import RefusalsIgnored
 from dpsql.session.settings import Settings
 from dpsql.session.steps import perform
@@ -61,12 +54,98 @@ from dpsql.session.views import VIEWS, Standing, ViewDesk, about_a_view, is_of_v
 from dpsql.sql.apart import Question, apart, unsaid
 from dpsql.sql.bound import bound
 from dpsql.sql.check import Checked, check
-from dpsql.sql.outcomes import Outcome, Outcomes
+from dpsql.sql.notes import Outcome, Outcomes
 from dpsql.sql.parse import parse
-from dpsql.sql.released import Known, Rows, awaits, outcome, released_rows, with_released
+from dpsql.sql.released import Known, Rows, Told, awaits, outcome, released_rows, with_released
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import Rewritten, rewrite
 from dpsql.sql.syntax import NO_OPTIONS, At, Parsed, Purpose
+
+_GIVEN: Final = "± takes the released numbers of PRIVATE questions as they are; they carry noise of their own"
+
+
+def plain_rows(answer: Answer) -> tuple[tuple[Told, ...], ...]:
+    """The cells of an answer without their margins."""
+    return tuple(tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in answer.rows)
+
+
+def for_inner(ask: Ask) -> Ask:
+    """What is asked of each inner question: caps at the end of a statement are those of the statement itself."""
+    return replace(ask, rows_per_person=None, groups_per_person=None)
+
+
+def require_no_margin(ask: Ask) -> None:
+    """WITHIN is about the numbers that are told, and they rest on released ones too."""
+    if ask.within is not None:
+        raise NotSupported(
+            "WITHIN is not possible in a statement with PRIVATE questions",
+            why="its numbers rest on released ones, and how far off those are is not in their own margin",
+            fix="say what all of it may cost instead: COST 0.1; or ask the inner question by itself, WITHIN its margin",
+            at=ask.priced_at,
+        )
+
+
+def require_all_read(inquiry: Inquiry) -> None:
+    """A PRIVATE question that no other reads would be paid for and never told."""
+    awaited = frozenset().union(*(awaits(part.draft) for part in inquiry.parts))
+    for number, part in enumerate(inquiry.inner):
+        if number not in awaited:
+            raise NotSupported(
+                "a PRIVATE question whose answer nothing reads",
+                why="it would be paid for, and its answer would not be shown",
+                fix="leave it out, or read it: SELECT … FROM w",
+                at=part.draft.bounded.query.at,
+            )
+
+
+def require_payable(inquiry: Inquiry, accounts: Sequence[Account], engine: Engine, ledger: Ledger) -> None:
+    """Every account admits all questions at once: half a statement would be paid for and not told."""
+    require_few_keys_each(inquiry.payments, engine, ledger)
+    event = inquiry.event
+    if event is not None and not all(account.admits(event) for account in accounts):
+        raise BudgetExhausted(
+            "the questions of this statement cost more together than is left",
+            why="a statement that ends in the middle would be paid for in part and told in part; nothing was spent",
+            fix="ask for less accuracy, or ask the inner question by itself",
+        )
+
+
+@contextmanager
+def saying_what_is_paid(answers: Sequence[Answer]) -> Iterator[None]:
+    """A failure between two questions leaves what was paid for in the store, and says so."""
+    try:
+        yield
+    except DpsqlError as error:
+        if any(answer.cost.epsilon for answer in answers):
+            error.fix = (
+                f"{error.fix}. The PRIVATE questions before it are answered and stored: asked again, they are free"
+            )
+        raise
+
+
+def with_inner(last: Answer, answers: Sequence[Answer], inquiry: Inquiry) -> Answer:
+    """The answer of a statement: its cost is that of all its questions, its notes say what the inner ones are worth."""
+    costs = [answer.cost for answer in (*answers, last)]
+    notes = [_GIVEN if inquiry.outer.is_priced else COMPUTED] if any(part.is_priced for part in inquiry.inner) else []
+    for number, (part, answer) in enumerate(zip(inquiry.inner, answers, strict=True), start=1):
+        notes += _about(number, part, answer)
+    return replace(
+        last,
+        cost=Cost(
+            epsilon=sum((cost.epsilon for cost in costs), Fraction(0)),
+            delta=sum((cost.delta for cost in costs), Fraction(0)),
+        ),
+        notes=(*last.notes, *dict.fromkeys(notes)),
+    )
+
+
+def _about(number: int, part: Part, answer: Answer) -> Iterator[str]:
+    """What is known about the numbers of one inner question."""
+    release = "" if answer.release is None else f", release #{answer.release}"
+    noisy = [column.text for column in expected(part.sealed.plan, read_further=True) if column.noisy]
+    if noisy:
+        yield f"PRIVATE question {number}{release}: {'; '.join(noisy)}"
+    yield from (f"PRIVATE question {number}: {note}" for note in answer.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.session.again import Again
-from dpsql.session.budget import Budget
-from dpsql.session.cost import Cost
-from dpsql.session.formats import printable_lines
-from dpsql.session.page import answer_page, footer
+from dpsql.catalog.types import SqlType
+from dpsql.errors import InternalError
+from dpsql.session.budget import Budget, Cost
+from dpsql.session.formats import answer_page, footer, printable_lines
 from dpsql.session.release import Cell
 from dpsql.session.render import boxed
-from dpsql.session.tabular import Tabular
-from dpsql.session.tabulated import ColumnType
+from dpsql.session.tables import COLUMN, INVENTED, ColumnType
+from dpsql.session.tabular import Again, Tabular
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -51,3 +50,25 @@ class Answer(Tabular[Cell]):
 
     def _repr_html_(self) -> str:
         return answer_page(self, label=self.label)
+
+
+def require_apart(*, simulated: bool, invented: bool) -> None:
+    """A simulation reads invented rows, and nothing else does: looked at before an engine is asked."""
+    if simulated is not invented:
+        raise InternalError("a simulation and an answer would change places")
+
+
+def labelled(told: Answer) -> Answer:
+    """The answer as one that tells nothing about anybody: no price, no release, and a column that says so."""
+    return replace(
+        told,
+        columns=(*told.columns, COLUMN),
+        types=(*told.types, ColumnType(SqlType.BOOLEAN, is_noisy=False)) if told.types else (),
+        rows=tuple((*row, True) for row in told.rows),
+        cost=Cost(epsilon=Fraction(0)),
+        release=None,
+        budget=None,
+        head=None,
+        notes=(INVENTED, *told.notes),
+        label=INVENTED,
+    )

@@ -10,7 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple
 from dpsql.ledger.ledger import Made
 from dpsql.privacy.window import Window
-from dpsql.session.promising import is_ahead_of_its_window
+from dpsql.session.deciding import is_ahead_of_its_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from dpsql.points import Point, reached
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.answer import Place
 from dpsql.session.answer_value import Answer
+from dpsql.session.budget import Cost
 from dpsql.session.charging import charge_of
-from dpsql.session.cost import Cost
 from dpsql.session.declared import ownership_of
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import charged, require_few_keys_each, together, twin_key

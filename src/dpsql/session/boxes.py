@@ -18,9 +18,8 @@ from typing import Any, Final, TypeAlias
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
 from dpsql.mechanisms.margins import slot_intervals
-from dpsql.plan.simultaneous import SelectionScope, divisor_of, placing
-from dpsql.session.desk_text import ROW, Layers
-from dpsql.session.released_rows import ReleasedTable
+from dpsql.plan.expected import SelectionScope, divisor_of, placing
+from dpsql.session.released_rows import ROW, Layers, ReleasedTable
 from dpsql.session.simulate import has_windows
 from dpsql.sql.functions import interval_of
 from dpsql.sql.intervals import EVERYTHING, Interval, widened

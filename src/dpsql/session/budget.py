@@ -1,4 +1,4 @@
-"""What an account has left, and how far that goes."""
+"""What an answer was charged; what an account has left, and how far that goes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,24 @@ from dpsql.accounting.account import Account, more_like, remaining
 from dpsql.accounting.triple import triple
 from dpsql.ledger.book import Ledger
 from dpsql.privacy.events import Pure
+from dpsql.session.digits import shown_amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Cost:
+    """What an answer was charged, in ε of the account and in δ. Both are exact, and 0 where it was paid for before."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __repr__(self) -> str:
+        return f"Cost(epsilon={shown_amount(self.epsilon)}, delta={shown_amount(self.delta)})"
+
+    def __str__(self) -> str:
+        """At least two places, as prices have."""
+        whole, _, places = shown_amount(self.epsilon).partition(".")
+        return f"{whole}.{places:0<2}"
+
 
 _LAST: Final = 10
 """What people ask now says what they will ask; what they asked long ago does not."""
@@ -75,7 +93,7 @@ class Budget:
         return f"Budget({', '.join(filter(None, parts))})"
 
     def _repr_html_(self) -> str:
-        from dpsql.session.page import budget_page  # only pages need it
+        from dpsql.session.formats import budget_page  # only pages need it
 
         counted = "" if self.counted_in == "ε" else f"counted in {self.counted_in}"
         return budget_page(self.left, self.total, (f"{self.shown} left", counted, self.short, self.outlook))

@@ -1,12 +1,106 @@
-"""What the owner decides about everybody, whether the data are at hand or the ledger alone."""
+"""What the owner decides about everybody, whether the data are at hand or the ledger alone; and promises in words: how
+far a guess about one person can move, and what several promises add up to."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import pairwise
+from math import exp
+from typing import Final
 
 from dpsql.closing import Closing
 from dpsql.ledger.book import Ledger
-from dpsql.session.promising import closed_in_words, promised_in_words
+from dpsql.ledger.ledger import Made
+from dpsql.privacy.window import YEAR_DAYS, Window
+from dpsql.session.digits import shown_amount
+
+
+def promised_in_words(made: Sequence[Made], person: str) -> str:
+    """What holds now; with every promise and period before it, which people have not forgotten."""
+    now = made[-1]
+    until = "for ever" if now.per is Window.FOREVER else "until you renew it"
+    told = [f"Whatever is asked, {until}: {odds(epsilon=now.account.epsilon, delta=now.account.delta, person=person)}"]
+    if now.per is not Window.FOREVER:
+        told.append(_renewals(now))
+    if len(made) > 1 or now.periods > 1:
+        epsilon, delta = _whole(made)
+        told.append(f"With what was promised before: {_sum(made)}; for ever,")
+        told.append(odds(epsilon=epsilon, delta=delta, person=person))
+    return " ".join(told)
+
+
+def _renewals(now: Made) -> str:
+    """What the window means in a year, as long as it is kept to."""
+    times, epsilon = now.per.renewals, now.account.epsilon
+    if is_ahead_of_its_window(now):
+        return (
+            f"It was renewed sooner than each {now.per.value}: it has {now.periods} periods by now, and nobody can say "
+            "what it promises a year. Nothing is renewed by itself."
+        )
+    return (
+        f"You mean to renew it each {now.per.value}: that promises {times} × {shown_amount(epsilon)} ="
+        f" {shown_amount(times * epsilon)} a year. Nothing is renewed by itself."
+    )
+
+
+def is_ahead_of_its_window(made: Made) -> bool:
+    """A period was shorter than the window, or a year had more of them than it can, or nobody knows."""
+    if made.periods == 1:
+        return False
+    days = [datetime.fromtimestamp(time, UTC).date() for time in made.begun if time is not None]
+    if len(days) < made.periods:
+        return True
+    soon = any((later - sooner).days < made.per.days for sooner, later in pairwise(days))
+    years = zip(days, days[made.per.renewals :], strict=False)
+    return soon or any((later - sooner).days < YEAR_DAYS for sooner, later in years)
+
+
+def closed_in_words(made: Sequence[Made], reason: str) -> str:
+    """What stays promised after the end of a promise."""
+    return f"Closed: {reason}. People stay promised {_sum(made)}; another promise adds to it."
+
+
+def _sum(made: Sequence[Made]) -> str:
+    """Every promise by its periods, and all of them together."""
+    parts = [
+        f"{_times(each.periods)}(ε = {_shown(each.account.epsilon)}, δ = {_shown(each.account.delta)})" for each in made
+    ]
+    epsilon, delta = _whole(made)
+    whole = f"ε = {_shown(epsilon)}, δ = {_shown(delta)} in all"
+    return whole if len(made) == 1 and made[0].periods == 1 else f"{' + '.join(parts)}, which is {whole}"
+
+
+def _whole(made: Sequence[Made]) -> tuple[Fraction, Fraction]:
+    """All promises with all their periods: what each of them tells adds up."""
+    epsilon = sum((each.periods * each.account.epsilon for each in made), Fraction(0))
+    return epsilon, sum((each.periods * each.account.delta for each in made), Fraction(0))
+
+
+def _times(periods: int) -> str:
+    return "" if periods == 1 else f"{periods} × "
+
+
+def _shown(value: Fraction) -> str:
+    return f"{float(value):g}"
+
+
+_CERTAIN: Final = 1000
+
+
+def odds(*, epsilon: Fraction, delta: Fraction, person: str) -> str:
+    """What (ε, δ) means to somebody who has to decide about it; the percentage is rounded up: it is a limit. Where it
+    would be 100, the ε limits nothing any more, and that is what is said."""
+    thousandths = int(_CERTAIN / (1 + exp(-epsilon))) + 1  # e^-ε is never rational, so that the limit is above
+    slack = ", apart from δ" if delta else ""
+    becomes = (
+        f"becomes at most {thousandths / _CERTAIN:.1%}"
+        if thousandths < _CERTAIN
+        else "may become sure, more than 99.9%, so that this is no limit in practice"
+    )
+    return f"a 50–50 guess about any one {person} {becomes}{slack} (ε = {float(epsilon):g}, δ = {float(delta):g})."
 
 
 class Deciding(Closing):

@@ -12,12 +12,12 @@ from dpsql.plan.expected import expected
 from dpsql.plan.explain import Explanation, Together, explain
 from dpsql.plan.price import Plan
 from dpsql.session.answer_value import Answer
-from dpsql.session.averaging import made_finer
-from dpsql.session.cost import Cost
+from dpsql.session.budget import Cost
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry
 from dpsql.session.release import Cell
 from dpsql.session.shortfall import otherwise_than_told
+from dpsql.session.telling import made_finer
 from dpsql.sql.syntax import Purpose
 
 

@@ -14,14 +14,14 @@ from typing import Any, Final, NamedTuple
 
 from dpsql.accounting.triple import Triple, triple
 from dpsql.ledger import facts
-from dpsql.ledger.entries import word_of
+from dpsql.ledger.encoding import word_of
 from dpsql.ledger.facts import Entry, of_every_kind
 from dpsql.ledger.ledger import Charge, GrantedBy, Ownership
 from dpsql.privacy.window import Window
 from dpsql.safe_text import printable
 from dpsql.session.audited import Happening
 from dpsql.session.digits import shown_amount
-from dpsql.session.tabulated import unlike_a_formula
+from dpsql.session.tables import unlike_a_formula
 
 _TEXTS: Final = frozenset({"sql", "policy"})
 """What only authors and the owner see."""

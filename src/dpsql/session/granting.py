@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dpsql.catalog.model import Grant, Policy, Promise
 from dpsql.catalog.names import OWNER_ACCOUNT
-from dpsql.catalog.settings import granted
+from dpsql.catalog.sections import granted
 from dpsql.errors import NotPermitted
 from dpsql.ledger.book import Ledger
 from dpsql.ledger.facts import Granted, Revoked

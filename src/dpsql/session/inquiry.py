@@ -14,13 +14,12 @@ from types import MappingProxyType
 from dpsql.accounting.account import Account
 from dpsql.engines.engine import Engine
 from dpsql.ledger.book import Ledger
+from dpsql.plan.price import grant_at
 from dpsql.plan.seal import Sealed
-from dpsql.plan.terms import grant_at
 from dpsql.privacy.events import Composed, Event
-from dpsql.session.charging import require_few_keys
-from dpsql.session.recalling import question_of
+from dpsql.session.charging import question_of, require_few_keys
 from dpsql.session.terms import Ask
-from dpsql.sql.outcomes import Outcome
+from dpsql.sql.notes import Outcome
 from dpsql.sql.released import Rows, awaits, is_complete
 from dpsql.sql.rewrite import Measuring, Rewritten
 from dpsql.sql.syntax import Purpose

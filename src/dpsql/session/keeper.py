@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -21,14 +23,12 @@ from dpsql.ledger.ledger import Role, User
 from dpsql.ledger.stored import StoredLedger
 from dpsql.require import Number
 from dpsql.safe_text import printable
-from dpsql.session.deciding import Deciding
+from dpsql.session.deciding import Deciding, promised_in_words
 from dpsql.session.digits import shown_amount, shown_down, shown_up
 from dpsql.session.entry_rows import EntryRow, as_csv, as_json_lines, entry_rows, moment_of
 from dpsql.session.granting import keep_grant, require_a_persons_name, said_grant
-from dpsql.session.policy_history import policy_history
-from dpsql.session.promising import promised_in_words
+from dpsql.session.policy_changes import policy_history
 from dpsql.session.refusing import refusals_written
-from dpsql.session.tokens import new_token, token_digest
 from dpsql.written import in_utc
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Keeper(Deciding):
 
     def burn_down(self) -> Picture:
         """What was left of the promise after each payment of anybody, in the period that runs now."""
-        from dpsql.session.burning import burn_down, payments_of  # only pictures need it
+        from dpsql.session.margin_curve import burn_down, payments_of  # only pictures need it
 
         return burn_down(self._ledger.account(), payments_of(self._ledger.entries()), whose="the promise")
 
@@ -275,3 +275,19 @@ def _role(word: str) -> Role:
 
 def _left(name: str, total: Fraction, spent: Fraction, left: Fraction) -> str:
     return f"{name:<12}  {shown_down(left)} of {shown_amount(total)} left, {shown_up(spent)} spent"
+
+
+_BYTES: Final = 32
+_MARK: Final = "dpsql_"
+"""So that people, and programs that look for lost secrets, know one when they see it."""
+
+
+def new_token() -> str:
+    """256 random bits, shown once. Only a hash of them is kept, so that a copy of the ledger lets nobody in."""
+    return _MARK + secrets.token_urlsafe(_BYTES)
+
+
+def token_digest(token: str) -> bytes:
+    """What the ledger keeps of a token. It is looked up by this hash, so no secret is ever compared with another: how
+    long a look-up takes tells of the hash, from which the token cannot be found."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()

@@ -524,3 +524,19 @@ def _told_apart(left: Noisy, right: Noisy | Fraction) -> bool:
     if left.low is None or left.high is None or low is None or high is None:
         return False
     return left.high < low or high < left.low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A released number: `value`, off by at most `margin` at the confidence of its answer. A plain value: to calculate
+    with margins, ask for the calculation in SQL."""
+
+    value: int | float
+    margin: int | float | None
+    low: int | float | None
+    high: int | float | None
+    doubtful: bool = False
+    """Hardly anybody may be behind it."""
+
+    def __str__(self) -> str:
+        return f"{self.value} ± {'?' if self.margin is None else self.margin}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from dpsql.catalog.declare import TableWords, column_declarations, declared, with_types
 from dpsql.catalog.model import Catalog, Grant, Policy, Promise
 from dpsql.catalog.names import OWNER_ACCOUNT
-from dpsql.catalog.settings import defaults_of, person_of, promise_of, said
+from dpsql.catalog.sections import defaults_of, person_of, promise_of, said
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Engine
 from dpsql.errors import NotPermitted
@@ -20,18 +20,15 @@ from dpsql.require import Number
 from dpsql.session.analyst import Analyst
 from dpsql.session.answer import Place
 from dpsql.session.budget import Budget
-from dpsql.session.deciding import Deciding
-from dpsql.session.declared import Declared
+from dpsql.session.deciding import Deciding, promised_in_words
+from dpsql.session.declared import Declared, Registered
 from dpsql.session.granting import analysts_of, changed_grants, grant_of, keep_grant, said_grant
 from dpsql.session.inventing import ledger_of_nobody
-from dpsql.session.promising import promised_in_words
-from dpsql.session.registered import Registered
 
 if TYPE_CHECKING:
     from dpsql.session.auditing import Audit
     from dpsql.session.keeper import Keeper
-    from dpsql.session.suggesting import Suggestion
-    from dpsql.session.suggestion_price import OwnPlace
+    from dpsql.session.suggesting import OwnPlace, Suggestion
 
 
 class Owner(Deciding):
@@ -261,7 +258,7 @@ class Owner(Deciding):
     def _own_place(self) -> OwnPlace:
         """Where the owner asks: under an account of their own, whose only limit is the promise. It is opened when a
         question has a plan and can be paid for: what is refused leaves nothing behind."""
-        from dpsql.session.suggestion_price import OwnPlace
+        from dpsql.session.suggesting import OwnPlace
 
         promise = self._ledger.account()
         grant = Grant(to=OWNER_ACCOUNT, budget=promise.epsilon)

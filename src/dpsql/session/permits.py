@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from math import floor
 from typing import Final
@@ -15,8 +15,8 @@ from typing import Final
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Catalog, Grant
 from dpsql.errors import BadParameter, DpsqlError, NotPermitted
+from dpsql.plan.price import Terms
 from dpsql.plan.seal import Sealed
-from dpsql.plan.terms import Terms
 from dpsql.privacy.events import Event
 from dpsql.require import Number, require_epsilon, require_positive
 from dpsql.session.digits import shown_amount, shown_up
@@ -24,6 +24,11 @@ from dpsql.session.terms import Ask, stated
 from dpsql.sql.check import Checked
 from dpsql.sql.parse import parse
 from dpsql.sql.syntax import At
+
+
+def today() -> date:
+    """The day in UTC: the one place of a session that reads the clock."""
+    return datetime.now(UTC).date()
 
 
 def readable_tables(grant: Grant, catalog: Catalog, *, today: date) -> frozenset[str]:

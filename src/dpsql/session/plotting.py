@@ -16,12 +16,10 @@ from dpsql.charts.picture import picture_path as picture_path
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import require_count
 from dpsql.session.digits import shown_number, shown_percent, shown_value
-from dpsql.session.estimate import Estimate
 from dpsql.session.formats import Told
-from dpsql.session.invented import COLUMN, INVENTED
-from dpsql.session.noisy import Noisy
+from dpsql.session.noisy import Estimate, Noisy
 from dpsql.session.render import MEANING, is_doubtful, plain_cell
-from dpsql.session.tabulated import unique_names
+from dpsql.session.tables import COLUMN, INVENTED, unique_names
 from dpsql.sql.finish import SEEN_AT_ONCE
 
 _MOST_POINTS: Final = 400

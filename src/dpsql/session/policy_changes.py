@@ -1,4 +1,4 @@
-"""What is declared, a line each, and the lines in which two policies differ."""
+"""What is declared, a line each, and the lines in which two policies differ; when that changed, from the ledger."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpsql.catalog.key_lists import value_of_text
-from dpsql.catalog.toml_spelling import toml
+from dpsql.catalog.spelling import toml
+from dpsql.ledger.facts import Adopted, Entry
 from dpsql.require import shown
 from dpsql.safe_text import printable
+from dpsql.session.entry_rows import FILE, deed, moment_of
 
 _MOST: Final = 5
 _WORDS: Final = ("person", "cost_per_query", "confidence")
@@ -73,3 +75,23 @@ def _spelled(value: Any) -> str:
     if value is None:
         return "null"
     return shown(value) if isinstance(value, Fraction) else toml(value)
+
+
+_TOLD: Final = ("promise", "data", "grant", "revoke", "renewal", "close")
+
+
+def policy_history(entries: Iterable[Entry]) -> Iterator[str]:
+    """A line for each change, the oldest first: time (UTC), by whose word, what."""
+    before: str | None = None
+    for entry in entries:
+        fact, decided = entry.fact, deed(entry)
+        if isinstance(fact, Adopted):
+            told = ["the first version"] if before is None else changed_lines(before, fact.text)
+            before = fact.text
+            yield from (_line(entry, FILE, f"declared: {what}") for what in told)
+        elif decided is not None and decided.kind in _TOLD:
+            yield _line(entry, decided.by or "the owner", f"{decided.kind}: {printable(decided.what)}")
+
+
+def _line(entry: Entry, by: str, what: str) -> str:
+    return f"{moment_of(entry):%Y-%m-%d %H:%M:%S}  {by:<15}  {what}"

@@ -19,9 +19,8 @@ from dpsql.ledger.facts import Adopted, Entry, Versioned
 from dpsql.ledger.ledger import FIRST_VERSION, Charge
 from dpsql.plan.record import scanned_tables
 from dpsql.require import shown
-from dpsql.session.binding import bound_ledger, is_there
 from dpsql.session.granting import grant_changes
-from dpsql.session.opening import ledger_place
+from dpsql.session.opening import bound_ledger, is_there, ledger_place
 from dpsql.session.policy_changes import changed_lines, changed_tables, names_of
 
 

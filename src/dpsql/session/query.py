@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,25 +12,23 @@ from typing import TYPE_CHECKING, Final
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Mode
-from dpsql.errors import BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
+from dpsql.errors import BadName, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
 from dpsql.plan.expected import expected
 from dpsql.plan.price import Plan
 from dpsql.plan.seal import Sealed
 from dpsql.points import Point, reached
 from dpsql.require import Number
-from dpsql.session.again import Again
 from dpsql.session.answer import Place, answer, answered, plan_of
 from dpsql.session.answer_value import Answer
-from dpsql.session.budget import Budget
-from dpsql.session.clock import today
-from dpsql.session.cost import Cost
+from dpsql.session.budget import Budget, Cost
 from dpsql.session.digits import shown_amount, shown_up
 from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
-from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, weight
+from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, today, weight
 from dpsql.session.refusing import refusals_written
 from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
+from dpsql.session.tabular import Again
 from dpsql.session.terms import UNSET, Ask, Session, asked, limited, settled
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Query:
 
     def two_worlds(self, *, y: str | None = None) -> Picture:
         """How likely each answer is with one person and without: the law of the noise of a count. Free, as `curve`."""
-        from dpsql.session.two_worlds import two_worlds  # only pictures need it
+        from dpsql.session.margin_curve import two_worlds  # only pictures need it
 
         return two_worlds(self._alone(self.sealed.plan.terms.cost), y=y)
 
@@ -226,7 +225,7 @@ class Query:
 
     def _repr_html_(self) -> str:
         """The price before it is paid; what a question of others has cost is not in it."""
-        from dpsql.session.page import price_page  # only pages need it
+        from dpsql.session.formats import price_page  # only pages need it
 
         left = Budget.under(self.place.accounts, ended=self.place.ended).shown
         price = f"would cost {self.cost}, with {left} left" if self.is_charged else "would cost nothing"
@@ -249,8 +248,6 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
             permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
-            from dpsql.session.proposals import with_sure_proposal  # only what is refused needs it
-
             proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
             raise with_sure_proposal(error, sql, proposed) from None
         return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
@@ -263,3 +260,48 @@ def speaking_of(sql: str) -> Iterator[None]:
         yield
     except DpsqlError as error:
         raise error.within(sql) from None
+
+
+def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object]) -> DpsqlError:
+    """The same refusal, with its rewrite where that has a plan under the same policy and grant, else without one.
+
+    Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
+    """
+    from dpsql.sql.other_dialects import in_other_words  # only what is refused needs it
+
+    in_other_words(error, sql)
+    proposals = (error.try_sql, _respelt(error, sql), _otherwise(error, sql), *error.or_else)
+    error.try_sql = next((each for each in proposals if each is not None and _is_planned(each, plan)), None)
+    return error
+
+
+def _is_planned(sql: str, plan: Callable[[str], object]) -> bool:
+    try:
+        plan(sql)
+    except DpsqlError:
+        return False
+    return True
+
+
+def _respelt(error: DpsqlError, sql: str) -> str | None:
+    """The text with the declared name that was perhaps meant."""
+    if not isinstance(error, BadName) or error.meant is None or error.at is None:
+        return None
+    start, end = error.at
+    call = _CALL.match(sql, start, end)
+    if call is not None:
+        return f"{sql[:start]}{error.meant}{sql[call.end() :]}"
+    before, point, _ = sql[start:end].rpartition(".")
+    return f"{sql[:start]}{before}{point}{error.meant}{sql[end:]}"
+
+
+_CALL: Final = re.compile(r"\w+(?=\s*\()")
+"""The name of a function, where the whole call is marked."""
+
+
+def _otherwise(error: DpsqlError, sql: str) -> str | None:
+    """The text with what might stand at the marked place."""
+    if error.instead is None or error.at is None:
+        return None
+    start, end = error.at
+    return f"{sql[:start]}{error.instead.replace('{}', sql[start:end])}{sql[end:]}"

@@ -14,15 +14,13 @@ from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk, DeskTable
 from dpsql.mechanisms.margins import SlotLaw, Spread, confidence_of_each, linear_margin
-from dpsql.plan.simultaneous import SelectionScope, selection_scope
+from dpsql.plan.expected import SelectionScope, selection_scope
 from dpsql.session.boxes import Boxes
-from dpsql.session.desk_text import ROW, Layers, directed, listed
 from dpsql.session.noisy import LinearMargin, Noisy, enclosed_cell, margin_number, simulated_cell, without_interval
 from dpsql.session.plausible import Fixed, RoundingCell, SlotCell
-from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
+from dpsql.session.released_rows import ROW, Layers, ReleasedSlot, ReleasedTable, directed, listed
 from dpsql.session.simulate import Simulated, Simulation, has_windows
-from dpsql.sql.finish import Finish, Part
-from dpsql.sql.linear import LinearForm, linear_form
+from dpsql.sql.finish import Finish, LinearForm, Part, linear_form
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import ColumnRef, Scalar, columns_of
 

@@ -10,8 +10,7 @@ from typing import Final
 from dpsql.charts.letters import padded, width
 from dpsql.safe_text import printable
 from dpsql.session.digits import THIN, shown_number, shown_value
-from dpsql.session.estimate import Estimate
-from dpsql.session.noisy import Noisy
+from dpsql.session.noisy import Estimate, Noisy
 from dpsql.session.release import Cell
 
 WITHOUT_MARGIN: Final = "is computed from noisy numbers and shows no margin"

@@ -12,8 +12,8 @@ from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import triple
 from dpsql.errors import BudgetExhausted
 from dpsql.plan.explanation.promise import account_name
-from dpsql.plan.finer import Way
 from dpsql.plan.price import Plan
+from dpsql.plan.recall import Way
 from dpsql.session.digits import shown_amount
 from dpsql.session.inquiry import Inquiry, Part
 from dpsql.session.permits import at_price

@@ -19,9 +19,8 @@ from dpsql.engines.desk import Desk, DeskTable, DeskType
 from dpsql.errors import InternalError
 from dpsql.mechanisms.margins import DRAWS, Band, PossibleSpread, Spread, band, outside_of
 from dpsql.mechanisms.simulation import OPERATIONS, Drawn, drawn_slot, exact_column, summaries
-from dpsql.session.desk_text import DRAW, ROW, Layers, listed
 from dpsql.session.plausible import Fixed, Plausible, pool, shuffle
-from dpsql.session.released_rows import ReleasedTable, fitting_type
+from dpsql.session.released_rows import DRAW, ROW, Layers, ReleasedTable, fitting_type, listed
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, walk
 
 _FEWEST_DRAWS: Final = 100

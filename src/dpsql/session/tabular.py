@@ -4,19 +4,60 @@ a better one."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.require import Number
-from dpsql.session.again import Again
-from dpsql.session.tables import ArrowTable, PandasFrame, PolarsFrame, to_arrow, to_pandas, to_polars
-from dpsql.session.tabulated import Cells, ColumnType, by_column, csv_text, unique_names
+from dpsql.session.tables import (
+    ArrowTable,
+    Cells,
+    ColumnType,
+    PandasFrame,
+    PolarsFrame,
+    by_column,
+    csv_text,
+    to_arrow,
+    to_pandas,
+    to_polars,
+    unique_names,
+)
 
 if TYPE_CHECKING:
     from dpsql.session.formats import Told
     from dpsql.session.plotting import Picture
+
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Better(Protocol[A_co]):
+    """Asks a question for another margin, or at another price."""
+
+    def __call__(
+        self, *, within: Number | None = None, epsilon: Number | None = None, max_cost: Number | None = None
+    ) -> A_co: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Again(Generic[A]):
+    """Asks the question of an answer again. An answer that is copied or sent elsewhere does not take it along: it leads
+    to the data, or to the server."""
+
+    ask: Better[A]
+
+    def __call__(self, within: Number | None, epsilon: Number | None, max_cost: Number | None) -> A:
+        return self.ask(within=within, epsilon=epsilon, max_cost=max_cost)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_no_way_back, ())
+
+
+def _no_way_back() -> None:
+    """What is left of it elsewhere."""
+
 
 Intervals: TypeAlias = Literal["none", "columns"]
 Value = TypeVar("Value", covariant=True)

@@ -8,30 +8,29 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias, TypeGuard
 
-from dpsql.catalog.capabilities import Capabilities
 from dpsql.catalog.model import Parameter
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.engines.desk import Desk
-from dpsql.engines.engine import MOST_EXACT_ROWS, NO_PARAMETERS, Rows, too_large
+from dpsql.engines.engine import MOST_EXACT_ROWS, NO_PARAMETERS, Capabilities, Rows, too_large
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger.book import Ledger
 from dpsql.ledger.ledger import Receipt, ReleasedStep
+from dpsql.mechanisms.margins import averaged_slot
 from dpsql.plan.caveats import caveats
 from dpsql.plan.price import Plan
-from dpsql.plan.recall import Measured
+from dpsql.plan.recall import Finer, Measured, Way
 from dpsql.plan.seal import Sealed
 from dpsql.session.answer_value import Answer
-from dpsql.session.averaging import averaged_table, made_finer
-from dpsql.session.cost import Cost
+from dpsql.session.budget import Cost
+from dpsql.session.charging import question_of
 from dpsql.session.digits import shown_amount
 from dpsql.session.noisy import Noisy
-from dpsql.session.recalling import question_of
-from dpsql.session.release import Cell, exact_cells, exact_statement, released
-from dpsql.session.released_rows import ReleasedSlot, ReleasedTable
+from dpsql.session.release import Cell, exact_cells, exact_statement, release_identity, released
+from dpsql.session.released_rows import AveragedPart, ReleasedSlot, ReleasedTable
 from dpsql.session.render import WITHOUT_MARGIN
 from dpsql.session.simulate import has_windows
 from dpsql.session.steps import key_values
-from dpsql.session.tabulated import ColumnType
+from dpsql.session.tables import ColumnType
 from dpsql.sql.emit import engine_text
 from dpsql.sql.finish import Finish
 from dpsql.sql.functions import interval_of
@@ -276,3 +275,43 @@ _BELOW_ZERO: Final[Mapping[str, str]] = {
     "0 instead, and is free",
     "sum": "a sum below 0 of values that are never negative is noise; GREATEST(SUM(…), 0) shows 0 instead, and is free",
 }
+
+
+def averaged_table(
+    last: ReleasedTable, releases: Sequence[tuple[Measured, ReleasedStep]], *, ledger: str
+) -> ReleasedTable:
+    """The rows of the last release, each number averaged with the same number of the others.
+
+    Theorem   docs/theorems/top_up.md.
+    Requires  releases of the same keys, in the same order.
+    Rounds    nothing: numbers are whole steps of the average.
+    """
+    if any(step.keys != releases[-1][1].keys for _, step in releases):
+        raise LedgerBroken("two releases of the same groups have other groups")
+    identities = [release_identity(step.values, receipt=each.receipt, ledger=ledger) for each, step in releases]
+    slots, columns = [], []
+    for number, slot in enumerate(last.slots):
+        law = averaged_slot([each.noises[number] for each, _ in releases])
+        parts = tuple(
+            AveragedPart(
+                release=identity,
+                place=each.places[number],
+                law=each.noises[number],
+                share=Fraction(share, law.law.steps),
+            )
+            for identity, (each, _), (share, _) in zip(identities, releases, law.parts, strict=True)
+        )
+        measured = zip(*([row[each.places[number]] for row in step.values] for each, step in releases), strict=True)
+        slots.append(replace(slot, place=number, law=law, parts=parts))
+        columns.append([law.law.of(numbers) for numbers in measured])
+    rows = range(len(last.key_rows))  # of groups alone there are rows and no numbers
+    return replace(last, slots=tuple(slots), values=tuple(tuple(column[row] for column in columns) for row in rows))
+
+
+def made_finer(finer: Finer) -> str:
+    """What was paid before and what now. Of an answer to somebody else only that it is there."""
+    if not finer.upon.own:
+        return "made finer: averaged with an answer that was already known"
+    before, now = shown_amount(finer.upon.paid), shown_amount(finer.cost)
+    averaged = ", averaged with what was told before" if finer.way is Way.AVERAGED else ""
+    return f"made finer: {before} was paid before, {now} now{averaged}"

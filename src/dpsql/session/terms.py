@@ -15,7 +15,7 @@ from typing import Final, TypedDict, TypeVar
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter
-from dpsql.plan.terms import Terms, terms
+from dpsql.plan.price import Terms, terms
 from dpsql.require import Number, is_confidence, require_epsilon, require_non_negative, require_open_unit, shown
 from dpsql.sql.bound import Wishes
 from dpsql.sql.syntax import At, Options, Said

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.account import Account, remaining
-from dpsql.catalog.capabilities import DUCKDB
 from dpsql.catalog.model import (
     Catalog,
     ColumnPolicy,
@@ -29,7 +28,7 @@ from dpsql.catalog.names import RESERVED_SCHEMA
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import Desk, DeskTable, DeskType
-from dpsql.engines.engine import NO_PARAMETERS, Rows
+from dpsql.engines.engine import DUCKDB, NO_PARAMETERS, Rows
 from dpsql.ledger.book import Ledger
 from dpsql.session.budget import outlook
 from dpsql.session.digits import shown_amount

@@ -6,7 +6,7 @@ Everything here follows from the policy and the query (rule 1). The caps and cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -20,21 +20,17 @@ from dpsql.privacy.unit import Neighbours
 from dpsql.sql import functions
 from dpsql.sql.aggregates.measure import Measured, Subject, double, require_room
 from dpsql.sql.aggregates.registry import MEASURES
-from dpsql.sql.ball import fits
-from dpsql.sql.caps import group_cap, one_row_declared, one_row_each, row_cap
+from dpsql.sql.caps import group_cap, one_row_declared, one_row_each, row_cap, rows_left
 from dpsql.sql.check import Checked
+from dpsql.sql.expressions import constant
 from dpsql.sql.finish import Finish
-from dpsql.sql.group_bounds import bounds_of, capped_in_group, settled
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.key_refusals import too_many_keys, too_many_numbers
-from dpsql.sql.keys import Domain, PrivateKey, domains_of
-from dpsql.sql.numbered import rows_left
-from dpsql.sql.outputs import Aggregate, chosen
-from dpsql.sql.pairing import paired
-from dpsql.sql.relations import Column, Numbers
+from dpsql.sql.keys import Domain, PrivateKey, domains_of, too_many_keys, too_many_numbers
+from dpsql.sql.outputs import Aggregate, chosen, paired
+from dpsql.sql.relations import Column, Numbers, ref
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of, substituted, walk
-from dpsql.sql.slots import Slot, SlotKind
+from dpsql.sql.slots import Slot, SlotKind, fits, slot_l1, slot_l2_squared
 from dpsql.sql.words import PAIRS
 
 
@@ -95,6 +91,14 @@ class Bounded:
         """There are no more groups than one person may be in."""
         return self.number_of_keys is not None and self.number_of_keys <= self.groups
 
+    def l1(self, slot: Slot) -> int:
+        """How far one person can move a slot over all groups, in its own grains."""
+        return slot_l1(slot, groups=self.groups, neighbours=self.neighbours, grouped=bool(self.query.keys))
+
+    def l2_squared(self, slot: Slot) -> int:
+        """The square of the same in L2."""
+        return slot_l2_squared(slot, groups=self.groups, neighbours=self.neighbours, grouped=bool(self.query.keys))
+
     @property
     def only_people(self) -> bool:
         """The number of people per group is all that is asked: selecting the groups answers it."""
@@ -108,9 +112,17 @@ def bound(checked: Checked, wishes: Wishes) -> Bounded:
         return _unprotected(checked.query)
     alone = one_row_each(checked.query)
     query = settled(checked.query, one_row=alone or one_row_declared(checked.query))
-    max_keys = _max_keys(query)
+    limit = query.catalog.policy.defaults.max_keys
+    if limit is None and query.keys:
+        raise Unbounded(
+            "the policy does not say how many groups an answer may have",
+            why="every public group appears in the answer",
+            fix="the owner declares max_keys in [defaults]; 100000 is usual",
+        )
+    max_keys = limit or 1
     domains = domains_of(query, max_keys=max_keys)
-    number = _number_of_keys(domains)
+    lists = [each for each in domains if isinstance(each, KeyList | KeyRange)]
+    number = prod(each.count for each in lists) if len(lists) == len(domains) else None
     if number is not None and number > max_keys:
         raise too_many_keys(number, max_keys, at=query.keys[0].at)
     left = rows_left(query.relation, query.owner)
@@ -156,22 +168,6 @@ def _unprotected(query: Resolved) -> Bounded:
         neighbours=query.catalog.policy.person.relation,
         free=query.findings.free,
     )
-
-
-def _max_keys(query: Resolved) -> int:
-    limit = query.catalog.policy.defaults.max_keys
-    if limit is None and query.keys:
-        raise Unbounded(
-            "the policy does not say how many groups an answer may have",
-            why="every public group appears in the answer",
-            fix="the owner declares max_keys in [defaults]; 100000 is usual",
-        )
-    return limit or 1
-
-
-def _number_of_keys(domains: tuple[Domain, ...]) -> int | None:
-    lists = [each for each in domains if isinstance(each, KeyList | KeyRange)]
-    return prod(each.count for each in lists) if len(lists) == len(domains) else None
 
 
 def _measured(
@@ -320,7 +316,7 @@ def _placed(slots: list[Slot], numbers: Numbers) -> tuple[PlacedSlot, ...]:
 
 
 def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot, ...]) -> Finish:
-    where = {placed.slot: ColumnRef(placed.column.id, placed.column.type) for placed in slots}
+    where = {placed.slot: ref(placed.column) for placed in slots}
     values: dict[int, Scalar] = {}
     possible: dict[int, Scalar] = {}
     for aggregate, each in zip(query.aggregates, measured, strict=True):
@@ -332,7 +328,7 @@ def _finished(query: Resolved, measured: list[Measured], slots: tuple[PlacedSlot
     if possible:
         shown = (replace(column, possible=_all_possible(column.expression, possible)) for column in finish.outputs)
         finish = replace(finish, outputs=tuple(shown))
-    return _mapped(finish, lambda scalar: substituted(scalar, values))
+    return finish.mapped(lambda scalar: substituted(scalar, values))
 
 
 def _all_possible(scalar: Scalar, possible: Mapping[int, Scalar]) -> Scalar | None:
@@ -341,16 +337,6 @@ def _all_possible(scalar: Scalar, possible: Mapping[int, Scalar]) -> Scalar | No
         return None
     parts = tuple(possible[number] for number in sorted(columns_of(scalar)) if number in possible)
     return Apply("and", parts, SqlType.BOOLEAN) if len(parts) > 1 else parts[0] if parts else None
-
-
-def _mapped(finish: Finish, change: Callable[[Scalar], Scalar]) -> Finish:
-    return replace(
-        finish,
-        outputs=tuple(replace(column, expression=change(column.expression)) for column in finish.outputs),
-        having=None if finish.having is None else change(finish.having),
-        qualify=None if finish.qualify is None else change(finish.qualify),
-        order_by=tuple(replace(key, by=change(key.by)) for key in finish.order_by),
-    )
 
 
 def _mode(slots: tuple[PlacedSlot, ...], wishes: Wishes, *, groups: int, number_of_keys: int | None) -> Mode:
@@ -366,3 +352,69 @@ def _mode(slots: tuple[PlacedSlot, ...], wishes: Wishes, *, groups: int, number_
     useful = groups * len(slots) > 1 and (number_of_keys is None or groups < number_of_keys)
     scale = possible and useful and wishes.mode is not Mode.CHOOSE
     return Mode.SCALE if scale and slots else Mode.CHOOSE
+
+
+def settled(query: Resolved, *, one_row: bool) -> Resolved:
+    """The query whose aggregates are bounded where they are measured; `one_row` where no person has two.
+
+    As GoogleSQL means them: of what each person has in a group, which its bounds are about. COUNT: the rows of a person
+    are counted up to a number, which is the cap itself. SUM: the rows of a person are added up and the sum is moved
+    into the bounds. AVG: the rows of a person are averaged, the average is moved into the bounds, and each person
+    counts once. Where a person has one row, that is the row.
+    """
+    return replace(query, aggregates=tuple(_settled(each, query, one_row=one_row) for each in query.aggregates))
+
+
+def _settled(aggregate: Aggregate, query: Resolved, *, one_row: bool) -> Aggregate:
+    bounds = aggregate.per_group
+    if aggregate.function == "count" or (bounds is None and not aggregate.per_person):
+        return aggregate
+    if not one_row:
+        _require_rule(aggregate, query)
+        return aggregate
+    if bounds is None:
+        return replace(aggregate, per_person=False)
+    (argument,) = aggregate.arguments
+    limits = (argument, constant(bounds.low), constant(bounds.high))
+    clamped = functions.apply("clamp", limits, proved=query.findings.proved, at=bounds.at)
+    return replace(aggregate, arguments=(clamped,), per_group=None, per_person=False)
+
+
+def _require_rule(aggregate: Aggregate, query: Resolved) -> None:
+    """What has no meaning, or another one in GoogleSQL, is refused."""
+    bounds, name = aggregate.per_group, aggregate.function.upper()
+    if query.options.rows_in_all is not None:
+        raise NotSupported(
+            f"{name} of each person with max_rows_contributed is not available",
+            why="one is about all rows of a person, the other about some of them",
+            fix="leave max_rows_contributed out; the owner's policy caps what one person adds",
+            at=aggregate.at,
+        )
+    within = bounds_of(aggregate)
+    if bounds is not None and within is not None and aggregate.function == "sum" and not within.contains(0):
+        low, high = (float(end or 0) for end in (within.low, within.high))
+        raise NotSupported(
+            f"SUM within {low:g} and {high:g} of each person is not available here",
+            why="0 is not between them, and who has no value adds 0",
+            fix="say bounds with 0 between them, or bound each row: contribution_bounds_per_row",
+            at=bounds.at,
+        )
+
+
+def bounds_of(aggregate: Aggregate) -> Interval | None:
+    """What one person's sum or average in a group is moved into; None where rows are bounded one by one."""
+    bounds = aggregate.per_group
+    if aggregate.function == "count" or (bounds is None and not aggregate.per_person):
+        return None
+    if bounds is None:
+        return EVERYTHING
+    low, high = (each.value for each in (bounds.low, bounds.high))
+    return Interval(Fraction(low), Fraction(high))  # type: ignore[arg-type]
+
+
+def capped_in_group(aggregate: Aggregate, cap: int) -> int:
+    """How many rows of one person count in this aggregate."""
+    bounds = aggregate.per_group
+    if aggregate.function == "count" and bounds is not None and isinstance(bounds.high.value, int):
+        return min(cap, bounds.high.value)
+    return 1 if aggregate.per_person else cap

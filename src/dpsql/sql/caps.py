@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from dpsql.catalog.model import Catalog, TablePolicy
 from dpsql.catalog.names import folded
 from dpsql.errors import Unbounded
-from dpsql.sql.numbered import rows_left
 from dpsql.sql.relations import Exists, Filter, Group, Project, Relation, Scan, Union, Window, inputs
 from dpsql.sql.resolve import Resolved
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, conjuncts
 
 
 def one_row_each(query: Resolved) -> bool:
@@ -94,3 +94,53 @@ def _declared(table: TablePolicy, value: int | None, name: str) -> int:
 
 
 _REACH: Final = {"rows_per_person": "have any number of rows", "groups_per_person": "be in any number of groups"}
+
+
+_TURNED: Final = {"eq": "eq", "ge": "le", "gt": "lt"}
+"""1 = n says what n = 1 says, and 3 >= n what n <= 3 says."""
+
+
+def rows_left(relation: Relation, owner: tuple[int, ...]) -> int | None:
+    """At most so many rows of one person; None where nothing says so."""
+    found: list[int] = []
+    while isinstance(relation, Filter | Project | Window):
+        if isinstance(relation, Filter):
+            found += _limits(relation, frozenset(owner))
+        relation = relation.input
+    return min(found, default=None)
+
+
+def _limits(relation: Filter, owner: frozenset[int]) -> Iterator[int]:
+    for part in conjuncts(relation.condition):
+        match part:
+            case Apply(function, (ColumnRef(id=number), Constant(value=int(value)))):
+                word = function
+            case Apply(function, (Constant(value=int(value)), ColumnRef(id=number))):
+                word = _TURNED.get(function, "")
+            case _:
+                continue
+        limits = {"eq": 1, "le": value, "lt": value - 1}
+        if word in limits and _numbers_rows_of(relation.input, number) == owner:
+            yield max(limits[word], 0)
+
+
+def _numbers_rows_of(relation: Relation, number: int) -> frozenset[int] | None:
+    """The partition in which this column is 1, 2, 3, …; None where it is no number of rows."""
+    match relation:
+        case Filter():
+            return _numbers_rows_of(relation.input, number)
+        case Project():
+            below = dict(zip((column.id for column in relation.columns), relation.expressions, strict=True))[number]
+            return _numbers_rows_of(relation.input, below.id) if isinstance(below, ColumnRef) else None
+        case Window():
+            calls = dict(zip((column.id for column in relation.added), relation.calls, strict=True))
+            if number not in calls:
+                return _numbers_rows_of(relation.input, number)
+            return _columns(calls[number].partition_by) if calls[number].function == "row_number" else None
+        case _:
+            return None
+
+
+def _columns(parts: tuple[Scalar, ...]) -> frozenset[int] | None:
+    found = frozenset(part.id for part in parts if isinstance(part, ColumnRef))
+    return found if len(found) == len(parts) else None

@@ -6,23 +6,21 @@ owner for every private row, pairs rows of one person only, and shows nothing bu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
-from dpsql.sql.call_text import call_text, with_argument
-from dpsql.sql.instead import per_person, public_groups, statistics_of_rows, with_key, without_hidden
+from dpsql.sql.clauses import call_text, with_argument
+from dpsql.sql.instead import one_persons_value, per_person, public_groups, statistics_of_rows, with_key, without_hidden
 from dpsql.sql.joins import tie_of
-from dpsql.sql.missing import never_true, when_missing, where_conditions
 from dpsql.sql.notes import Role, Use
-from dpsql.sql.one_person import one_persons_value
 from dpsql.sql.outputs import Aggregate, require_no_group_bounds
-from dpsql.sql.relations import Column
+from dpsql.sql.relations import Column, Filter, Relation
 from dpsql.sql.resolve import Resolved
-from dpsql.sql.scalars import ColumnRef, Scalar, columns_of
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Kept
 from dpsql.sql.words import AGGREGATES, PAIRS, PUBLIC_AGGREGATES
 
@@ -365,3 +363,105 @@ RULES: Final[tuple[Rule, ...]] = (
     comparable_keys,
 )
 PUBLIC_RULES: Final[tuple[Rule, ...]] = (hidden_stays_hidden, public_aggregates)
+
+
+STRICT: Final = frozenset(
+    {
+        "abs", "add", "ceil", "clamp", "concat", "date_diff", "date_trunc", "day", "div", "dow", "doy", "eq", "exp",
+        "floor", "ge", "gt", "hour", "intdiv", "isodow", "le", "left", "length", "like", "ln", "log10", "log2", "lower",
+        "lt", "minute", "mod", "month", "mul", "ne", "neg", "not", "quarter", "right", "round", "second", "sign",
+        "sqrt", "starts_with", "sub", "to_boolean", "to_date", "to_double", "to_integer", "to_text", "to_timestamp",
+        "upper", "week", "year",
+    }
+)  # fmt: skip
+"""Functions that are NULL where one of their arguments is."""
+
+_NOTHING: Final = Constant(None, SqlType.TEXT)
+_TRUE, _FALSE = Constant(True, SqlType.BOOLEAN), Constant(False, SqlType.BOOLEAN)
+
+
+def when_missing(scalar: Scalar, columns: frozenset[int]) -> Constant | None:
+    """The value where all of `columns` are NULL; None where it depends on more than that.
+
+    Wherever this is not sure the answer is None, and nothing rests on it.
+    """
+    match scalar:
+        case Constant():
+            return scalar
+        case ColumnRef():
+            return _NOTHING if scalar.id in columns else None
+        case Apply("case", arguments):
+            return _case(arguments, columns)
+        case Apply():
+            parts = [when_missing(argument, columns) for argument in scalar.arguments]
+            if scalar.function in STRICT:
+                return _NOTHING if any(map(_is_null, parts)) else None
+            rule = _RULES.get(scalar.function)
+            return None if rule is None else rule(parts)
+        case _:
+            return None
+
+
+def never_true(condition: Scalar, columns: frozenset[int]) -> bool:
+    """No row without a partner satisfies it; whether it is false there or NULL makes no difference to a condition."""
+    match condition:
+        case Apply("and", parts):
+            return any(never_true(part, columns) for part in parts)
+        case Apply("or", parts):
+            return all(never_true(part, columns) for part in parts)
+        case _:
+            value = when_missing(condition, columns)
+            return value is not None and value.value is not True
+
+
+def where_conditions(relation: Relation) -> Iterator[Scalar]:
+    """Those of filters that stand above every join."""
+    while isinstance(relation, Filter):
+        yield from conjuncts(relation.condition)
+        relation = relation.input
+
+
+def _is_null(part: Constant | None) -> bool:
+    return part is not None and part.value is None
+
+
+_Parts = list[Constant | None]
+
+
+def _connected(decides: Constant, otherwise: Constant) -> Callable[[_Parts], Constant | None]:
+    """AND, OR: one value decides whatever the others are, and without it NULL outweighs the other value."""
+
+    def rule(parts: _Parts) -> Constant | None:
+        if decides in parts:
+            return decides
+        if None in parts:
+            return None
+        return _NOTHING if any(map(_is_null, parts)) else otherwise
+
+    return rule
+
+
+def _case(arguments: tuple[Scalar, ...], columns: frozenset[int]) -> Constant | None:
+    *branches, otherwise = arguments
+    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
+        if never_true(condition, columns):
+            continue
+        return when_missing(result, columns) if when_missing(condition, columns) == _TRUE else None
+    return when_missing(otherwise, columns)
+
+
+def _coalesce(parts: _Parts) -> Constant | None:
+    for part in parts:
+        if not _is_null(part):
+            return part
+    return _NOTHING
+
+
+_RULES: Final[Mapping[str, Callable[[_Parts], Constant | None]]] = {
+    "and": _connected(_FALSE, _TRUE),
+    "or": _connected(_TRUE, _FALSE),
+    "coalesce": _coalesce,
+    "in": lambda parts: _NOTHING if _is_null(parts[0]) else None,
+    "is_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is None, SqlType.BOOLEAN),
+    "is_not_null": lambda parts: None if parts[0] is None else Constant(parts[0].value is not None, SqlType.BOOLEAN),
+}

@@ -35,9 +35,10 @@ from dpsql.sql.relations import (
     Union,
     Window,
     inputs,
+    ref,
 )
 from dpsql.sql.rewrite import Statement
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, columns_of
+from dpsql.sql.scalars import Apply, Constant, Scalar, Windowed, columns_of
 from dpsql.sql.words import PAIRS
 
 
@@ -179,7 +180,7 @@ class _Printer:
         """A declared column as one of our types; a person as the engine holds it."""
         if column.id in scan.raw:
             return quoted(source)
-        read = functions.clean(ColumnRef(column.id, column.type))
+        read = functions.clean(ref(column))
         return functions.print_scalar(read, dialect=self.dialect, column=lambda _: quoted(source))
 
     def _listed_keys(self, relation: ListedKeys) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
+from dpsql.catalog.names import folded
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadName, BadType, NotSupported
 from dpsql.sql import functions
-from dpsql.sql.notes import Notes
-from dpsql.sql.outcomes import awaited_value
-from dpsql.sql.relations import Column
-from dpsql.sql.scalars import ColumnRef, Constant, Scalar
+from dpsql.sql.notes import Notes, awaited_value
+from dpsql.sql.relations import Column, ref
+from dpsql.sql.scalars import Constant, Scalar
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import Among, Call, Expression, Literal, Name, PrivateValue, Star
+from dpsql.sql.syntax import Among, Call, Expression, Item, Literal, Name, Over, PrivateValue, Select, Star
 from dpsql.sql.words import AGGREGATES, CLOCKS, RAW_AGGREGATES, REFUSED_FUNCTIONS, WINDOWS
 
 
@@ -23,7 +24,7 @@ def row_expression(expression: Expression, scope: Scope, notes: Notes) -> Scalar
     match expression:
         case Name():
             column = _column(expression, scope, notes)
-            return ColumnRef(column.id, column.type)
+            return ref(column)
         case PrivateValue():
             return awaited_value(expression, notes.outcomes)
         case Call():
@@ -140,3 +141,93 @@ def require_plain(call: Call) -> None:
             fix=f"leave them out, or use one of {', '.join(sorted(AGGREGATES | WINDOWS))}",
             at=call.at,
         )
+
+
+def alias_of(item: Item) -> str:
+    """The folded name by which the rest of the query may call the column."""
+    if item.alias is not None:
+        return item.alias.name
+    return item.expression.parts[-1].name if isinstance(item.expression, Name) else folded(item.text)
+
+
+def shown_name(item: Item) -> str:
+    """What the column is called in the answer."""
+    if item.alias is not None:
+        return item.alias.written
+    return item.expression.parts[-1].written if isinstance(item.expression, Name) else item.text
+
+
+def expanded(items: tuple[Item, ...], scope: Scope) -> Iterator[Item]:
+    """Stars become the columns they stand for."""
+    for item in items:
+        if isinstance(item.expression, Star):
+            yield from (
+                Item(expression=name, text=name.parts[-1].written) for name in scope.star_names(item.expression)
+            )
+        else:
+            yield item
+
+
+def aliased(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Expression:
+    """Aliases of the SELECT list replaced by what they stand for, where no column is called so."""
+    if isinstance(expression, Name) and len(expression.parts) == 1 and not scope.has(expression.parts[0].name):
+        named = (item.expression for item in items if item.alias and item.alias.name == expression.parts[0].name)
+        return next(named, expression)
+    if isinstance(expression, Call):
+        return replace(expression, arguments=tuple(aliased(each, items, scope) for each in expression.arguments))
+    return expression
+
+
+def meant(expression: Expression, items: tuple[Item, ...], scope: Scope) -> Expression:
+    """What GROUP BY names: an ordinal or an alias stands for a column of the SELECT list."""
+    place = ordinal(expression, len(items))
+    if place is not None:
+        return items[place].expression
+    return aliased(expression, items, scope) if isinstance(expression, Name) else expression
+
+
+def ordinal(expression: Expression, columns: int) -> int | None:
+    """The place of the column whose number stands in GROUP BY or ORDER BY; None where no number stands there."""
+    if not isinstance(expression, Literal) or type(expression.value) is not int:
+        return None
+    if not 1 <= expression.value <= columns:
+        raise BadName(
+            f"there is no column {expression.value} in the SELECT list",
+            why=f"it has {columns} columns",
+            fix=f"use a number from 1 to {columns}, or a name",
+            at=expression.at,
+        )
+    return expression.value - 1
+
+
+def has_aggregate(expression: Expression) -> bool:
+    """True where some part of it is an aggregate over rows: a window is one only if something inside it is."""
+    if not isinstance(expression, Call):
+        return False
+    if expression.over is None and expression.function in AGGREGATES | RAW_AGGREGATES:
+        return True
+    return any(map(has_aggregate, (*expression.arguments, *inside(expression.over))))
+
+
+def has_window(expression: Expression) -> bool:
+    """True where some part of it is a window function."""
+    if not isinstance(expression, Call):
+        return False
+    return expression.over is not None or any(map(has_window, expression.arguments))
+
+
+def aggregates(query: Select) -> bool:
+    """Its rows are groups of rows, or one group of all: GROUP BY, HAVING, or an aggregate that is shown."""
+    return bool(query.group_by) or query.having is not None or any(has_aggregate(i.expression) for i in query.items)
+
+
+def has_private_value(expression: Expression) -> bool:
+    """True where some part of it is what a question of its own releases."""
+    if isinstance(expression, Call):
+        return any(map(has_private_value, expression.arguments))
+    return isinstance(expression, PrivateValue)
+
+
+def inside(over: Over | None) -> tuple[Expression, ...]:
+    """The expressions of OVER (…)."""
+    return () if over is None else (*over.partition_by, *(key.expression for key in over.order_by))

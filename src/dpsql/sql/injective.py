@@ -50,15 +50,10 @@ def told_apart(scalar: Scalar, known: Findings | Notes) -> frozenset[int]:
             return told_apart(inner, known)
         case Apply("coalesce" | "nullif", (inner, *others)) if all(isinstance(each, Constant) for each in others):
             return told_apart(inner, known)
-        case Apply("concat", parts):
-            return _of_all(parts, known)
+        case Apply("concat", parts):  # although its parts may run into one another
+            return NOTHING.union(*(told_apart(part, known) for part in parts))
         case _:
             return NOTHING
-
-
-def _of_all(parts: Iterable[Scalar], known: Findings | Notes) -> frozenset[int]:
-    """All columns of a concatenation, although its parts may run into one another."""
-    return NOTHING.union(*(told_apart(part, known) for part in parts))
 
 
 def _whole(columns: frozenset[int], known: Findings | Notes) -> frozenset[int]:

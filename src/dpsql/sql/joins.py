@@ -1,4 +1,12 @@
-"""Two sources side by side: what the condition equates, and whether it ties the owners of both."""
+"""Two sources side by side: what the condition equates, and whether it ties the owners of both.
+
+Then IN and EXISTS in WHERE: rows are kept or left out for what the same person has elsewhere, or for public tables.
+
+    WHERE a AND x IN (SELECT …) AND NOT EXISTS (SELECT …)  ─▶  the rows where `a`  ─▶  with a partner  ─▶  without one
+
+Which rows of a person are left must depend on that person alone, so a subquery about people has to be tied by the
+person. Rows whose person is NULL are nobody's partner: NOT IN leaves nobody out for them, which SQL would do.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +16,19 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.names import folded
 from dpsql.catalog.spelling import PLAIN_NAME
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, NotSupported
+from dpsql.errors import BadName, DpsqlError, NotSupported, TwoPeople
 from dpsql.sql import functions, inner
-from dpsql.sql.expressions import condition
-from dpsql.sql.full_joins import both_kept
-from dpsql.sql.lookups import Pair, equated, met_once
+from dpsql.sql.expressions import condition, row_expression
 from dpsql.sql.notes import Meeting, Notes, Role
-from dpsql.sql.relations import Column, Join
-from dpsql.sql.scalars import Apply, ColumnRef, Scalar, columns_of, conjuncts
-from dpsql.sql.scans import Kept, Source, all_equal
+from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Total, Union, ref, refs
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts
+from dpsql.sql.scans import Ids, Kept, Source, all_equal, require_few_reads
 from dpsql.sql.scope import Scope
-from dpsql.sql.syntax import At, Identifier, Joined, JoinKind, Name
+from dpsql.sql.syntax import Among, At, Call, Expression, Identifier, Joined, JoinKind, Name, Query, Select
+from dpsql.sql.unions import Branch, united
 
 MOST_PRODUCTS: Final = 1
 """Joins without an equality pair every row with every other: one is n² of work, two are n³."""
@@ -95,7 +103,11 @@ def _pairs(parts: Parts, left: Source, right: Source, notes: Notes, at: At) -> J
                 equal_owners=bool(tied), tables=both, at=at, on_person=rewrite, tie=written.text if written else None
             )
         )
-    return _paired(scalar, left, right, tied, notes, at)
+    if tied:
+        scalar = within_one_person(scalar, left, right)
+    elif (left.by_row or right.by_row) and not (left.private and right.private):
+        return met_once(scalar, left, right, notes, at)
+    return Join(left=left.relation, right=right.relation, condition=scalar)
 
 
 def _side_by_side(pairs: Join, left: Source, right: Source) -> Source:
@@ -268,8 +280,8 @@ def _on(item: Joined, scope: Scope, notes: Notes) -> Parts:
 def _using(names: tuple[Identifier, ...], left: Scope, right: Scope, notes: Notes) -> Parts:
     parts = []
     for name in names:
-        a, b = (scope.column(Name(parts=(name,), at=name.at)) for scope in (left, right))
-        sides = (ColumnRef(a.id, a.type), ColumnRef(b.id, b.type))
+        a, b = _sides(name, left, right)
+        sides = (ref(a), ref(b))
         parts.append((functions.apply("eq", sides, proved=notes.proved, kept=notes.kept, at=name.at), name.at))
     return tuple(parts)
 
@@ -283,14 +295,6 @@ def _filters(part: Scalar, left: Source, right: Source, tied: frozenset[Pair], n
     pair = equated(part, left, right)
     hidden = any(notes.columns[number].hidden for number in columns_of(part))
     return pair is None or (hidden and pair not in tied)
-
-
-def _paired(scalar: Scalar, left: Source, right: Source, tied: frozenset[Pair], notes: Notes, at: At) -> Join:
-    if tied:
-        scalar = within_one_person(scalar, left, right)
-    elif (left.by_row or right.by_row) and not (left.private and right.private):
-        return met_once(scalar, left, right, notes, at)
-    return Join(left=left.relation, right=right.relation, condition=scalar)
 
 
 def within_one_person(scalar: Scalar, left: Source, right: Source) -> Scalar:
@@ -330,3 +334,326 @@ def ties(a: TablePolicy, b: TablePolicy) -> Iterator[frozenset[Equality]]:
 
 def _equal(a: TablePolicy, left: tuple[str, ...], b: TablePolicy, right: tuple[str, ...]) -> frozenset[Equality]:
     return frozenset(((a.name, x), (b.name, y)) for x, y in zip(left, right, strict=True))
+
+
+def both_kept(item: Joined, pairs: Source, left: Source, right: Source, condition: Scalar, notes: Notes) -> Source:
+    """FULL JOIN: the pairs and the rows of the left without a partner, then the rows of the right without one.
+
+        left FULL JOIN right  =  left LEFT JOIN right  UNION ALL  right without a partner in left
+
+    So each row has an owner: of the first branch the left one, of the second the right one. A column of USING is that
+    of the side that is there, and the person where it is the person on both.
+    """
+    shared = {name.name: _sides(name, left.scope, right.scope) for name in item.using}
+    columns = {column.id: column for scope in (left.scope, right.scope) for column in _visible(scope)}
+    mine = {column.id for column in left.relation.columns}
+    first: list[Scalar] = [*refs(columns.values()), *(ref(ours) for ours, _ in shared.values())]
+    second: list[Scalar] = [
+        *(Constant(None, column.type) if column.id in mine else ref(column) for column in columns.values()),
+        *(ref(theirs) for _, theirs in shared.values()),
+    ]
+    with_partner = Join(left=left.relation, right=right.relation, condition=condition, outer=True)
+    without = Exists(input=right.relation, among=left.relation, condition=condition, negated=True)
+    relation, owner, shown = united(
+        [
+            Branch(relation=with_partner, owner=left.owner, shown=tuple(first)),
+            Branch(relation=without, owner=right.owner, shown=tuple(second)),
+        ],
+        notes,
+        item.at,
+    )
+    require_few_reads(relation, item.at)
+    stands = {number: _may_be_missing(column, notes) for number, column in zip(columns, shown, strict=False)}
+    merged = dict(zip(shared, shown[len(columns) :], strict=True))
+    return replace(pairs, relation=relation, owner=owner, scope=_renumbered(pairs.scope, stands, merged))
+
+
+def _sides(name: Identifier, left: Scope, right: Scope) -> tuple[Column, Column]:
+    asked = Name(parts=(name,), at=name.at)
+    return left.column(asked), right.column(asked)
+
+
+def _visible(scope: Scope) -> tuple[Column, ...]:
+    return (*(column for table in scope.tables for column in (*table.columns, *table.shared)), *scope.merged)
+
+
+def _may_be_missing(column: Column, notes: Notes) -> Column:
+    """NULL where its side has no row: a person that is named there is not the owner any more."""
+    return notes.know(replace(column, not_null=False, origin=None))
+
+
+def _renumbered(scope: Scope, stands: dict[int, Column], merged: dict[str, Column]) -> Scope:
+    """The same names for the columns of the union. `*` shows a column of USING as either side has it."""
+
+    def here(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+        return tuple(replace(stands[column.id], name=column.name) for column in columns)
+
+    tables = []
+    left = set(merged)
+    for table in scope.tables:
+        names = {column.name for column in table.columns} - table.merged
+        shared = {column.name: column for column in here(table.shared)}
+        shared |= {name: replace(merged[name], name=name) for name in names & left}
+        tables.append(replace(table, columns=here(table.columns), shared=tuple(shared.values())))
+        left -= names
+    once = tuple(replace(merged.get(column.name, stands[column.id]), name=column.name) for column in scope.merged)
+    return Scope(tables=tuple(tables), merged=once)
+
+
+Pair: TypeAlias = tuple[int, int]
+"""A column of the left side and one of the right."""
+
+
+def met_once(scalar: Scalar, left: Source, right: Source, notes: Notes, at: At) -> Join:
+    """The join, with the public side reduced to one row for each key that is equated and said to be unique.
+
+    Where the engine enforces the key, or the owner is right about it, this changes nothing. Where there is no such key
+    the meeting is noted, and `check` refuses it.
+    """
+    public = right.relation if left.by_row else left.relation
+    if not _scans(public):
+        raise TwoPeople(
+            f"a row of {(left if left.by_row else right).tables[0]} is protected by itself and could meet any number "
+            "of released rows",
+            why="it would count as often as it finds a partner",
+            fix="compare with one released number: PRIVATE (SELECT AVG(x) FROM t)",
+            at=at,
+        )
+    pairs = [pair for part in conjuncts(scalar) if (pair := equated(part, left, right)) is not None]
+    own = {theirs: mine for mine, theirs in (pairs if left.by_row else [(b, a) for a, b in pairs])}
+    key = next(_keys(public, frozenset(own), notes), None)
+    if key is None:
+        tables = ((left if left.by_row else right).tables[0], _scans(public)[0].table)
+        notes.meetings.append(Meeting(equal_owners=False, tables=tables, at=at))
+        return Join(left=left.relation, right=right.relation, condition=scalar)
+    condition = inner.all_of(scalar, all_equal(tuple(own[number] for number in key), key))
+    reduced = _one_row_for_each(public, key)
+    if left.by_row:
+        return Join(left=left.relation, right=reduced, condition=condition)
+    return Join(left=reduced, right=right.relation, condition=condition)
+
+
+def _keys(public: Relation, matched: frozenset[int], notes: Notes) -> Iterator[Ids]:
+    """Keys of the one public table below, all of whose columns are matched: enforced by the engine, or declared.
+
+    Groups have what they are grouped by.
+    """
+    grouped = _group(public)
+    if grouped is not None and grouped.by and matched.issuperset(grouped.by):
+        yield grouped.by
+    scans = _scans(public)
+    if len(scans) != 1:
+        return
+    here = {column.origin[1]: column.id for column in scans[0].columns if column.origin and column.id in matched}
+    policy = notes.catalog.policy.tables[scans[0].table]
+    declared = [(name,) for name, column in policy.columns.items() if column.unique]
+    for names in (*notes.catalog.schema[policy.name].unique, *declared):
+        if names and here.keys() >= set(map(folded, names)):
+            yield tuple(here[folded(name)] for name in names)
+
+
+def _scans(relation: Relation) -> list[Scan]:
+    match relation:
+        case Scan():
+            return [relation]
+        case Filter() | Project() | Group() | Exists():
+            return _scans(relation.input)
+        case Join():
+            return [*_scans(relation.left), *_scans(relation.right)]
+        case Union():
+            return [scan for branch in relation.branches for scan in _scans(branch)]
+        case _:
+            return []
+
+
+def _group(relation: Relation) -> Group | None:
+    """The groups that the rows are, perhaps filtered and computed with."""
+    while isinstance(relation, Filter | Project):
+        relation = relation.input
+    return relation if isinstance(relation, Group) else None
+
+
+def _one_row_for_each(public: Relation, key: Ids) -> Group:
+    """The smallest value of every other column: the only one, if the key is what it is said to be."""
+    columns = {column.id: column for column in public.columns}
+    others = [column for column in public.columns if column.id not in key]
+    return Group(
+        input=public,
+        by=key,
+        columns=(*(columns[number] for number in key), *others),
+        totals=tuple(Total(function="min", argument=ref(column)) for column in others),
+    )
+
+
+def equated(scalar: Scalar, left: Source, right: Source) -> Pair | None:
+    """The two columns of a plain equality across a join; a conversion on either side makes it something else."""
+    match scalar:
+        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, a) and _holds(right, b):
+            return a, b
+        case Apply("eq", (ColumnRef(id=a), ColumnRef(id=b))) if _holds(left, b) and _holds(right, a):
+            return b, a
+        case _:
+            return None
+
+
+def _holds(source: Source, number: int) -> bool:
+    return any(column.id == number for column in source.relation.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """A condition of WHERE that holds a query; `negated` where NOT stands before it."""
+
+    among: Among
+    negated: bool
+
+    @property
+    def word(self) -> str:
+        return f"{'NOT ' * self.negated}{'IN' if self.among.operands else 'EXISTS'}"
+
+
+def taken_out(where: Expression | None) -> tuple[Expression | None, tuple[Membership, ...]]:
+    """WHERE without those of its conditions that hold a query, and these."""
+    parts = [] if where is None else list(_conjuncts(where))
+    found = [_membership(part) for part in parts]
+    if where is None or not any(found):
+        return where, ()
+    rest = [part for part, membership in zip(parts, found, strict=True) if membership is None]
+    return _together(rest, where), tuple(membership for membership in found if membership is not None)
+
+
+def _conjuncts(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Call) and expression.function == "and":
+        for argument in expression.arguments:
+            yield from _conjuncts(argument)
+    else:
+        yield expression
+
+
+def _together(parts: list[Expression], where: Expression) -> Expression | None:
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else Call(function="and", arguments=tuple(parts), at=where.at)
+
+
+def _membership(expression: Expression) -> Membership | None:
+    negated = False
+    while isinstance(expression, Call) and expression.function == "not":
+        expression, negated = expression.arguments[0], not negated
+    return Membership(among=expression, negated=negated) if isinstance(expression, Among) else None
+
+
+def correlated(where: Expression | None, scope: Scope, around: Source, notes: Notes) -> tuple[Expression | None, Parts]:
+    """WHERE of a subquery without those of its conditions that speak of the row around it, and these."""
+    if where is None:
+        return None, ()
+    both = replace(scope, outer=around.scope)
+    outside = frozenset(column.id for column in around.relation.columns)
+    own: list[Expression] = []
+    apart: list[tuple[Scalar, tuple[int, int] | None]] = []
+    for part in _conjuncts(where):
+        scalar = condition(part, both, notes)
+        if columns_of(scalar) & outside:
+            apart.append((scalar, part.at))
+        else:
+            own.append(part)
+    return (_together(own, where) if apart else where), tuple(apart)
+
+
+def rows_alone(query: Query) -> Query:
+    """Whether there is such a row does not depend on how often: DISTINCT changes nothing."""
+    if isinstance(query, Select) and not query.group_by:
+        return replace(query, distinct=False)
+    return query
+
+
+def chosen(membership: Membership, source: Source, others: Source, apart: Parts, notes: Notes) -> Source:
+    """The rows of a source that have a partner in a subquery, or have none; `apart` are its conditions on both."""
+    among = membership.among
+    if source.kept is not None:
+        raise source.kept.elsewhere("kept or left out by a subquery")
+    if others.private and not source.private:
+        raise NotSupported(
+            f"{membership.word} keeps or leaves out public rows for what people have",
+            why="a row that nobody is in has no owner, and whether it is there would tell about people",
+            fix="JOIN the table of people and GROUP BY the public column: groups without anybody show a noisy 0",
+            at=among.at,
+        )
+    compared = _compared(among, source, others, notes)
+    parts = (*compared, *apart)
+    tied = tie(parts, source, others, notes, among.at)
+    if others.private and not tied:
+        raise _somebody_else(membership, source, others, notes)
+    notes.multiplied = True
+    relation = source.relation
+    for choice in _choices(membership, [part for part, _ in compared], source, others, tied):
+        scalar = all_parts([*choice, *(part for part, _ in apart)])
+        read = columns_of(scalar)  # of one side alone the engine need not try each pair of rows
+        if all(read & {column.id for column in side.relation.columns} for side in (source, others)):
+            require_few_products(scalar, source, others, notes, among.at)
+        if others.private:
+            scalar = within_one_person(scalar, source, others)
+        relation = Exists(input=relation, among=others.relation, condition=scalar, negated=membership.negated)
+    require_few_reads(relation, among.at)
+    return replace(source, relation=relation)
+
+
+def _choices(
+    membership: Membership, compared: list[Scalar], source: Source, others: Source, tied: frozenset[Pair]
+) -> list[list[Scalar]]:
+    """What makes a row of the subquery a partner: one of these, each with all its parts.
+
+    x NOT IN (…) needs one without an equal value, without NULL, and empty where x is NULL: three questions that an
+    engine answers without trying each pair of rows.
+    """
+    if not membership.negated:
+        return [compared]
+    match compared:
+        case [Apply("eq", (mine, theirs))] if not tied:
+            missing: list[Scalar] = [Apply("is_null", (side,), SqlType.BOOLEAN) for side in (theirs, mine)]
+            return [compared, *([each] for each in missing)]
+        case _:
+            return [[_not_different(part, source, others, tied) for part in compared]]
+
+
+def _compared(among: Among, source: Source, others: Source, notes: Notes) -> Parts:
+    """Each operand equals the column in its place."""
+    (table,) = others.scope.tables
+    if not among.operands:
+        return ()
+    if len(among.operands) != len(table.columns):
+        raise BadName(
+            f"IN compares {len(among.operands)} of this row with {len(table.columns)} of the subquery",
+            why="each value is compared with the column in its place",
+            fix="select as many columns inside as stand before IN, in the same order",
+            at=among.at,
+        )
+    parts = []
+    for operand, column in zip(among.operands, table.columns, strict=True):
+        sides = (row_expression(operand, source.scope, notes), ref(column))
+        parts.append((functions.apply("eq", sides, proved=notes.proved, kept=notes.kept, at=operand.at), operand.at))
+    return tuple(parts)
+
+
+def _not_different(part: Scalar, source: Source, others: Source, tied: frozenset[Pair]) -> Scalar:
+    """x NOT IN (…, NULL) is not true, and neither is NULL NOT IN (…). Of the person, NULL is nobody."""
+    if equated(part, source, others) in tied:
+        return part
+    different = Apply("is_false", (part,), SqlType.BOOLEAN)
+    return Apply("not", (different,), SqlType.BOOLEAN)
+
+
+def _somebody_else(membership: Membership, source: Source, others: Source, notes: Notes) -> DpsqlError:
+    person, tables = notes.catalog.policy.person.name, notes.catalog.policy.tables
+    one, other = tables[source.tables[0]], tables[others.tables[0]]
+    mine, theirs = (", ".join(table.person) for table in (one, other))
+    plain = mine and theirs and not one.path and not other.path
+    equal = f"({mine}) IN (SELECT {theirs} FROM …)" if plain else tie_of(one, other)
+    how = f", as in {equal}" if equal else ""
+    return TwoPeople(
+        f"{membership.word} can keep or leave out rows for what another {person} has",
+        why=f"removing one {person} could then change the rows of any number of others",
+        fix=f"compare the {person} itself, without a conversion{how}; a subquery that reads public tables only may "
+        "compare anything",
+        at=membership.among.at,
+    )

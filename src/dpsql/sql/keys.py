@@ -6,24 +6,31 @@ of it appears, with nobody behind it too. All other keys are private and must be
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import product
 from typing import Final, TypeAlias
 
 from dpsql.catalog.key_lists import declared_list
 from dpsql.catalog.model import KeyKind, KeyList, KeyRange, PublicKeys, Value
 from dpsql.catalog.types import SqlType
+from dpsql.errors import BadKey
 from dpsql.sql import inner
-from dpsql.sql.key_refusals import require_private, require_shared
-from dpsql.sql.missing import where_conditions
+from dpsql.sql.check import count_people_instead, where_conditions
+from dpsql.sql.functions.time import UNITS, Unit, moment
+from dpsql.sql.injective import keys_of_people
+from dpsql.sql.instead import EXAMPLES, of_listed_groups, per_person, with_key
+from dpsql.sql.intervals import MICROSECONDS_PER_DAY, Interval
+from dpsql.sql.notes import Findings
 from dpsql.sql.outputs import GroupKey
-from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs
+from dpsql.sql.relations import Column, Exists, Filter, Group, Join, Project, Relation, Scan, Union, Window, inputs, ref
 from dpsql.sql.resolve import Resolved
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of, conjuncts, substituted, walk
 from dpsql.sql.scans import Kept
-from dpsql.sql.stretches import stretch_of
+from dpsql.sql.syntax import At
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +127,7 @@ def _computed(relation: Relation) -> dict[int, Scalar]:
     for each in _below(relation):
         if isinstance(each, Project):
             pairs = zip(each.columns, each.expressions, strict=True)
-            found |= {column.id: scalar for column, scalar in pairs if scalar != ColumnRef(column.id, column.type)}
+            found |= {column.id: scalar for column, scalar in pairs if scalar != ref(column)}
     return found
 
 
@@ -150,17 +157,13 @@ def _listed_in_query(expression: Scalar, scope: _Scope) -> PublicKeys | None:
     for condition in _conditions(scope.query.relation):
         match condition:
             case Apply("in" | "eq", (same, *listed)) if (
-                all(map(_is_constant, listed)) and scope.over_tables(same) == wanted
+                all(isinstance(each, Constant) for each in listed) and scope.over_tables(same) == wanted
             ):
                 values = (each.value for each in listed if isinstance(each, Constant))
                 return PublicKeys(values=tuple(value for value in values if value is not None))
             case _:
                 continue
     return None
-
-
-def _is_constant(scalar: Scalar) -> bool:
-    return isinstance(scalar, Constant)
 
 
 def _conditions(relation: Relation) -> Iterator[Scalar]:
@@ -199,7 +202,10 @@ def _enumerated(scalar: Scalar, scope: _Scope) -> _Known | None:
         case Apply("case", arguments):
             return _united((*arguments[1::2], *arguments[-1:]), scope)
         case Apply("coalesce", arguments):
-            return _first_of(arguments, scope)
+            found = _united(arguments, scope)
+            if found is None or all(_can_be_null(part, scope) for part in arguments):  # NULL: only where all can be
+                return found
+            return PublicKeys(values=tuple(value for value in found.values if value is not None))
         case Apply("add" | "sub" | "mul", (_, Constant()) | (Constant(), _), SqlType.INTEGER):
             known = _calculated(scalar, scope)
             return known if known is not None and known.values else _by_type(scalar, scope)
@@ -242,14 +248,6 @@ def _united(parts: Iterable[Scalar], scope: _Scope) -> PublicKeys | None:
             return None
         found += known.values
     return PublicKeys(values=tuple(dict.fromkeys(found)))
-
-
-def _first_of(parts: Sequence[Scalar], scope: _Scope) -> PublicKeys | None:
-    """Of COALESCE: NULL only where every part can be NULL."""
-    found = _united(parts, scope)
-    if found is None or all(_can_be_null(part, scope) for part in parts):
-        return found
-    return PublicKeys(values=tuple(value for value in found.values if value is not None))
 
 
 def _can_be_null(part: Scalar, scope: _Scope) -> bool:
@@ -317,3 +315,178 @@ def _public_below(relation: Relation) -> Iterator[Relation]:
     for each in _below(relation):
         if all(not scan.private for scan in _below(each) if isinstance(scan, Scan)):
             yield each
+
+
+def require_private(key: GroupKey, spelled: Scalar, query: Resolved, *, max_keys: int) -> None:
+    """Some column has private keys, or all keys come from lists. `spelled`: the key over the columns of tables.
+
+    Finding groups privately costs delta and hides the rare ones. Nothing is found so unless the owner has said
+    `keys = "private"`, or the expression is made of listed keys.
+    """
+    read = [query.findings.columns[number] for number in sorted(columns_of(spelled))]
+    alone = next(keys_of_people([spelled], query.findings, query.catalog), None)
+    if alone is not None:
+        raise _of_one_person(key, alone, query)
+    if any(column.keys is KeyKind.PRIVATE for column in read):
+        return
+    unlisted = [column for column in read if not column.public and not isinstance(column.keys, PublicKeys)]
+    for column in unlisted:
+        if not column.declared.bounded and column.type is not SqlType.BOOLEAN:
+            raise _undeclared(key, column, query)
+    if not unlisted:
+        return
+    stretch = stretch_of(_moved(key.expression), query.findings)
+    if stretch is not None:
+        raise too_many_keys(stretch.count, max_keys, of=key.text, column=unlisted[0], at=key.at)
+    if key.expression.type is SqlType.TIMESTAMP:
+        raise _no_moments(key, query, max_keys=max_keys)
+    raise BadKey(
+        f"the groups of {key.text} are not declared",
+        why=f"they follow from no list, and the groups of {_listed(unlisted)} are not declared private",
+        fix=f'group by {_listed(unlisted)}. The owner can declare keys = "private" to have groups found with noise',
+        at=key.at,
+    )
+
+
+def _moved(scalar: Scalar) -> Scalar:
+    """What is shifted or spread by constants: there are as many of it."""
+    match scalar:
+        case Apply("add" | "sub" | "mul", (inner, Constant()) | (Constant(), inner), SqlType.INTEGER):
+            return _moved(inner)
+        case _:
+            return scalar
+
+
+def _listed(columns: list[Column]) -> str:
+    return ", ".join(dict.fromkeys(column.name for column in columns))
+
+
+def too_many_keys(
+    number: object, max_keys: int, *, of: str = "", column: Column | None = None, at: At = None
+) -> BadKey:
+    """More public groups than the owner allows in one answer."""
+    name = column.name if column is not None and column.name else "x"
+    return BadKey(
+        f"the answer would have {number} groups{' of ' + of if of else ''}, and at most {max_keys} are allowed",
+        why="every public group appears in the answer, also with nobody in it, and each takes its share of "
+        "memory and time",
+        fix=f"group by something coarser, or ask for fewer: WHERE {name} BETWEEN … AND …. "
+        'The owner can declare keys = "private" for the column to have the groups found with noise, or raise max_keys',
+        at=at,
+    )
+
+
+def too_many_numbers(groups: int, slots: int, most: int, *, at: At = None) -> BadKey:
+    """More noisy numbers than one answer may hold."""
+    return BadKey(
+        f"the answer would hold {groups * slots} noisy numbers, {slots} for each of {groups} groups, and at most "
+        f"{most} are allowed",
+        why="every public group appears in the answer, and each of its numbers takes memory of whoever computes it",
+        fix="ask for fewer columns at once, or for fewer groups",
+        at=at,
+    )
+
+
+def _no_moments(key: GroupKey, query: Resolved, *, max_keys: int) -> BadKey:
+    """Timestamps have no list; their days, months and years have."""
+    day = f"CAST({key.text} AS DATE)"
+    days = stretch_of(
+        Apply("date_trunc", (Constant("day", SqlType.TEXT), key.expression), SqlType.TIMESTAMP), query.findings
+    )
+    fits = days is not None and days.count <= max_keys
+    return BadKey(
+        f"the moments of {key.text} cannot be groups",
+        why="hardly two people share one, so a list of them would be a list of people",
+        fix=f"group by the day, {day}, or by something longer: DATE_TRUNC('month', {key.text})",
+        try_sql=with_key(key, day, query) if fits else None,
+        at=key.at,
+    )
+
+
+def require_shared(keys: Sequence[GroupKey], spelled: Sequence[Scalar], query: Resolved) -> None:
+    """No combination of these keys belongs to one person by declaration. `spelled`: the keys over columns of tables."""
+    together = next(keys_of_people(spelled, query.findings, query.catalog), None)
+    if together is not None:
+        raise _of_one_person(keys[-1], together, query)
+
+
+def _of_one_person(key: GroupKey, columns: tuple[Column, ...], query: Resolved) -> BadKey:
+    person, names = query.catalog.policy.person.name, _listed(list(columns))
+    is_person = all(map(query.is_person, columns))
+    counted = names if len(columns) == 1 else f"({names})"
+    return BadKey(
+        f"each group of {names or key.text} would {'be' if is_person else 'belong to'} one {person}",
+        why="a list of groups would be a list of people, and a group of one is no statistic",
+        fix=count_people_instead(columns[0], query)
+        if is_person
+        else f"group by something that several {person}s share; COUNT(DISTINCT {counted}) counts without a group",
+        try_sql=per_person(key, query) if is_person else None,
+        at=key.at,
+    )
+
+
+def _undeclared(key: GroupKey, column: Column, query: Resolved) -> BadKey:
+    name = column.name or key.text
+    groups = f"the groups of {name}" if name == key.text else f"the groups of {key.text}, and those of {name},"
+    if query.is_person(column):
+        return _of_one_person(key, (column,), query)
+    return BadKey(
+        f"{groups} are not declared",
+        why="a group that only one person has would reveal that person just by being listed",
+        fix=f"say which you want: WHERE {name} {EXAMPLES[column.type]}. The owner can declare bounds or "
+        'keys = [...] for the column, or keys = "private" to have them found with noise',
+        try_sql=of_listed_groups(key, query),
+        at=key.at,
+    )
+
+
+def stretch_of(scalar: Scalar, notes: Findings) -> KeyRange | None:
+    """None where it has no first or no last value, or too many between any two: text, fractions, moments."""
+    match scalar:
+        case Apply("date_trunc", (Constant(value=str(unit)), of)):
+            return _pieces(UNITS[unit], notes.declared(of), of.type)
+        case _ if scalar.type is SqlType.INTEGER:
+            return _whole_numbers(notes.declared(scalar))
+        case _ if scalar.type is SqlType.DATE:
+            return _days(notes.declared(scalar))
+        case _:
+            return None
+
+
+def _whole_numbers(between: Interval) -> KeyRange | None:
+    if between.low is None or between.high is None:
+        return None
+    first, last = math.ceil(between.low), math.floor(between.high)
+    return KeyRange(first=first, count=max(0, last - first + 1))
+
+
+def _days(between: Interval) -> KeyRange | None:
+    ends = _moments(between, SqlType.DATE)
+    if ends is None:
+        return None
+    first, last = (end.date() for end in ends)
+    return KeyRange(first=first, count=max(0, (last - first).days + 1))
+
+
+def _pieces(unit: Unit, between: Interval, type_: SqlType) -> KeyRange | None:
+    ends = _moments(between, type_)
+    if ends is None:
+        return None
+    first, last = map(unit.start, ends)
+    count = max(0, _steps(unit, first, last) + 1)
+    return KeyRange(first=first, count=count, months=unit.months, microseconds=unit.length)
+
+
+def _moments(between: Interval, type_: SqlType) -> tuple[datetime, datetime] | None:
+    """The first and the last moment between numbers of days, or of microseconds, since 1970."""
+    if between.low is None or between.high is None:
+        return None
+    length = MICROSECONDS_PER_DAY if type_ is SqlType.DATE else 1
+    return moment(between.low * length), moment(between.high * length)
+
+
+def _steps(unit: Unit, first: datetime, last: datetime) -> int:
+    """Between the beginnings of two pieces."""
+    if unit.months:
+        return unit.ordinal(last) - unit.ordinal(first)
+    return (last - first) // timedelta(microseconds=unit.length)

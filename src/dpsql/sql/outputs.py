@@ -10,12 +10,28 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, RowLevel
 from dpsql.sql import functions
 from dpsql.sql.clauses import also_grouped, with_item
-from dpsql.sql.expressions import applied, condition, constant, require_boolean, require_plain, row_expression
+from dpsql.sql.expressions import (
+    aggregates,
+    alias_of,
+    aliased,
+    applied,
+    condition,
+    constant,
+    expanded,
+    has_aggregate,
+    has_window,
+    inside,
+    meant,
+    ordinal,
+    require_boolean,
+    require_plain,
+    row_expression,
+    shown_name,
+)
 from dpsql.sql.finish import Finish, OutputColumn, Part
 from dpsql.sql.injective import keys_of_people
-from dpsql.sql.items import alias_of, aliased, expanded, has_aggregate, inside, meant, require_ordinal, shown_name
 from dpsql.sql.notes import Notes, Role
-from dpsql.sql.relations import Column
+from dpsql.sql.relations import Column, ref
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, columns_of, walk
 from dpsql.sql.scope import Scope
 from dpsql.sql.syntax import (
@@ -69,22 +85,11 @@ def shown_part(expression: Expression, items: tuple[Item, ...]) -> tuple[Part | 
     return PARTS[expression.function], of
 
 
-def unsorted(at: At) -> NotSupported:
-    """ORDER BY the end of an interval."""
+def _unsorted(at: At) -> NotSupported:
     return NotSupported(
         "rows sorted by the end of an interval",
         why="no rule names it: intervals are computed after the rows are sorted",
         fix="sort by the number itself, or sort the answer",
-        at=at,
-    )
-
-
-def inside_expression(at: At) -> NotSupported:
-    """HAVING DP_LOW(n) > 3, or DP_LOW(n) / 2 as a column."""
-    return NotSupported(
-        "the end of an interval inside HAVING or an expression",
-        why="no rule names it: intervals are computed after the rows are chosen, and stand in columns of their own",
-        fix="compare and compute with the number itself, or do it with the answer",
         at=at,
     )
 
@@ -140,9 +145,8 @@ class Outputs:
 def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool = False) -> Outputs:
     """Everything of a SELECT above FROM and WHERE; `inside_person` where its groups lie inside one person."""
     items = tuple(expanded(query.items, scope))
-    reader = _Reader(
-        scope=scope, notes=notes, items=items, grouped=_is_grouped(query), inside_person=inside_person, at=query.at
-    )
+    grouped = aggregates(query) or any(has_aggregate(key.expression) for key in query.order_by)
+    reader = _Reader(scope=scope, notes=notes, items=items, grouped=grouped, inside_person=inside_person, at=query.at)
     for expression in query.group_by:
         key = reader.key(expression)
         if all(known.expression != key.expression for known in reader.keys):  # the same key twice is one key
@@ -178,11 +182,6 @@ def outputs_of(query: Select, scope: Scope, notes: Notes, *, inside_person: bool
             at=query.order_by[0].expression.at,
         )
     return Outputs(keys=tuple(reader.keys), aggregates=tuple(reader.aggregates), grouped=reader.grouped, finish=finish)
-
-
-def _is_grouped(query: Select) -> bool:
-    inside = [item.expression for item in query.items] + [key.expression for key in query.order_by]
-    return bool(query.group_by) or query.having is not None or any(map(has_aggregate, inside))
 
 
 @dataclass(slots=True)
@@ -236,12 +235,18 @@ class _Reader:
 
     def released(self, expression: Expression) -> Scalar:
         """An expression over keys and aggregates; over plain columns where nothing is grouped."""
-        if not self.grouped and not (isinstance(expression, Call) and (expression.over or _windowed(expression))):
+        if not self.grouped and not has_window(expression):
             scalar = self._row(expression)
             self.notes.use(Role.OUTPUT, scalar, expression.at)
             return scalar
         if isinstance(expression, Call) and expression.function in PARTS:
-            raise inside_expression(expression.at)
+            raise NotSupported(
+                "the end of an interval inside HAVING or an expression",
+                why="no rule names it: intervals are computed after the rows are chosen, and stand in columns of their "
+                "own",
+                fix="compare and compute with the number itself, or do it with the answer",
+                at=expression.at,
+            )
         if isinstance(expression, Call) and expression.over is not None:
             return self._window(expression, expression.over)
         if isinstance(expression, Call) and expression.function in AGGREGATES | RAW_AGGREGATES:
@@ -262,13 +267,11 @@ class _Reader:
 
     def _grouped_key(self, expression: Expression) -> Scalar | None:
         """The key this expression is, if it is one."""
-        if has_aggregate(expression) or (isinstance(expression, Call) and _windowed(expression)):
-            return None
-        if isinstance(expression, Literal):
+        if has_aggregate(expression) or has_window(expression) or isinstance(expression, Literal):
             return None
         scalar = self._row(expression)
         found = [key for key in self.keys if key.expression == scalar]
-        return ColumnRef(found[0].column.id, found[0].column.type) if found else None
+        return ref(found[0].column) if found else None
 
     def _ungrouped(self, expression: Expression) -> Scalar:
         name = self._text(expression) or "a column"
@@ -333,10 +336,10 @@ class _Reader:
             known = self.aggregates[number]
             places = tuple(dict.fromkeys((*known.places, *aggregate.places)))
             self.aggregates[number] = replace(known, places=places)
-            return ColumnRef(known.column.id, known.column.type)
+            return ref(known.column)
         self.aggregates.append(aggregate)
         column = self.notes.made(aggregate.column, aggregate.arguments)
-        return ColumnRef(column.id, column.type)
+        return ref(column)
 
     def _role(self, function: str, argument: Scalar) -> Role:
         """A hidden column may be counted as it is. COUNT(CASE WHEN name = … THEN 1 END) is a filter in disguise."""
@@ -354,7 +357,7 @@ class _Reader:
                 at=call.at,
             )
         star = call.arguments[:1] and isinstance(call.arguments[0], Star)
-        if any(isinstance(inner, Call) and _windowed(inner) for inner in (*call.arguments, *inside(over))):
+        if any(map(has_window, (*call.arguments, *inside(over)))):
             raise NotSupported(
                 "a window function inside a window function",
                 why="no rule names it",
@@ -391,18 +394,18 @@ class _Reader:
     def sort_key(self, key: SortKey, columns: tuple[OutputColumn, ...]) -> Sorted:
         """ORDER BY an ordinal, an alias, or any expression over released columns."""
         expression = key.expression
-        if isinstance(expression, Literal) and type(expression.value) is int:
-            require_ordinal(expression.value, len(columns), expression.at)
-            chosen = columns[expression.value - 1]
+        place = ordinal(expression, len(columns))
+        if place is not None:
+            chosen = columns[place]
             if chosen.part is not None:
-                raise unsorted(expression.at)
+                raise _unsorted(expression.at)
             return self._sorted(key, chosen.expression)
         if isinstance(expression, Name) and len(expression.parts) == 1:
             named = self.by_alias.get(expression.parts[0].name)
             if named is not None:
                 return self._sorted(key, named)
         if shown_part(aliased(expression, self.items, self.scope), self.items)[0] is not None:
-            raise unsorted(expression.at)
+            raise _unsorted(expression.at)
         return self._sorted(key, self.released(aliased(expression, self.items, self.scope)))
 
     def _sorted(self, key: SortKey, scalar: Scalar) -> Sorted:
@@ -452,15 +455,35 @@ def _edge(offset: int | None, endless: str) -> str:
     return f"{abs(offset)} {'PRECEDING' if offset < 0 else 'FOLLOWING'}"
 
 
-def _windowed(expression: Call) -> bool:
-    return expression.over is not None or any(
-        isinstance(inner, Call) and _windowed(inner) for inner in expression.arguments
-    )
-
-
 def _result_type(function: str, arguments: tuple[Scalar, ...]) -> SqlType:
     if function == "count":
         return SqlType.INTEGER
     if function in ("sum", "min", "max") and arguments:
         return SqlType.INTEGER if arguments[0].type is SqlType.BOOLEAN and function == "sum" else arguments[0].type
     return SqlType.DOUBLE
+
+
+def paired(aggregate: Aggregate) -> tuple[Scalar, ...]:
+    """Both arguments of an aggregate of pairs, each NULL where the other one is, or where FILTER leaves a row out."""
+    one, two = aggregate.arguments
+    return tuple(_where((*_filters(aggregate), _is_known(b)), a) for a, b in ((one, two), (two, one)))
+
+
+def both_known(aggregate: Aggregate) -> Scalar:
+    """1 where a pair counts."""
+    conditions = (*_filters(aggregate), *map(_is_known, aggregate.arguments))
+    return _where(conditions, Constant(1, SqlType.INTEGER))
+
+
+def _filters(aggregate: Aggregate) -> tuple[Scalar, ...]:
+    return () if aggregate.filter is None else (aggregate.filter,)
+
+
+def _is_known(scalar: Scalar) -> Scalar:
+    return Apply("is_not_null", (scalar,), SqlType.BOOLEAN)
+
+
+def _where(conditions: tuple[Scalar, ...], then: Scalar) -> Scalar:
+    """NULL where one of the conditions is not true."""
+    condition = conditions[0] if len(conditions) == 1 else Apply("and", conditions, SqlType.BOOLEAN)
+    return Apply("case", (condition, then, Constant(None, then.type)), then.type)

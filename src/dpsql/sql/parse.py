@@ -12,11 +12,10 @@ from typing import Any, Final
 
 from dpsql.errors import BadParameter, DpsqlError, NotSupported, NotUnderstood
 from dpsql.sql.parsing.dp_clauses import hinted_options
-from dpsql.sql.parsing.lexer import lexed
 from dpsql.sql.parsing.option_values import require_once
 from dpsql.sql.parsing.queries import Queries
 from dpsql.sql.parsing.refusals import INTERVAL, ROW, unsupported
-from dpsql.sql.parsing.text import Prepared, compared, prepared, statements
+from dpsql.sql.parsing.text import Prepared, compared, lexed, prepared, statements
 from dpsql.sql.syntax import (
     Among,
     At,

@@ -18,10 +18,11 @@ from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadType, NotSupported, Unbounded
 from dpsql.sensitivity.grain import Grain, inner_grain
 from dpsql.sql import functions, inner
+from dpsql.sql.aggregates.measure import double
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
 from dpsql.sql.notes import Notes
-from dpsql.sql.outputs import Aggregate, GroupKey, Outputs, chosen
-from dpsql.sql.relations import Column, Filter, Group, Project, Relation, Total
+from dpsql.sql.outputs import Aggregate, Outputs, chosen
+from dpsql.sql.relations import Column, Filter, Group, Project, Relation, Total, ref, refs
 from dpsql.sql.scalars import Apply, ColumnRef, Scalar
 from dpsql.sql.scans import Source
 from dpsql.sql.syntax import At
@@ -59,10 +60,11 @@ def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relatio
     Public rows have no owner; what is computed from them is public.
     """
     owner = tuple(notes.columns[number] for number in source.owner)
-    whose, others = _split(outputs.keys, notes)
+    whose = [key for key in outputs.keys if notes.is_person(key.column)]
+    others = [key for key in outputs.keys if key not in whose]
     rows = source.relation
     if owner:
-        known = inner.all_of(*(inner.known(_ref(column)) for column in owner))
+        known = inner.all_of(*(inner.known(ref(column)) for column in owner))
         rows = Filter(input=rows, condition=known, columns=rows.columns)
     keys = tuple(key.column for key in others)
     rows = _with(rows, keys, tuple(key.expression for key in others))
@@ -74,36 +76,28 @@ def grouped_by_person(source: Source, outputs: Outputs, notes: Notes) -> Relatio
         input=rows,
         by=tuple(column.id for column in (*owner, *keys)),
         columns=(*owner, *keys, *persons, *raw),
-        totals=(*map(_same_for_all, whose), *(part.total for part in parts)),
+        totals=(  # the person as it may be named: the same in all rows of one, so that any of them will do
+            *(Total(function="own_min", argument=key.expression) for key in whose),
+            *(part.total for part in parts),
+        ),
     )
     kept = (*owner, *keys, *persons)
     narrowed = Project(
         input=grouped,
         columns=(*kept, *(part.column for part in parts)),
-        expressions=(*map(_ref, kept), *(part.made(_ref(column)) for part, column in zip(parts, raw, strict=True))),
+        expressions=(*refs(kept), *(part.made(ref(column)) for part, column in zip(parts, raw, strict=True))),
     )
     return Project(
         input=narrowed,
         columns=(*kept, *(notes.know(replace(each.column, public=not source.private)) for each in own)),
-        expressions=(*map(_ref, kept), *(each.value for each in own)),
+        expressions=(*refs(kept), *(each.value for each in own)),
     )
-
-
-def _split(keys: tuple[GroupKey, ...], notes: Notes) -> tuple[list[GroupKey], list[GroupKey]]:
-    """Keys that are the person, and all others."""
-    whose = [key for key in keys if notes.is_person(key.column)]
-    return whose, [key for key in keys if key not in whose]
-
-
-def _same_for_all(key: GroupKey) -> Total:
-    """The person as it may be named: the same in all rows of one, so that any of them will do."""
-    return Total(function="own_min", argument=key.expression)
 
 
 def _with(rows: Relation, columns: tuple[Column, ...], expressions: tuple[Scalar, ...]) -> Relation:
     if not columns:
         return rows
-    return Project(input=rows, columns=(*rows.columns, *columns), expressions=(*map(_ref, rows.columns), *expressions))
+    return Project(input=rows, columns=(*rows.columns, *columns), expressions=(*refs(rows.columns), *expressions))
 
 
 def cap_of(source: Source, notes: Notes, *, grouped: bool) -> int | None:
@@ -126,7 +120,9 @@ def _own(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
         return _count(aggregate, cap, notes)
     argument = _argument(aggregate, numbers=function in ("sum", "avg"))
     if function in ("min", "max"):
-        return _extreme(aggregate, argument, notes)
+        total = Total(function=f"own_{aggregate.function}", argument=argument)
+        proved, declared = notes.proved(argument), notes.declared(argument)
+        return _one(aggregate, total, _same, notes, proved=proved, declared=declared)
     if argument.type not in NUMERIC:
         raise BadType(f"{name} needs numbers", why="only numbers can be added up", fix="count them", at=aggregate.at)
     return _sum(aggregate, argument, cap, notes) if function == "sum" else _mean(aggregate, argument, notes)
@@ -148,19 +144,17 @@ def _count(aggregate: Aggregate, cap: int | None, notes: Notes) -> _Own:
     return _one(aggregate, total, _same, notes, proved=_FROM_ZERO, declared=declared)
 
 
-def _extreme(aggregate: Aggregate, argument: Scalar, notes: Notes) -> _Own:
-    total = Total(function=f"own_{aggregate.function}", argument=argument)
-    proved, declared = notes.proved(argument), notes.declared(argument)
-    return _one(aggregate, total, _same, notes, proved=proved, declared=declared)
-
-
 def _sum(aggregate: Aggregate, argument: Scalar, cap: int | None, notes: Notes) -> _Own:
-    one = notes.declared(argument)
-    declared = EVERYTHING
-    if cap is not None and one.low is not None and one.high is not None:
-        declared = Interval(cap * min(one.low, Fraction(0)), cap * max(one.high, Fraction(0)))
+    declared = sum_of(notes.declared(argument), cap)
     total, made, proved = _added(aggregate, argument, notes)
     return _one(aggregate, total, made, notes, proved=proved, declared=declared)
+
+
+def sum_of(one: Interval, cap: int | None) -> Interval:
+    """Where the sum of at most so many values lies; NULL adds nothing."""
+    if cap is None or one.low is None or one.high is None:
+        return EVERYTHING
+    return Interval(cap * min(one.low, Fraction(0)), cap * max(one.high, Fraction(0)))
 
 
 def _mean(aggregate: Aggregate, argument: Scalar, notes: Notes) -> _Own:
@@ -170,7 +164,7 @@ def _mean(aggregate: Aggregate, argument: Scalar, notes: Notes) -> _Own:
         _part(total, made, SqlType.DOUBLE if argument.type is SqlType.DOUBLE else SqlType.INTEGER, notes),
         _part(Total(function="count_of", argument=argument), _same, SqlType.INTEGER, notes),
     )
-    added, number = (_double(_ref(part.column)) for part in parts)
+    added, number = (double(ref(part.column)) for part in parts)
     value = functions.apply("div", (added, number), proved=lambda _: EVERYTHING)
     declared = notes.declared(argument)
     return _Own(parts=parts, value=value, column=_known(aggregate, EVERYTHING, declared))
@@ -203,7 +197,7 @@ def _one(
     aggregate: Aggregate, total: Total, made: _Made, notes: Notes, *, proved: Interval, declared: Interval
 ) -> _Own:
     part = _part(total, made, aggregate.column.type, notes)
-    return _Own(parts=(part,), value=_ref(part.column), column=_known(aggregate, proved, declared))
+    return _Own(parts=(part,), value=ref(part.column), column=_known(aggregate, proved, declared))
 
 
 def _part(total: Total, made: _Made, type_: SqlType, notes: Notes) -> _Part:
@@ -216,11 +210,3 @@ def _known(aggregate: Aggregate, proved: Interval, declared: Interval) -> Column
 
 def _same(column: ColumnRef) -> Scalar:
     return column
-
-
-def _ref(column: Column) -> ColumnRef:
-    return ColumnRef(column.id, column.type)
-
-
-def _double(scalar: Scalar) -> Scalar:
-    return scalar if scalar.type is SqlType.DOUBLE else Apply("to_double", (scalar,), SqlType.DOUBLE)

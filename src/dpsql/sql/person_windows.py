@@ -2,32 +2,32 @@
 
     rows with an owner ─▶ PARTITION BY owner, … ORDER BY …, all other columns ─▶ values beside each row
 
-What the window says of a row is a function of that person's rows as a multiset (rule 3): `window_order` breaks ties,
+What the window says of a row is a function of that person's rows as a multiset (rule 3): `settled` breaks ties,
 and fractions are added up in whole grains. Proof: docs/theorems/derivation.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from dpsql.catalog.model import Keys
+from dpsql.catalog.spelling import PLAIN_NAME, quoted
 from dpsql.catalog.types import SqlType
-from dpsql.errors import NotSupported
+from dpsql.errors import NotSupported, TwoPeople
 from dpsql.sql import functions, inner
-from dpsql.sql.expressions import applied, condition, row_expression
+from dpsql.sql.expressions import applied, condition, has_window, inside, row_expression
 from dpsql.sql.intervals import EVERYTHING, INT64, Interval
-from dpsql.sql.items import inside
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import chosen, frame_text, require_no_group_bounds
-from dpsql.sql.people import cap_of, grain_of
-from dpsql.sql.relations import Column, Project, Relation, Window
+from dpsql.sql.people import cap_of, grain_of, sum_of
+from dpsql.sql.relations import Column, Project, Relation, Window, ref, refs
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Sorted, Windowed, rebuilt
 from dpsql.sql.scans import Source
 from dpsql.sql.syntax import At, Call, Expression, Over, Select, Star
-from dpsql.sql.window_order import framed, settled
-from dpsql.sql.window_refusals import holds_person, of_nobody, of_several_people
 from dpsql.sql.words import WINDOWS
 
 _ONE_OF_THE_VALUES: Final = ("first_value", "lag", "last_value", "lead", "max", "min")
@@ -35,13 +35,6 @@ _ADDED_UP: Final = ("avg", "sum")
 _AGGREGATES: Final = ("avg", "count", "max", "min", "sum")
 _MOST_ROWS: Final = Fraction(2**40)
 """No relation has more: whole numbers of rows can be computed with. No sensitivity rests on it."""
-
-
-def has_window(expression: Expression) -> bool:
-    """True where some part of it is a window function."""
-    if not isinstance(expression, Call):
-        return False
-    return expression.over is not None or any(map(has_window, expression.arguments))
 
 
 def has_windows(query: Select) -> bool:
@@ -74,7 +67,7 @@ class PersonWindows:
         return Project(
             input=relation,
             columns=(*relation.columns, *(column for column, _ in self.values)),
-            expressions=(*map(_ref, relation.columns), *(scalar for _, scalar in self.values)),
+            expressions=(*refs(relation.columns), *(scalar for _, scalar in self.values)),
         )
 
     def row(self, expression: Expression) -> Scalar:
@@ -145,9 +138,13 @@ class PersonWindows:
 
     def _beside(self, call: Windowed, at: At) -> Scalar:
         """The column in which the value of a window stands, beside each row."""
-        self._require_one_person(call, at)
+        if not self.source.owner:
+            raise of_nobody(self.source, self.notes, at)
+        origins = {self.notes.columns[part.id].origin for part in call.partition_by if isinstance(part, ColumnRef)}
+        if not holds_person(origins, self.source, self.notes):
+            raise of_several_people(self.source, self.notes, at)
         self._note_uses(call, at)
-        owner = tuple(_ref(self.notes.columns[number]) for number in self.source.owner)
+        owner = tuple(ref(self.notes.columns[number]) for number in self.source.owner)
         others = (part for part in call.partition_by if not self._is_person(part))  # the owner says whose a row is
         call = replace(call, partition_by=tuple(dict.fromkeys((*owner, *others))))
         call = framed(call, at, self.notes)
@@ -162,7 +159,7 @@ class PersonWindows:
         for known, other in self.calls:
             if other == call:
                 twice = self.notes.columns[known.id]
-                return _ref(self.notes.know(replace(twice, declared=twice.declared.intersect(declared))))
+                return ref(self.notes.know(replace(twice, declared=twice.declared.intersect(declared))))
         column = self.notes.made(
             Column(
                 id=self.notes.numbers.fresh(),
@@ -176,7 +173,7 @@ class PersonWindows:
             (written,),
         )
         self.calls.append((column, call))
-        return _ref(column)
+        return ref(column)
 
     def _keys(self, call: Windowed) -> Keys | None:
         """The groups of a column are those of its neighbours and extremes, which are values of the same column."""
@@ -189,9 +186,7 @@ class PersonWindows:
     def _sum(self, call: Windowed, at: At) -> Scalar:
         (argument,) = call.arguments
         one, cap = self.notes.declared(argument), self._cap
-        declared = EVERYTHING
-        if cap is not None and one.low is not None and one.high is not None:
-            declared = Interval(cap * min(one.low, Fraction(0)), cap * max(one.high, Fraction(0)))
+        declared = sum_of(one, cap)
         if argument.type is not SqlType.DOUBLE:
             return self._column(call, INT64, INT64, declared)
         grain = grain_of(argument, self._text(at), at, self.notes)
@@ -219,7 +214,7 @@ class PersonWindows:
         number = self.notes.numbers.fresh()
         column = self.notes.made(Column(id=number, name="", type=scalar.type, declared=declared), (scalar,))
         self.values.append((column, scalar))
-        return _ref(column)
+        return ref(column)
 
     @property
     def _cap(self) -> int | None:
@@ -242,7 +237,7 @@ class PersonWindows:
             return part, part, part
         values = [call.arguments[0], *call.arguments[2:]]  # the second argument of LAG is a distance
         proved, kept, declared = (
-            _hull([known(value) for value in values])
+            reduce(Interval.union, map(known, values))
             for known in (self.notes.proved, self.notes.kept, self.notes.declared)
         )
         return proved, kept, declared
@@ -266,13 +261,6 @@ class PersonWindows:
     def _as_it_is(self, scalar: Scalar) -> bool:
         return isinstance(scalar, ColumnRef) and self.notes.columns[scalar.id].origin is not None
 
-    def _require_one_person(self, call: Windowed, at: At) -> None:
-        if not self.source.owner:
-            raise of_nobody(self.source, self.notes, at)
-        origins = {self.notes.columns[part.id].origin for part in call.partition_by if isinstance(part, ColumnRef)}
-        if not holds_person(origins, self.source, self.notes):
-            raise of_several_people(self.source, self.notes, at)
-
 
 def _as_whole(scalar: Scalar) -> Scalar:
     """Whole numbers that were only made fractions to be divided."""
@@ -283,12 +271,129 @@ def _as_whole(scalar: Scalar) -> Scalar:
             return scalar
 
 
-def _hull(intervals: list[Interval]) -> Interval:
-    found = intervals[0]
-    for each in intervals[1:]:
-        found = found.union(each)
-    return found
+def holds_person(origins: set[tuple[str, str] | None], source: Source, notes: Notes) -> bool:
+    """True where the whole person of some table is among these declared columns."""
+    tables = (notes.catalog.policy.tables[name] for name in source.tables)
+    return any(
+        table.person and not table.path and {(table.name, part) for part in table.person} <= origins for table in tables
+    )
 
 
-def _ref(column: Column) -> ColumnRef:
-    return ColumnRef(column.id, column.type)
+def of_several_people(source: Source, notes: Notes, at: At) -> TwoPeople:
+    """A window that looks at rows of several people."""
+    person, named = notes.catalog.policy.person.name, _names(source, notes)
+    return TwoPeople(
+        f"a window over rows of several {person}s",
+        why=f"what it says of one {person} would depend on the rows of others",
+        fix=f"keep it inside one {person}: PARTITION BY {named or f'the {person}'}; or use it in the outer query, on "
+        "what is released, as in RANK() OVER (ORDER BY COUNT(*) DESC)",
+        at=at,
+    )
+
+
+def qualified(at: At) -> NotSupported:
+    """QUALIFY where its windows would be over several people, or over groups of one person."""
+    return NotSupported(
+        "QUALIFY is not available here",
+        why="it filters released groups, or the rows of one person in a subquery that does not group them",
+        fix="filter released groups: GROUP BY city QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 3. Filter groups of "
+        "one person one SELECT further out: SELECT … FROM (SELECT …, RANK() OVER (…) AS r …) AS t WHERE r <= 3",
+        at=at,
+    )
+
+
+def of_nobody(source: Source, notes: Notes, at: At) -> NotSupported:
+    """A window over rows that belong to no person."""
+    if source.private:
+        return NotSupported(
+            "a window over rows that are protected one by one",
+            why="what it says of one row would depend on others",
+            fix="use it in the outer query, on what is released, as in RANK() OVER (ORDER BY COUNT(*) DESC)",
+            at=at,
+        )
+    return NotSupported(
+        "a window over a public table inside a subquery",
+        why=f"no rule says what it means for the {notes.catalog.policy.person.name}s whose rows meet it",
+        fix="use it in the outermost SELECT, over the public table alone: that is free",
+        at=at,
+    )
+
+
+def _names(source: Source, notes: Notes) -> str:
+    """The whole person of one table, as it may be named here; nothing where it may not."""
+    several = len(source.scope.tables) > 1
+    for table in source.scope.tables:
+        held = [column for column in table.columns if notes.is_person(notes.columns[column.id])]
+        if holds_person({column.origin for column in held}, source, notes):
+            spelled = [column.name if PLAIN_NAME.fullmatch(column.name) else quoted(column.name) for column in held]
+            return ", ".join(f"{table.alias}.{name}" if several else name for name in spelled)
+    return ""
+
+
+_OF_FRAMES: Final = frozenset({"avg", "count", "max", "min", "sum", "first_value", "last_value"})
+"""All others look at the whole partition, whatever frame is written."""
+_OF_PLACES: Final = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "last_value"})
+"""These tell rows apart that ORDER BY does not, and so does every frame that counts rows."""
+_RANGE: Final = "RANGE BETWEEN "
+_UP_TO_HERE: Final = f"{_RANGE}UNBOUNDED PRECEDING AND CURRENT ROW"
+_ALL_ROWS: Final = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_ENDS: Final = {"first_value": ("UNBOUNDED PRECEDING", 0), "last_value": ("UNBOUNDED FOLLOWING", 1)}
+_OPEN_EDGES: Final = frozenset({"UNBOUNDED PRECEDING", "CURRENT ROW", "UNBOUNDED FOLLOWING"})
+_FAR_FROM_OVERFLOW: Final = Interval(Fraction(-(2**62)), Fraction(2**62))
+
+
+def settled(call: Windowed, columns: Iterable[Column]) -> Windowed:
+    """With all columns of its rows that are in neither clause yet as tie-breakers, where ties would tell.
+
+    An engine numbers rows that an order does not tell apart as it likes, and differently when somebody else leaves. So
+    where a function tells rows apart, all columns of its rows are appended to ORDER BY: what is tied then is equal in
+    everything, and which of two equal rows comes first is no question.
+    """
+    if call.function not in _OF_PLACES and not call.frame.startswith("ROWS"):
+        return call
+    parts = (*call.partition_by, *(key.by for key in call.order_by))
+    there = {part.id for part in parts if isinstance(part, ColumnRef)}
+    rest = (Sorted(by=ref(column)) for column in columns if column.id not in there)
+    return replace(call, order_by=(*call.order_by, *rest))
+
+
+def framed(call: Windowed, at: At, notes: Notes) -> Windowed:
+    """In a frame where tie-breakers change nothing but which of several tied rows is the first or the last."""
+    if call.function not in _OF_FRAMES:
+        return replace(call, frame="")
+    if call.function in _ENDS and not call.frame.startswith("ROWS"):
+        return _end_of_range(call, at)
+    if call.frame.startswith(_RANGE) and any(character.isdigit() for character in call.frame):
+        _require_whole_distance(call, at, notes)
+    return call
+
+
+def _end_of_range(call: Windowed, at: At) -> Windowed:
+    """The first or the last row of a frame of RANGE: of all rows, or of those that are tied with this one."""
+    farthest, place = _ENDS[call.function]
+    edges = (call.frame or _UP_TO_HERE).removeprefix(_RANGE).split(" AND ")
+    if not _OPEN_EDGES.issuperset(edges):
+        raise NotSupported(
+            f"{call.function.upper()} in a frame of RANGE with a distance",
+            why="no rule says which of several tied rows is meant",
+            fix="use MIN or MAX there, or a frame of ROWS",
+            at=at,
+        )
+    if edges[place] == farthest:
+        return replace(call, frame=_ALL_ROWS)
+    keys = tuple(key.by for key in call.order_by)
+    return replace(call, partition_by=(*call.partition_by, *keys), order_by=(), frame=_ALL_ROWS)
+
+
+def _require_whole_distance(call: Windowed, at: At, notes: Notes) -> None:
+    keys = [key.by for key in call.order_by]
+    for key in keys:
+        notes.use(Role.VALUE, key, at)
+    whole = [key.type is SqlType.INTEGER and notes.proved(key).within(_FAR_FROM_OVERFLOW) for key in keys]
+    if len(keys) != 1 or not (whole[0] or keys[0].type is SqlType.DATE):
+        raise NotSupported(
+            "a frame of RANGE with a distance in this order",
+            why="distances are exact between dates, and between whole numbers far from the ends of 64 bits",
+            fix="order by one date, or by CLAMP(x, -1000000, 1000000) of one whole number; or use a frame of ROWS",
+            at=at,
+        )

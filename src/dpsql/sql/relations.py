@@ -6,14 +6,14 @@ carried upwards by its number from the table that holds it (rule 3). Engine text
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dpsql.catalog.model import KeyList, KeyRange, Keys, Value
 from dpsql.catalog.types import SqlType
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.scalars import Scalar, Windowed
+from dpsql.sql.scalars import ColumnRef, Scalar, Windowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,21 @@ class Column:
     """Comes from public tables alone."""
     origin: tuple[str, str] | None = None
     """(declared table, column) of an unchanged base column."""
+
+
+def ref(column: Column) -> ColumnRef:
+    """The column, read by an expression over its relation."""
+    return ColumnRef(column.id, column.type)
+
+
+def refs(columns: Iterable[Column]) -> tuple[ColumnRef, ...]:
+    """Each of them, read as it is."""
+    return tuple(map(ref, columns))
+
+
+def ids(columns: Iterable[Column]) -> tuple[int, ...]:
+    """Their numbers."""
+    return tuple(column.id for column in columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

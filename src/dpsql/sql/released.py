@@ -19,11 +19,10 @@ from dpsql.catalog.model import Value
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.sql import functions
-from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.finish import Finish
+from dpsql.sql.bound import Bounded
 from dpsql.sql.intervals import EVERYTHING, INT64
 from dpsql.sql.keys import Domain, KeyTable
-from dpsql.sql.outcomes import Outcome
+from dpsql.sql.notes import Outcome
 from dpsql.sql.relations import (
     AwaitedRows,
     Column,
@@ -43,7 +42,7 @@ from dpsql.sql.relations import (
     over,
 )
 from dpsql.sql.rewrite import Measuring, Rewritten, Selecting, Statement, Unprotected
-from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, Windowed, columns_of, rebuilt, rebuilt_call
+from dpsql.sql.scalars import AwaitedValue, Constant, Scalar, columns_of, rebuilt, rebuilt_call
 
 Told: TypeAlias = bool | int | float | str | date | datetime | None
 """A cell of an answer, without its margin."""
@@ -157,10 +156,13 @@ class _Filling:
         query = bounded.query
         return replace(
             bounded,
-            query=replace(query, relation=self.relation(query.relation), finish=self._finish(query.finish)),
+            query=replace(query, relation=self.relation(query.relation), finish=query.finish.mapped(self.scalar)),
             domains=tuple(map(self._domain, bounded.domains)),
-            slots=tuple(map(self._placed, bounded.slots)),
-            finish=self._finish(bounded.finish),
+            slots=tuple(
+                replace(placed, slot=replace(placed.slot, argument=self._maybe(placed.slot.argument)))
+                for placed in bounded.slots
+            ),
+            finish=bounded.finish.mapped(self.scalar),
         )
 
     def _perhaps(self, statement: Statement | None) -> Statement | None:
@@ -173,22 +175,6 @@ class _Filling:
         if not isinstance(domain, KeyTable):
             return domain
         return replace(domain, rows=self.relation(domain.rows), expression=self.scalar(domain.expression))
-
-    def _placed(self, placed: PlacedSlot) -> PlacedSlot:
-        slot = placed.slot
-        return replace(placed, slot=replace(slot, argument=self._maybe(slot.argument)))
-
-    def _finish(self, finish: Finish) -> Finish:
-        return replace(
-            finish,
-            outputs=tuple(
-                replace(output, expression=self.scalar(output.expression), possible=self._maybe(output.possible))
-                for output in finish.outputs
-            ),
-            having=self._maybe(finish.having),
-            qualify=self._maybe(finish.qualify),
-            order_by=tuple(replace(key, by=self.scalar(key.by)) for key in finish.order_by),
-        )
 
     def relation(self, relation: Relation) -> Relation:
         if id(relation) not in self._done:
@@ -211,12 +197,9 @@ class _Filling:
             case Rank():
                 return replace(below, order=tuple(map(self.scalar, below.order)))
             case Window():
-                return replace(below, calls=tuple(map(self._call, below.calls)))
+                return replace(below, calls=tuple(rebuilt_call(call, self.scalar) for call in below.calls))
             case Scan() | ListedKeys() | Listed() | Union():
                 return below
-
-    def _call(self, call: Windowed) -> Windowed:
-        return rebuilt_call(call, self.scalar)
 
     def _total(self, total: Total) -> Total:
         return replace(total, argument=self._maybe(total.argument), filter=self._maybe(total.filter))

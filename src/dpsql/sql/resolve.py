@@ -6,22 +6,19 @@ decides. The clock is an argument: CURRENT_DATE is a literal from here on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
 
 from dpsql.catalog.model import Catalog
 from dpsql.errors import BadType, NotSupported
-from dpsql.sql.expressions import condition
+from dpsql.sql.expressions import expanded, has_aggregate, meant
 from dpsql.sql.finish import Finish
-from dpsql.sql.items import expanded, has_aggregate, meant
-from dpsql.sql.notes import Findings, Meeting, Notes, Role, Use, holds_person
-from dpsql.sql.outcomes import Outcomes
+from dpsql.sql.notes import Findings, Meeting, Notes, Outcomes, Use, holds_person
 from dpsql.sql.outputs import Aggregate, GroupKey, outputs_of
 from dpsql.sql.relations import Column, Relation
 from dpsql.sql.scans import Kept, Source
-from dpsql.sql.sources import NOTHING, Known, source_of
-from dpsql.sql.subqueries import filtered
+from dpsql.sql.sources import NOTHING, Known, kept_by, source_of
 from dpsql.sql.syntax import NO_OPTIONS, At, Call, Literal, Options, Parsed, Purpose, Said, Select
 from dpsql.sql.unions import one_question
 
@@ -50,11 +47,7 @@ def with_listed_keys(source: Source, query: Select, listed: Said[tuple[Literal, 
             fix="group by a column",
             at=listed.at,
         )
-    one_of = Call(function="in", arguments=(key, *listed.value), at=listed.at)
-    scalar = condition(one_of, source.scope, notes)
-    notes.use(Role.FILTER, scalar, listed.at)
-    notes.multiplied = True
-    return replace(source, relation=filtered(source.relation, scalar, notes))
+    return kept_by(source, Call(function="in", arguments=(key, *listed.value), at=listed.at), notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,21 +3,22 @@
     query's rows ─▶ arguments ─▶ grains ─▶ one row per person and group ─▶ capped contributions
                                                                      ─▶ chosen or scaled groups ─▶ totals per key
 
-Only totals per key leave the engine: integers and keys.
+Only totals per key leave the engine: integers and keys. What each person adds to each slot of each group is a whole
+number of grains, capped, in a limited number of groups; it depends on that person's rows alone, as a multiset (rule 3).
+Theorem: docs/theorems/bounding.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from dpsql.catalog.model import Value
+from dpsql.catalog.model import Mode, Value
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
 from dpsql.sql import functions, inner
 from dpsql.sql.bound import Bounded, PlacedSlot
-from dpsql.sql.contributions import Builder, Contributions, chosen_groups, contributions, ids, ref, refs
 from dpsql.sql.keys import KeyTable, PrivateKey, PublicDomain, combinations
 from dpsql.sql.relations import (
     Column,
@@ -31,10 +32,221 @@ from dpsql.sql.relations import (
     Rank,
     Relation,
     Total,
+    ids,
     over,
+    ref,
+    refs,
 )
-from dpsql.sql.scalars import ColumnRef, Constant, Scalar, columns_of
-from dpsql.sql.slots import SlotKind
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.slots import COUNT_GRAIN, Slot, SlotKind, ball
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The rows of a query, and the column in which each expression stands that its slots read."""
+
+    relation: Relation
+    holds: Mapping[Scalar, Column]
+    grains: Mapping[Slot, Column] = field(default_factory=dict)
+    """The argument of each slot in whole grains, where it has bounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributions:
+    """What each person adds: one row per person and group, with the owner, the keys and one column per slot."""
+
+    relation: Relation
+    amounts: Mapping[Slot, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Fresh columns for one relation over the rows of a query."""
+
+    bounded: Bounded
+    numbers: Numbers
+
+    def column(self, type_: SqlType = SqlType.INTEGER) -> Column:
+        return Column(id=self.numbers.fresh(), name="", type=type_)
+
+    def like(self, columns: Iterable[Column]) -> tuple[Column, ...]:
+        return tuple(self.column(column.type) for column in columns)
+
+    @property
+    def owner(self) -> tuple[Column, ...]:
+        return tuple(self.bounded.query.findings.columns[number] for number in self.bounded.query.owner)
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        return tuple(key.column for key in self.bounded.query.keys)
+
+    def base(self, arguments: Iterable[Scalar] = ()) -> Rows:
+        """The rows of the query that have an owner: who, which group, and each different argument."""
+        query = self.bounded.query
+        holds = {scalar: self.column(scalar.type) for scalar in dict.fromkeys(arguments)}
+        relation = query.relation
+        if self.owner:
+            condition = inner.all_of(*map(inner.known, refs(self.owner)))
+            relation = Filter(input=relation, condition=condition, columns=relation.columns)
+        rows = Project(
+            input=relation,
+            columns=(*self.owner, *self.keys, *holds.values()),
+            expressions=(*refs(self.owner), *(key.expression for key in query.keys), *holds),
+        )
+        return Rows(relation=rows, holds=holds)
+
+
+def contributions(build: Builder, slots: Sequence[Slot], keys: Relation | None) -> Contributions:
+    """What each person adds to each slot of each group.
+
+    Theorem   docs/theorems/bounding.md: a person adds between `low` and `high` to each slot of each of at most G
+              groups, or to all groups together no more than the ball of scale mode holds.
+    Requires  slots of `bound`; keys that are public or were released.
+    Rounds    toward zero.
+    """
+    bounded = build.bounded
+    rows = _grained(build, slots)
+    if bounded.one_row_each:
+        added = {slot: _presence(rows, slot) if slot.counts else _grains(rows, slot) for slot in slots}
+        return _limited(build, rows.relation, added)  # every row is one unit: what it adds is its value
+    capped = _capped(build, rows, slots)
+    pairs = replace(capped, relation=_inside(capped.relation, keys, build))
+    if bounded.mode is Mode.SCALE:
+        return _scaled(build, pairs, slots)
+    if bounded.mode is Mode.CHOOSE and not bounded.all_keys_fit:
+        return replace(pairs, relation=chosen_groups(pairs.relation, build, groups=bounded.groups))
+    return pairs
+
+
+def _inside(relation: Relation, keys: Relation | None, build: Builder) -> Relation:
+    """Rows whose key is not among the public ones are dropped."""
+    if keys is None:
+        return relation
+    return Join(
+        left=relation, right=keys, condition=inner.all_of(*map(inner.alike, refs(build.keys), refs(keys.columns)))
+    )
+
+
+def _grained(build: Builder, slots: Sequence[Slot]) -> Rows:
+    """The rows of the query, with each bounded argument in whole grains beside it."""
+    read = [each for slot in slots for each in (slot, slot.partner) if each is not None]
+    base = build.base(slot.argument for slot in read if slot.argument is not None)
+    grained = {
+        slot: inner.grains(ref(base.holds[slot.argument]), slot.grain)
+        for slot in read
+        if slot.argument is not None and slot.grain is not None
+    }
+    if not grained:
+        return base
+    columns = {grains: build.column() for grains in dict.fromkeys(grained.values())}
+    relation = Project(
+        input=base.relation,
+        columns=(*base.relation.columns, *columns.values()),
+        expressions=(*refs(base.relation.columns), *columns),
+    )
+    return replace(base, relation=relation, grains={slot: columns[grains] for slot, grains in grained.items()})
+
+
+def _grains(rows: Rows, slot: Slot) -> Scalar:
+    """The argument in grains, moved into the bounds whatever they came from (rule 7)."""
+    if slot.argument is None or slot.grain is None:
+        raise TypeError("a slot without bounds has no grains")
+    value = inner.clamp_whole(ref(rows.grains[slot]), low=slot.grain.low, high=slot.grain.high)
+    if slot.kind is SlotKind.SUM:
+        return value
+    distance = inner.minus(value, slot.middle)
+    if slot.kind in (SlotKind.CENTRED, SlotKind.MEAN):
+        return distance
+    return inner.squared(distance) if slot.partner is None else inner.multiplied(distance, _grains(rows, slot.partner))
+
+
+def _count(rows: Rows, slot: Slot) -> Total:
+    if slot.argument is None:
+        return Total(function="count")
+    return Total(function="count_of", argument=ref(rows.holds[slot.argument]))
+
+
+_WEIGHTED = (SlotKind.CENTRED, SlotKind.MEAN, SlotKind.SQUARES, SlotKind.PRODUCTS)
+
+
+def _capped(build: Builder, rows: Rows, slots: Sequence[Slot]) -> Contributions:
+    """One row per person and group: totals of their rows, each moved into what one person may add."""
+    totals: dict[Total, Column] = {}
+
+    def of(total: Total) -> ColumnRef:
+        return ref(totals.setdefault(total, build.column()))
+
+    added: dict[Slot, Scalar] = {}
+    for slot in slots:
+        added[slot] = of(_count(rows, slot) if slot.counts else Total(function="sum", argument=_grains(rows, slot)))
+        if slot.kind in _WEIGHTED:
+            added[slot] = inner.down_weighted(added[slot], of(_count(rows, slot)), slot.cap)
+    by = (*build.owner, *build.keys)
+    grouped = Group(input=rows.relation, by=ids(by), columns=(*by, *totals.values()), totals=tuple(totals))
+    return _limited(build, grouped, added)
+
+
+def _presence(rows: Rows, slot: Slot) -> Scalar:
+    if slot.argument is None:
+        return Constant(1, SqlType.INTEGER)
+    return Apply("presence", (ref(rows.holds[slot.argument]),), SqlType.INTEGER)
+
+
+def _limited(build: Builder, relation: Relation, added: Mapping[Slot, Scalar]) -> Contributions:
+    """Each amount moved into what one person may add; nothing where there is none."""
+    by = (*build.owner, *build.keys)
+    amounts = {slot: build.column() for slot in added}
+    limited = (inner.clamp_whole(inner.or_zero(amount), low=slot.low, high=slot.high) for slot, amount in added.items())
+    project = Project(input=relation, columns=(*by, *amounts.values()), expressions=(*refs(by), *limited))
+    return Contributions(relation=project, amounts=amounts)
+
+
+def chosen_groups(relation: Relation, build: Builder, *, groups: int) -> Relation:
+    """At most G rows of each person, by a hash that nobody can steer: rows are (person, group) pairs."""
+    owner, keys = refs(build.owner), refs(build.keys)
+    rank = build.column()
+    ranked = Rank(
+        input=relation,
+        partition=ids(build.owner),
+        order=(inner.hash_of(inner.SALT, *owner, *keys), *keys),
+        column=rank,
+    )
+    return Filter(input=ranked, condition=inner.at_most(ref(rank), groups), columns=ranked.columns)
+
+
+def _scaled(build: Builder, pairs: Contributions, slots: Sequence[Slot]) -> Contributions:
+    """All groups of a person, scaled together into the ball; truncation goes toward zero, so into it."""
+    inside = ball(slots, groups=build.bounded.groups)
+    amounts = [_in_scale(pairs, slot) for slot in slots]
+    terms = [inner.squared(inner.times(a, w)) for a, w in zip(amounts, inside.weights, strict=True)]
+    twins, term, norm = build.like(build.owner), build.column(), build.column()
+    each = Project(input=pairs.relation, columns=(*twins, term), expressions=(*refs(build.owner), inner.plus(*terms)))
+    norms = Group(
+        input=each,
+        by=ids(twins),
+        columns=(*twins, norm),
+        totals=(Total(function="sum", argument=ref(term)),),
+    )
+    same_owner = inner.all_of(*map(inner.same, refs(build.owner), refs(twins)))
+    together = Join(left=pairs.relation, right=norms, condition=same_owner)
+    by = inner.factor(ref(norm), radius_squared=inside.radius_squared)
+    amount_by = build.column(SqlType.DOUBLE)
+    who = (*build.owner, *build.keys)
+    given = tuple(pairs.amounts.values())
+    factored = Project(input=together, columns=(*who, *given, amount_by), expressions=(*refs(who), *refs(given), by))
+    shrunk = {slot: build.column() for slot in slots}
+    relation = Project(
+        input=factored,
+        columns=(*who, *shrunk.values()),
+        expressions=(*refs(who), *(inner.shrink(amount, ref(amount_by)) for amount in amounts)),
+    )
+    return Contributions(relation=relation, amounts=shrunk)
+
+
+def _in_scale(pairs: Contributions, slot: Slot) -> Scalar:
+    """Counts become whole numbers of 1024ths before they are scaled."""
+    column = ref(pairs.amounts[slot])
+    return inner.times(column, COUNT_GRAIN.denominator) if slot.counts else column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,19 +303,20 @@ def rewrite(bounded: Bounded) -> Rewritten:
         return Unprotected(bounded=bounded, statement=_public(bounded, numbers))
     domains = [domain for domain in bounded.domains if not isinstance(domain, PrivateKey)]
     if len(domains) < len(bounded.domains):
-        return Selecting(
-            bounded=bounded,
-            selection=_selection(bounded, numbers),
-            measurement=_measurement(bounded, _selected(bounded, numbers), numbers) if bounded.slots else None,
-        )
+        selection, build = _selection(bounded, numbers), Builder(bounded, numbers)
+        if not bounded.slots:
+            return Selecting(bounded=bounded, selection=selection, measurement=None)
+        found = Listed(columns=build.like(build.keys), rows=(), from_step=0)
+        return Selecting(bounded=bounded, selection=selection, measurement=_measurement(bounded, found, numbers))
     keys = _public_keys(domains, Builder(bounded, numbers)) if domains else None
     if not bounded.slots:  # only keys, and they are public: nothing private is read
         return Unprotected(bounded=bounded, statement=None if keys is None else _keys_alone(keys))
-    return Measuring(
-        bounded=bounded,
-        measurement=_measurement(bounded, keys, numbers),
-        key_count=_key_count(bounded, keys, numbers),
-    )
+    measurement, counted = _measurement(bounded, keys, numbers), None
+    if keys is not None and bounded.number_of_keys is None:
+        number = Builder(bounded, numbers).column()
+        relation = Group(input=keys, by=(), columns=(number,), totals=(Total(function="count"),))
+        counted = Statement(relation=relation, keys=(), values=(number,))
+    return Measuring(bounded=bounded, measurement=measurement, key_count=counted)
 
 
 def _public(bounded: Bounded, numbers: Numbers) -> Statement:
@@ -113,7 +326,8 @@ def _public(bounded: Bounded, numbers: Numbers) -> Statement:
         scalars = [column.expression for column in query.finish.outputs] + [key.by for key in query.finish.order_by]
         needed = sorted(set().union(*map(columns_of, scalars)))
         if not needed:
-            return _rows_alone(query.relation, build)
+            one = Constant(1, SqlType.INTEGER)  # nothing of the rows is shown but how many there are
+            return _keys_alone(Project(input=query.relation, columns=(build.column(),), expressions=(one,)))
         return Statement(
             relation=query.relation, keys=tuple(query.findings.columns[number] for number in needed), values=()
         )
@@ -144,13 +358,6 @@ def _public_argument(values: Sequence[ColumnRef]) -> Scalar | None:
     return values[0] if values else None
 
 
-def _rows_alone(relation: Relation, build: Builder) -> Statement:
-    """Nothing of the rows is shown but how many there are."""
-    one = build.column()
-    rows = Project(input=relation, columns=(one,), expressions=(Constant(1, SqlType.INTEGER),))
-    return Statement(relation=rows, keys=(one,), values=())
-
-
 def _public_function(function: str, *, distinct: bool, star: bool) -> str:
     if function == "count":
         return "count" if star else "count_distinct" if distinct else "count_of"
@@ -163,15 +370,11 @@ def _selection(bounded: Bounded, numbers: Numbers) -> Statement:
     people = build.column()
     if bounded.one_row_each:
         rows = _inside_lists(build.base().relation, bounded, build)
-        relation = Group(
-            input=rows, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),)
-        )
-        return Statement(relation=relation, keys=build.keys, values=(people,))
-    by = (*build.owner, *build.keys)
-    pairs: Relation = Group(input=build.base().relation, by=ids(by), columns=by, totals=())
-    pairs = _inside_lists(pairs, bounded, build)
-    chosen = chosen_groups(pairs, build, groups=bounded.groups)
-    relation = Group(input=chosen, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),))
+    else:
+        by = (*build.owner, *build.keys)
+        pairs = Group(input=build.base().relation, by=ids(by), columns=by, totals=())
+        rows = chosen_groups(_inside_lists(pairs, bounded, build), build, groups=bounded.groups)
+    relation = Group(input=rows, by=ids(build.keys), columns=(*build.keys, people), totals=(Total(function="count"),))
     return Statement(relation=relation, keys=build.keys, values=(people,))
 
 
@@ -191,12 +394,6 @@ def _one_list(domain: PublicDomain, column: Column) -> Relation:
         return ListedKeys(columns=(column,), keys=domain)
     (own,) = domain.relation.columns
     return Project(input=domain.relation, columns=(column,), expressions=(ref(own),))
-
-
-def _selected(bounded: Bounded, numbers: Numbers) -> Relation:
-    """The keys an earlier step released."""
-    build = Builder(bounded, numbers)
-    return Listed(columns=build.like(build.keys), rows=(), from_step=0)
 
 
 def _public_keys(domains: Sequence[PublicDomain], build: Builder) -> Relation:
@@ -228,14 +425,6 @@ def _lists(domains: Sequence[PublicDomain], columns: Sequence[Column]) -> Iterat
 
 def _keys_alone(keys: Relation) -> Statement:
     return Statement(relation=keys, keys=keys.columns, values=())
-
-
-def _key_count(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> Statement | None:
-    if keys is None or bounded.number_of_keys is not None:
-        return None
-    number = Builder(bounded, numbers).column()
-    relation = Group(input=keys, by=(), columns=(number,), totals=(Total(function="count"),))
-    return Statement(relation=relation, keys=(), values=(number,))
 
 
 def _measurement(bounded: Bounded, keys: Relation | None, numbers: Numbers) -> Statement:
@@ -324,15 +513,11 @@ def filled(statement: Statement, rows: tuple[tuple[Value, ...], ...]) -> Stateme
 
     def fill(relation: Relation) -> Relation:
         if id(relation) not in done:
-            done[id(relation)] = _refilled(relation, rows, fill)
+            done[id(relation)] = (
+                replace(relation, rows=rows)
+                if isinstance(relation, Listed) and relation.from_step is not None
+                else over(relation, fill)
+            )
         return done[id(relation)]
 
     return replace(statement, relation=fill(statement.relation))
-
-
-def _refilled(
-    relation: Relation, rows: tuple[tuple[Value, ...], ...], fill: Callable[[Relation], Relation]
-) -> Relation:
-    if isinstance(relation, Listed) and relation.from_step is not None:
-        return replace(relation, rows=rows)
-    return over(relation, fill)

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import DpsqlError, NotUnderstood
-from dpsql.sql.parsing.option_values import confidence, mode, noise, price, price_or_nothing, unknown_option
+from dpsql.sql.parsing.option_values import confidence, mode, noise, number, price, unknown_option
 from dpsql.sql.parsing.refusals import misread
 from dpsql.sql.parsing.text import MAX_CHARACTERS, blanked
 from dpsql.sql.syntax import At
@@ -18,7 +18,7 @@ from dpsql.sql.syntax import At
 SETTINGS: Final[Mapping[str, Callable[[str, str, At], Fraction | Noise | Mode]]] = {
     "epsilon": price,
     "confidence": confidence,
-    "max_cost": price_or_nothing,
+    "max_cost": number,
     "noise": noise,
     "mode": mode,
 }

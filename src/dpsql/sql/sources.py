@@ -9,14 +9,21 @@ from typing import Final
 from dpsql.catalog.model import TablePolicy
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
-from dpsql.sql.expressions import condition
-from dpsql.sql.items import has_private_value
-from dpsql.sql.joins import Parts, joined, met, require_aliases
-from dpsql.sql.lookups import equated
-from dpsql.sql.memberships import Membership, chosen, correlated, rows_alone, taken_out
-from dpsql.sql.notes import Notes, Role
-from dpsql.sql.outcomes import awaited_rows
-from dpsql.sql.person_windows import has_windows
+from dpsql.sql.expressions import condition, has_private_value
+from dpsql.sql.joins import (
+    Membership,
+    Parts,
+    chosen,
+    correlated,
+    equated,
+    joined,
+    met,
+    require_aliases,
+    rows_alone,
+    taken_out,
+)
+from dpsql.sql.notes import Notes, Role, awaited_rows
+from dpsql.sql.person_windows import has_windows, qualified
 from dpsql.sql.relations import Column, Listed
 from dpsql.sql.scalars import Scalar, columns_of, conjuncts
 from dpsql.sql.scans import Source, count_scan, scanned
@@ -36,7 +43,6 @@ from dpsql.sql.syntax import (
     TableName,
 )
 from dpsql.sql.unions import union
-from dpsql.sql.window_refusals import qualified
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +70,28 @@ def _rows_of(query: Select, known: Known, notes: Notes, around: Source | None = 
     """The same; in a subquery of WHERE, also the conditions on the row `around` it."""
     known = _with(query.with_, known)
     if query.from_ is None:
-        source = _where(_one_row(query, notes), query.where, notes)
+        source = kept_by(_one_row(query, notes), query.where, notes)
         _resolve_unread(query.with_, known, notes)
         return source, ()
     tables = []
     for item in _beside(query.from_):  # no comprehension: common tables may stand on each other, and the stack is short
         tables.append(_from(item, known, notes))
-    scope = _in_sight(tables, query.from_.at)
+    scope = tables[0].scope
+    for table in tables[1:]:
+        require_aliases(scope, table.scope, query.from_.at)
+        scope = scope.using((), table.scope)
     where, memberships = taken_out(query.where)
     apart: Parts = ()
     if around is not None:
         where, apart = correlated(where, scope, around, notes)
     if len(tables) == 1:
-        source = _where(tables[0], where, notes)
+        source = kept_by(tables[0], where, notes)
     else:
         source = _met_in_where(tables, scope, where, query.from_.at, notes)
     for membership in memberships:
         source = _among(membership, source, known, notes)
     _resolve_unread(query.with_, known, notes)
     return source, apart
-
-
-def _in_sight(tables: list[Source], at: At) -> Scope:
-    scope = tables[0].scope
-    for table in tables[1:]:
-        require_aliases(scope, table.scope, at)
-        scope = scope.using((), table.scope)
-    return scope
 
 
 def _among(membership: Membership, source: Source, known: Known, notes: Notes) -> Source:
@@ -252,7 +253,8 @@ def _readable(item: TableName, known: Known, notes: Notes) -> TablePolicy:
     return notes.catalog.policy.tables[name]
 
 
-def _where(source: Source, where: Expression | None, notes: Notes) -> Source:
+def kept_by(source: Source, where: Expression | None, notes: Notes) -> Source:
+    """The rows that the condition keeps."""
     if where is None:
         return source
     scalar = condition(where, source.scope, notes)

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from dpsql.errors import NobodyLeft, NotSupported
 from dpsql.sql import functions
-from dpsql.sql.expressions import require_boolean
-from dpsql.sql.items import aggregates, alias_of, aliased, expanded, meant, require_ordinal
+from dpsql.sql.expressions import aggregates, alias_of, aliased, expanded, meant, ordinal, require_boolean
 from dpsql.sql.notes import Notes, Role
 from dpsql.sql.outputs import outputs_of
 from dpsql.sql.people import grouped_by_person
-from dpsql.sql.person_windows import PersonWindows, has_windows
-from dpsql.sql.relations import Column, Filter, Project, Relation
+from dpsql.sql.person_windows import PersonWindows, has_windows, holds_person, qualified
+from dpsql.sql.relations import Column, Filter, Project, Relation, refs
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.scans import Source
 from dpsql.sql.scope import Scope, Table, named
@@ -20,13 +19,11 @@ from dpsql.sql.syntax import (
     Expression,
     Identifier,
     Item,
-    Literal,
     Name,
     Query,
     Select,
     Star,
 )
-from dpsql.sql.window_refusals import holds_person, qualified
 
 
 def filtered(relation: Relation, scalar: Scalar, notes: Notes) -> Filter:
@@ -59,9 +56,13 @@ def subquery(
     else:
         windows = PersonWindows(source, notes)
         for item in query.items:
-            columns += _projected(item, windows, computed)
+            if isinstance(item.expression, Star):
+                columns += source.scope.star(item.expression)
+            else:
+                columns.append(_named(windows.row(item.expression), alias_of(item), notes, computed))
         for key in query.order_by:
-            _resolve_sort_key(key.expression, query.items, len(columns), PersonWindows(source, notes))
+            if ordinal(key.expression, len(columns)) is None:  # it changes nothing, but its names must be names
+                PersonWindows(source, notes).row(aliased(key.expression, query.items, source.scope))
         source = _qualified(query, windows)
     relation = source.relation
     if computed:
@@ -70,7 +71,7 @@ def subquery(
             input=relation,
             columns=(*passed, *(column for column, _ in computed)),
             expressions=(
-                *(ColumnRef(column.id, column.type) for column in passed),
+                *refs(passed),
                 *(scalar for _, scalar in computed),
             ),
         )
@@ -88,20 +89,6 @@ def _qualified(query: Select, windows: PersonWindows) -> Source:
     notes.use(Role.FILTER, condition, query.qualify.at)
     notes.multiplied = True
     return replace(source, relation=filtered(windows.relation, condition, notes))
-
-
-def _projected(item: Item, windows: PersonWindows, computed: list[tuple[Column, Scalar]]) -> list[Column]:
-    if isinstance(item.expression, Star):
-        return list(windows.source.scope.star(item.expression))
-    return [_named(windows.row(item.expression), alias_of(item), windows.notes, computed)]
-
-
-def _resolve_sort_key(expression: Expression, items: tuple[Item, ...], columns: int, aside: PersonWindows) -> None:
-    """ORDER BY in a subquery changes nothing and is left out, but its names must be names."""
-    if isinstance(expression, Literal) and type(expression.value) is int:
-        require_ordinal(expression.value, columns, expression.at)
-    else:
-        aside.row(aliased(expression, items, aside.source.scope))
 
 
 def regroups(query: Select) -> bool:

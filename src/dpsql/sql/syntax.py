@@ -5,7 +5,7 @@ The parser's tree ends at `parse`; every later stage sees these values only. Wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
@@ -288,23 +288,10 @@ class Options:
     def over(self, other: Options) -> Options:
         """These options, and of the other ones those that are not said here. A price and a margin exclude each other:
         each is the price of the answer in other words."""
-        priced = self.epsilon is not None or self.within is not None
-        return replace(
-            self,
-            epsilon=self.epsilon if priced else other.epsilon,
-            within=self.within if priced else other.within,
-            confidence=self.confidence or other.confidence,
-            noise=self.noise or other.noise,
-            mode=self.mode or other.mode,
-            rows_per_person=self.rows_per_person or other.rows_per_person,
-            keys=self.keys or other.keys,
-            delta=self.delta or other.delta,
-            groups_per_person=self.groups_per_person or other.groups_per_person,
-            rows_in_all=self.rows_in_all or other.rows_in_all,
-            privacy_unit=self.privacy_unit or other.privacy_unit,
-            fresh=self.fresh or other.fresh,
-            rows=self.rows or other.rows,
-        )
+        said = {field.name: getattr(self, field.name) or getattr(other, field.name) for field in fields(self)}
+        if self.epsilon is not None or self.within is not None:
+            said |= {"epsilon": self.epsilon, "within": self.within}
+        return Options(**said)
 
 
 NO_OPTIONS: Final = Options()

@@ -13,16 +13,15 @@ from typing import Final
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, BadType, NotSupported
-from dpsql.sql.expressions import row_expression
+from dpsql.sql.expressions import aggregates, alias_of, ordinal, row_expression
 from dpsql.sql.intervals import EVERYTHING, Interval
-from dpsql.sql.items import aggregates, alias_of, require_ordinal
 from dpsql.sql.notes import Notes
-from dpsql.sql.relations import Column, Project, Relation, Union
+from dpsql.sql.relations import Column, Project, Relation, Union, ref, refs
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar
 from dpsql.sql.scans import Source
 from dpsql.sql.scope import Scope, Table, named
 from dpsql.sql.subqueries import require_all_rows
-from dpsql.sql.syntax import At, Derived, Expression, Identifier, Item, Literal, Name, Query, Select, Star, UnionAll
+from dpsql.sql.syntax import At, Derived, Identifier, Item, Name, Query, Select, Star, UnionAll
 
 WIDENED: Final = {
     frozenset({SqlType.INTEGER, SqlType.DOUBLE}): (SqlType.DOUBLE, "to_double"),
@@ -128,7 +127,8 @@ def union(
     )
     own = Scope(tables=(Table(alias="", columns=shown),))
     for key in query.order_by:
-        _resolve_sort_key(key.expression, own, notes)
+        if ordinal(key.expression, len(shown)) is None:  # it changes nothing inside, but its names must be names
+            row_expression(key.expression, own, notes)
     return source
 
 
@@ -138,7 +138,7 @@ def _value(column: Column, relation: Relation) -> Scalar:
         for each, scalar in zip(relation.columns, relation.expressions, strict=True):
             if each.id == column.id and isinstance(scalar, Constant) and scalar.value is None:
                 return scalar
-    return ColumnRef(column.id, column.type)
+    return ref(column)
 
 
 def _require_one_kind(query: UnionAll, sources: Sequence[Source]) -> None:
@@ -155,14 +155,6 @@ def _require_one_kind(query: UnionAll, sources: Sequence[Source]) -> None:
         fix="ask about each table by itself",
         at=query.at,
     )
-
-
-def _resolve_sort_key(expression: Expression, scope: Scope, notes: Notes) -> None:
-    """ORDER BY changes nothing inside and is left out, but its names must be names."""
-    if isinstance(expression, Literal) and type(expression.value) is int:
-        require_ordinal(expression.value, len(scope.tables[0].columns), expression.at)
-    else:
-        row_expression(expression, scope, notes)
 
 
 # ---- relations ------------------------------------------------------------------------------------------------------
@@ -190,7 +182,7 @@ def _in_place(branch: Branch, shown: tuple[Scalar, ...], notes: Notes) -> Projec
     return Project(
         input=branch.relation,
         columns=(*owner, *columns),
-        expressions=(*(ColumnRef(column.id, column.type) for column in owners), *shown),
+        expressions=(*refs(owners), *shown),
     )
 
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from dpsql.catalog.marks import WORD
-from dpsql.catalog.toml_spelling import toml_key
+from dpsql.catalog.lines import WORD
+from dpsql.catalog.spelling import toml_key
 
 NEEDS: Final = "needs"
 """How the reason of a line begins that says nothing yet, or something nobody could know."""

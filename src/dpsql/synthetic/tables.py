@@ -1,21 +1,171 @@
 """Invented tables that fit together: whoever is in one is in the others, and what points to a row finds one.
 
 How many rows there are is what the policy says everybody may know, or a round number. People are numbered from 1 on;
-so is whatever the engine keeps apart, and columns of its name in other tables point to it.
+so is whatever the engine keeps apart, and columns of its name in other tables point to it. Every listed key is as
+likely as another, every value between the bounds too. Nothing here resembles the data.
+An engine holds them and nothing else: the very statements of a plan run on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+import math
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from random import Random
+from typing import Final, TypeAlias
 
-from dpsql.catalog.model import Catalog, ColumnPolicy, EngineColumn, PathStep, PublicKeys, TablePolicy
+from dpsql.catalog.model import (
+    Bounds,
+    Catalog,
+    ColumnPolicy,
+    EngineColumn,
+    KeyKind,
+    PathStep,
+    PublicKeys,
+    TablePolicy,
+    Value,
+)
 from dpsql.catalog.names import folded
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import DeskTable
+from dpsql.engines.duckdb import DuckdbEngine
+from dpsql.engines.engine import Engine, Limits
 from dpsql.require import require_count
-from dpsql.synthetic.values import Values, chance, identifiers, invented_column, numbered
+
+Values: TypeAlias = list[Value]
+
+_SEED: Final = "dpsql: rows that nobody lives in"
+_PRIVATE_KEYS: Final = 12
+"""How many groups a column has whose groups are private."""
+_ONE_NULL_IN: Final = 50
+_STEPS: Final = 1000
+"""Into how many parts the way between two bounds is divided."""
+_LARGEST: Final = 2**63 - 1
+_FIRST_DAY: Final = datetime(2025, 1, 1)
+_UNBOUNDED: Final[Mapping[SqlType, Bounds]] = {
+    SqlType.INTEGER: Bounds(low=1, high=100),
+    SqlType.DOUBLE: Bounds(low=0, high=100),
+    SqlType.DATE: Bounds(low=_FIRST_DAY.date(), high=date(2025, 12, 31)),
+    SqlType.TIMESTAMP: Bounds(low=_FIRST_DAY, high=datetime(2025, 12, 31, 23, 59, 59)),
+}
+"""Of a column of which nobody says how large its values are."""
+
+
+def chance(*names: str) -> Callable[[int], int]:
+    """A die for one purpose: `die(n)` is one of 0, …, n − 1. The same names give the same numbers in every process."""
+    source = Random("/".join((_SEED, *names)))  # no noise comes from here: what everybody may know protects nobody
+    return lambda sides: min(sides - 1, int(source.random() * sides))
+
+
+def numbered(type_: SqlType, name: str, number: int) -> Value:
+    """The value that stands for the thing of this number, from 0 on: the same wherever it is named."""
+    match type_:
+        case SqlType.TEXT:
+            return f"{name} {number + 1}"
+        case SqlType.BOOLEAN:
+            return number % 2 == 0
+        case SqlType.DATE:
+            return _FIRST_DAY.date() + timedelta(days=number)
+        case SqlType.TIMESTAMP:
+            return _FIRST_DAY + timedelta(minutes=number)
+        case _:
+            return number + 1
+
+
+def identifiers(column: ColumnPolicy | None, type_: SqlType, name: str, count: int) -> Values:
+    """A value for each row, all of them different as far as keys and bounds leave room."""
+    if column is not None and isinstance(column.keys, PublicKeys):
+        keys = column.keys.values
+        return [keys[row % len(keys)] for row in range(count)]
+    if type_ is SqlType.INTEGER and column is not None and column.bounds is not None:
+        low, high = _whole(column.bounds)
+        return [low + row % (high - low + 1) for row in range(count)]
+    return [numbered(type_, name, row) for row in range(count)]
+
+
+def invented_column(column: ColumnPolicy, engine: EngineColumn, count: int, *, seed: str, nulls: bool) -> Values:
+    """A value for each row, as the policy describes them; with `nulls`, NULL now and then where it may be."""
+    die = chance(seed, column.name)
+    one = _one(column, engine, column.type or engine.type or SqlType.TEXT)
+    nulls = nulls and not (engine.not_null or column.not_null)
+    return [None if nulls and die(_ONE_NULL_IN) == 0 else one(die, row) for row in range(count)]
+
+
+_Die: TypeAlias = Callable[[int], int]
+
+
+def _one(column: ColumnPolicy, engine: EngineColumn, type_: SqlType) -> Callable[[_Die, int], Value]:
+    """How one value is chosen."""
+    if isinstance(column.keys, PublicKeys):
+        keys = column.keys.values
+        return lambda die, _: keys[die(len(keys))]
+    if column.keys is KeyKind.PRIVATE and column.bounds is None:
+        return lambda die, _: numbered(type_, column.name, die(_PRIVATE_KEYS))
+    if type_ is SqlType.BOOLEAN:
+        return lambda die, _: die(2) == 0
+    if type_ is SqlType.TEXT:
+        return lambda _, row: numbered(type_, column.name, row)
+    return _BETWEEN[type_](column.bounds or _UNBOUNDED[type_], engine.scale)
+
+
+def _integers(bounds: Bounds, _: int | None) -> Callable[[_Die, int], Value]:
+    low, high = _whole(bounds)
+    return lambda die, _: low + die(high - low + 1)
+
+
+def _whole(bounds: Bounds) -> tuple[int, int]:
+    """The whole numbers between the bounds that 64 bits hold; at least one."""
+    low = max(-_LARGEST, math.ceil(_number(bounds.low)))
+    return low, max(low, min(_LARGEST, math.floor(_number(bounds.high))))
+
+
+def _doubles(bounds: Bounds, scale: int | None) -> Callable[[_Die, int], Value]:
+    low, high = _number(bounds.low), _number(bounds.high)
+    step = (high - low) / _STEPS
+
+    def one(die: _Die, _: int) -> Value:
+        value = low + die(_STEPS + 1) * step
+        return value if scale is None else min(high, max(low, round(value, scale)))
+
+    return one
+
+
+def _number(end: object) -> Fraction:
+    return Fraction(end) if isinstance(end, int | Fraction) else Fraction(0)
+
+
+def _dates(bounds: Bounds, _: int | None) -> Callable[[_Die, int], Value]:
+    low, high = _day(bounds.low), _day(bounds.high)
+    days = (high - low).days
+    return lambda die, _: low + timedelta(days=die(days + 1))
+
+
+def _day(end: object) -> date:
+    return end.date() if isinstance(end, datetime) else end if isinstance(end, date) else _FIRST_DAY.date()
+
+
+def _timestamps(bounds: Bounds, _: int | None) -> Callable[[_Die, int], Value]:
+    low, high = _moment(bounds.low), _moment(bounds.high)
+    seconds = int((high - low).total_seconds())
+    return lambda die, _: low + timedelta(seconds=die(seconds + 1))
+
+
+def _moment(end: object) -> datetime:
+    day = _day(end)
+    return end if isinstance(end, datetime) else datetime(day.year, day.month, day.day)
+
+
+_BETWEEN: Final[Mapping[SqlType, Callable[[Bounds, int | None], Callable[[_Die, int], Value]]]] = {
+    SqlType.INTEGER: _integers,
+    SqlType.DOUBLE: _doubles,
+    SqlType.DATE: _dates,
+    SqlType.TIMESTAMP: _timestamps,
+}
+
 
 MOST_ROWS: Final = 20_000
 """Of one table: they are made for nothing, and whoever asks has no account for time."""
@@ -170,3 +320,59 @@ class Making:
         declared = self.catalog.policy.tables[table].columns.get(name)
         said = None if declared is None else declared.type
         return said or self._engine(table)[name].type or SqlType.TEXT
+
+
+_LIMITS: Final = Limits(memory_limit="1GB", threads=1, timeout=30.0)
+"""What is free must not keep the machine from those who pay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Filled:
+    """An engine, and which tables it has."""
+
+    catalog: Catalog
+    rows: int | None
+    engine: DuckdbEngine
+    tables: frozenset[str] = frozenset()
+
+    def is_of(self, catalog: Catalog, rows: int | None) -> bool:
+        return self.catalog is catalog and self.rows == rows
+
+
+_filling: Final = threading.Lock()
+_filled: Final[dict[int, _Filled]] = {}
+"""The one that was filled last, by process: a forked child must not use its parent's connection."""
+
+
+def invented_engine(catalog: Catalog, tables: Iterable[str], *, rows: int | None = None) -> Engine:
+    """These declared tables and those on their paths, with invented rows; no other engine is in its reach, and nothing
+    can be written to it. What is there already is not made again, and nobody waits for what others have made."""
+    process, wanted = os.getpid(), with_paths(catalog, tables)
+    known = _filled.get(process)
+    if known is not None and known.is_of(catalog, rows) and wanted <= known.tables:
+        return known.engine
+    with _filling:
+        known = _filled.get(process)
+        if known is None or not known.is_of(catalog, rows):
+            known = _Filled(catalog=catalog, rows=rows, engine=DuckdbEngine.in_memory(_LIMITS))
+        return _fill(process, known, wanted)
+
+
+def _fill(process: int, known: _Filled, wanted: frozenset[str]) -> Engine:
+    made = invented_tables(known.catalog, wanted - known.tables, rows=known.rows)
+    _filled[process] = known  # while it is filled already, so that it can be interrupted
+    try:
+        for source, table in made.items():
+            known.engine.add_rows(source, table)
+    except BaseException:
+        _filled.pop(process, None)  # with half of a table in it
+        raise
+    _filled[process] = replace(known, tables=known.tables | wanted)
+    return known.engine
+
+
+def interrupt_invented() -> None:
+    """Stops every statement that runs on invented rows in this process; each ends as EngineFailed."""
+    known = _filled.get(os.getpid())
+    if known is not None:
+        known.engine.interrupt()

@@ -153,18 +153,6 @@ def test_an_account_that_forgets_to_reserve_is_caught() -> None:
     assert worst(generous, menu, depth=3) > 0.1
 
 
-def test_charges_are_exact_to_the_last_unit() -> None:
-    """C110: ten times a tenth is all, an eleventh is refused, and nothing drifts."""
-    account = Account.opened(epsilon=1, delta=0, delta_prime=0)
-    tenth = Pure(epsilon=F(1, 10))
-    for _ in range(10):
-        account = account.charged(tenth)
-    assert account.spent.epsilon == 1
-    assert account.spent_epsilon == 1
-    assert not account.admits(Pure(epsilon=F(1, 10**15)))
-    raised(BudgetExhausted, lambda: account.charged(tenth))
-
-
 def test_a_grant_lowered_below_what_was_spent_says_what_was_spent() -> None:
     """Both branches of the lower grant are passed: what it shows is the smaller of both sums, not its limit."""
     promise = Account.opened(epsilon=1, delta=F(1, 10**6), delta_prime=F(1, 2 * 10**6))

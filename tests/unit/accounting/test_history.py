@@ -10,8 +10,8 @@ import pytest
 from dpsql.accounting import adaptive, advanced, basic, filters, heterogeneous, pld, rdp, zcdp
 from dpsql.accounting.account import Account
 from dpsql.accounting.advanced import compose_advanced, per_query_epsilon
-from dpsql.accounting.history import releases
 from dpsql.accounting.optimal import compose_optimal
+from dpsql.accounting.spend import releases
 from dpsql.accounting.subsampling import Scheme, amplify
 from dpsql.accounting.triple import triple
 from dpsql.errors import BadParameter, DpsqlError

@@ -1,7 +1,6 @@
 """The policy against the engine's schema: names, types, people. Nothing here reads a row."""
 
 from dataclasses import replace
-from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -163,44 +162,13 @@ class TestTypes:
     def test_a_type_that_is_not_read(self, said):
         raised(BadPolicy, lambda: column(said, "BLOB"), match=r"p.toml:6 table.t.columns.c: its type BLOB is not read")
 
-    @pytest.mark.parametrize(
-        ("said", "kind", "low", "high"),
-        [
-            ("[0, 110]", "INTEGER", 0, 110),
-            ("[0.0, 110.0]", "INTEGER", 0, 110),
-            (f"[{-(2**63)}, {2**63 - 1}]", "BIGINT", -(2**63), 2**63 - 1),
-            ("[0, 5]", "DOUBLE", 0, 5),
-            ('["2024-01-01", "2024-12-31"]', "DATE", date(2024, 1, 1), date(2024, 12, 31)),
-            (
-                '["2024-01-01", "2024-12-31"]',
-                "TIMESTAMP",
-                datetime(2024, 1, 1),
-                datetime(2024, 12, 31, 23, 59, 59, 999999),
-            ),
-            ('["2024-01-01T01:00", "2024-12-31T00:00"]', "TIMESTAMP", datetime(2024, 1, 1, 1), datetime(2024, 12, 31)),
-        ],
-    )
+    @cases(__file__, "said=", "kind", "low=", "high=")
     def test_bounds_that_fit(self, said, kind, low, high):
         found = column(f"bounds = {said}", kind).bounds
         assert found == Bounds(low=low, high=high)
         assert (type(found.low), type(found.high)) == (type(low), type(high))
 
-    @pytest.mark.parametrize(
-        ("said", "kind"),
-        [
-            ("[0, 1.5]", "INTEGER"),
-            (f"[0, {2**63}]", "BIGINT"),
-            (f"[{-(2**63) - 1}, 0]", "BIGINT"),
-            ("[0, 1]", "BOOLEAN"),
-            ("[0, 1]", "VARCHAR"),
-            ('["2024-01-01", "2024-12-31"]', "VARCHAR"),
-            ('["2024-01-01", "2024-12-31"]', "INTEGER"),
-            ('["2024-01-01", "2024-12-31"]', "DOUBLE"),
-            ("[0, 1]", "DATE"),
-            ("[0, 1]", "TIMESTAMP"),
-            ('["2024-01-01T00:00", "2024-12-31T00:00"]', "DATE"),
-        ],
-    )
+    @cases(__file__, "said=", "kind")
     def test_bounds_that_do_not(self, said, kind):
         with pytest.raises(BadPolicy, match=r"p.toml:6 table.t.columns.c.bounds: do not fit a column of type"):
             column(f"bounds = {said}", kind)
@@ -211,27 +179,7 @@ class TestTypes:
         assert found == PublicKeys(values=values)
         assert [type(value) for value in found.values] == [type(value) for value in values]
 
-    @pytest.mark.parametrize(
-        ("said", "kind"),
-        [
-            ("[1, 0]", "BOOLEAN"),
-            ("[true]", "INTEGER"),
-            ('["1"]', "INTEGER"),
-            (f"[{2**63}]", "BIGINT"),
-            ("[1]", "VARCHAR"),
-            ("[2024-01-01]", "VARCHAR"),
-            ('["yesterday"]', "DATE"),
-            ('["2024-01-01T00:00"]', "DATE"),
-            ("[1]", "DATE"),
-            ("[1]", "TIMESTAMP"),
-            ('["2024-01-01", "2024-01-01T00:00"]', "TIMESTAMP"),
-            ("[1, 2]", "DOUBLE"),
-            ("[1, 2]", "DECIMAL(9,2)"),
-            ('"private"', "DOUBLE"),
-            ('"calendar", bounds = ["2024-01-01", "2024-01-31"]', "DOUBLE"),
-            ('"calendar", bounds = ["2024-01-01", "2024-01-31"]', "VARCHAR"),
-        ],
-    )
+    @cases(__file__, "said=", "kind")
     def test_keys_that_do_not(self, said, kind):
         raised(BadPolicy, lambda: column(f"keys = {said}", kind), match=r"p.toml:6 table.t.columns.c.(keys|bounds): ")
 

@@ -105,80 +105,15 @@ class TestColumns:
         assert declared("t", person="p", keys={"k": [None, 1, 2]}).columns["k"].keys == PublicKeys(values=(1, 2, None))
         assert declared("t", person="p", keys={"k": "private"}).columns["k"].keys is KeyKind.PRIVATE
 
-    @pytest.mark.parametrize(
-        "bounds",
-        [
-            (float("nan"), 1),
-            (0, float("inf")),
-            (False, True),
-            (0, True),
-            (Decimal("NaN"), 1),
-            (0, Decimal("1e999999")),
-            (1, 0),
-            (0,),
-            5,
-            "01",
-            (np.int64(0), np.int64(5)),
-            (None, 5),
-            ("a", "b"),
-            (0, 10**400),
-            (datetime(2024, 1, 1), date(2024, 1, 2)),
-        ],
-    )
+    @cases(__file__, "bounds=")
     def test_bounds_refused(self, bounds):
         assert refusal(bounds={"Age": bounds}).startswith("table.t.columns.age.bounds: ")
 
-    @pytest.mark.parametrize(
-        "keys",
-        [
-            [],
-            [None],
-            [None, None, 1],
-            [1.5],
-            [Decimal(1)],
-            [Fraction(1)],
-            [1, "a"],
-            [1, True],
-            ["a", "a"],
-            {"a", "b"},
-            {"a": 1},
-            5,
-            "rare",
-            [np.int64(1)],
-            [b"a"],
-            ["\ud800"],
-            [("a", "b")],
-        ],
-    )
+    @cases(__file__, "keys=")
     def test_keys_refused(self, keys):
         assert refusal(keys={"city": keys}).startswith("table.t.columns.city.keys: ")
 
-    @pytest.mark.parametrize(
-        ("said", "place"),
-        [
-            ({"bounds": [("a", 0, 1)]}, "table.t.bounds: "),
-            ({"bounds": {3: (0, 1)}}, "table.t.bounds: "),
-            ({"bounds": {"a": (0, 1), "A": (0, 2)}}, "table.t.columns.a.bounds: named twice"),
-            ({"types": {"a": "blob"}}, "table.t.columns.a.type: "),
-            ({"nulls": {"a": True}}, "table.t.columns.a.nulls: "),
-            ({"hidden": 3}, "table.t.hidden: "),
-            ({"hidden": [""]}, "table.t.hidden: "),
-            ({"hidden": ["a"], "keys": {"a": ["x"]}}, "table.t.columns.a.keys: a hidden column"),
-            ({"keys": {"a": "calendar"}}, "table.t.columns.a.keys: a calendar needs"),
-            ({"columns": 3}, "table.t.columns: "),
-            ({"public": True}, "table.t: public = true and person exclude"),
-            ({"person": None}, "table.t: no person column"),
-            ({"person": 3}, "table.t.person: "),
-            ({"person": None, "person_via": "a -> b"}, "table.t.person_via: "),
-            ({"unit": "household"}, "table.t.unit: "),
-            ({"unique": "yes"}, "table.t.unique: "),
-            ({"rows": True}, "table.t.rows: "),
-            ({"rows_public": True}, "table.t.rows_public: "),
-            ({"rows_per_person": 0}, "table.t.rows_per_person: "),
-            ({"rows_per_group": 1.0}, "table.t.rows_per_group: "),
-            ({"groups_per_person": np.int64(3)}, "table.t.groups_per_person: "),
-        ],
-    )
+    @cases(__file__, "said=", "place=")
     def test_refused(self, said, place):
         assert refusal(**said).startswith(place)
 

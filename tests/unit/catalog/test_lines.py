@@ -1,5 +1,6 @@
 """The line of every key, against texts whose lines are known because they were counted while they were written."""
 
+import json
 import tomllib
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.catalog.lines import key_lines
+from tests.kits.rows import read_rows
 
 TEXT = '''\
 # [not.a] = header
@@ -47,47 +49,8 @@ z = {}
 
 def test_every_kind_of_key():
     assert tomllib.loads(TEXT)["text"] == '[inside] # a string\nk = 1 """ still inside\n""'
-    lines = key_lines(TEXT)
-    assert lines == {
-        ("top",): 2,
-        ("a",): 3,
-        ("a", "b"): 3,
-        ("a", "b", "c.d"): 3,
-        ("a", "b", "c.d", "x"): 3,
-        ("a", "b", "c.d", "y z"): 3,
-        ("a", "b", "c.d", "y z", 0): 3,
-        ("a", "b", "c.d", "y z", 0, "w"): 3,
-        ("a", "b", "c.d", "y z", 1): 3,
-        ("a", "b", "c.d", "y z", 1, "w"): 3,
-        ("text",): 4,
-        ("raw",): 8,
-        ("quote",): 11,
-        ("one",): 13,
-        ("one", "list"): 14,
-        ("one", "list", 0): 15,
-        ("one", "list", 1): 16,
-        ("one", "list", 1, 0): 16,
-        ("one", "list", 1, 1): 17,
-        ("one", "last"): 19,
-        ("one", "two"): 20,
-        ("one", "two", "k"): 21,
-        ("one", "two", "k", "l"): 21,
-        ("grant",): 22,
-        ("grant", 0): 22,
-        ("grant", 0, "to"): 23,
-        ("grant", 1): 24,
-        ("grant", 1, "to"): 25,
-        ("grant", 1, "inner"): 26,
-        ("grant", 1, "inner", "deep"): 27,
-        ("grant", 1, "many"): 28,
-        ("grant", 1, "many", 0): 28,
-        ("grant", 1, "many", 0, "x"): 29,
-        ("grant", 1, "many", 1): 30,
-        ("grant", 1, "many", 1, "x"): 31,
-        ("é é",): 32,
-        ("é é", "[[x]]"): 32,
-        ("é é", "[[x]]", "z"): 33,
-    }
+    rows = read_rows(__file__, "every kind of key")
+    assert key_lines(TEXT) == {tuple(json.loads(path)): int(line) for path, line in rows}
 
 
 def test_a_header_is_a_better_place_than_a_section_inside():

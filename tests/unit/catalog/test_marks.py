@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.catalog.lines import key_lines
+from dpsql.catalog.lines import key_lines, marks, without
 from dpsql.catalog.load import loads
-from dpsql.catalog.marks import marks, without
 from dpsql.errors import BadPolicy
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 BODY = """version = 1
@@ -57,22 +57,7 @@ def test_one_mark_on_any_line_blocks_everything(line, mark):
     assert "dpsql check" in error.fix
 
 
-@pytest.mark.parametrize(
-    ("mark", "reason"),
-    [
-        ("# confirm from the name", "from the name"),
-        ("# Confirm", ""),
-        ("# TODO CONFIRM x", "TODO CONFIRM x"),
-        ("# please CONFIRM", "please CONFIRM"),
-        ("# _confirm_", "_confirm_"),
-        ("# -confirm2", "-confirm2"),
-        ("#\u200bCONFIRM why", "why"),
-        ("# CON\u00adFIRM: why", "why"),
-        ("# C\u034fONFI\u3164R\ufe0fM why", "why"),
-        ("# \uff23\uff2f\uff2e\uff26\uff29\uff32\uff2d why", "why"),
-        ("# CON\ufb01RM why", "why"),
-    ],
-)
+@cases(__file__, "mark=", "reason=")
 def test_a_mark_that_was_edited_by_hand_blocks_as_before_and_can_be_taken_out(mark, reason):
     text = marked(7, f"  {mark}\r").replace("110] }", f"110] }}  # years {mark}")
     assert "not confirmed yet: lines 7, 9" in refusal(text).what

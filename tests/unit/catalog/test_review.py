@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.catalog.load import loads
-from dpsql.catalog.mistakes import line_of
-from dpsql.catalog.names import dotted
-from dpsql.catalog.review import reviewed
+from dpsql.catalog.names import dotted, line_of
 from dpsql.errors import BadPolicy
+from dpsql.suggest.policy_file import reviewed
 from tests.kits.refusals import raised
 
 GOOD = """version = 1

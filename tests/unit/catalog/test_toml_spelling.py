@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpsql.catalog.toml_spelling import toml, toml_key
+from dpsql.catalog.spelling import toml, toml_key
 
 ODD = ["a", "a.b", "", 'a"]\nx = [1', "\x1b[31m", "back\\slash", "\u202ebidi", "\u2028", "\x85", "\x7f", "😀é", "a b"]
 

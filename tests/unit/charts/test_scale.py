@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpsql.charts.scale import scale_of, tick_text
+from dpsql.charts.figure import scale_of, tick_text
 
 
 def test_bars_start_at_zero_and_dots_do_not():

@@ -1,5 +1,6 @@
 """A clinic on disk, asked once, whose data are then out of reach: commands on the ledger do not need them."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -9,10 +10,17 @@ from asked_clinic import asked
 from dpsql.cli.main import main
 
 
+@pytest.fixture(scope="session")
+def asked_once(tmp_path_factory):
+    return asked(tmp_path_factory.mktemp("clinic")).parent
+
+
 @pytest.fixture
-def clinic(tmp_path):
-    """The path of the policy."""
-    return asked(tmp_path)
+def clinic(asked_once, tmp_path, tmp_path_factory, monkeypatch):
+    """The path of the policy, on a machine of its own: it has not seen the other copies of this ledger."""
+    monkeypatch.setenv("DPSQL_STATE", str(tmp_path_factory.mktemp("state")))
+    shutil.copytree(asked_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "dpsql.toml"
 
 
 @pytest.fixture

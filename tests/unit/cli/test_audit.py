@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.cli.main import main
-from dpsql.session.audit_walk import Walk
+from dpsql.session.auditing import Walk
 
 
 def test_the_statement(run):

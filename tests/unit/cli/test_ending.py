@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import dpsql.errors
-from dpsql.cli.ending import exit_code
+from dpsql.cli.manner import exit_code
 
 EXPECTED = {
     "InternalError": 1,

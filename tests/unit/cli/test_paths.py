@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.cli.paths import named_path
+from dpsql.cli.profiles import named_path
 from dpsql.errors import BadParameter
 
 

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from dpsql.cli.manner import Manner
-from dpsql.cli.progress import stages_shown
+from dpsql.cli.manner import Manner, stages_shown
 from dpsql.points import Point, reached
 
 

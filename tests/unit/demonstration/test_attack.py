@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.demonstration import attack, hospital
-from dpsql.demonstration.score import right_guesses
+from dpsql.demonstration.attack import right_guesses
 from dpsql.demonstration.stage import Stage
 
 REPEATS = 10  # of the hundred: each is planned anew, and a hundred take a second

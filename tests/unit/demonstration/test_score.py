@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsql.demonstration.score import right_guesses
+from dpsql.demonstration.attack import right_guesses
 
 HALF = Fraction(1, 2)
 

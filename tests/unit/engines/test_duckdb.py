@@ -12,11 +12,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from dpsql.catalog.capabilities import DUCKDB
 from dpsql.catalog.types import SqlType
 from dpsql.engines.desk import DeskTable
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.engine import Limits
+from dpsql.engines.engine import DUCKDB, Limits
 from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH
 from dpsql.errors import BadParameter, EngineFailed, InternalError, NoSource
 from dpsql.mechanisms.mechanism import opened
@@ -256,13 +255,6 @@ def test_an_operator_who_fails_changes_nothing():
 )
 def test_bad_limits_are_refused(limits):
     raised(BadParameter, lambda: DuckdbEngine.in_memory(Limits(**limits)))
-
-
-def test_limits_are_kept():
-    engine = DuckdbEngine.in_memory(Limits(memory_limit="100MiB", threads=3))
-    sql = "SELECT name, value FROM duckdb_settings() WHERE name IN ('memory_limit', 'threads') ORDER BY name"
-    assert engine.run_public(sql) == [("memory_limit", "100.0 MiB"), ("threads", "3")]
-    engine.close()
 
 
 def test_a_file_that_is_not_there_or_no_database(tmp_path):

@@ -2,9 +2,9 @@
 
 import duckdb
 
-from dpsql.catalog.constraints import Check, ForeignKey
 from dpsql.engines.duckdb import DuckdbEngine
-from dpsql.engines.duckdb_constraints import read_constraints
+from dpsql.engines.duckdb_schema import read_constraints
+from dpsql.engines.engine import Check, ForeignKey
 
 TABLES = """
 CREATE TYPE mood AS ENUM ('sad', 'it''s ok');

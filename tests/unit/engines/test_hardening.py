@@ -12,7 +12,7 @@ from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH, hardened
 from tests.kits.refusals import raised
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def connection():
     made = hardened(":memory:", Limits(threads=1), read_only=False)
     yield made

@@ -39,11 +39,6 @@ def test_a_path_is_absolute_or_relative_and_as_it_is_written(database, monkeypat
         engine.close()
 
 
-def test_a_missing_file_is_no_source(tmp_path):
-    raised(NoSource, lambda: open_source(f"duckdb://{tmp_path / 'nowhere.duckdb'}"), match="no file")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "address",
     ["duckdb", "duckdb:", "duckdb://", "duckdb:/x", "memory", "memory:x", "memory://", "", "/srv/a.duckdb", None, 5],

@@ -10,8 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.accounting.triple import Triple, triple
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.ledger import facts
-from dpsql.ledger.encoding import CODEC, released_to_bytes
-from dpsql.ledger.entries import fact_from_entry, fact_to_entry
+from dpsql.ledger.encoding import CODEC, fact_from_entry, fact_to_entry, released_to_bytes
 from dpsql.ledger.ledger import Conditions, GrantedBy, Ownership, Role, User
 from dpsql.privacy.events import (
     PRICED_EVENTS,

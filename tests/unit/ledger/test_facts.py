@@ -9,7 +9,7 @@ import pytest
 import dpsql
 from dpsql.errors import InternalError
 from dpsql.ledger import facts
-from dpsql.ledger.entries import word_of
+from dpsql.ledger.encoding import word_of
 
 SRC = Path(dpsql.__file__).parent
 
@@ -19,7 +19,7 @@ def test_every_kind_has_a_word_of_its_own():
     assert len({word_of(kind) for kind in kinds}) == len(kinds) > 10
 
 
-@pytest.mark.parametrize("table", ["ledger/entries.py", "ledger/replay.py", "session/entry_rows.py"])
+@pytest.mark.parametrize("table", ["ledger/encoding.py", "ledger/replay.py", "session/entry_rows.py"])
 def test_a_kind_that_is_missing_in_a_table_is_noticed(table, monkeypatch):
     class Planted:
         pass

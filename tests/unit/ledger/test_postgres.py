@@ -1,7 +1,6 @@
 """The ledger in PostgreSQL: its laws, restarts, races, and a server that goes away."""
 
 import signal
-import subprocess
 import sys
 import threading
 from contextlib import closing, suppress
@@ -10,10 +9,9 @@ from fractions import Fraction
 import psycopg
 import pytest
 
-from dpsql.errors import BadParameter, BudgetExhausted, LedgerBroken, MissingExtra
+from dpsql.errors import BadParameter, LedgerBroken, MissingExtra
 from dpsql.ledger.postgres import PostgresLedger
 from dpsql.privacy.events import Pure
-from tests import ROOT
 from tests.kits.ledger_cases import FIRST, SMALL, TENTH, TOLD, asking, at_once, promised
 from tests.kits.ledger_kit import LedgerKit
 from tests.kits.refusals import raised
@@ -146,49 +144,6 @@ def test_what_the_server_refuses_is_not_committed(begun, url):
 def test_a_commit_is_on_disk_when_it_returns(begun):
     settings = [begun._connection.execute(f"SHOW {name}").fetchall() for name in ("synchronous_commit", "fsync")]
     assert settings == [[("on",)], [("on",)]]
-
-
-PROGRAM = """
-import sys
-from fractions import Fraction
-from dpsql.errors import BudgetExhausted
-from dpsql.ledger.postgres import PostgresLedger
-from dpsql.privacy.events import Pure
-from tests.kits.ledger_cases import asking
-ledger = PostgresLedger(sys.argv[1], key=sys.argv[2])
-admitted = []
-for number in range(30):
-    try:
-        charge = asking(f"{sys.argv[3]} {number}", event=Pure(epsilon=Fraction(1, 60)))
-        admitted.append(ledger.charge(charge).number)
-    except BudgetExhausted:
-        pass
-print(*admitted)
-"""
-
-
-def test_three_processes_spend_exactly_to_the_limit(url, key):
-    """90 charges of 1/60 on a pure promise of 1: exactly 60 are admitted."""
-    with closing(PostgresLedger(url, key=key)) as ledger:
-        promised(ledger, delta=Fraction(0))
-        ledger.grant("ana", epsilon=Fraction(1))
-        running = [
-            subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, url, key, str(number)],
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(3)
-        ]
-        told = [one.communicate() for one in running]
-        assert [error for _, error in told] == [""] * 3
-        numbers = [number for out, _ in told for number in out.split()]
-        assert len(numbers) == len(set(numbers)) == 60
-        assert ledger.account().spent.epsilon == 1
-        raised(BudgetExhausted, lambda: ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9)))))
-        ledger.verify()
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])

@@ -26,7 +26,7 @@ from dpsql.ledger.facts import (
     Withdrawn,
 )
 from dpsql.ledger.ledger import Conditions, Ownership, Role, User
-from dpsql.ledger.memory_page import MemoryPage
+from dpsql.ledger.memory import MemoryPage
 from dpsql.ledger.page import SOURCE
 from dpsql.ledger.replay import replay
 from dpsql.privacy.events import DiscreteGaussian, KeySelection, Pure

@@ -16,8 +16,8 @@ from dpsql.errors import BudgetExhausted, FrozenLedger, LedgerBroken, NotPermitt
 from dpsql.ledger.anchor import Anchor
 from dpsql.ledger.book import require_verified
 from dpsql.ledger.ledger import Role, User
-from dpsql.ledger.losses import WHY_STOPPED
 from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.ledger.stored import WHY_STOPPED
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
 from dpsql.session.auditing import audit

@@ -1,10 +1,7 @@
-"""The ledger in a SQLite file: its laws, restarts, failures, races and crashes."""
+"""The ledger in a SQLite file: its laws, restarts, failures and waits. Processes race and crash in tests/system."""
 
 import json
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from contextlib import closing
@@ -18,7 +15,6 @@ from dpsql.ledger import laws
 from dpsql.ledger.ledger import Ownership, ReleasedStep
 from dpsql.ledger.sqlite import SqliteLedger
 from dpsql.privacy.events import Pure
-from tests import ROOT
 from tests.kits.ledger_cases import FIRST, TENTH, TOLD, asking, promised
 from tests.kits.ledger_kit import LedgerKit
 from tests.kits.refusals import raised
@@ -192,7 +188,7 @@ def test_a_failure_says_nothing_of_the_statement(begun):
 
 def test_numbers_that_nobody_is_told_are_not_read(begun, open_, monkeypatch):
     begun().store(begun().charge(asking()), 0, FIRST)
-    monkeypatch.setattr("dpsql.ledger.entries.released_from_bytes", lambda record: 1 / 0)
+    monkeypatch.setattr("dpsql.ledger.encoding.released_from_bytes", lambda record: 1 / 0)
     ledger = open_()
     assert [release.record for release in ledger.recall(asking().question, told=())] == [asking().record]
     raised(ZeroDivisionError, lambda: ledger.recall(asking().question))
@@ -212,96 +208,6 @@ def test_a_charge_asks_the_database_for_few_things(begun, open_, disturbed, most
     ledger.charge(asking("another"), under=owned)
     assert len(set(said)) <= most  # what runs triggers is told twice
     ledger._database.set_trace_callback(None)
-
-
-# Processes
-
-PRELUDE = """
-import os, signal, sys
-from fractions import Fraction
-from dpsql.errors import BudgetExhausted
-from dpsql.ledger.sqlite import SqliteLedger
-from dpsql.privacy.events import Pure
-from tests.kits.ledger_cases import FIRST, asking, promised
-ledger = SqliteLedger(sys.argv[1])
-"""
-
-
-def process(path, program, *values):
-    code = PRELUDE + textwrap.dedent(program)
-    return subprocess.Popen(
-        [sys.executable, "-c", code, path, *values], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def test_four_processes_create_one_ledger_and_spend_exactly_to_the_limit(path, open_):
-    """240 charges of 1/150 on a pure promise of 1: exactly 150 are admitted."""
-    program = """
-    promised(ledger, delta=Fraction(0))
-    ledger.grant("ana", epsilon=Fraction(1))
-    admitted = []
-    for number in range(60):
-        try:
-            charge = asking(f"{sys.argv[2]} {number}", event=Pure(epsilon=Fraction(1, 150)))
-            admitted.append(ledger.charge(charge).number)
-        except BudgetExhausted:
-            pass
-    print(ledger.id, *admitted)
-    """
-    running = [process(path, program, str(number)) for number in range(4)]
-    told = [one.communicate() for one in running]
-    assert [error for _, error in told] == [""] * 4
-    words = [out.split() for out, _ in told]
-    numbers = [number for _, *rest in words for number in rest]
-    assert len(numbers) == len(set(numbers)) == 150
-    ledger = open_()
-    assert {own for own, *_ in words} == {ledger.id}
-    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == 1
-    raised(BudgetExhausted, lambda: ledger.charge(asking(event=Pure(epsilon=Fraction(1, 10**9)))))
-    ledger.verify()
-
-
-@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(1)"])
-def test_a_crash_between_charge_and_store_leaves_the_charge(path, open_, end, begun):
-    begun()
-    dead = process(path, f"print(ledger.charge(asking()).number, flush=True)\n{end}")
-    out, error = dead.communicate()
-    assert error == ""
-    assert dead.returncode != 0
-    ledger = open_()
-    assert ledger.account().spent.epsilon == ledger.account("ana").spent.epsilon == TENTH
-    assert ledger.recall(asking().question) == ()
-    resumed = ledger.charge(asking())
-    assert (resumed.number, resumed.paid) == (int(out), False)
-    assert ledger.account().spent.epsilon == TENTH
-    ledger.verify()
-
-
-def test_a_crash_before_the_commit_leaves_nothing(path, open_, begun):
-    begun()
-    dead = process(
-        path,
-        """
-        from dpsql.ledger import laws
-        with ledger.writing() as page:
-            print(laws.charge(page, asking()).number, flush=True)
-            os.kill(os.getpid(), signal.SIGKILL)
-        """,
-    )
-    out, error = dead.communicate()
-    assert (error, dead.returncode) == ("", -9)
-    assert int(out) > 0
-    ledger = open_()
-    assert ledger.account().spent.epsilon == 0
-    assert ledger.charge(asking()).paid
-    ledger.verify()
-
-
-def test_a_crash_after_the_store_leaves_the_answer(path, open_, begun):
-    begun()
-    dead = process(path, "ledger.store(ledger.charge(asking()), 0, FIRST)\nos.kill(os.getpid(), signal.SIGKILL)")
-    assert dead.communicate() == ("", "")
-    assert open_().recall(asking().question)[0].steps == (FIRST,)
 
 
 def test_a_writer_begins_soon_after_the_other_one_has_ended(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.facts import Opened, Versioned
 from dpsql.ledger.ledger import Conditions
-from dpsql.ledger.memory import MemoryLedger
-from dpsql.ledger.memory_page import MemoryPage
+from dpsql.ledger.memory import MemoryLedger, MemoryPage
 from dpsql.ledger.replay import replay
 from tests.kits.ledger_cases import SMALL, asking, promised
 

@@ -26,14 +26,6 @@ def test_rows_of_the_table():
         assert "value + Y" in row.definition
 
 
-def test_which_is_better_depends_on_the_norms():
-    """C031: one number: Laplace; a thousand numbers moved together: Gaussian, whose norm grows with the root only."""
-    scalar = compare_mechanisms(l1=1, l2=1, epsilon=1, delta=1e-6, beta=0.05)
-    vector = compare_mechanisms(l1=1000, l2=math.sqrt(1000), epsilon=1, delta=1e-6, beta=0.05)
-    assert scalar[0].variance < scalar[1].variance
-    assert vector[0].variance > vector[1].variance
-
-
 def test_the_textbook_row_is_left_out_from_one_on():
     """C031: it has no proof there."""
     assert len(compare_mechanisms(l1=1, l2=1, epsilon=Fraction(1), delta=1e-6, beta=0.05)) == 2

@@ -23,15 +23,11 @@ from dpsql.mechanisms.discrete_gaussian import (
 )
 from dpsql.privacy import events
 from dpsql.testing.fixed import SeededSource
-from tests.kits.digits import mp
+from tests.kits.digits import digits, mp
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 
-
-@pytest.fixture(autouse=True, scope="module")
-def many_digits():
-    with mpmath.workdps(50):
-        yield
+many_digits = digits(50)
 
 
 def law_by_summation(sigma_squared, reach):

@@ -18,39 +18,19 @@ from dpsql.mechanisms.exponential import (
 from dpsql.privacy.events import BoundedRange
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
-from tests.kits.mechanism_kit import MechanismKit
-from tests.kits.methods import always
-from tests.oracles.mechanisms import wrong_outcome_bound
+from tests.kits.choosing_kit import ChoosingKit
 
 SCORES = st.lists(st.integers(-50, 50), min_size=1, max_size=8)
 EPSILONS = st.fractions(Fraction(1, 50), 8)
 
 
-class TestExponentialKit(MechanismKit):
+class TestExponentialKit(ChoosingKit):
     """C039: the exponential mechanism obeys the laws of mechanisms."""
 
-    mechanism = always(
-        lambda: ExponentialMechanism(
-            candidates=["a", "b", "c"], sensitivity=1, epsilon=Fraction(1), monotonic=False, max_candidates=10
-        )
-    )
+    kind = ExponentialMechanism
 
-    value = always(lambda: [3, 5, 4])
-    neighbour = always(lambda: [4, 4, 4])
-    outputs = always(lambda: ["a", "b", "c"])
-
-    def probability(self, value, output):
-        law = exponential_probabilities(scores=value, sensitivity=1, epsilon=1, monotonic=False)
-        return law["abc".index(output)]
-
-    def bad_parameters(self):
-        yield from ({"epsilon": bad} for bad in (0, -1, math.nan, math.inf, "1", True, None))
-        yield from ({"sensitivity": bad} for bad in (0, -1, math.nan, math.inf))
-        yield from ({"candidates": bad} for bad in ([], range(11), "abc", [*"aba"], {"a": 1}, None))
-        yield from ({"max_candidates": bad} for bad in (0, 2, -1, 1.5))
-        yield {"monotonic": "yes"}
-
-    ill_typed = always(lambda: [[0.8675309, 1, 2], ["0.8675309", 1, 2], [8675309, 1]])
+    def law(self, scores):
+        return exponential_probabilities(scores=scores, sensitivity=1, epsilon=1, monotonic=False)
 
 
 def test_mcsherry_talwar_two_candidates():
@@ -124,13 +104,3 @@ def test_dwork_roth_3_11_bounds_the_exact_tail(scores, epsilon, t, monotonic):
         assert bound.failure >= mpmath.exp(-exact_t)
         assert bound.failure == pytest.approx(float(mpmath.exp(-exact_t)), rel=1e-12)
     assert bound.corollary <= bound.threshold
-
-
-@given(gap=st.fractions(0, 200), epsilon=EPSILONS)
-def test_dwork_roth_3_12_bounds_the_wrong_outcome(gap, epsilon):
-    """C042: two candidates, `gap` apart."""
-    t, bound = wrong_outcome_bound(gap=gap, candidates=2, sensitivity=1, epsilon=epsilon)
-    wrong, _ = exponential_probabilities(scores=[0, gap], sensitivity=1, epsilon=epsilon, monotonic=False)
-    assert wrong <= bound * (1 + 1e-12)
-    assert bound == pytest.approx(2 * math.exp(-gap * epsilon / 2), rel=1e-12)
-    assert math.exp(-t) == pytest.approx(bound, rel=1e-9)

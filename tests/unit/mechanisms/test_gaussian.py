@@ -17,21 +17,11 @@ from dpsql.mechanisms.gaussian import (
     gaussian_sigma,
     gaussian_sigma_classic,
 )
-from tests.kits.digits import mp
+from tests.kits.digits import digits, mp
 from tests.kits.refusals import raised
 from tests.kits.samples import examples
-from tests.vectors.errata import (
-    classic_sigma_without_its_precondition,
-    gaussian_accuracy_with_the_root_around_everything,
-)
 
-
-@pytest.fixture(autouse=True, scope="module")
-def many_digits():
-    with mpmath.workdps(60):
-        yield
-
-
+many_digits = digits(60)
 deltas = st.integers(-15, -1).flatmap(lambda e: st.floats(10.0**e, 9.9 * 10.0**e))
 ONE_ULP = 2.3e-16
 
@@ -78,21 +68,6 @@ def test_analytic_sigma_is_the_smallest_float(l2, epsilon, delta):
     assert true_delta(l2, sigma * (1 - 1e-13), epsilon) > mp(delta)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0, 0.05), (20, 1e-5), (1, 1e-15), (1e-3, 1e-15), (50, 0.5)])
-def test_analytic_sigma_by_bisection_to_forty_digits(epsilon, delta):
-    """C029: at the ends of its range, against a root found without our code."""
-    low, high = mpmath.mpf("1e-3"), mpmath.mpf(10**8)
-    for _ in range(140):
-        middle = (low + high) / 2
-        ratio = 1 / middle
-        excess = mpmath.ncdf(ratio / 2 - epsilon / ratio) - mpmath.exp(epsilon) * mpmath.ncdf(
-            -ratio / 2 - epsilon / ratio
-        )
-        low, high = (low, middle) if excess <= mp(delta) else (middle, high)
-    sigma = mp(gaussian_sigma(l2=1, epsilon=epsilon, delta=delta))
-    assert high <= sigma <= high * (1 + 1e-14)
-
-
 @examples(25)
 @given(st.floats(0.05, 100), deltas)
 def test_epsilon_is_the_smallest_float(sigma, delta):
@@ -100,11 +75,6 @@ def test_epsilon_is_the_smallest_float(sigma, delta):
     epsilon = gaussian_epsilon(l2=1, sigma=sigma, delta=delta)
     assert true_delta(1, sigma, epsilon) <= mp(delta)
     assert epsilon == 0 or true_delta(1, sigma, epsilon * (1 - 1e-13)) > mp(delta)
-
-
-def test_epsilon_is_zero_where_delta_is_large():
-    assert gaussian_epsilon(l2=1, sigma=10, delta=0.04) == 0.0  # the total variation is 0.03988
-    assert gaussian_epsilon(l2=1, sigma=10, delta=0.0398) > 0.0
 
 
 @examples(25)
@@ -122,14 +92,6 @@ def test_classic_sigma_is_enough_below_one(l2, epsilon, delta):
 def test_classic_sigma_is_refused_from_one_on(epsilon):
     """C028: ε < 1 is enforced."""
     raised(NoTheorem, lambda: gaussian_sigma_classic(l2=1, epsilon=epsilon, delta=1e-5))
-
-
-@pytest.mark.parametrize(("delta", "fails"), [(1e-2, 6.77), (1e-5, 8.42), (1e-10, 9.85)])
-def test_classic_sigma_fails_for_large_epsilon(delta, fails):
-    """C028: why: beyond this ε the textbook σ has a larger δ than it claims."""
-    for epsilon, holds in ((fails - 0.02, True), (fails + 0.02, False)):
-        sigma = classic_sigma_without_its_precondition(l2=1, epsilon=epsilon, delta=delta)
-        assert (true_delta(1, sigma, epsilon) <= delta) is holds
 
 
 @examples(40)
@@ -151,17 +113,6 @@ def test_accuracy_of_a_rational_next_to_one():
     """C030: β = 1 - 10⁻²⁰ is no float; its α is 10⁻²⁰ sqrt(π/2), not 0."""
     got = gaussian_accuracy(sigma=1, beta=1 - Fraction(1, 10**20))
     assert got == pytest.approx(1e-20 * math.sqrt(math.pi / 2), rel=1e-9)
-
-
-def test_the_table_of_the_notes_is_wrong():
-    """C030: with erfinv under the root the promised error is exceeded twice as often as stated."""
-    inputs = {"l2": 1, "epsilon": 0.5, "delta": 1e-5}
-    sigma, wrong = (
-        gaussian_sigma_classic(**inputs),
-        gaussian_accuracy_with_the_root_around_everything(**inputs, beta=0.05),
-    )
-    assert wrong < gaussian_accuracy(sigma=sigma, beta=0.05)
-    assert mpmath.erfc(mp(wrong) / mp(sigma) / mpmath.sqrt(2)) > 0.09
 
 
 @pytest.mark.parametrize("sigma", [1e-150, 1e-3, 1e3, 1e150])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from dpsql.errors import BadParameter, NoTheorem
+from dpsql.errors import NoTheorem
 from dpsql.mechanisms.laplace import (
     Laplace,
     laplace_accuracy,
@@ -22,17 +22,10 @@ from dpsql.mechanisms.laplace import (
     laplace_tail,
 )
 from dpsql.privacy.unit import Neighbours
-from tests.kits.digits import mp
+from tests.kits.digits import digits, mp
 from tests.kits.refusals import raised
-from tests.oracles.mechanisms import laplace_failure, laplace_sample_size_rule
 
-
-@pytest.fixture(autouse=True, scope="module")
-def many_digits():
-    with mpmath.workdps(50):
-        yield
-
-
+many_digits = digits(50)
 sizes = st.floats(1e-9, 1e9)
 betas = st.floats(1e-12, 1 - 1e-12)
 ONE_ULP = 2.3e-16  # how far above the true value a result rounded up may lie, relatively
@@ -137,11 +130,6 @@ def test_a_tail_is_never_zero(t):
     assert laplace_tail(t=t) == math.ulp(0.0)
 
 
-def test_accuracy_of_the_lecture():
-    """C024: l1 = 1, ε = 0.1, β = 0.05: ln(20)/0.1."""
-    assert laplace_accuracy(l1=1, epsilon=Fraction(1, 10), beta=Fraction(1, 20)) == pytest.approx(10 * math.log(20))
-
-
 @given(sizes, sizes, betas, st.integers(1, 10**6))
 def test_sup_norm_accuracy(l1, epsilon, beta, outputs):
     """C025: the union bound and the exact quantile of the largest of k errors; the first is never smaller."""
@@ -151,28 +139,6 @@ def test_sup_norm_accuracy(l1, epsilon, beta, outputs):
     assert just_above(union, scale * mpmath.log(outputs / mp(beta)))
     assert just_above(exactly, -scale * mpmath.log(-mpmath.expm1(mpmath.log1p(-mp(beta)) / outputs)))
     assert exactly <= union
-
-
-@given(sizes, sizes, st.floats(1e-6, 500), st.integers(1, 10**6))
-def test_failure_of_the_largest_error(l1, epsilon, sizes_away, outputs):
-    """C025: how often the largest of k errors exceeds α."""
-    alpha = sizes_away * l1 / epsilon
-    with mpmath.workdps(300):
-        tail = mpmath.exp(-mp(alpha) * mp(epsilon) / mp(l1))
-        true = -mpmath.expm1(outputs * mpmath.log1p(-tail))
-        got = laplace_failure(l1=l1, epsilon=epsilon, alpha=alpha, outputs=outputs)
-        assert just_above(got, true) or got == 1.0
-
-
-def test_first_names_example():
-    """C025: 10 000 names, ε = 1, β = 0.05: 12.206 by the union bound, 12.1805 exactly."""
-    names = {"l1": 1, "epsilon": 1, "beta": Fraction(1, 20), "outputs": 10_000}
-    assert laplace_accuracy_union(**names) == pytest.approx(math.log(200_000))
-    assert laplace_accuracy_exact(**names) == pytest.approx(12.1805, abs=5e-5)
-
-
-def test_a_negligible_failure_is_still_above_zero():
-    assert laplace_failure(l1=1, epsilon=1, alpha=1e9, outputs=3) == math.ulp(0.0)
 
 
 # ── planning ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,15 +152,6 @@ def test_sample_size_is_the_smallest(epsilon, alpha, beta):
     assert failure[0] <= mp(beta) < failure[1]
 
 
-def test_sample_size_rule_of_the_lecture():
-    """C026: 2/(εα) = 400 is sufficient for β = 1/4; ln 4/(εα) = 278 is exact."""
-    plan = {"epsilon": Fraction(1, 2), "alpha": Fraction(1, 100), "neighbours": Neighbours.CHANGE_ONE}
-    assert laplace_sample_size_rule(**plan) == 400
-    assert laplace_sample_size(**plan, beta=Fraction(1, 4)) == math.ceil(200 * math.log(4)) == 278
-    assert math.exp(-400 * 0.5 * 0.01) <= 0.25
-
-
 def test_sample_size_is_refused_where_the_size_is_private():
     """C026: under add_remove the mean has sensitivity up to half the range whatever n is."""
     raised(NoTheorem, lambda: laplace_sample_size(epsilon=1, alpha=0.1, beta=0.1, neighbours=Neighbours.ADD_REMOVE))
-    raised(BadParameter, lambda: laplace_sample_size_rule(epsilon=1, alpha=0.1, neighbours="change_one"))

@@ -5,17 +5,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpsql.mechanisms.lattice import gaussian_sum, gaussian_variance, is_short, tail_ratio
+from dpsql.mechanisms.discrete_gaussian import gaussian_sum, gaussian_variance, is_short, tail_ratio
 from dpsql.privacy.digits import working
-from tests.oracles.mechanisms import tail_excess
+from tests.kits.digits import digits
 
-
-@pytest.fixture(autouse=True, scope="module")
-def many_digits():
-    with mpmath.workdps(90):
-        yield
-
-
+many_digits = digits(90)
 SPREADS = [
     Fraction(1, 50),
     Fraction(1, 2),
@@ -75,14 +69,3 @@ def test_tail_ratio_of_a_wide_law_is_the_integral():
     with working(90):
         got = mp(tail_ratio(0, Fraction(10**60)))
     assert abs(got - (mpmath.mpf(10) ** 30 * mpmath.sqrt(mpmath.pi / 2) + 0.5)) < mpmath.mpf(10) ** -29
-
-
-@pytest.mark.parametrize("offset", [Fraction(0), Fraction(1, 10**40), Fraction(1, 3)])
-def test_tail_excess(offset):
-    spread, start, shift = Fraction(3), 2, 5
-    true = mpmath.fsum(
-        w * -mpmath.expm1(-shift * (x - start + mp(offset)) / mp(spread)) for x, w in weights(spread, start)
-    )
-    with working(110):
-        got = mp(tail_excess(start, offset=offset, shift=shift, sigma_squared=spread))
-    assert abs(got / true - 1) < mpmath.mpf(10) ** -54

@@ -56,12 +56,6 @@ def test_no_weight_no_margin():
     assert linear_margin([(Fraction(0), slot(LAPLACE))], confidence=0.95) == 0
 
 
-def test_two_slots_are_wider_than_one_and_narrower_than_their_sum():
-    one = linear_margin([(Fraction(1), slot(LAPLACE))], confidence=0.95)
-    two = linear_margin([(Fraction(1), slot(LAPLACE)), (Fraction(-1), slot(LAPLACE))], confidence=0.95)
-    assert one < two < 2 * one
-
-
 def test_the_order_of_terms_does_not_matter():
     terms = [(Fraction(1), slot(LAPLACE, "1/3")), (Fraction(5, 7), slot(GAUSSIAN)), (Fraction(2), slot(LAPLACE))]
     assert linear_margin(terms, confidence=0.9) == linear_margin(terms[::-1], confidence=0.9)
@@ -101,13 +95,6 @@ def test_the_seed_decides_the_order_and_nothing_else():
     first, again, other = (draws(slot(LAPLACE), DRAWS, seed=seed) for seed in (b"one", b"one", b"two"))
     assert first == again != other
     assert sorted(first) == sorted(other)
-
-
-def test_orders_of_different_seeds_are_not_correlated():
-    """|r| of two orders of 997 is below 0.2 but once in 10⁹ pairs of seeds."""
-    one, two = (draws(slot(LAPLACE), DRAWS, seed=seed) for seed in (b"a", b"b"))
-    correlation = sum(map(float.__mul__, one, two)) / sum(value * value for value in one)
-    assert abs(correlation) < 0.2
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)

@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from dpsql.mechanisms.normal import Normal, standard_density, standard_tail, standard_tail_quantile
+from tests.kits.digits import digits
 
-
-@pytest.fixture(autouse=True, scope="module")
-def many_digits():
-    with mpmath.workdps(60):
-        yield
+many_digits = digits(60)
 
 
 @given(st.floats(-37.5, 37.5))

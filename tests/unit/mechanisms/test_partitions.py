@@ -123,12 +123,6 @@ def test_no_other_rule_shows_more(epsilon, delta):
     assert ours == pytest.approx(-best.fun, rel=1e-6)
 
 
-def test_one_person_is_shown_with_probability_delta_and_nobody_never():
-    """C065."""
-    assert keep_probability(people=0, epsilon=1, delta=0.25) == 0
-    assert keep_probability(people=1, epsilon=1, delta=0.25) == Fraction(1, 4)
-
-
 def test_replacing_a_person_changes_twice_as_many_keys():
     """C065."""
     assert changed_keys(keys_per_unit=3, neighbours=Neighbours.ADD_REMOVE) == 3

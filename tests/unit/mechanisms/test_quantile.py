@@ -20,7 +20,6 @@ from dpsql.randomness import SYSTEM
 from dpsql.sensitivity.brute_force import utility_sensitivity
 from tests.kits.mechanism_kit import MechanismKit, surprise
 from tests.kits.methods import always
-from tests.oracles.mechanisms import quantile_probabilities
 
 QS = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 
@@ -104,43 +103,6 @@ def test_all_neighbours_on_a_small_grid_are_within_epsilon(q, neighbours):
             for one, other in pairs:
                 worst = max(worst, *(abs(math.log(one[r] / other[r])) for r in one))
     assert worst <= float(epsilon) * (1 + 1e-12)
-
-
-@given(
-    data=st.lists(st.floats(-3, 13), max_size=12),
-    q=st.floats(0, 1),
-    epsilon=st.floats(0.01, 20),
-    sensitivity=st.floats(0.25, 2),
-)
-def test_the_continuous_law_agrees_with_fifty_digits(data, q, epsilon, sensitivity):
-    """C056: length times exp(−ε |i − q n| / 2Δ), mean of the midpoints."""
-    law = quantile_probabilities(data=data, lower=0, upper=10, q=q, epsilon=epsilon, sensitivity=sensitivity)
-    with mpmath.workdps(50):
-        edges = [0.0, *sorted(min(max(x, 0.0), 10.0) for x in data), 10.0]
-        weights = [
-            mpmath.mpf(b - a if a else b)
-            * mpmath.exp(-mpmath.mpf(epsilon) * abs(i - mpmath.mpf(q) * len(data)) / (2 * mpmath.mpf(sensitivity)))
-            for i, (a, b) in enumerate(itertools.pairwise(map(mpmath.mpf, edges)))
-        ]
-        total = mpmath.fsum(weights)
-        mean = mpmath.fsum(
-            w * (mpmath.mpf(a) + b) / 2 for w, (a, b) in zip(weights, itertools.pairwise(edges), strict=True)
-        )
-        assert list(law.intervals) == pytest.approx([float(w / total) for w in weights], rel=1e-9, abs=1e-12)
-        assert law.mean == pytest.approx(float(mean / total), rel=1e-9)
-
-
-def test_values_outside_the_bounds_are_clamped_and_ties_have_no_length():
-    law = quantile_probabilities(data=[-5, 0, 99], lower=0, upper=5, q=0.5, epsilon=1, sensitivity=1)
-    assert law.intervals == (0.0, 0.0, 1.0, 0.0)
-    assert law.mean == 2.5
-
-
-def test_lengths_beyond_floating_point_do_not_divide_by_zero():
-    law = quantile_probabilities(
-        data=[0, 5e-324] + [0] * 3000 + [5e-324] * 3000, lower=-1e150, upper=1e150, q=0.5, epsilon=1000, sensitivity=1
-    )
-    assert math.fsum(law.intervals) == pytest.approx(1)
 
 
 ROWS = st.one_of(st.integers(-3, 9), st.floats(), st.none(), st.text(max_size=2), st.decimals(-5, 12))

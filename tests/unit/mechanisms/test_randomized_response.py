@@ -9,7 +9,6 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from dpsql.mechanisms import randomized_response
 from dpsql.mechanisms.randomized_response import (
@@ -30,8 +29,6 @@ from dpsql.randomness import SYSTEM
 from tests.kits.mechanism_kit import MechanismKit
 from tests.kits.methods import always
 from tests.kits.paths import law_of
-from tests.oracles.mechanisms import rr_sample_size, rr_tail
-from tests.vectors.errata import notes_survey_mean_expected
 
 GAMMAS = st.fractions(Fraction(1, 10**6), Fraction(499999, 10**6))
 EPSILONS = st.floats(1e-9, 60)
@@ -93,12 +90,6 @@ def test_warner_gamma_of_epsilon(epsilon):
         assert gamma <= truth
         assert gamma >= truth * (1 - mpmath.mpf(2) ** -51)
     assert 0 < gamma < 0.5
-
-
-def test_epsilon_is_not_the_order_of_gamma_but_twice_artanh():
-    """C035: the notes say O(γ); at γ = 1/4 it is ln 3, at 0.4 already 2.2."""
-    assert rr_epsilon(gamma=Fraction(1, 4)) == pytest.approx(math.log(3), rel=1e-15)
-    assert rr_epsilon(gamma=Fraction(2, 5)) == pytest.approx(math.log(9), rel=1e-15)
 
 
 @given(epsilon=EPSILONS, categories=st.integers(2, 12))
@@ -200,11 +191,6 @@ def reported(gamma, size, ones):
     return law
 
 
-def test_the_plain_mean_is_biased():
-    """C036: the notes' estimate; a share of 0.3 looks like 0.4."""
-    assert notes_survey_mean_expected(share=Fraction(3, 10), gamma=Fraction(1, 4)) == 0.4
-
-
 @given(gamma=GAMMAS, answers=st.lists(st.integers(0, 1), min_size=1, max_size=50))
 def test_rr_mean_states_its_error(gamma, answers):
     """C036: estimate, variance, radius 1/(γ√n) and its Chebyshev failure, at most 1/16."""
@@ -216,40 +202,6 @@ def test_rr_mean_states_its_error(gamma, answers):
     assert got.radius == pytest.approx(1 / (float(gamma) * math.sqrt(n)), rel=1e-12)
     assert got.failure >= Fraction(got.variance) / Fraction(got.radius) ** 2 * (1 - Fraction(1, 10**12))
     assert got.failure <= 1 / 16
-
-
-@given(gamma=st.fractions(Fraction(1, 100), Fraction(49, 100)), size=st.integers(1, 25), data=st.data())
-def test_the_exact_tail_agrees_with_one_person_at_a_time(gamma, size, data):
-    """C036: and Chebyshev bounds it."""
-    ones = data.draw(st.integers(0, size))
-    radius = data.draw(st.fractions(Fraction(1, 100), 3))
-    law = reported(gamma, size, ones)
-    truth = sum(
-        p
-        for k, p in enumerate(law)
-        if abs((Fraction(k, size) - Fraction(1, 2) + gamma) / (2 * gamma) - Fraction(ones, size)) >= radius
-    )
-    got = rr_tail(gamma=gamma, size=size, ones=ones, radius_squared=radius**2)
-    assert truth <= got
-    assert got == pytest.approx(float(truth), rel=1e-14, abs=1e-300)
-    assert truth <= rr_variance(gamma=gamma, size=size) / radius**2
-
-
-def test_the_exact_tail_agrees_with_scipy_for_a_survey_of_a_thousand():
-    """C036: all true answers no: the reports are one binomial."""
-    got = rr_tail(gamma=Fraction(1, 4), size=1000, ones=0, radius_squared=Fraction(1, 100))
-    # |k − 250| >= 50
-    expected = stats.binom.cdf(200, 1000, 0.25) + stats.binom.sf(299, 1000, 0.25)
-    assert got == pytest.approx(expected, rel=1e-9)
-
-
-@given(epsilon=st.floats(0.01, 5), alpha=st.floats(0.01, 0.9), beta=st.floats(0.01, 0.9))
-def test_the_sample_size_is_the_smallest_that_chebyshev_allows(epsilon, alpha, beta):
-    """C036: n = 1/(4 sinh²(ε/2) α² β), rounded up."""
-    n = rr_sample_size(epsilon=epsilon, alpha=alpha, beta=beta)
-    with mpmath.workdps(50):
-        least = 1 / (4 * mpmath.sinh(mpmath.mpf(epsilon) / 2) ** 2 * mpmath.mpf(alpha) ** 2 * mpmath.mpf(beta))
-        assert least <= n <= least * (1 + mpmath.mpf(10) ** -20) + 1
 
 
 @given(epsilon=EPSILONS, categories=st.integers(2, 9), hits=st.integers(0, 20))

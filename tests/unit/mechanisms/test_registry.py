@@ -18,7 +18,9 @@ from dpsql.privacy.exact import Exact
 from dpsql.privacy.unit import Neighbours
 from dpsql.randomness import SYSTEM
 from dpsql.sensitivity.elastic import Count, Table
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
+from tests.kits.rows import read_rows
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "guide" / "mechanisms.md").read_text(encoding="utf-8")
@@ -34,54 +36,19 @@ CHOOSING = {
 }
 KEYS = {"keys_per_unit": 2, "neighbours": Neighbours.ADD_REMOVE}
 SMALL = Fraction(1, 10**6)
-PARAMETERS = {
-    "laplace": {"l1": 1, "epsilon": Fraction(1, 2)},
-    "vector_laplace": {"l1": 2, "epsilon": Fraction(1, 2), "dimensions": 3},
-    "discrete_gaussian": {"sigma_squared": Fraction(25), "l2": 1},
-    "vector_discrete_gaussian": {"sigma_squared": Fraction(25), "l2_squared": 2, "dimensions": 3},
-    "clip_and_noise": {"sigma_squared": Fraction(2**40), "l2_squared": 2**40, "dimensions": 3},
-    "smooth_laplace": {"epsilon": Fraction(1), "delta": SMALL, "dimensions": 1, "grain": Fraction(1)},
-    "smooth_cauchy": {"epsilon": Fraction(1), "gamma": Fraction(4), "grain": Fraction(1)},
-    "elastic_laplace": {
-        "query": Count(Table(name="rides")),
-        "neighbours": Neighbours.ADD_REMOVE,
-        "epsilon": Fraction(1),
-        "delta": SMALL,
-        "dimensions": 1,
-    },
-    "exponential": CHOOSING,
-    "report_noisy_max": {**CHOOSING, "noise": "laplace"},
-    "permute_and_flip": CHOOSING,
-    "sparse_vector": {
-        "threshold": 100,
-        "positives": 3,
-        "sensitivity": 1,
-        "epsilon": Fraction(1),
-        "numeric_epsilon": Fraction(1, 2),
-        "monotonic": True,
-        "split": "optimal",
-    },
-    "randomized_response": {"yes_given_yes": Fraction(3, 4), "yes_given_no": Fraction(1, 4)},
-    "kary_randomized_response": {"categories": ("red", "green", "blue"), "epsilon": Fraction(1)},
-    "quantile": {
-        "q": Fraction(1, 2),
-        "lower": 0,
-        "upper": 100,
-        "epsilon": Fraction(1),
-        "neighbours": Neighbours.ADD_REMOVE,
-        "values_per_unit": 1,
-    },
-    "partition_selection": {"epsilon": Fraction(1), "delta": Fraction(1, 1000), **KEYS},
-    "gaussian_threshold": {"sigma_squared": Fraction(25), "delta": SMALL, **KEYS},
-}
+RIDES = Count(Table(name="rides"))
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_a_mechanism_charges_what_its_entry_says(name):
+@cases(__file__, "name", "parameters=")
+def test_a_mechanism_charges_what_its_entry_says(name, parameters):
     """C048."""
-    mechanism = MECHANISMS[name].mechanism(**PARAMETERS[name])
+    mechanism = MECHANISMS[name].mechanism(**parameters)
     assert callable(mechanism.release)
     assert type(mechanism.event) is MECHANISMS[name].event
+
+
+def test_every_mechanism_is_asked_what_it_charges():
+    assert [name for name, _ in read_rows(__file__, "a mechanism charges what its entry says")] == list(MECHANISMS)
 
 
 def place(thing):

@@ -2,12 +2,12 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
 from dpsql.mechanisms.search import smallest_float, smallest_integer
+from tests.kits.refusals import raised
 
 
 @given(st.floats(0, 1e300, allow_subnormal=True), st.floats(1e-300, 1e300))
@@ -16,8 +16,7 @@ def test_smallest_float_finds_every_float(threshold, start):
 
 
 def test_smallest_float_ends_where_no_float_is_enough():
-    with pytest.raises(BadParameter):
-        smallest_float(lambda x: False)
+    raised(BadParameter, lambda: smallest_float(lambda x: False))
 
 
 @given(st.integers(0, 10**30), st.integers(0, 10**30))

@@ -18,30 +18,15 @@ from dpsql.mechanisms.permute_and_flip import PermuteAndFlip
 from dpsql.mechanisms.scores import selection_scale
 from dpsql.privacy.exact import Exact
 from tests.kits.paths import law_of
-from tests.oracles.laws import (
-    discrete_noisy_max_probabilities,
-    laplace_noisy_max_probabilities,
-    permute_and_flip_probabilities,
-)
+from tests.oracles.laws import discrete_noisy_max_probabilities, permute_and_flip_probabilities
 
 
-def exponential_law(scores, scale):
+def exponential_law(*, scores, scale):
     return [math.exp(log) for log in exponential_log_probabilities(scores=scores, scale=scale)]
 
 
-def flip_law(scores, scale):
-    return permute_and_flip_probabilities(scores=scores, scale=scale)
-
-
-def laplace_law(scores, scale):
-    return laplace_noisy_max_probabilities(scores=scores, scale=scale)
-
-
-def discrete_law(scores, scale):
-    return discrete_noisy_max_probabilities(scores=scores, scale=scale)
-
-
-LAWS = {"exponential": exponential_law, "flip": flip_law, "laplace": laplace_law, "discrete": discrete_law}
+flip_law, discrete_law = permute_and_flip_probabilities, discrete_noisy_max_probabilities
+LAWS = {"exponential": exponential_law, "flip": flip_law, "discrete": discrete_law}
 DOMAINS = [(2, 12), (3, 4), (4, 2)]  # candidates, largest score
 
 
@@ -55,7 +40,7 @@ def largest_loss(law, *, count, top, scale, monotonic):
 
     @cache
     def logs(scores):
-        return [math.log(p) for p in law(list(scores), scale)]
+        return [math.log(p) for p in law(scores=list(scores), scale=scale)]
 
     return max(
         abs(one - other)
@@ -108,7 +93,7 @@ def test_the_exponential_code_has_the_exponential_law(scores):
     )
     law, missed = law_of(lambda: mechanism.release(Exact(scores), source=None), modules=[exponential], depth=8)
     got = [law[i] / (1 - missed) for i in range(len(scores))]
-    assert got == pytest.approx(exponential_law(scores, mechanism.scale), rel=1e-12)
+    assert got == pytest.approx(exponential_law(scores=scores, scale=mechanism.scale), rel=1e-12)
 
 
 @pytest.mark.parametrize("scores", SCORES)
@@ -119,7 +104,9 @@ def test_the_flipping_code_has_the_flipping_law(scores):
     )
     law, missed = law_of(lambda: mechanism.release(Exact(scores), source=None), modules=[permute_and_flip])
     assert abs(missed) < 1e-12
-    assert [law[i] for i in range(len(scores))] == pytest.approx(flip_law(scores, mechanism.scale), rel=1e-12)
+    assert [law[i] for i in range(len(scores))] == pytest.approx(
+        flip_law(scores=scores, scale=mechanism.scale), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("scores", [(2, 0), (1, 1), (1, 1, 0)])
@@ -134,7 +121,7 @@ def test_the_noisy_max_code_has_the_discrete_law(scores):
         max_candidates=9,
     )
     law, missed = law_of(lambda: mechanism.release(Exact(scores), source=None), modules=[noisy_max], floor=1e-10)
-    expected = discrete_law(list(scores), mechanism.scale)
+    expected = discrete_law(scores=list(scores), scale=mechanism.scale)
     assert missed < 1e-6
     assert all(-1e-12 <= expected[i] - law[i] <= missed + 1e-12 for i in range(len(scores)))
 
@@ -149,4 +136,4 @@ def test_the_other_noises_delegate(noise, law):
     got, missed = law_of(
         lambda: mechanism.release(Exact(scores), source=None), modules=[exponential, permute_and_flip], depth=8
     )
-    assert [got[c] / (1 - missed) for c in "abc"] == pytest.approx(law(scores, mechanism.scale), rel=1e-12)
+    assert [got[c] / (1 - missed) for c in "abc"] == pytest.approx(law(scores=scores, scale=mechanism.scale), rel=1e-12)

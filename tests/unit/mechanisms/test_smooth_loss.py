@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.errors import DpsqlError
 from dpsql.mechanisms.smooth_loss import cauchy_loss_bound, gamma_tail, laplace_worst_delta, scale_change_delta
-from tests.oracles.mechanisms import heavy_tail_normaliser, heavy_tail_variance_is_finite
 from tests.oracles.smooth_loss import cauchy_worst_loss_found
 
 
@@ -75,12 +73,6 @@ def test_the_worst_delta_of_smooth_laplace_is_the_supremum_over_shifts_and_scale
                 assert laplace_hockey_stick(epsilon, shift, ratio) <= high + mpmath.mpf(10) ** -40
 
 
-def test_the_textbook_rule_fails_for_large_epsilon():
-    """C081: δ = 0.01 at ε = 12 is really 0.01145; at ε = 4 the rule holds with room."""
-    assert float(laplace_worst_delta(epsilon=12, beta=one_dimensional_beta(12, 0.01))[0]) > 0.0114
-    assert laplace_worst_delta(epsilon=4, beta=one_dimensional_beta(4, 1e-5))[1] < 1e-5
-
-
 @pytest.mark.parametrize("dimensions", [1, 2, 7, 100, 1000])
 @pytest.mark.parametrize(("epsilon", "beta"), [(0.1, 0.0026), (1, 0.0345), (1, 0.007), (3, 0.4), (0.5, 1.5)])
 def test_scale_change_alone_is_a_difference_of_gamma_tails(epsilon, beta, dimensions):
@@ -95,12 +87,6 @@ def test_scale_change_alone_is_a_difference_of_gamma_tails(epsilon, beta, dimens
         )
         assert real(low) <= true <= real(high)
         assert real(high) <= real(low) * (1 + mpmath.mpf(2) ** -80)
-
-
-def test_one_dimensional_beta_leaks_in_many_groups():
-    """C082: the change of scale alone, exactly: d = 1000 bins at δ = 1e-8 leak 0.005."""
-    assert float(scale_change_delta(epsilon=0.1, beta=one_dimensional_beta(0.1, 1e-8), dimensions=1000)[0]) > 0.0049
-    assert float(scale_change_delta(epsilon=0.1, beta=one_dimensional_beta(0.1, 1e-8), dimensions=100)[0]) > 2.3e-6
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,43 +106,3 @@ def test_cauchy_loss_never_exceeds_its_bound(epsilon, gamma):
     bound = cauchy_loss_bound(epsilon=epsilon, gamma=gamma, slack=0)
     assert found <= float(bound) * (1 + 1e-9)
     assert bound < epsilon
-
-
-ANY = st.one_of(st.floats(), st.integers(), st.sampled_from([None, "1", True, Fraction(1, 3), 10**400]))
-
-
-@settings(max_examples=200, deadline=None)
-@given(epsilon=ANY, beta=ANY)
-def test_laplace_worst_delta_refuses_or_is_a_probability(epsilon, beta):
-    try:
-        low, high = laplace_worst_delta(epsilon=epsilon, beta=beta)
-    except DpsqlError:
-        return
-    assert 0 <= low <= high <= 1
-
-
-@settings(max_examples=200, deadline=None)
-@given(epsilon=ANY, beta=ANY, dimensions=st.one_of(ANY, st.integers(1, 50)))
-def test_scale_change_delta_refuses_or_is_a_probability(epsilon, beta, dimensions):
-    try:
-        low, high = scale_change_delta(epsilon=epsilon, beta=beta, dimensions=dimensions)
-    except DpsqlError:
-        return
-    assert 0 <= low <= high
-    assert low <= 1
-
-
-@settings(max_examples=200, deadline=None)
-@given(epsilon=ANY, gamma=ANY, slack=ANY, points=st.one_of(ANY, st.integers(3, 50)))
-def test_cauchy_functions_refuse_bad_numbers(epsilon, gamma, slack, points):
-    for call in (
-        lambda: cauchy_loss_bound(epsilon=epsilon, gamma=gamma, slack=slack),
-        lambda: heavy_tail_normaliser(gamma=gamma),
-        lambda: heavy_tail_variance_is_finite(gamma=gamma),
-        lambda: gamma_tail(gamma, shape=points),
-    ):
-        try:
-            value = call()
-        except DpsqlError:
-            continue
-        assert value == value  # no NaN

@@ -208,20 +208,15 @@ def test_smooth_cauchy_releases_multiples_of_the_grain():
 
 @pytest.mark.parametrize("mechanism", [SmoothLaplace, SmoothCauchy])
 @pytest.mark.parametrize(
-    "smoothed",
+    ("values", "bound"),
     [
-        Smoothed(values=(4711,), bound=Fraction(0), beta=0),
-        Smoothed(values=(4711,), bound=Fraction(-4711), beta=0),
-        Smoothed(values=(4711,), bound=float("nan"), beta=0),
-        Smoothed(values=(4711,), bound=float("inf"), beta=0),
-        Smoothed(values=(4711,), bound=None, beta=0),
-        Smoothed(values=(4711, 4711), bound=Fraction(1), beta=0),
-        Smoothed(values=(), bound=Fraction(1), beta=0),
-        Smoothed(values=(4711.5,), bound=Fraction(1), beta=0),
+        *(((4711,), bound) for bound in (Fraction(0), Fraction(-4711), math.nan, math.inf, None)),
+        *((values, Fraction(1)) for values in ((4711, 4711), (), (4711.5,))),
     ],
 )
-def test_what_cannot_be_released_is_refused_without_telling(mechanism, smoothed):
+def test_what_cannot_be_released_is_refused_without_telling(mechanism, values, bound):
     """C080, C081: neither a value nor S appears in a message or a printed form."""
+    smoothed = Smoothed(values=values, bound=bound, beta=0)
     options = {"delta": 1e-6, "dimensions": 1} if mechanism is SmoothLaplace else {"gamma": 2}
     ready = mechanism(epsilon=1, grain=ONE, **options)
     assert "4711" not in repr(smoothed)

@@ -8,7 +8,6 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,7 +24,6 @@ from tests.kits.methods import always
 from tests.kits.paths import law_of
 from tests.kits.refusals import each_raises, raised
 from tests.oracles.laws import first_above_probabilities
-from tests.oracles.mechanisms import above_threshold_accuracy
 
 EXAMPLE = {
     "threshold": 2,
@@ -176,11 +174,6 @@ def test_it_refuses_after_the_last_positive():
     each_raises(BudgetExhausted, lambda query: run.ask(Exact(query)), (10**6, -(10**6)))
 
 
-def test_a_release_ends_with_its_last_positive():
-    mechanism = SparseVector(**(EXAMPLE | {"epsilon": 100}))
-    assert verdicts(mechanism.release(Exact([-(10**6), 10**6, 10**6]), source=SYSTEM)) == (False, True)
-
-
 def test_a_refused_query_costs_no_positive():
     run = SparseVector(**EXAMPLE).start(source=SYSTEM)
     raised(BadParameter, lambda: run.ask(Exact(1e9)))
@@ -238,15 +231,6 @@ def test_dwork_roth_above_threshold_is_the_half_split():
     assert (scales.threshold_scale, scales.query_scale) == (2, 4)
 
 
-@given(epsilon=st.floats(0.01, 10), queries=st.integers(1, 10**9), beta=st.floats(1e-12, 0.99))
-def test_dwork_roth_3_24(epsilon, queries, beta):
-    """C046: α = 8 (ln k + ln(2/β)) / ε, never below."""
-    got = above_threshold_accuracy(epsilon=epsilon, queries=queries, beta=beta)
-    with mpmath.workdps(50):
-        truth = 8 * (mpmath.log(queries) + mpmath.log(2 / mpmath.mpf(beta))) / mpmath.mpf(epsilon)
-        assert truth <= got <= truth * (1 + mpmath.mpf(10) ** -14)
-
-
 @pytest.mark.parametrize("beta", [0.5, 0.1, 0.01])
 def test_the_accuracy_of_the_discrete_stream_holds_by_its_law(beta):
     """C046: union bound against the exact discrete tail Pr[|Z| > a] = 2 p^(a+1) / (1 + p)."""
@@ -261,26 +245,6 @@ def test_the_accuracy_of_the_discrete_stream_holds_by_its_law(beta):
     assert alpha == sum(part for _, part in parts)
     tails = [2 * math.exp(-(a + 1) / float(b)) / (1 + math.exp(-1 / float(b))) for b, a in parts]
     assert tails[0] + queries * tails[1] <= beta
-
-
-@pytest.mark.parametrize(("queries", "threshold", "scales"), [([0, 0, 1], 0, (2, 4)), ([-1, 0, 5], 2, (1, 2))])
-def test_the_first_positive_agrees_with_mpmath(queries, threshold, scales):
-    """C046: the law of the continuous mechanism, for the auditor."""
-    law = first_above_probabilities(
-        queries=queries, threshold=threshold, threshold_scale=scales[0], query_scale=scales[1]
-    )
-
-    def above(x):
-        return mpmath.exp(-x / scales[1]) / 2 if x >= 0 else 1 - mpmath.exp(x / scales[1]) / 2
-
-    def integrand(z, last):
-        density = mpmath.exp(-abs(z) / scales[0]) / (2 * scales[0])
-        before = mpmath.fprod(1 - above(threshold + z - q) for q in queries[:last])
-        return density * before * (above(threshold + z - queries[last]) if last < len(queries) else 1)
-
-    cuts = [-90, *sorted({0, *(q - threshold for q in queries)}), 90]
-    for last, got in enumerate((*law.at, law.none)):
-        assert got == pytest.approx(float(mpmath.quad(lambda z, n=last: integrand(z, n), cuts)), rel=1e-9)
 
 
 def test_a_fork_does_not_double_the_positives():

@@ -1,24 +1,19 @@
 """Closed-form privacy curves against integrals and sums of their definitions at high precision."""
 
-import math
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.errors import DpsqlError, Refused
 from dpsql.privacy.unit import Neighbours
-from tests.kits.refusals import raised
 from tests.oracles.curves import (
     composed_laplace_delta,
     gaussian_delta,
     gaussian_exact_epsilon,
     laplace_and_gaussian_delta,
     laplace_delta,
-    randomized_response_delta,
     sampled_gaussian_delta,
 )
 
@@ -54,15 +49,6 @@ def test_one_laplace_release_by_integration() -> None:
     assert laplace_delta(epsilon0=1, epsilon=1) == 0
 
 
-@given(st.floats(1e-6, 1000), st.floats(0, 1.1))
-def test_one_laplace_release_rounds_up(epsilon0: float, share: float) -> None:
-    epsilon = share * epsilon0
-    with mpmath.workdps(50):
-        true = max(mpmath.mpf(0), -mpmath.expm1((mp(epsilon) - mp(epsilon0)) / 2))
-        got = laplace_delta(epsilon0=epsilon0, epsilon=epsilon)
-        assert true <= got <= true * (1 + mpmath.mpf(10) ** -13)
-
-
 def laplace_by_recursion(epsilon0: float, k: int, epsilon: mpmath.mpf) -> mpmath.mpf:
     """δ_k(ε) = E[δ_{k−1}(ε − L)] over one Laplace loss, integrated numerically: the definition of composition."""
     e0 = mp(epsilon0)
@@ -82,40 +68,6 @@ def test_composed_laplace_by_integration(epsilon0: float, k: int, epsilon: float
     with mpmath.workdps(20):
         true = laplace_by_recursion(epsilon0, k, mp(epsilon))
     assert composed_laplace_delta(epsilon0=epsilon0, k=k, epsilon=epsilon) == pytest.approx(float(true), rel=1e-9)
-
-
-def test_composed_laplace_by_a_fine_grid() -> None:
-    """C109: k = 6 against a discretised convolution, whose rounding brackets the truth."""
-    epsilon0, k, epsilon, cells = 0.5, 6, 1.0, 400
-    width = 2 * epsilon0 / cells
-    edges = -epsilon0 + width * np.arange(cells + 1)
-    between = np.diff(np.exp((edges - epsilon0) / 2)) / 2
-    low, high = np.append(between, 0.5), np.insert(between, 0, math.exp(-epsilon0) / 2)
-    low[0] += math.exp(-epsilon0) / 2  # every loss rounded down to an edge, and up to one
-    high[-1] += 0.5
-
-    def delta(one: np.ndarray) -> float:
-        total = np.ones(1)
-        for _ in range(k):
-            total = np.convolve(total, one)
-        losses = -k * epsilon0 + width * np.arange(len(total))
-        return float((total * np.maximum(0, -np.expm1(epsilon - losses))).sum())
-
-    got = composed_laplace_delta(epsilon0=epsilon0, k=k, epsilon=epsilon)
-    assert delta(low) <= got <= delta(high)
-    assert delta(high) - delta(low) < 0.05 * got
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.floats(1e-4, 20), st.integers(1, 25), st.floats(0, 1))
-def test_laplace_is_never_worse_than_randomized_response(epsilon0: float, k: int, share: float) -> None:
-    """C109: randomized response is the worst release of its ε."""
-    epsilon = share * k * epsilon0
-    laplace = composed_laplace_delta(epsilon0=epsilon0, k=k, epsilon=epsilon)
-    response = randomized_response_delta(epsilon0=epsilon0, k=k, epsilon=epsilon)
-    assert laplace <= response * (1 + 1e-9) + 1e-290
-    # One release fewer is never worse, and all k atoms together are always at least this bad.
-    assert laplace >= 2.0**-k * -math.expm1(float(F(epsilon) - k * F(epsilon0))) * (1 - 1e-9)
 
 
 @given(st.floats(1e-4, 1e3), st.floats(-5, 35))
@@ -160,11 +112,6 @@ def test_the_sampled_gaussian_in_both_directions(rate: float, sigma: float, epsi
     assert found.delta == max(found.remove, found.add)
 
 
-def test_sampling_under_change_one_is_refused() -> None:
-    with pytest.raises(Refused):
-        sampled_gaussian_delta(rate=0.1, sigma=1, l2=1, epsilon=1, neighbours=Neighbours.CHANGE_ONE)
-
-
 @pytest.mark.parametrize(
     ("epsilon0", "sigma", "epsilon"),
     [(0.5, 2.0, 1.0), (2.0, 0.5, 3.0), (0.1, 10.0, 0.2), (5.0, 1.0, 0.0), (3.0, 20.0, 3.1)],
@@ -181,63 +128,3 @@ def test_laplace_with_gaussian_by_integration(epsilon0: float, sigma: float, eps
         true = mpmath.quad(excess, [-60 / e0, -10 / e0, 0, 0.5, 1, 1 + 10 / e0, 1 + 60 / e0])
     got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
     assert true * (1 - mpmath.mpf(10) ** -14) <= got <= true * (1 + mpmath.mpf(10) ** -12)
-
-
-@pytest.mark.parametrize(("epsilon0", "sigma", "epsilon"), [(64, 64, 1000), (F(1, 2**60), 64, 0), (64, F(1, 1024), 0)])
-def test_the_far_corners_of_laplace_with_gaussian(epsilon0: Fraction, sigma: Fraction, epsilon: Fraction) -> None:
-    """C109: between what the Gaussian alone leaks and what both leak by basic composition; never 0."""
-    got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
-    below = gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=epsilon)
-    above = gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=max(0, epsilon - epsilon0))
-    assert got > 0
-    assert below * (1 - 1e-12) <= got <= above + laplace_delta(epsilon0=epsilon0, epsilon=0) + 1e-299
-
-
-@settings(deadline=None)
-@given(st.floats(0.01, 64), st.floats(2.0**-10, 64), st.floats(0, 1000))
-def test_laplace_with_gaussian_lies_between_simpler_curves(epsilon0: float, sigma: float, epsilon: float) -> None:
-    """C109: at least each of the two alone, at most the Gaussian at ε − ε₀ (all of the Laplace loss at once)."""
-    got = laplace_and_gaussian_delta(laplace_epsilon0=epsilon0, sigma=sigma, l2=1, epsilon=epsilon)
-    alone = max(
-        gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=epsilon), laplace_delta(epsilon0=epsilon0, epsilon=epsilon)
-    )
-    assert alone * (1 - 1e-12) <= got
-    if epsilon >= epsilon0:
-        assert got <= gaussian_delta(sigma=sigma, l2=1, k=1, epsilon=F(epsilon) - F(epsilon0)) + 1e-299
-
-
-def test_huge_k_is_refused_or_answered_at_once() -> None:
-    assert gaussian_delta(sigma=10**6, l2=1, k=10**12, epsilon=1) == pytest.approx(
-        gaussian_delta(sigma=1, l2=1, k=1, epsilon=1)
-    )
-    raised(DpsqlError, lambda: composed_laplace_delta(epsilon0=1, k=10**12, epsilon=1))
-    raised(DpsqlError, lambda: randomized_response_delta(epsilon0=1, k=10**12, epsilon=1))
-
-
-anything = st.one_of(
-    st.floats(), st.integers(-2, 20), st.just(True), st.just(F(10**400)), st.just(F(1, 10**400)), st.none()
-)
-
-
-@settings(deadline=None, max_examples=60)
-@given(anything, anything, anything)
-def test_bad_input_is_refused(first: float, second: float, third: float) -> None:
-    calls = (
-        lambda: laplace_delta(epsilon0=first, epsilon=second),
-        lambda: composed_laplace_delta(epsilon0=first, k=third, epsilon=second),  # type: ignore[arg-type]
-        lambda: randomized_response_delta(epsilon0=first, k=third, epsilon=second),  # type: ignore[arg-type]
-        lambda: gaussian_delta(sigma=first, l2=third, k=1, epsilon=second),
-        lambda: gaussian_exact_epsilon(sigma=first, l2=third, k=1, delta=second),
-        lambda: laplace_and_gaussian_delta(laplace_epsilon0=first, sigma=third, l2=1, epsilon=second),
-        lambda: (
-            sampled_gaussian_delta(
-                rate=first, sigma=third, l2=1, epsilon=second, neighbours=Neighbours.ADD_REMOVE
-            ).delta
-        ),
-    )
-    for call in calls:
-        try:
-            value = call()
-        except DpsqlError:
-            continue
-        assert 0 <= value < math.inf

@@ -1,14 +1,18 @@
 """Statements as the rewriter writes them, built by hand, one method per step so that a test can plant one bug."""
 
+from fractions import Fraction
+
 import pytest
 
 from dpsql.catalog import model
 from dpsql.catalog.types import SqlType
 from dpsql.errors import InternalError
-from dpsql.plan.derive import Move, Moves, derive
+from dpsql.plan.derive import Ball, Move, Moves, derive
 from dpsql.privacy.unit import Neighbours
 from dpsql.sql import inner
+from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Column, Filter, Group, Join, ListedKeys, Project, Rank, Scan, Total
+from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
 INTEGER, TEXT, DOUBLE, BOOLEAN = SqlType.INTEGER, SqlType.TEXT, SqlType.DOUBLE, SqlType.BOOLEAN
@@ -129,6 +133,8 @@ class Visits:
     wards = WARDS
     keys, values = (60,), (80, 81)
     selection = False
+    declared = None
+    why = ""
 
     def table(self):
         return scan("visits", {2: "ward", 3: "charge"}, raw={9: "Patient_ID"})
@@ -184,7 +190,7 @@ class Visits:
 
     def reach(self, declared=None, **arguments):
         facts = {"keys": self.keys, "values": self.values, "selection": self.selection}
-        return derive(self.statement(), catalog=declared or catalog(), **(facts | arguments))
+        return derive(self.statement(), catalog=declared or self.declared or catalog(), **(facts | arguments))
 
 
 class Total_(Visits):  # noqa: N801 - Total is a node of the tree
@@ -318,19 +324,133 @@ class Readings(Visits):
         )
 
 
+class WithAge(Total_):
+    """FROM visits JOIN patients USING (patient_id), where the engine is told that owners are equal."""
+
+    def meeting(self):
+        converted = Apply("eq", (ref(3), ref(6)), BOOLEAN)
+        return inner.all_of(Apply("and", (converted, inner.TRUE), BOOLEAN), inner.same(ref(9, TEXT), ref(8, TEXT)))
+
+    def patients(self):
+        return scan("patients", {6: "age"}, raw={8: "patient_id"})
+
+    def table(self):
+        return Join(left=super().table(), right=self.patients(), condition=self.meeting())
+
+
+class Care(Total_):
+    """SELECT COUNT(*), SUM(cost) FROM care: care.visit_id -> visits.id -> patient_id."""
+
+    def lookup(self):
+        visits = scan("visits", {}, raw={5: "ID", 9: "Patient_ID"}, owner=(9,))
+        return Group(input=visits, by=(5, 9), columns=visits.columns, totals=())
+
+    def start(self):
+        return scan("care", {3: "cost"}, raw={4: "visit_id"})
+
+    def step(self):
+        return inner.same(ref(4), ref(5))
+
+    def table(self):
+        return Join(left=self.start(), right=self.lookup(), condition=self.step())
+
+
+class Items(Care):
+    """SELECT COUNT(*), SUM(pieces) FROM items: items.care_id -> care.id -> visits.id -> patient_id."""
+
+    def middle(self):
+        return scan("care", {}, raw={7: "id", 4: "visit_id"})
+
+    def lookup(self):
+        """Who owns a row of care, however many visits lead from it to them."""
+        return grouped(Join(left=self.middle(), right=Care.lookup(self), condition=self.step()), (7, 9))
+
+    def start(self):
+        return scan("items", {3: "pieces"}, raw={6: "care_id"})
+
+    def table(self):
+        return Join(left=self.start(), right=self.lookup(), condition=inner.same(ref(6), ref(7)))
+
+
 def planted(base, **parts):
-    """The statement with one step built differently: a method of one argument, or another value."""
-    return type("Planted", (base,), parts)()
+    """The statement with one step built differently: a method of one argument, what it gives, or another value."""
+
+    def built(name, part):
+        given = callable(getattr(base, name, None)) and not callable(part)
+        return (lambda self: part) if given else part
+
+    return type("Planted", (base,), {name: built(name, part) for name, part in parts.items()})()
 
 
 CHANGE_ONE = catalog(Neighbours.CHANGE_ONE)
 
 
-def moves(*pairs, keys):
+def moves(*pairs, keys=1):
     return Moves(columns=tuple(Move(l1=l1, l2_squared=l2) for l1, l2 in pairs), keys_per_unit=keys)
 
 
-def refused(statement, declared=None, *, what="", **arguments):
-    with pytest.raises(InternalError, match=f"cannot be derived: .*{what}") as caught:
+ONE = moves((3, 9), (30, 900), keys=1)
+
+
+def refused(statement, declared=None, **arguments):
+    with pytest.raises(InternalError, match=f"cannot be derived: .*{statement.why}") as caught:
         statement.reach(declared, **arguments)
     assert caught.value.code == "DP900"
+
+
+def each_refused(statements):
+    """A test that each of these is refused, by its name."""
+
+    @pytest.mark.parametrize("statement", statements.values(), ids=statements)
+    def test(statement):
+        refused(statement)
+
+    return test
+
+
+# On an engine.
+
+
+def text_of(statement, relation=None):
+    """What the engine is sent for a statement, or for this relation in its place."""
+    relation = relation or statement.statement()
+    columns = {each.id: each for each in relation.columns}
+    keys, values = (tuple(columns[number] for number in numbers) for numbers in (statement.keys, statement.values))
+    return engine_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
+
+
+def computed(engine, text, width, tables):
+    """{key: values} over these rows, which take the place of all others. A key that came twice would be told apart."""
+    for table, rows in tables.items():
+        engine.execute(f"TRUNCATE {table}")
+        if rows:
+            one = f"({', '.join('?' * len(rows[0]))})"
+            engine.execute(
+                f"INSERT INTO {table} VALUES {', '.join([one] * len(rows))}", [v for row in rows for v in row]
+            )
+    found = engine.execute(text.sql, text.parameters(salt=7_654_321)).fetchall()
+    keyed = {row[:width]: row[width:] for row in found}
+    assert len(keyed) == len(found)
+    return keyed
+
+
+def difference(before, after, columns):
+    nothing = (0,) * columns
+    keys = before.keys() | after.keys() or [()]
+    return [tuple(a - b for a, b in zip(before.get(k, nothing), after.get(k, nothing), strict=True)) for k in keys]
+
+
+def share(moved, limit):
+    return Fraction(moved, limit) if limit else float("inf") if moved else 0
+
+
+def judged(reach, moved):
+    """For each column how much of its l1 and l2 was used; for a ball how much of it. At most 1."""
+    if isinstance(reach, Ball):
+        total = sum((w * c) ** 2 for row in moved for w, c in zip(reach.weights, row, strict=True))
+        return [share(total, reach.radius_squared)]
+    columns = list(zip(*moved, strict=True))
+    return [
+        max(share(sum(map(abs, column)), move.l1), share(sum(c * c for c in column), move.l2_squared))
+        for column, move in zip(columns, reach.columns, strict=True)
+    ]

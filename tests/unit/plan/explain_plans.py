@@ -1,23 +1,14 @@
 """Plans for the tests of explanations: a small hospital, no engine, no row."""
 
 from dataclasses import replace
-from datetime import date
 from fractions import Fraction
 
 from dpsql.accounting.account import Account
-from dpsql.catalog.check import checked
-from dpsql.catalog.load import loads
-from dpsql.catalog.model import Catalog, EngineColumn, EngineTable, Mode, Noise
-from dpsql.catalog.types import SqlType
-from dpsql.plan.price import Plan, price
+from dpsql.catalog.model import Catalog, Mode, Noise
+from dpsql.plan.price import Plan, Terms, price
 from dpsql.plan.question import identity
 from dpsql.plan.recall import Recalled, Stored
-from dpsql.plan.terms import Terms
-from dpsql.sql.bound import Wishes, bound
-from dpsql.sql.check import check
-from dpsql.sql.parse import parse
-from dpsql.sql.resolve import resolve
-from dpsql.sql.rewrite import rewrite
+from tests.kits.planning import declared, rewritten
 
 POLICY = """
 version = 1
@@ -83,62 +74,19 @@ weight = {{ bounds = [0, 8] }}
 public = true
 """
 
-_TYPES = {
-    "BIGINT": (SqlType.INTEGER, -(2**63), 2**63 - 1),
-    "INTEGER": (SqlType.INTEGER, -(2**31), 2**31 - 1),
-    "DOUBLE": (SqlType.DOUBLE, None, None),
-    "VARCHAR": (SqlType.TEXT, None, None),
-    "BOOLEAN": (SqlType.BOOLEAN, None, None),
-}
-
-
-def _table(named: str, columns: dict[str, str], *, unique=(), not_null=()) -> EngineTable:
-    return EngineTable(
-        name=named,
-        columns=tuple(
-            EngineColumn(
-                name=name,
-                type=_TYPES[kind][0],
-                engine_type=kind,
-                low=_TYPES[kind][1],
-                high=_TYPES[kind][2],
-                not_null=name in not_null,
-            )
-            for name, kind in columns.items()
-        ),
-        unique=unique,
-    )
-
-
-SCHEMA = {
-    table.name: table
-    for table in (
-        _table(
-            "patients",
-            {"patient_id": "BIGINT", "age": "INTEGER", "city": "VARCHAR", "flu": "BOOLEAN"},
-            unique=(("patient_id",),),
-        ),
-        _table(
-            "visits",
-            {
-                "patient_id": "BIGINT",
-                "visit_id": "BIGINT",
-                "ward": "VARCHAR",
-                "charge": "DOUBLE",
-                "diagnosis": "VARCHAR",
-            },
-        ),
-        _table("prescriptions", {"visit_id": "BIGINT", "drug": "VARCHAR", "days": "INTEGER"}),
-        _table("members", {"member_id": "BIGINT", "points": "INTEGER"}),
-        _table("samples", {"weight": "INTEGER"}, not_null=("weight",)),
-        _table("wards", {"ward": "VARCHAR", "floor": "INTEGER"}),
-    )
+TABLES = {
+    "patients": "patient_id BIGINT, age INTEGER, city VARCHAR, flu BOOLEAN",
+    "visits": "patient_id BIGINT, visit_id BIGINT, ward VARCHAR, charge DOUBLE, diagnosis VARCHAR",
+    "prescriptions": "visit_id BIGINT, drug VARCHAR, days INTEGER",
+    "members": "member_id BIGINT, points INTEGER",
+    "samples": "weight INTEGER NOT NULL",
+    "wards": "ward VARCHAR, floor INTEGER",
 }
 
 
 def hospital(*, person: str = "", samples: str = "") -> Catalog:
     """The catalogue; `person` and `samples` are lines for those sections of the policy."""
-    return checked(loads(POLICY.format(person=person, samples=samples), name="dpsql.toml"), SCHEMA)
+    return declared(POLICY.format(person=person, samples=samples), TABLES, patients=(("patient_id",),))
 
 
 HOSPITAL = hospital()
@@ -161,12 +109,8 @@ def planned(
     stored: tuple[Stored, ...] = (),
 ) -> Plan:
     """The plan of a query, by the pipeline that answers it."""
-    resolved = resolve(
-        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
-    )
-    bounded = bound(check(resolved), Wishes(mode=mode, noise=noise, gaussian=gaussian))
-    rewritten = rewrite(bounded)
-    recalled = Recalled(rewritten=rewritten, identity=identity(rewritten), data_version="1", stored=stored)
+    made = rewritten(sql, catalog, mode=mode, noise=noise, gaussian=gaussian)
+    recalled = Recalled(rewritten=made, identity=identity(made), data_version="1", stored=stored)
     defaults = catalog.policy.defaults
     terms = Terms(
         cost=cost,

@@ -10,9 +10,9 @@ from explain_plans import planned
 from dpsql.accounting.triple import triple
 from dpsql.catalog.model import Mode
 from dpsql.errors import LedgerBroken
-from dpsql.plan import transcript
 from dpsql.plan.audit import audited
-from dpsql.plan.record import lists_of, plan_record, read_plan
+from dpsql.plan.record import PLANS as CODEC
+from dpsql.plan.record import DeclaredLists, Planned, lists_of, plan_record, read_plan
 from tests.kits.refusals import raised
 
 PLANS = {
@@ -101,9 +101,7 @@ def one_noise_less(record):
     """A number that was released without noise, and told without a margin."""
     steps, *others = read_plan(json.dumps(record), lists=LISTS)
     less = (*steps[:-1], replace(steps[-1], noises=steps[-1].noises[:-1]))
-    record["plan"] = transcript.PLANS.to_json(
-        (less, *others), transcript.Planned, elsewhere=transcript.DeclaredLists(LISTS)
-    )
+    record["plan"] = CODEC.to_json((less, *others), Planned, elsewhere=DeclaredLists(LISTS))
     record["kept"]["noises"] = record["kept"]["noises"][:-1]
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.plan.audit_cost import Span, costs
+from dpsql.plan.audit import Span, costs
 from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
 
 RATE = Fraction(1, 50)

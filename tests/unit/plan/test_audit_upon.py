@@ -3,24 +3,19 @@
 import json
 from fractions import Fraction
 
-import pandas as pd
 import pytest
 
-import dpsql
 from dpsql.errors import LedgerBroken
 from dpsql.plan.audit import audited_upon
 from tests.kits.ledger_cases import charges_of
+from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
 BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
 
 
 def charges(*, noise):
-    owner = dpsql.open(":memory:")
-    rows = pd.DataFrame({"who": range(60), "age": 30})
-    owner.register("people", rows, person="who", unique=True, bounds={"age": (0, 99)})
-    owner.promise(epsilon=10, delta=1e-6)
-    owner.defaults(max_keys=10)
+    owner = owner_of(60, epsilon=10, delta=1e-6, max_keys=10)
     ana = owner.grant("ana", budget=10)
     for epsilon in (0.1, 0.2, 0.4):
         ana.sql(BOTH, epsilon=epsilon, noise=noise)

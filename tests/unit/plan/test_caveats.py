@@ -23,16 +23,6 @@ class TestCaveats:
     def test_what_bounds_do_is_told(self, what, sql, notes):
         assert caveats(planned(sql)) == notes
 
-    def test_values_beside_rows(self):
-        notes = caveats(planned("SELECT AVG(days), COUNT(*) FROM prescriptions"))
-        assert "rows of one patient beyond 12 are not counted" in notes
-
-    def test_expressions(self):
-        (first, *_) = caveats(planned("SELECT SUM(CAST(charge * (1 + 1) AS DOUBLE)) FROM visits"))
-        assert first == "CAST(charge * (1 + 1) AS DOUBLE) counts within 0 and 4\u2009000"
-        (first, *_) = caveats(planned("SELECT SUM(CASE WHEN ward = ')' THEN charge ELSE 0 END) FROM visits"))
-        assert first == "CASE WHEN ward = ')' THEN charge ELSE 0 END counts within 0 and 2\u2009000"
-
     def test_groups_scaled(self):
         found = caveats(planned("SELECT ward, COUNT(*) FROM visits GROUP BY ward", gaussian=True))
         assert (
@@ -40,10 +30,6 @@ class TestCaveats:
             in found
         )
         assert not any("chosen by hash" in note for note in found)
-
-    def test_few_groups_lose_nobody(self):
-        sql = "SELECT ward, COUNT(*) FROM visits WHERE ward IN ('A', 'B') GROUP BY ward"
-        assert not any("one patient counts in" in note for note in caveats(planned(sql)))
 
     def test_hidden_groups_by_the_optimal_rule(self):
         """A quarter of ε = 4 over three groups, δ = 1e-9 over three groups."""

@@ -15,6 +15,7 @@ from derive_trees import (
     Visits,
     catalog,
     column,
+    each_refused,
     grouped,
     moves,
     planted,
@@ -66,44 +67,32 @@ def test_equal_trees_are_the_same_rows_whether_or_not_they_are_one_object():
     assert Shared().reach() == Scaled().reach()
 
 
-def test_no_window_is_needed_where_there_are_fewer_public_keys_than_groups():
-    class AllFit(Visits):
-        wards = ("A", "B")
+EARLIER = Listed(columns=(column(60, TEXT),), rows=(), from_step=0)
+WARDS_ONCE = projected(scan("wards", {4: "ward", 5: "city"}), c60=ref(4, TEXT))
+SAME = {
+    "fewer public keys than groups need no window": (planted(Visits, wards=("A", "B"), chosen=Visits.inside), Visits),
+    "keys of an earlier step": (planted(Visits, listed=EARLIER), Visits),
+    "keys of an earlier step, scaled": (planted(Scaled, listed=EARLIER), Scaled),
+    "keys of a public table": (planted(Visits, listed=grouped(WARDS_ONCE, (60,))), Visits),
+}
 
-        def chosen(self):
-            return self.inside()
 
-    assert AllFit().reach() == Visits().reach()
+@pytest.mark.parametrize(("statement", "base"), SAME.values(), ids=SAME)
+def test_other_public_keys_have_the_same_reach(statement, base):
+    assert statement.reach() == base().reach()
 
 
 def test_more_public_keys_without_a_window_are_all_counted():
     assert planted(Visits, chosen=Visits.inside).reach() == moves((12, 36), (120, 3600), keys=4)
 
 
-def test_keys_of_an_earlier_step_are_distinct_and_of_unknown_number():
-    def listed(_):
-        return Listed(columns=(column(60, TEXT),), rows=(), from_step=0)
-
-    assert planted(Visits, listed=listed).reach() == Visits().reach()
-    assert planted(Scaled, listed=listed).reach() == Scaled().reach()
-    refused(planted(Visits, listed=listed, chosen=Visits.inside))
-
-
-class WardTable(Visits):
-    """Keys are the wards of a public table."""
-
-    def listed(self):
-        wards = projected(scan("wards", {4: "ward", 5: "city"}), c60=ref(4, TEXT))
-        return grouped(wards, (60,))
-
-
-def test_keys_of_a_public_table_are_public():
-    assert WardTable().reach() == Visits().reach()
-
-
-def test_repeated_public_keys_are_not_keys():
-    refused(planted(WardTable, listed=lambda self: WardTable.listed(self).input))
-    refused(planted(Visits, wards=("A", "A", "B")))
+test_keys_that_repeat_or_are_of_unknown_number_are_refused = each_refused(
+    {
+        "of unknown number": planted(Visits, listed=EARLIER, chosen=Visits.inside),
+        "repeated in a public table": planted(Visits, listed=WARDS_ONCE),
+        "repeated in a list": planted(Visits, wards=("A", "A", "B")),
+    }
+)
 
 
 def test_an_enforced_unique_person_has_one_row():

@@ -5,16 +5,31 @@ from dataclasses import fields, replace
 
 import duckdb
 import pytest
-from derive_trees import TEXT, Different, People, Scaled, Total_, Visits, catalog, column, planted, ref, whole
-from test_derive_joins import Care, WithAge
-from test_derive_on_duckdb import PEOPLE, SALT, content, database, difference, extreme, judged, visits_of
+from derive_trees import (
+    TEXT,
+    Care,
+    Different,
+    People,
+    Scaled,
+    Total_,
+    Visits,
+    WithAge,
+    catalog,
+    column,
+    computed,
+    difference,
+    judged,
+    planted,
+    ref,
+    text_of,
+    whole,
+)
+from test_derive_on_duckdb import PEOPLE, content, database, extreme, visits_of
 
 from dpsql.catalog.model import KeyList
 from dpsql.errors import InternalError
 from dpsql.sql import inner
-from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Filter, Group, Join, ListedKeys, Project, Rank, Scan, Total
-from dpsql.sql.rewrite import Statement
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 
 WHOLE = [
@@ -138,28 +153,11 @@ def engine():
         yield connection
 
 
-def computed(engine, text, width, people):
-    """{key: values} for these people. A key that comes twice would be told apart by nothing."""
-    tables = content(people)
-    rows = {"visits": tables["visits"], "care": tables["care"]}
-    rows["patients"] = [(person, age) for person, visits in people.items() if visits for age in (1, 2)]
-    for table, each in rows.items():
-        engine.execute(f"TRUNCATE {table}")
-        if each:
-            one = f"({', '.join('?' * len(each[0]))})"
-            engine.execute(
-                f"INSERT INTO {table} VALUES {', '.join([one] * len(each))}", [v for row in each for v in row]
-            )
-    found = engine.execute(text.sql, text.parameters(salt=SALT)).fetchall()
-    keyed = {row[:width]: row[width:] for row in found}
-    assert len(keyed) == len(found)
-    return keyed
-
-
-def text_of(relation, statement):
-    columns = {each.id: each for each in relation.columns}
-    keys, values = (tuple(columns[number] for number in numbers) for numbers in (statement.keys, statement.values))
-    return engine_text(Statement(relation=relation, keys=keys, values=values), dialect="duckdb")
+def tables(people):
+    """With two rows in `patients` for everybody who visits."""
+    rows = content(people)
+    patients = [(person, age) for person, visits in people.items() if visits for age in (1, 2)]
+    return {"visits": rows["visits"], "care": rows["care"], "patients": patients}
 
 
 def crowds(chance):
@@ -183,15 +181,15 @@ def test_damage_is_refused_or_covered(engine, seed):
             refused += 1
             continue
         try:
-            text = text_of(relation, statement)
-            computed(engine, text, len(statement.keys), {"ann": []})
+            text = text_of(statement, relation)
+            computed(engine, text, len(statement.keys), tables({"ann": []}))
         except (duckdb.Error, LookupError):  # not a statement any more: nothing would run
             continue
         covered += 1
         for people in crowds(chance):
-            before = computed(engine, text, len(statement.keys), people)
+            before = computed(engine, text, len(statement.keys), tables(people))
             for person in PEOPLE[:2]:
-                after = computed(engine, text, len(statement.keys), people | {person: []})
+                after = computed(engine, text, len(statement.keys), tables(people | {person: []}))
                 assert statement.selection or before.keys() == after.keys()
                 assert max(judged(reach, difference(before, after, len(statement.values)))) <= 1, text
     assert covered > 5

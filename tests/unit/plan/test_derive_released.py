@@ -18,6 +18,7 @@ from derive_trees import (
     Visits,
     catalog,
     column,
+    each_refused,
     filtered,
     grouped,
     moves,
@@ -57,93 +58,48 @@ def test_what_is_no_release_is_refused(relation, how):
     raised(InternalError, lambda: derive(relation, **how, catalog=catalog()))
 
 
-def test_public_keys_are_not_selected():
-    refused(planted(Visits, selection=True))
-    refused(planted(People, selection=False))
-    refused(planted(Total_, selection=True))
-
-
 def beside(left, right, condition, **how):
     joined = Join(left=left, right=right, condition=condition, **({"outer": True} | how))
     return projected(joined, c60=ref(60, TEXT), c80=inner.or_zero(ref(80)), c81=inner.or_zero(ref(81)))
 
 
-@pytest.mark.parametrize(
-    ("condition", "how"),
-    [
-        (inner.alike(ref(60, TEXT), ref(70, TEXT)), {"outer": False}),  # a key without people would be missing
-        (inner.TRUE, {}),  # every total at every key
-        (inner.same(ref(60, TEXT), ref(70, TEXT)), {}),
-        (inner.all_of(inner.alike(ref(60, TEXT), ref(70, TEXT)), inner.at_most(ref(80), 9)), {}),
-        (Apply("or", (inner.alike(ref(60, TEXT), ref(70, TEXT)), inner.TRUE), inner.TRUE.type), {}),
-    ],
+KEYS = Visits().listed()
+TWIN = projected(Visits().totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
+OWN_KEY = inner.alike(ref(60, TEXT), ref(70, TEXT))
+YEARS = Listed(columns=(column(61),), rows=((2024,), (2025,)))
+KEY_AND_YEAR = Join(left=KEYS, right=YEARS, condition=inner.TRUE)
+test_totals_stand_beside_their_own_key_and_nothing_decides_more = each_refused(
+    {
+        "public keys are selected": planted(Visits, selection=True),
+        "a total is selected": planted(Total_, selection=True),
+        "private keys are not selected": planted(People, selection=False),
+        "a key without people is missing": planted(Visits, shown=beside(KEYS, TWIN, OWN_KEY, outer=False)),
+        **{
+            name: planted(Visits, shown=beside(KEYS, TWIN, condition))
+            for name, condition in {
+                "every total at every key": inner.TRUE,
+                "NULL beside nothing": inner.same(ref(60, TEXT), ref(70, TEXT)),
+                "small totals alone": inner.all_of(OWN_KEY, inner.at_most(ref(80), 9)),
+                "any key": Apply("or", (OWN_KEY, inner.TRUE), inner.TRUE.type),
+            }.items()
+        },
+        # wards times years, totals by ward alone: every total would be released twice
+        "totals repeated for another public key": planted(
+            Visits,
+            keys=(60, 61),
+            shown=projected(
+                Join(left=KEY_AND_YEAR, right=TWIN, condition=OWN_KEY, outer=True),
+                c60=ref(60, TEXT),
+                c61=ref(61),
+                c80=inner.or_zero(ref(80)),
+                c81=inner.or_zero(ref(81)),
+            ),
+        ),
+        "keys that are repeated": planted(
+            Visits, shown=beside(planted(Visits, wards=("A", "A", "B")).listed(), TWIN, OWN_KEY)
+        ),
+    }
 )
-def test_totals_stand_beside_their_own_key_and_nothing_decides_more(condition, how):
-    def shown(self):
-        renamed = projected(self.totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
-        return beside(self.listed(), renamed, condition, **how)
-
-    refused(planted(Visits, shown=shown))
-
-
-def test_totals_repeated_for_another_public_key_are_refused():
-    """Wards times years, totals by ward alone: every total would be released twice."""
-
-    class Twice(Visits):
-        keys = (60, 61)
-
-        def shown(self):
-            renamed = projected(self.totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
-            years = Listed(columns=(column(61),), rows=((2024,), (2025,)))
-            both = Join(left=self.listed(), right=years, condition=inner.TRUE)
-            joined = Join(left=both, right=renamed, condition=inner.alike(ref(60, TEXT), ref(70, TEXT)), outer=True)
-            zeros = {"c80": inner.or_zero(ref(80)), "c81": inner.or_zero(ref(81))}
-            return projected(joined, c60=ref(60, TEXT), c61=ref(61), **zeros)
-
-    refused(Twice())
-
-
-def test_totals_beside_repeated_keys_are_refused():
-    """Every total would be released as often as its key is listed."""
-
-    def shown(self):
-        renamed = projected(self.totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
-        return beside(
-            planted(Visits, wards=("A", "A", "B")).listed(), renamed, inner.alike(ref(60, TEXT), ref(70, TEXT))
-        )
-
-    refused(planted(Visits, shown=shown))
-
-
-@pytest.mark.parametrize(
-    "rows", [((1,), (True,)), ((1.5,), (Fraction(3, 2),)), (("a", "b"),), ((date(2024, 1, 1),), (1,))]
-)
-def test_literal_keys_that_one_engine_might_take_for_equal_are_refused(rows):
-    refused(planted(Visits, listed=lambda self: Listed(columns=(column(60, TEXT),), rows=rows)))
-
-
-@pytest.mark.parametrize(
-    ("type_", "rows"),
-    [
-        (SqlType.INTEGER, (1, 2, None)),
-        (SqlType.BOOLEAN, (False, True)),
-        (SqlType.DATE, (date(2024, 1, 1), date(2024, 1, 2))),
-        (SqlType.TIMESTAMP, (datetime(2024, 1, 1), datetime(2024, 1, 2))),
-    ],
-)
-def test_literal_keys_of_their_type_are_distinct(type_, rows):
-    def by(kind, values, **parts):
-        def grouped_by(self):
-            key = Apply("some_function", (ref(2, TEXT),), kind)
-            return projected(self.owned(), c9=ref(9, TEXT), c20=key, c21=ref(3))
-
-        listed = Listed(columns=(column(60, type_),), rows=tuple((value,) for value in values))
-        return planted(Visits, rows=grouped_by, listed=lambda self: listed, **parts)
-
-    assert by(type_, rows).reach() == Visits().reach()
-    refused(by(type_, (*rows, rows[0])))
-    refused(by(TEXT, rows))  # equal only after a conversion
-    refused(by(TEXT, rows, inside=Visits.capped))
 
 
 MONTHS = KeyRange(first=datetime(2024, 1, 1), count=3, months=1)
@@ -158,8 +114,10 @@ def by_keys(kind, keys, **parts):
         key = Apply("some_function", (ref(2, TEXT),), kind)
         return projected(self.owned(), c9=ref(9, TEXT), c20=key, c21=ref(3))
 
-    listed = ListedKeys(columns=(column(60, kind),), keys=keys)
-    return planted(Visits, rows=rows, listed=lambda self: listed, **parts)
+    many = isinstance(keys, tuple)
+    listed = Listed(columns=(column(60, kind),), rows=tuple((key,) for key in keys)) if many else None
+    listed = listed or ListedKeys(columns=(column(60, kind),), keys=keys)
+    return planted(Visits, **({"rows": rows, "listed": listed} | parts))
 
 
 @pytest.mark.parametrize(
@@ -173,12 +131,21 @@ def by_keys(kind, keys, **parts):
         (SqlType.DATE, DAYS),
         (SqlType.TIMESTAMP, MONTHS),
         (SqlType.TIMESTAMP, HOURS),
+        (SqlType.INTEGER, (1, 2, None)),
+        (SqlType.BOOLEAN, (False, True)),
+        (SqlType.DATE, (date(2024, 1, 1), date(2024, 1, 2))),
+        (SqlType.TIMESTAMP, (datetime(2024, 1, 1), datetime(2024, 1, 2))),
     ],
 )
 def test_public_keys_of_their_type_are_distinct(type_, keys):
     assert by_keys(type_, keys).reach() == Visits().reach()
     for other in {SqlType.INTEGER, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP, SqlType.BOOLEAN} - {type_}:
         refused(by_keys(other, keys))
+        converted = by_keys(other, keys).rows  # equal only after a conversion
+        refused(by_keys(type_, keys, rows=converted))
+        refused(by_keys(type_, keys, rows=converted, inside=Visits.capped))
+    if isinstance(keys, tuple):
+        refused(by_keys(type_, (*keys, keys[0])))
 
 
 @pytest.mark.parametrize(
@@ -199,6 +166,9 @@ def test_public_keys_of_their_type_are_distinct(type_, keys):
         (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 31))),  # 31 January and a month is 29 February
         (SqlType.TIMESTAMP, replace(MONTHS, first=datetime(2024, 1, 1, tzinfo=UTC))),
         (SqlType.TIMESTAMP, DAYS),
+        (SqlType.TEXT, (1, True)),
+        (SqlType.TEXT, (1.5, Fraction(3, 2))),
+        (SqlType.TEXT, (date(2024, 1, 1), 1)),
     ],
 )
 def test_public_keys_that_may_come_twice_are_refused(type_, keys):
@@ -212,40 +182,37 @@ def test_rows_outside_the_keys_are_dropped_before_groups_are_chosen():
     refused(by_keys(SqlType.INTEGER, KeyRange(first=1, count=9), inside=Visits.capped, chosen=Visits.capped))
 
 
-def test_keys_inside_a_list_of_another_type_are_not_limited_by_it():
-    """'1' and '01' both equal 1: two public numbers can be many texts."""
-
-    def inside(self):
-        numbers = Listed(columns=(column(61),), rows=((1,), (2,)))
-        return Join(left=self.capped(), right=numbers, condition=inner.alike(ref(20, TEXT), ref(61)))
-
-    refused(planted(Visits, chosen=inside))
-
-
-def test_fractions_are_no_keys():
-    key = Apply("to_double", (ref(3),), DOUBLE)
-    rows = {"rows": lambda self: projected(self.owned(), c9=ref(9, TEXT), c20=key, c21=ref(3))}
-    for listed in (
-        Listed(columns=(column(60, DOUBLE),), rows=((1,), (2,))),
-        Listed(columns=(column(60, DOUBLE),), rows=(), from_step=0),
-    ):
-        refused(planted(Visits, **rows, listed=lambda self, listed=listed: listed))
-
-
-def test_totals_meet_no_rows():
-    """Exact totals beside rows would let rows be filtered by what everybody has."""
-
-    def owned(self):
-        totals = Total_().totals()
-        return filtered(Join(left=totals, right=self.table(), condition=inner.TRUE), inner.known(ref(9, TEXT)))
-
-    refused(planted(Visits, owned=owned))
-
-    def turned(self):
-        totals = Total_().totals()
-        return filtered(Join(left=self.table(), right=totals, condition=inner.TRUE), inner.known(ref(9, TEXT)))
-
-    refused(planted(Visits, owned=turned))
+NUMBERS = Listed(columns=(column(61),), rows=((1,), (2,)))
+HALVES = projected(Visits().owned(), c9=ref(9, TEXT), c20=Apply("to_double", (ref(3),), DOUBLE), c21=ref(3))
+TABLE, TOTALS = Visits().table(), Total_().totals()
+test_keys_and_totals_limit_no_rows = each_refused(
+    {
+        # '1' and '01' both equal 1: two public numbers can be many texts
+        "a list of another type": planted(
+            Visits, chosen=Join(left=Visits().capped(), right=NUMBERS, condition=inner.alike(ref(20, TEXT), ref(61)))
+        ),
+        **{
+            f"fractions are no keys, {step}": planted(
+                Visits, rows=HALVES, listed=Listed(columns=(column(60, DOUBLE),), rows=rows, from_step=step)
+            )
+            for rows, step in ((((1,), (2,)), None), ((), 0))
+        },
+        # exact totals beside rows would let rows be filtered by what everybody has
+        **{
+            name: planted(
+                Visits,
+                owned=filtered(Join(left=left, right=right, condition=inner.TRUE), inner.known(ref(9, TEXT))),
+            )
+            for name, left, right in (("totals meet rows", TOTALS, TABLE), ("rows meet totals", TABLE, TOTALS))
+        },
+        "an outer join that keeps public rows": planted(
+            Visits,
+            inside=Join(
+                left=KEYS, right=Visits().capped(), condition=inner.alike(ref(20, TEXT), ref(60, TEXT)), outer=True
+            ),
+        ),
+    }
+)
 
 
 def test_public_keys_limit_no_groups_where_rows_without_a_key_are_kept():
@@ -259,75 +226,70 @@ def test_public_keys_limit_no_groups_where_rows_without_a_key_are_kept():
     refused(planted(Visits, inside=kept, chosen=lambda self: self.inside()))
 
 
-def test_an_outer_join_that_keeps_public_rows_is_refused():
-    def kept_wards(self):
-        condition = inner.alike(ref(20, TEXT), ref(60, TEXT))
-        return Join(left=self.listed(), right=self.capped(), condition=condition, outer=True)
-
-    refused(planted(Visits, inside=kept_wards))
-
-
-@pytest.mark.parametrize(
-    ("keys", "values"),
-    [
-        ((), (80, 81)),
-        ((60, 60), (80, 81)),
-        ((70,), (80, 81)),
-        ((60,), (80, 80)),
-        ((60,), (60,)),
-        ((60,), (80, 99)),
-        ((60,), ()),
-    ],
+OTHER_COLUMNS = (
+    ((), (80, 81)),
+    ((60, 60), (80, 81)),
+    ((70,), (80, 81)),
+    ((60,), (80, 80)),
+    ((60,), (60,)),
+    ((60,), (80, 99)),
+    ((60,), ()),
 )
-def test_released_columns_are_the_keys_and_the_totals(keys, values):
-    refused(Visits(), keys=keys, values=values)
+test_released_columns_are_the_keys_and_the_totals = each_refused(
+    {f"{keys} {values}": planted(Visits, keys=keys, values=values) for keys, values in OTHER_COLUMNS}
+)
 
 
-def test_a_total_that_is_null_without_people_is_refused():
-    def shown(self):
-        relation = Visits.shown(self)
-        return replace(relation, expressions=(ref(60, TEXT), ref(80), ref(81)))
-
-    refused(planted(Visits, shown=shown))
-    refused(planted(Total_, shown=Total_.totals))
-    counts = planted(
-        Visits, values=(80,), totals=lambda self: grouped(self.chosen(), (20,), c80=COUNT, c81=COUNT), shown=shown
-    )
-    refused(counts)  # never NULL in a group, but NULL where there is none
-
-
-def test_totals_are_not_touched_before_the_noise():
-    refused(planted(Visits, totals=lambda self: filtered(Visits.totals(self), inner.at_most(ref(80), 9))))
-    refused(planted(Visits, totals=lambda self: grouped(Visits.totals(self), (20,), c80=sum_of(ref(80)), c81=COUNT)))
-    doubled = planted(
-        Total_, shown=lambda self: projected(self.totals(), c80=inner.times(ref(80), 2), c81=inner.or_zero(ref(81)))
-    )
-    refused(doubled)
-
-
-@pytest.mark.parametrize("function", ["min", "max", "avg", "any_value", "sum_distinct", "stddev"])
-def test_other_totals_over_private_rows_are_refused(function):
-    total = Total(function=function, argument=ref(41))
-    refused(planted(Visits, totals=lambda self: grouped(self.chosen(), (20,), c80=sum_of(ref(40)), c81=total)))
-    inside = Total(function=function, argument=Visits().clamped())
-    refused(planted(Visits, per_person=lambda self: grouped(self.rows(), (9, 20), c30=COUNT, c31=inside)))
-
-
-def test_totals_with_filters_and_windows_in_expressions_are_refused():
-    chosen = Total(function="sum", argument=ref(41), filter=inner.at_most(ref(41), 5))
-    refused(planted(Visits, totals=lambda self: grouped(self.chosen(), (20,), c80=sum_of(ref(40)), c81=chosen)))
-    over_all = Windowed(function="sum", arguments=(ref(3),), partition_by=(), order_by=(), frame="", type=INTEGER)
-    refused(planted(Visits, rows=lambda self: projected(self.owned(), c9=ref(9, TEXT), c20=ref(2, TEXT), c21=over_all)))
-
-
-def test_fractions_are_not_added_up():
-    class Halves(Total_):
-        def rows(self):
-            half = Apply("to_double", (ref(3),), DOUBLE)
-            return projected(self.owned(), c9=ref(9, TEXT), c21=half)
-
-    refused(Halves())  # a clamp of a double leaves fractions, and NaN at a limit
-    refused(planted(Halves, clamped=lambda self: ref(21, DOUBLE)))
+OVER_ALL = Windowed(function="sum", arguments=(ref(3),), partition_by=(), order_by=(), frame="", type=INTEGER)
+SMALL = Total(function="sum", argument=ref(41), filter=inner.at_most(ref(41), 5))
+NOT_ZERO = projected(Visits().shown().input, c60=ref(60, TEXT), c80=ref(80), c81=ref(81))
+HALF = projected(Visits().owned(), c9=ref(9, TEXT), c21=Apply("to_double", (ref(3),), DOUBLE))
+CHOSEN = Visits().chosen()
+test_other_totals_are_refused = each_refused(
+    {
+        "NULL without people": planted(Visits, shown=NOT_ZERO),
+        "NULL without anybody": planted(Total_, shown=Total_.totals),
+        # never NULL in a group, but NULL where there is none
+        "a count that is NULL without people": planted(
+            Visits,
+            values=(80,),
+            totals=grouped(CHOSEN, (20,), c80=COUNT, c81=COUNT),
+            shown=lambda self: replace(Visits.shown(self), expressions=NOT_ZERO.expressions),
+        ),
+        "filtered before the noise": planted(Visits, totals=filtered(Visits().totals(), inner.at_most(ref(80), 9))),
+        "added up before the noise": planted(
+            Visits, totals=grouped(Visits().totals(), (20,), c80=sum_of(ref(80)), c81=COUNT)
+        ),
+        "doubled before the noise": planted(
+            Total_, shown=projected(TOTALS, c80=inner.times(ref(80), 2), c81=inner.or_zero(ref(81)))
+        ),
+        "a filter": planted(Visits, totals=grouped(CHOSEN, (20,), c80=sum_of(ref(40)), c81=SMALL)),
+        "a window in an expression": planted(
+            Visits, rows=projected(Visits().owned(), c9=ref(9, TEXT), c20=ref(2, TEXT), c21=OVER_ALL)
+        ),
+        "fractions, clamped": planted(Total_, rows=HALF),  # fractions are left, and NaN at a limit
+        "fractions": planted(Total_, rows=HALF, clamped=ref(21, DOUBLE)),
+        **{
+            f"{function} {place}": statement
+            for function in ("min", "max", "avg", "any_value", "sum_distinct", "stddev")
+            for place, statement in {
+                "of everybody": planted(
+                    Visits,
+                    totals=grouped(CHOSEN, (20,), c80=sum_of(ref(40)), c81=Total(function=function, argument=ref(41))),
+                ),
+                "inside a person": planted(
+                    Visits,
+                    per_person=grouped(
+                        Visits().rows(),
+                        (9, 20),
+                        c30=COUNT,
+                        c31=Total(function=function, argument=Visits().clamped()),
+                    ),
+                ),
+            }.items()
+        },
+    }
+)
 
 
 # Overflow.
@@ -364,43 +326,30 @@ def test_a_norm_over_public_keys_may_use_the_room_of_fewer_rows():
     refused(planted(Scaled, **wide, weights=(1, 2**23)))
 
 
-def test_numbers_mean_one_column():
-    refused(planted(Visits, listed=lambda self: Listed(columns=(column(20, TEXT),), rows=(("A",),))))
-
-    def swapped(self):
-        return projected(self.owned(), c9=ref(9, TEXT), c2=ref(3), c3=Apply("length", (ref(2, TEXT),), INTEGER))
-
-    refused(planted(Total_, rows=lambda self: projected(swapped(self), c9=ref(9, TEXT), c21=ref(3))))
-    gone = planted(Visits, rows=lambda self: projected(self.owned(), c9=ref(9, TEXT), c20=ref(2, TEXT), c21=ref(99)))
-    refused(gone)
-    refused(planted(Visits, owned=lambda self: replace(Visits.owned(self), condition=inner.known(ref(99)))))
-    more = (*Visits().table().columns, column(98))
-    refused(planted(Visits, owned=lambda self: replace(Visits.owned(self), columns=more)))
-
-
-def test_conditions_are_true_or_false():
-    for condition in (ref(2, TEXT), whole(1), inner.all_of(inner.known(ref(9, TEXT)), ref(3))):
-        refused(planted(Visits, owned=lambda self, by=condition: filtered(Visits.owned(self), by)))
-
-
-def test_a_rank_has_a_number_of_its_own():
-    """Else `rank <= 2` might be read as a limit on the charge."""
-
-    def ranked(self):
-        return Rank(input=self.inside(), partition=(9,), order=self.order, column=column(41))
-
-    refused(planted(Visits, ranked=ranked, chosen=lambda self: filtered(self.ranked(), inner.at_most(ref(41), 2))))
-
-
-def test_columns_and_expressions_are_pairs():
-    def rows(self):
-        relation = Visits.rows(self)
-        return replace(relation, columns=(*relation.columns, column(22)))
-
-    refused(planted(Visits, rows=rows))
-    refused(planted(Visits, totals=lambda self: replace(Visits.totals(self), totals=(COUNT,))))
-    refused(planted(Visits, per_person=lambda self: replace(Visits.per_person(self), by=(20, 9))))
-    refused(planted(Visits, listed=lambda self: Listed(columns=(column(60, TEXT),), rows=(("A", "B"),))))
+OWNED, ROWS = Visits().owned(), Visits().rows()
+SWAPPED = projected(OWNED, c9=ref(9, TEXT), c2=ref(3), c3=Apply("length", (ref(2, TEXT),), INTEGER))
+RANKED_AS_CHARGE = Rank(input=Visits().inside(), partition=(9,), order=Visits.order, column=column(41))
+test_numbers_mean_one_column_and_columns_one_expression = each_refused(
+    {
+        "a key list": planted(Visits, listed=Listed(columns=(column(20, TEXT),), rows=(("A",),))),
+        "numbers swapped": planted(Total_, rows=projected(SWAPPED, c9=ref(9, TEXT), c21=ref(3))),
+        "a column that is gone": planted(Visits, rows=projected(OWNED, c9=ref(9, TEXT), c20=ref(2, TEXT), c21=ref(99))),
+        "a filter by a column that is gone": planted(Visits, owned=replace(OWNED, condition=inner.known(ref(99)))),
+        "a filter with more columns": planted(Visits, owned=replace(OWNED, columns=(*OWNED.columns, column(98)))),
+        **{
+            f"a condition that is none: {condition}": planted(Visits, owned=filtered(OWNED, condition))
+            for condition in (ref(2, TEXT), whole(1), inner.all_of(inner.known(ref(9, TEXT)), ref(3)))
+        },
+        # else `rank <= 2` might be read as a limit on the charge
+        "a rank with the number of the charge": planted(
+            Visits, chosen=filtered(RANKED_AS_CHARGE, inner.at_most(ref(41), 2))
+        ),
+        "a column without an expression": planted(Visits, rows=replace(ROWS, columns=(*ROWS.columns, column(22)))),
+        "a total without a column": planted(Visits, totals=replace(Visits().totals(), totals=(COUNT,))),
+        "groups in another order": planted(Visits, per_person=replace(Visits().per_person(), by=(20, 9))),
+        "two values in one column": planted(Visits, listed=Listed(columns=(column(60, TEXT),), rows=(("A", "B"),))),
+    }
+)
 
 
 def test_a_key_of_totals_is_not_dropped():
@@ -438,11 +387,9 @@ def awaited(*columns):
 
 def test_awaited_rows_are_public_and_nothing_else_is_known_of_them():
     """They may repeat: as keys of totals they would show a key twice, unless each is taken once."""
-    condition = inner.alike(ref(60, TEXT), ref(70, TEXT))
-    twin = projected(Visits().totals(), c70=ref(20, TEXT), c80=ref(80), c81=ref(81))
 
     def reach(keys):
-        return derive(beside(keys, twin, condition), keys=(60,), values=(80, 81), catalog=catalog())
+        return derive(beside(keys, TWIN, OWN_KEY), keys=(60,), values=(80, 81), catalog=catalog())
 
     raised(InternalError, lambda: reach(awaited(column(60, TEXT))), match="not distinct public keys")
     known = Listed(columns=(column(60, TEXT),), rows=(("a",), ("b",)))

@@ -5,9 +5,8 @@ from itertools import combinations, product
 
 import pytest
 
-from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.privacy.unit import Neighbours
-from dpsql.sql.slots import Slot, SlotKind
+from dpsql.sql.slots import Slot, SlotKind, slot_l1, slot_l2_squared
 
 INTERVALS = [(0, 1), (0, 2), (-1, 0), (-1, 1), (-2, 1), (-1, 2)]
 KEYS = 4

@@ -41,23 +41,31 @@ def margin_of(probabilities: np.ndarray) -> int:
 
 
 class TestOneMarginForAllRows:
-    def test_a_count_on_a_unique_table(self):
-        """One row per patient: sensitivity 1, scale 1/0.05 = 20, and 20 · ln 20 = 59.9."""
-        column = only("SELECT COUNT(*) AS n FROM patients")
-        assert column.name == "n"
-        assert column.certainty is Certainty.MARGIN
-        assert column.margin == margin_of(laplace(20)) == 60
-        assert column.text == "n ± 60"
-
-    def test_a_capped_count(self):
-        assert only("SELECT COUNT(*) FROM visits").margin == margin_of(laplace(6 * 20))
+    @pytest.mark.parametrize(
+        ("sql", "how", "margin"),
+        [
+            # one row per patient: sensitivity 1, scale 1/0.05 = 20, and 20 · ln 20 = 59.9
+            ("SELECT COUNT(*) FROM patients", {}, 60),
+            ("SELECT COUNT(*) FROM patients", {}, margin_of(laplace(20))),
+            ("SELECT COUNT(*) FROM patients", {"cost": Fraction(1, 10)}, margin_of(laplace(10))),
+            ("SELECT COUNT(*) * 2 + 7 FROM patients", {}, 120),
+            ("SELECT -COUNT(*) / 4 FROM patients", {}, 15),
+            ("SELECT COUNT(*) - COUNT(*) FROM patients", {}, 0),
+            ("SELECT COUNT(*) FROM visits", {}, margin_of(laplace(6 * 20))),
+            # under change_one with a public number of rows an average is a sum over a known number
+            ("SELECT AVG(weight) FROM samples", {"catalog": CHANGE_ONE}, Fraction(margin_of(laplace(8 * 20)), 1000)),
+        ],
+    )
+    def test_laplace(self, sql, how, margin):
+        column = only(sql, **how)
+        assert (column.certainty, column.margin) == (Certainty.MARGIN, margin)
 
     def test_a_count_over_groups(self):
         """Six rows in each of three groups."""
-        (key, count) = expected(planned("SELECT ward, COUNT(*) FROM visits GROUP BY ward"))
-        assert key.certainty is Certainty.KEY
-        assert key.margin is None
+        (key, count) = expected(planned("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"))
+        assert (key.certainty, key.margin) == (Certainty.KEY, None)
         assert count.margin == margin_of(laplace(18 * 20))
+        assert only("SELECT COUNT(*) AS n FROM patients").text == "n ± 60"
 
     def test_a_sum_on_a_grain(self):
         """2000 · 6 / 0.05 · ln 20, in steps of 2^-10; the law of the grains is continuous at this scale."""
@@ -65,11 +73,6 @@ class TestOneMarginForAllRows:
         assert abs(float(column.margin) - 240_000 * math.log(20)) < 0.01
         assert column.margin * 2**10 == int(column.margin * 2**10)
         assert column.cause == "charge within 0 and 2\u2009000 × 6 rows of one patient"
-
-    def test_arithmetic(self):
-        assert only("SELECT COUNT(*) * 2 + 7 FROM patients").margin == 120
-        assert only("SELECT -COUNT(*) / 4 FROM patients").margin == 15
-        assert only("SELECT COUNT(*) - COUNT(*) FROM patients").margin == 0
 
     def test_two_slots(self):
         """ε is shared, so each has scale 40; the law of the sum, at most half a percent too wide."""
@@ -91,15 +94,6 @@ class TestOneMarginForAllRows:
         sigma = 6 * math.sqrt(3 / (2 * plan.terms.gaussian_rho))
         assert float(column.margin) == pytest.approx(1.959964 * sigma + 0.5, rel=1e-4)
         assert ((column.margin - Fraction(1, 2)) * 1024).denominator == 1
-
-    def test_public_size(self):
-        """Under change_one with a public number of rows an average is a sum over a known number."""
-        column = only("SELECT AVG(weight) FROM samples", catalog=CHANGE_ONE)
-        assert column.certainty is Certainty.MARGIN
-        assert column.margin == Fraction(margin_of(laplace(8 * 20)), 1000)
-
-    def test_confidence_matters(self):
-        assert only("SELECT COUNT(*) FROM patients", cost=Fraction(1, 10)).margin == margin_of(laplace(10))
 
 
 class TestAverages:

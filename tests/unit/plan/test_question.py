@@ -1,7 +1,6 @@
 """Two questions are one where SQL says so, and nowhere else."""
 
 import random
-from datetime import date
 from itertools import combinations, product
 
 import duckdb
@@ -9,26 +8,15 @@ import pytest
 from explain_plans import HOSPITAL, planned
 
 from counted_calls import growth
-from dpsql.catalog.check import checked
-from dpsql.catalog.load import loads
-from dpsql.catalog.model import EngineColumn, EngineTable, Mode
-from dpsql.catalog.types import SqlType
+from dpsql.catalog.model import Mode
 from dpsql.plan.question import identity
-from dpsql.sql.bound import Wishes, bound
-from dpsql.sql.check import check
-from dpsql.sql.parse import parse
-from dpsql.sql.resolve import resolve
-from dpsql.sql.rewrite import rewrite
 from tests.kits.cases import cases
+from tests.kits.planning import declared, rewritten
 from tests.kits.rows import read_texts
 
 
 def identified(sql, catalog=HOSPITAL, *, mode=None):
-    resolved = resolve(
-        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
-    )
-    wishes = Wishes(mode=mode, noise=None, gaussian=mode is Mode.SCALE)
-    return identity(rewrite(bound(check(resolved), wishes)))
+    return identity(rewritten(sql, catalog, mode=mode, gaussian=mode is Mode.SCALE))
 
 
 def asked(sql, catalog=HOSPITAL, *, mode=None):
@@ -107,31 +95,29 @@ k = { keys = ["x", "y"] }
 """
 
 
-def declared(text):
-    kinds = {"p": SqlType.INTEGER, "a": SqlType.INTEGER, "b": SqlType.INTEGER, "c": SqlType.TEXT, "k": SqlType.TEXT}
-    columns = tuple(EngineColumn(name=name, type=kind, engine_type=kind.value) for name, kind in kinds.items())
-    return checked(loads(text, name="p"), {"t": EngineTable(name="t", columns=columns)})
+def catalog_of(policy):
+    return declared(policy, {"t": "p integer, a integer, b integer, c text, k text"})
 
 
 SUM_OF_A = "SELECT k, SUM(a), COUNT(*) FROM t GROUP BY k"
 
 
 def test_declaring_what_is_not_asked_for_changes_no_question():
-    before, after = declared(POLICY), declared(POLICY.replace("b = { bounds = [0, 9] }", 'c = { keys = ["x"] }'))
+    before, after = catalog_of(POLICY), catalog_of(POLICY.replace("b = { bounds = [0, 9] }", 'c = { keys = ["x"] }'))
     assert asked(SUM_OF_A, before) == asked(SUM_OF_A, after)
 
 
 @cases(__file__, "old", "new")
 def test_declaring_otherwise_what_is_asked_for_changes_it(old, new):
     assert POLICY.count(old) == 1
-    before, after = (asked(SUM_OF_A, declared(text)) for text in (POLICY, POLICY.replace(old, new)))
+    before, after = (asked(SUM_OF_A, catalog_of(text)) for text in (POLICY, POLICY.replace(old, new)))
     assert not (before[:2] == after[:2] and before[2] <= after[2])
 
 
 def test_a_declaration_of_one_slot_leaves_the_others_alone():
     before, after = (
-        identified(SUM_OF_A, declared(POLICY)),
-        identified(SUM_OF_A, declared(POLICY.replace("a = { bounds = [0, 9] }", "a = { bounds = [0, 8] }"))),
+        identified(SUM_OF_A, catalog_of(POLICY)),
+        identified(SUM_OF_A, catalog_of(POLICY.replace("a = { bounds = [0, 9] }", "a = { bounds = [0, 8] }"))),
     )
     assert (before.frame, before.policy) == (after.frame, after.policy)
     assert before.declarations != after.declarations
@@ -176,7 +162,7 @@ def condition(chance, depth):
 
 
 def test_conditions_of_equal_digest_hold_for_the_same_rows():
-    chance, catalog = random.Random(20), declared(POLICY)
+    chance, catalog = random.Random(20), catalog_of(POLICY)
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t (p INTEGER, a INTEGER, b INTEGER, k TEXT)")
     connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(place, *row) for place, row in enumerate(ROWS)])

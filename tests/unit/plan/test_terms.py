@@ -6,7 +6,7 @@ import pytest
 
 from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Noise
-from dpsql.plan.terms import as_if_unspent, terms
+from dpsql.plan.price import as_if_unspent, terms
 from dpsql.privacy.events import DiscreteGaussian, Pure
 
 PROMISE = Account.opened(epsilon=Fraction(5), delta=Fraction(1, 10**6), delta_prime=Fraction(1, 2 * 10**6))

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 
 import pytest
 
-from dpsql.plan.transcript import NAMES, PLANS
+from dpsql.plan.record import NAMES, PLANS
 from dpsql.sql.intervals import EVERYTHING
 
 CLASSES = {name: kind for name, kind in NAMES.items() if not issubclass(kind, Enum)}

@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 from itertools import product
 
-import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,18 +13,12 @@ from dpsql.privacy.divergence import audit_delta
 from dpsql.privacy.group import convert_relation, group_delta, group_privacy
 from dpsql.privacy.measure import PrivacyParams
 from dpsql.privacy.unit import Neighbours
+from tests.kits.drawn_laws import M, mp
 from tests.kits.refusals import raised
 from tests.oracles.privacy import gaussian_group_delta, group_delta_loose
 
-M = mpmath.MPContext()
-M.dps = 60
 EPSILONS = st.one_of(st.just(0), st.floats(1e-12, 3), st.fractions(0, 3), st.floats(1e-300, 1e-12))
 SIZES = st.integers(1, 60)
-
-
-def mp(x) -> mpmath.mpf:
-    x = Fraction(x)
-    return M.mpf(x.numerator) / x.denominator
 
 
 @given(epsilon=EPSILONS, delta=st.floats(0, 0.999), size=SIZES)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
-from dpsql.privacy.pmf import paired, post_process, ratio_below
+from dpsql.privacy.divergence import paired, post_process, ratio_below
 from tests.kits.refusals import raised
 
 HALF = Fraction(1, 2)

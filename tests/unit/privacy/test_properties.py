@@ -9,20 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.privacy import divergence
+from dpsql.privacy.divergence import post_process
 from dpsql.privacy.group import group_delta
-from dpsql.privacy.pmf import post_process
+from tests.kits.drawn_laws import laws
 from tests.oracles.privacy import renyi
 
 PAGE = Path(__file__).parents[3] / "docs" / "theory.md"
 TINY = 1 + 1e-14  # two roundings of the same number
-
-
-def law(weights: list[int]) -> list[Fraction]:
-    return [Fraction(w, sum(weights)) for w in weights]
-
-
-def laws(outcomes: int, least: int = 0):
-    return st.lists(st.integers(least, 12), min_size=outcomes, max_size=outcomes).filter(any).map(law)
 
 
 def families(count: int, outcomes: int, least: int = 0):

@@ -3,27 +3,19 @@
 import math
 from fractions import Fraction
 
-import mpmath
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsql.privacy.divergence import hockey_stick, kl
+from tests.kits.drawn_laws import M, mp
 from tests.kits.samples import examples
 from tests.oracles.privacy import gaussian_kl
 from tests.oracles.shifts import GaussianShift, GeometricShift, LaplaceShift
 
-M = mpmath.MPContext()
-M.dps = 60
-
 SIZES = st.one_of(st.floats(1e-6, 50), st.floats(1e-150, 1e150), st.fractions(Fraction(1, 100), 20))
 EPSILONS = st.one_of(st.just(0), st.floats(1e-9, 60), st.floats(0, 1e4), st.fractions(0, 9))
 DELTAS = st.one_of(st.just(0), st.floats(1e-300, 1e-3), st.floats(0, 0.999))
-
-
-def mp(x) -> mpmath.mpf:
-    x = Fraction(x)
-    return M.mpf(x.numerator) / x.denominator
 
 
 def assert_just_above(value: float, true, slack="1e-14"):

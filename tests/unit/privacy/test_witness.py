@@ -7,22 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter
-from dpsql.privacy.divergence import audit_delta, audit_pure, hockey_stick, max_divergence
-from dpsql.privacy.pmf import ratio_below
-from dpsql.privacy.witness import delta_close_witness
+from dpsql.privacy.divergence import (
+    audit_delta,
+    audit_pure,
+    delta_close_witness,
+    hockey_stick,
+    max_divergence,
+    ratio_below,
+)
+from tests.kits.drawn_laws import pairs
 from tests.kits.refusals import raised
 from tests.oracles.privacy import excess_mass, one_sided_witness
 
-
-def law(weights: list[int]) -> list[Fraction]:
-    return [Fraction(w, sum(weights)) for w in weights]
-
-
-def laws(outcomes: int):
-    return st.lists(st.integers(0, 20), min_size=outcomes, max_size=outcomes).filter(any).map(law)
-
-
-PAIRS = st.integers(1, 6).flatmap(lambda n: st.tuples(laws(n), laws(n)))
+PAIRS = pairs()
 EPSILONS = st.one_of(st.just(0), st.floats(1e-6, 5), st.fractions(0, 5))
 
 

@@ -14,7 +14,7 @@ import dpsql.randomness
 from dpsql.errors import BadParameter
 from dpsql.randomness import SYSTEM, bernoulli, bernoulli_exp, bernoulli_exp_many, discrete_gaussian, discrete_laplace
 from dpsql.randomness.blocks import BlockSampler, Exponent
-from dpsql.randomness.shelf import Shelf
+from dpsql.randomness.discrete import Shelf
 from tests.kits.refusals import raised
 
 BAD = [0, -1, Fraction(-1, 2), float("nan"), float("inf"), -float("inf"), True, "1", None, Decimal("NaN")]

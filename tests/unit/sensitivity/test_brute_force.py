@@ -78,20 +78,6 @@ def test_global_is_the_largest_local(neighbours):
     assert max(local.linf for local in locals_) == found.linf
 
 
-def test_known_values():
-    """C071: exercise 3.2 on small domains."""
-    everything = {"domain": range(5), "sizes": [3]}
-    assert brute_force.brute_force_global(sum, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
-    assert brute_force.brute_force_global(len, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(0)
-    assert brute_force.brute_force_global(max, **everything, neighbours=CHANGE_ONE) == Sensitivity.scalar(4)
-    assert brute_force.brute_force_global(
-        sum, domain=[-7, 2], sizes=[2, 3], neighbours=ADD_REMOVE
-    ) == Sensitivity.scalar(7)
-    assert brute_force.brute_force_global(sum, domain=[-7, 2], sizes=[3], neighbours=ADD_REMOVE) == Sensitivity.scalar(
-        0
-    )
-
-
 def test_rows_outside_the_domain_can_leave_but_not_come():
     """The slide's 150000 in a column declared as [10000, 100000]."""
     data = [80, 50, 70, 150, 60]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.errors import BadParameter, DpsqlError, Unbounded
-from dpsql.sensitivity.column import Column, Outside
+from dpsql.sensitivity.aggregates import Column, Outside
 from tests.kits.refusals import raised
 
 SALARY = (10_000, 100_000)

@@ -1,7 +1,6 @@
 """From A^(k) to S, and the check of smoothness. mpmath at 50 digits judges the rounding."""
 
 import math
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import mpmath
@@ -12,11 +11,11 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity.smooth import SmoothBound, databases, is_smooth_bound, neighbouring_pairs, smooth_sensitivity
-from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
+from dpsql.sensitivity.smooth_quantile import median_sensitivities, median_smooth_sensitivity
 from tests.kits.refusals import each_raises, raised
 from tests.kits.samples import examples
-from tests.oracles.sensitivity import largest_log_ratio, log_ratio
-from tests.vectors.errata import is_near_local_sensitivity, median_windows_two_arguments, median_windows_up_to_k
+from tests.oracles.sensitivity import largest_log_ratio
+from tests.vectors.errata import is_near_local_sensitivity, median_windows_up_to_k
 
 CHANGE, ADD = Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE
 Rows = tuple[int, ...]
@@ -35,13 +34,6 @@ def test_nrs07_definition_2_2_rounds_up(sensitivities: list[Fraction], beta: flo
         assert found.bound >= max(terms)
         assert found.bound <= max(terms) * (1 + mpmath.mpf(2) ** -51) or found.bound <= 2.3e-308
         assert terms[found.distance] >= max(terms) * (1 - mpmath.mpf(2) ** -80)
-
-
-def test_known_value() -> None:
-    """C077: A^(k) = k + 1 peaks where (k + 1)e^{-βk} does: at k = 9 for β = 0.1, with 10·e^{-0.9}."""
-    found = smooth_sensitivity(range(1, 11), beta=Fraction(1, 10))
-    assert found.distance == 9
-    assert found.bound == pytest.approx(10 * math.exp(-0.9), rel=1e-15)
 
 
 def test_the_local_sensitivity_itself_is_not_rounded() -> None:
@@ -98,25 +90,6 @@ def test_checker_finds_what_is_not_smooth() -> None:
     assert not is_smooth_bound(smooth, beta=0.39, **arguments)
     assert largest_log_ratio(smooth, **arguments) == pytest.approx(0.4, rel=1e-12)
     assert largest_log_ratio(local, **arguments) == math.inf
-
-
-@pytest.mark.parametrize(
-    ("formula", "size", "pair"),
-    [
-        (median_windows_up_to_k, 3, ((0, 0, 3), (0, 0, 1))),
-        (median_windows_two_arguments, 5, ((0, 0, 0, 0, 3), (0, 0, 0, 0, 1))),
-    ],
-)
-def test_formulas_of_the_notes_are_not_smooth(
-    formula: Callable[..., Sequence[Fraction]], size: int, pair: tuple[Rows, Rows]
-) -> None:
-    """C075: both printed variants of A^(k) change by e^{2β} between two neighbours; the checker sees it."""
-
-    def bound(rows: Rows) -> float:
-        return smooth_sensitivity(formula(rows, lower=0, upper=3), beta=0.3).bound
-
-    assert not is_smooth_bound(bound, domain=range(4), size=size, beta=0.3, neighbours=CHANGE)
-    assert log_ratio(bound(pair[0]), bound(pair[1])) == pytest.approx(0.6, rel=1e-12)
 
 
 def test_first_formula_of_the_notes_is_too_small() -> None:

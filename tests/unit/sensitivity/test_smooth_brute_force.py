@@ -15,8 +15,12 @@ import pytest
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity import smooth_extremes
 from dpsql.sensitivity.smooth import is_smooth_bound, smooth_sensitivity
-from dpsql.sensitivity.smooth_median import median_sensitivities, median_smooth_sensitivity
-from dpsql.sensitivity.smooth_quantile import quantile_sensitivities, quantile_smooth_sensitivity
+from dpsql.sensitivity.smooth_quantile import (
+    median_sensitivities,
+    median_smooth_sensitivity,
+    quantile_sensitivities,
+    quantile_smooth_sensitivity,
+)
 
 CHANGE, ADD = Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE
 Rows = tuple[int, ...]

@@ -44,6 +44,13 @@ def impostor(path, *replies):
         thread.join()
 
 
+@contextmanager
+def taken_in(path, *replies, timeout=30):
+    """A client that an impostor has greeted and then answers with these bytes."""
+    with impostor(path, HELLO, *replies), dpsql.connect(socket=path, token="t", timeout=timeout) as client:
+        yield client
+
+
 HELLO = b'{"ok": {"name": "ana", "role": "analyst", "protocol": 3}}\n'
 
 
@@ -53,17 +60,17 @@ def unreached(path):
     return error
 
 
-def test_a_path_that_leads_to_no_server_says_what_is_there(tmp_path):
+def test_a_path_that_leads_to_no_server_says_what_is_there(tmp_path, door):
     assert "no such file" in unreached(tmp_path / "none").what
     (tmp_path / "notes.txt").write_text("mine")
     assert "nobody listens there, or it is no socket" in unreached(tmp_path / "notes.txt").what
     assert "the path is too long" in unreached("x" * 300).what
     with socket.socket(socket.AF_UNIX) as left_over:
-        left_over.bind(str(tmp_path / "door"))
-    assert "dpsql serve --socket" in unreached(tmp_path / "door").fix
+        left_over.bind(str(door))
+    assert "dpsql serve --socket" in unreached(door).fix
 
 
-def test_a_socket_of_others(tmp_path, monkeypatch):
+def test_a_socket_of_others(monkeypatch, door):
     """What root is not refused is refused here by hand."""
 
     def refused(*_):
@@ -73,7 +80,7 @@ def test_a_socket_of_others(tmp_path, monkeypatch):
         connect = refused
 
     monkeypatch.setattr(socket, "socket", Closed)
-    assert "--mode" in unreached(tmp_path / "door").fix
+    assert "--mode" in unreached(door).fix
 
 
 @pytest.mark.parametrize("wrong", [{"socket": 7}, {"socket": "a\0b"}])
@@ -87,11 +94,11 @@ def test_a_timeout_is_a_number_of_seconds(tmp_path, timeout):
 
 
 @pytest.mark.parametrize("told", [b"", b', "protocol": 2', b', "protocol": 4', b', "protocol": "3"'])
-def test_a_server_of_another_version_is_not_asked(tmp_path, told):
+def test_a_server_of_another_version_is_not_asked(told, door):
     """Nothing but who asks is sent, so that nothing can be charged for an answer that would not be understood."""
     hello = b'{"ok": {"name": "ana", "role": "analyst"' + told + b"}}\n"
-    with impostor(tmp_path / "door", hello) as sent, pytest.raises(NoSource, match="speaks protocol") as refused:
-        dpsql.connect(socket=tmp_path / "door", token="t")
+    with impostor(door, hello) as sent, pytest.raises(NoSource, match="speaks protocol") as refused:
+        dpsql.connect(socket=door, token="t")
     assert "version" in refused.value.why
     assert [json.loads(line) for line in sent] == [{"do": "hello", "token": "t"}]
 
@@ -104,13 +111,13 @@ def test_the_guide_says_which_protocol_it_is():
 @pytest.mark.parametrize(
     "reply", [b"HTTP/1.1 400 Bad Request\n", b"{}\n", b"[]\n", b'{"ok": 7}\n', b'{"error": {}}\n', b'{"ok": {}}\n']
 )
-def test_what_is_no_server_is_not_believed(tmp_path, reply):
-    with impostor(tmp_path / "door", reply), pytest.raises(NoSource):
-        dpsql.connect(socket=tmp_path / "door", token="t")
+def test_what_is_no_server_is_not_believed(reply, door):
+    with impostor(door, reply), pytest.raises(NoSource):
+        dpsql.connect(socket=door, token="t")
 
 
-def test_a_server_that_does_not_answer_in_time(tmp_path):
-    with impostor(tmp_path / "door", HELLO), dpsql.connect(socket=tmp_path / "door", token="t", timeout=0.2) as client:
+def test_a_server_that_does_not_answer_in_time(door):
+    with taken_in(door, timeout=0.2) as client:
         raised(NoSource, lambda: client.sql("SELECT 1"), match="in time")
         with pytest.raises(NoSource, match="closed"):
             client.sql("SELECT 1")  # the late answer would be taken for this one's
@@ -131,20 +138,16 @@ WRONG = [b'{"ok": {}}\n', b'{"ok": {"margins": 7, "rows": [[{"noisy": []}]], "to
         lambda client: client.audit(),
     ],
 )
-def test_an_answer_that_lacks_something_is_not_believed(tmp_path, reply, ask):
-    with (
-        impostor(tmp_path / "door", HELLO, reply),
-        dpsql.connect(socket=tmp_path / "door", token="t") as client,
-        pytest.raises(NoSource, match="no server of dpsql"),
-    ):
+def test_an_answer_that_lacks_something_is_not_believed(reply, ask, door):
+    with taken_in(door, reply) as client, pytest.raises(NoSource, match="no server of dpsql"):
         ask(client)
 
 
-def test_who_is_turned_away_hears_why(tmp_path):
+def test_who_is_turned_away_hears_why(door):
     """The server has said no and closed before it was greeted."""
     full = b'{"error": {"code": "DP402", "title": "full", "where": null, "why": "w", "fix": "f", "try": null}}\n'
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(tmp_path / "door"))
+        listener.bind(str(door))
         listener.listen()
 
         def refuse():
@@ -157,16 +160,16 @@ def test_who_is_turned_away_hears_why(tmp_path):
         thread = threading.Thread(target=refuse)
         thread.start()
         with closing(socket.socket(socket.AF_UNIX)) as connection:
-            connection.connect(str(tmp_path / "door"))
+            connection.connect(str(door))
             assert refused.wait(30)
             raised(NotPermitted, lambda: Client(connection, timeout=30).greet("t"), match="full")
         thread.join()
 
 
-def test_a_question_that_was_interrupted_ends_the_connection(tmp_path, monkeypatch):
+def test_a_question_that_was_interrupted_ends_the_connection(monkeypatch, door):
     """Its answer would be taken for that of the next one."""
     late = b'{"ok": {"text": "of the first"}}\n'
-    with impostor(tmp_path / "door", HELLO, late), dpsql.connect(socket=tmp_path / "door", token="t") as client:
+    with taken_in(door, late) as client:
 
         def pressed(*_, **__):
             raise KeyboardInterrupt
@@ -178,52 +181,43 @@ def test_a_question_that_was_interrupted_ends_the_connection(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("words", [{"epsilon": 10**5000}, {"mode": object()}, {"sql": object()}])
-def test_what_cannot_be_sent_is_not_sent(clinic, tmp_path, token, words):
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
-        raised(BadParameter, lambda: client.sql(**{"sql": "SELECT 1", **words}), match="cannot be sent")
-        assert client.verify() > 0  # and the connection goes on
+def test_what_cannot_be_sent_is_not_sent(words, client):
+    raised(BadParameter, lambda: client.sql(**{"sql": "SELECT 1", **words}), match="cannot be sent")
+    assert client.verify() > 0  # and the connection goes on
 
 
 NO_NUMBERS = [float("nan"), float("-inf"), Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity")]
 
 
-def test_numbers_that_are_none_are_refused_in_the_words_of_an_analyst(clinic, tmp_path):
-    ana, sql = clinic.grant("ana", budget=5), "SELECT COUNT(*) FROM people"
-    door, token = tmp_path / "door", clinic.keeper.admit("ana", role="analyst")
-    with serving(clinic, door), dpsql.connect(socket=door, token=token) as client:
-        for name, number in product(("epsilon", "confidence", "max_cost"), NO_NUMBERS):
-            words = []
-            for asking in (ana, client):
-                with pytest.raises(BadParameter) as refused:
-                    asking.sql(sql, **{name: number})
-                words.append((refused.value.what, refused.value.why, refused.value.fix))
-            assert words[0] == words[1]
-        assert client.budget.spent == 0  # and the connection goes on
+def test_numbers_that_are_none_are_refused_in_the_words_of_an_analyst(clinic, ana):
+    for name, number in product(("epsilon", "confidence", "max_cost"), NO_NUMBERS):
+        words = []
+        for asking in (clinic.analyst("ana"), ana):
+            with pytest.raises(BadParameter) as refused:
+                asking.sql("SELECT COUNT(*) FROM people", **{name: number})
+            words.append((refused.value.what, refused.value.why, refused.value.fix))
+        assert words[0] == words[1]
+    assert ana.budget.spent == 0  # and the connection goes on
 
 
-def test_a_price_and_an_explanation_take_the_options_of_a_question(clinic, tmp_path):
-    ana = clinic.grant("ana", budget=5)
-    sql, options = (
-        "SELECT COUNT(*) AS n FROM people",
-        {"epsilon": Fraction(1, 4), "confidence": 0.5, "noise": "laplace"},
-    )
-    ana.sql(sql, epsilon=0.5)
-    door, token = tmp_path / "door", clinic.keeper.admit("ana", role="analyst")
-    with serving(clinic, door), dpsql.connect(socket=door, token=token) as client:
-        assert client.cost(sql, **options) == ana.cost(sql, **options) == 0  # a finer one is stored
-        assert client.cost(sql, fresh=True, **options) == ana.cost(sql, fresh=True, **options) == Fraction(1, 4)
-        told = client.explain(sql, fresh=True, **options)
-        assert told == ana.explain(sql, fresh=True, **options).text()
-        assert "EXPECTED ERROR (50 %)" in told
-        assert "ε = 0.25" in told
-        raised(BadParameter, lambda: client.explain(sql, mode="neither"), match="mode")
+def test_a_price_and_an_explanation_take_the_options_of_a_question(clinic, ana):
+    here, sql = clinic.analyst("ana"), "SELECT COUNT(*) AS n FROM people"
+    options = {"epsilon": Fraction(1, 4), "confidence": 0.5, "noise": "laplace"}
+    here.sql(sql, epsilon=0.5)
+    assert ana.cost(sql, **options) == here.cost(sql, **options) == 0  # a finer one is stored
+    assert ana.cost(sql, fresh=True, **options) == here.cost(sql, fresh=True, **options) == Fraction(1, 4)
+    told = ana.explain(sql, fresh=True, **options)
+    assert told == here.explain(sql, fresh=True, **options).text()
+    assert "EXPECTED ERROR (50 %)" in told
+    assert "ε = 0.25" in told
+    raised(BadParameter, lambda: ana.explain(sql, mode="neither"), match="mode")
 
 
-def test_a_wrong_token_is_explained_to_whoever_has_it(clinic, token, tmp_path):
-    with serving(clinic, tmp_path / "door"):
+def test_a_wrong_token_is_explained_to_whoever_has_it(clinic, token, door):
+    with serving(clinic, door):
         with pytest.raises(NotPermitted) as wrong:
-            dpsql.connect(socket=tmp_path / "door", token=token[:-1])
-        with dpsql.connect(socket=tmp_path / "door", token=token) as client:
+            dpsql.connect(socket=door, token=token[:-1])
+        with dpsql.connect(socket=door, token=token) as client:
             clinic.keeper.dismiss("dominik")
             with pytest.raises(NotPermitted) as withdrawn:
                 client.verify()
@@ -232,59 +226,52 @@ def test_a_wrong_token_is_explained_to_whoever_has_it(clinic, token, tmp_path):
         assert "hello" not in refused.value.fix
 
 
-def test_a_moment_without_a_zone_is_utc(clinic, tmp_path, token):
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
-        assert client.ledger(since=datetime(2020, 1, 1)) == client.ledger()
-        assert client.ledger(since=datetime(9000, 1, 1)) == []
-        raised(BadParameter, lambda: client.audit(since="2020-01-01"), match="since")
+def test_a_moment_without_a_zone_is_utc(client):
+    assert client.ledger(since=datetime(2020, 1, 1)) == client.ledger()
+    assert client.ledger(since=datetime(9000, 1, 1)) == []
+    raised(BadParameter, lambda: client.audit(since="2020-01-01"), match="since")
 
 
-def test_an_answer_is_read_by_column(clinic, tmp_path):
-    clinic.grant("ana", budget=5)
-    token = clinic.keeper.admit("ana", role="analyst")
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as ana:
-        answer = ana.sql("SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people", epsilon=Fraction(1, 2))
-        assert (answer.columns, len(answer), answer.epsilon, answer.delta) == (("n", "n", "one"), 1, Fraction(1, 2), 0)
-        ((first, _, one),) = answer
-        assert (answer["n"], answer["one"], one) == ([first], [1], 1)
-        raised(BadName, lambda: answer["m"], match="choose one of: n, n_2, one")
-        frames = (answer.df(), answer.pl(), answer.arrow().to_pandas())
-        assert [list(frame["n"]) for frame in frames] == [[first.value]] * 3
-        expected = ["n", "n_low", "n_high", "n_2", "n_2_low", "n_2_high", "one"]
-        assert list(answer.df(intervals="columns").columns) == expected
-        assert answer.dicts() == [{"n": first, "n_2": answer["n_2"][0], "one": 1}]
-        assert answer.head == str(clinic._ledger.head())
-        assert repr(ana) == "Client('ana', role='analyst')"
-        assert "4.50 of 5.00" in repr(ana.budget)
-        assert (ana.budget.left, ana.budget.short) == (Fraction(9, 2), "")
-        asked = "SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people"
-        assert ana.query(asked, epsilon=Fraction(1, 2)).epsilon == 0
-        assert ana.query(asked, epsilon=Fraction(1, 2), fresh=True).epsilon == Fraction(1, 2)
-        whole = clinic.budget.left
-        clinic.grant("bob", budget=whole).sql("SELECT COUNT(*) FROM people", epsilon=whole - 1)
-        assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
-        assert ana.budget.short == "the promise to everybody has 1.00 left; your grant 4.50"
-        assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0
+def test_an_answer_is_read_by_column(clinic, ana):
+    answer = ana.sql("SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people", epsilon=Fraction(1, 2))
+    assert (answer.columns, len(answer), answer.epsilon, answer.delta) == (("n", "n", "one"), 1, Fraction(1, 2), 0)
+    ((first, _, one),) = answer
+    assert (answer["n"], answer["one"], one) == ([first], [1], 1)
+    raised(BadName, lambda: answer["m"], match="choose one of: n, n_2, one")
+    frames = (answer.df(), answer.pl(), answer.arrow().to_pandas())
+    assert [list(frame["n"]) for frame in frames] == [[first.value]] * 3
+    expected = ["n", "n_low", "n_high", "n_2", "n_2_low", "n_2_high", "one"]
+    assert list(answer.df(intervals="columns").columns) == expected
+    assert answer.dicts() == [{"n": first, "n_2": answer["n_2"][0], "one": 1}]
+    assert answer.head == str(clinic._ledger.head())
+    assert repr(ana) == "Client('ana', role='analyst')"
+    assert "4.50 of 5.00" in repr(ana.budget)
+    assert (ana.budget.left, ana.budget.short) == (Fraction(9, 2), "")
+    asked = "SELECT COUNT(*) AS n, COUNT(*) AS n, 1 AS one FROM people"
+    assert ana.query(asked, epsilon=Fraction(1, 2)).epsilon == 0
+    assert ana.query(asked, epsilon=Fraction(1, 2), fresh=True).epsilon == Fraction(1, 2)
+    whole = clinic.budget.left
+    clinic.grant("bob", budget=whole).sql("SELECT COUNT(*) FROM people", epsilon=whole - 1)
+    assert (ana.budget.left, ana.budget.total - ana.budget.spent) == (1, Fraction(9, 2))
+    assert ana.budget.short == "the promise to everybody has 1.00 left; your grant 4.50"
+    assert ana.query("SELECT COUNT(*) AS n FROM people").margins["n"] > 0
 
 
-def test_a_better_answer_is_asked_for_over_the_socket(clinic, tmp_path):
-    clinic.grant("ana", budget=5)
-    token = clinic.keeper.admit("ana", role="analyst")
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as ana:
-        coarse = ana.sql("SELECT COUNT(*) AS n FROM people COST 0.1", confidence=0.9)
-        half = coarse["n"][0].margin / 2
-        finer = coarse.better(within=half, max_cost=2)
-        assert finer["n"][0].margin <= half
-        assert (finer.confidence, finer.epsilon > 0) == (coarse.confidence, True)
-        assert finer.better(within=half).epsilon == 0
-        raised(BadParameter, lambda: coarse.better(), match="by its margin or by its price")
-        for away in (copy.deepcopy(coarse), ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")):
-            with pytest.raises(BadParameter, match="asked for again"):
-                away.better(within=1)
+def test_a_better_answer_is_asked_for_over_the_socket(ana):
+    coarse = ana.sql("SELECT COUNT(*) AS n FROM people COST 0.1", confidence=0.9)
+    half = coarse["n"][0].margin / 2
+    finer = coarse.better(within=half, max_cost=2)
+    assert finer["n"][0].margin <= half
+    assert (finer.confidence, finer.epsilon > 0) == (coarse.confidence, True)
+    assert finer.better(within=half).epsilon == 0
+    raised(BadParameter, lambda: coarse.better(), match="by its margin or by its price")
+    for away in (copy.deepcopy(coarse), ana.sql("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")):
+        with pytest.raises(BadParameter, match="asked for again"):
+            away.better(within=1)
 
 
-def test_another_thread_can_end_a_question_that_waits(tmp_path):
-    with impostor(tmp_path / "door", HELLO), dpsql.connect(socket=tmp_path / "door", token="t") as client:
+def test_another_thread_can_end_a_question_that_waits(door):
+    with taken_in(door) as client:
         stopping = threading.Timer(0.05, client.interrupt)
         stopping.start()
         error = raised(NoSource, lambda: client.sql("SELECT 1"), match="has closed the connection")
@@ -294,16 +281,13 @@ def test_another_thread_can_end_a_question_that_waits(tmp_path):
         stopping.join()
 
 
-def test_every_format_is_the_same_here_and_over_the_socket(clinic, tmp_path):
+def test_every_format_is_the_same_here_and_over_the_socket(clinic, ana):
     """Parquet tells who wrote it and Arrow pads: their tables are compared, not their bytes."""
-    ana = clinic.grant("ana", budget=3)
-    token = clinic.keeper.admit("ana", role="analyst")
     question = "SELECT COUNT(*) AS n, COUNT(*) < 0 AS wrong, DATE '2024-01-02' AS day FROM people"
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
-        assert dpsql.summary(client.sql(question))[1].startswith("cost 1.00 · budget ")
-        for form in ("table", "csv", "json", "jsonl", "markdown"):
-            here, there = ana.sql(question), client.sql(question)
-            assert dpsql.formatted(here, form) == dpsql.formatted(there, form)
-            assert dpsql.summary(here) == dpsql.summary(there)
-        lines = dpsql.formatted(client.sql(f"EXPLAIN PRIVACY {question}"), "table")
-        assert lines.startswith("PROMISE")
+    assert dpsql.summary(ana.sql(question))[1].startswith("cost 1.00 · budget ")
+    for form in ("table", "csv", "json", "jsonl", "markdown"):
+        here, there = clinic.analyst("ana").sql(question), ana.sql(question)
+        assert dpsql.formatted(here, form) == dpsql.formatted(there, form)
+        assert dpsql.summary(here) == dpsql.summary(there)
+    lines = dpsql.formatted(ana.sql(f"EXPLAIN PRIVACY {question}"), "table")
+    assert lines.startswith("PROMISE")

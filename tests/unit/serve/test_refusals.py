@@ -3,7 +3,7 @@
 import pytest
 
 from dpsql.errors import NO_REFUSALS, EngineFailed, NotPermitted, RowLevel
-from dpsql.serve.refusals import Refusals
+from dpsql.serve.server import Refusals
 from tests.kits.refusals import raised
 
 

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from dpsql.serve import seats
-from dpsql.serve.seats import Lobby, Seats, is_silent, user_of
+from dpsql.serve import listening
+from dpsql.serve.listening import Lobby, Seats, is_silent, user_of
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def test_each_holder_gets_half_of_what_is_left_every_holder_one_and_what_was_lef
 
 def test_a_full_lobby_ends_the_connection_of_the_largest_user_that_was_silent_for_longest(pairs, monkeypatch):
     lobby, users = Lobby(4), iter([7, 1000, 1000, 1000, 1000, 8])
-    monkeypatch.setattr(seats, "user_of", lambda connection: next(users))
+    monkeypatch.setattr(listening, "user_of", lambda connection: next(users))
     first, spoken, silent, *_ = made = [pairs() for _ in range(4)]
     assert [lobby.enter(each) for each in made] == [None] * 4
-    monkeypatch.setattr(seats, "is_silent", lambda connection: connection is not spoken)
+    monkeypatch.setattr(listening, "is_silent", lambda connection: connection is not spoken)
     assert lobby.enter(pairs()) is silent
     lobby.leave(first)
     assert lobby.enter(pairs()) is None

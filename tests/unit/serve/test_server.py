@@ -10,21 +10,21 @@ import dpsql
 from dpsql.errors import BadParameter, BudgetExhausted, InternalError, NoSource, NotPermitted, OutOfTime, RowLevel
 from dpsql.serve import methods
 from dpsql.serve import server as servers
-from dpsql.serve.seats import LOBBY
+from dpsql.serve.listening import LOBBY
 from in_this_process import raw, serving
 from tests.kits.refusals import each_raises, raised
 
 
-def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, tmp_path):
+def test_so_many_are_served_at_once_and_one_more_is_told_so(clinic, token, door):
     other = clinic.keeper.admit("olga", role="owner")
-    with serving(clinic, tmp_path / "door", connections=2):
-        held = [dpsql.connect(socket=tmp_path / "door", token=each) for each in (token, other)]
+    with serving(clinic, door, connections=2):
+        held = [dpsql.connect(socket=door, token=each) for each in (token, other)]
         with pytest.raises(NotPermitted, match="too many are connected"):
-            dpsql.connect(socket=tmp_path / "door", token=token)
+            dpsql.connect(socket=door, token=token)
         assert held[0].verify() > 0
         for client in held:
             client.close()
-        with connected(tmp_path / "door", token) as client:
+        with connected(door, token) as client:
             assert client.verify() > 0
 
 
@@ -37,31 +37,29 @@ def connected(path, token):
             continue
 
 
-def test_one_holder_cannot_have_all_connections(clinic, token, tmp_path):
+def test_one_holder_cannot_have_all_connections(clinic, token, door):
     other = clinic.keeper.admit("olga", role="owner")
-    with serving(clinic, tmp_path / "door", connections=4):
-        held = [dpsql.connect(socket=tmp_path / "door", token=token) for _ in range(2)]
-        raised(NotPermitted, lambda: dpsql.connect(socket=tmp_path / "door", token=token), match="too many of your own")
-        with connected(tmp_path / "door", other) as olga:
+    with serving(clinic, door, connections=4):
+        held = [dpsql.connect(socket=door, token=token) for _ in range(2)]
+        raised(NotPermitted, lambda: dpsql.connect(socket=door, token=token), match="too many of your own")
+        with connected(door, other) as olga:
             assert olga.verify() > 0
         held.pop().close()
-        held.append(connected(tmp_path / "door", token))
+        held.append(connected(door, token))
         for client in held:
             client.close()
 
 
-def test_silent_clients_of_the_same_user_cannot_shut_a_token_out(clinic, token, tmp_path):
-    with serving(clinic, tmp_path / "door", connections=4), ExitStack() as silent:
-        lines = [silent.enter_context(raw(tmp_path / "door"))[1] for _ in range(LOBBY + 10)]
-        with dpsql.connect(socket=tmp_path / "door", token=token, timeout=10) as client:
+def test_silent_clients_of_the_same_user_cannot_shut_a_token_out(clinic, token, door):
+    with serving(clinic, door, connections=4), ExitStack() as silent:
+        lines = [silent.enter_context(raw(door))[1] for _ in range(LOBBY + 10)]
+        with dpsql.connect(socket=door, token=token, timeout=10) as client:
             assert client.verify() > 0
         assert lines[0].readline() == b""  # silent for longest
 
 
-def test_nobody_fills_the_ledger_with_refusals(clinic, tmp_path):
-    clinic.grant("ana", budget=5)
-    token = clinic.keeper.admit("ana", role="analyst")
-    with serving(clinic, tmp_path / "door", refusals=3), dpsql.connect(socket=tmp_path / "door", token=token) as ana:
+def test_nobody_fills_the_ledger_with_refusals(clinic, admitted, door):
+    with serving(clinic, door, refusals=3), dpsql.connect(socket=door, token=admitted("ana")) as ana:
         each_raises(RowLevel, lambda _: ana.sql("SELECT * FROM people"), range(3))
         for sql in ("SELECT * FROM people", "SELECT COUNT(*) FROM people"):
             with pytest.raises(NotPermitted, match="3 of your questions were refused within an hour"):
@@ -75,16 +73,13 @@ def flood(client):
         client.cost(f"SELECT COUNT(*) FROM people WHERE id < {number}")
 
 
-def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, tmp_path):
-    tokens = {}
-    for name in ("ana", "bob"):
-        clinic.grant(name, budget=5)
-        tokens[name] = clinic.keeper.admit(name, role="analyst")
+def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, admitted, door):
+    tokens = {name: admitted(name) for name in ("ana", "bob")}
     with (
-        serving(clinic, tmp_path / "door", planning=0.05),
-        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as ana,
-        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as again,
-        dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
+        serving(clinic, door, planning=0.05),
+        dpsql.connect(socket=door, token=tokens["ana"]) as ana,
+        dpsql.connect(socket=door, token=tokens["ana"]) as again,
+        dpsql.connect(socket=door, token=tokens["bob"]) as bob,
     ):
         raised(OutOfTime, lambda: flood(ana), match="processor time")
         with pytest.raises(OutOfTime):
@@ -93,13 +88,13 @@ def test_a_flood_of_prices_ends_with_the_time_budget_of_its_token(clinic, tmp_pa
     assert [row.kind for row in clinic.keeper.rows()].count("refuse") == 0
 
 
-def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, tmp_path):
+def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, door):
     clinic.grant("lab", budget=5)
     tokens = {name: clinic.keeper.admit(name, role="analyst", grant="lab") for name in ("ana", "bob")}
     with (
-        serving(clinic, tmp_path / "door", planning=0.05),
-        dpsql.connect(socket=tmp_path / "door", token=tokens["ana"]) as ana,
-        dpsql.connect(socket=tmp_path / "door", token=tokens["bob"]) as bob,
+        serving(clinic, door, planning=0.05),
+        dpsql.connect(socket=door, token=tokens["ana"]) as ana,
+        dpsql.connect(socket=door, token=tokens["bob"]) as bob,
     ):
         raised(OutOfTime, lambda: flood(ana))
         assert bob.sql("SELECT COUNT(*) FROM people").rows
@@ -110,10 +105,10 @@ def test_tokens_of_one_grant_have_their_own_time_and_their_own_entries(clinic, t
         raised(NotPermitted, lambda: bob.sql("SELECT COUNT(*) FROM people"), match="nobody is known by this token")
 
 
-def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp_path, monkeypatch):
+def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, monkeypatch, door):
     monkeypatch.setattr(servers, "LONGEST_REQUEST", 1000)
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as other:
-        with raw(tmp_path / "door") as (_, lines, say):
+    with serving(clinic, door), dpsql.connect(socket=door, token=token) as other:
+        with raw(door) as (_, lines, say):
             assert "ok" in say({"do": "hello", "token": token})
             assert say(b" " * 1001)["error"]["code"] == "DP100"
             assert lines.readline() == b""
@@ -121,43 +116,42 @@ def test_a_request_that_is_too_long_ends_its_connection_alone(clinic, token, tmp
 
 
 @pytest.mark.parametrize("wrong", [{"role": "owner"}, {"do": "verify"}, {"token": 7}])
-def test_who_comes_says_hello_with_a_token_and_nothing_else(clinic, token, tmp_path, wrong):
-    with serving(clinic, tmp_path / "door"), raw(tmp_path / "door") as (_, lines, say):
+def test_who_comes_says_hello_with_a_token_and_nothing_else(clinic, token, wrong, door):
+    with serving(clinic, door), raw(door) as (_, lines, say):
         assert say({"do": "hello", "token": token, **wrong})["error"]["code"] == "DP402"
         assert lines.readline() == b""
 
 
 @pytest.mark.parametrize("begun", [b"", b'{"do": "hello",'])
-def test_who_does_not_speak_is_not_waited_for(clinic, token, tmp_path, begun):
+def test_who_does_not_speak_is_not_waited_for(clinic, token, begun, door):
     with (
-        serving(clinic, tmp_path / "door", patience=0.2),
-        dpsql.connect(socket=tmp_path / "door", token=token) as other,
-        raw(tmp_path / "door") as (connection, lines, _),
+        serving(clinic, door, patience=0.2),
+        dpsql.connect(socket=door, token=token) as other,
+        raw(door) as (connection, lines, _),
     ):
         connection.sendall(begun)
         assert lines.readline() == b""
         assert other.verify() > 0  # who has said hello may be silent for longer
 
 
-def test_a_silent_connection_is_closed_after_a_while(clinic, token, tmp_path):
-    with serving(clinic, tmp_path / "door", idle=0.1), raw(tmp_path / "door") as (_, lines, say):
+def test_a_silent_connection_is_closed_after_a_while(clinic, token, door):
+    with serving(clinic, door, idle=0.1), raw(door) as (_, lines, say):
         assert "ok" in say({"do": "hello", "token": token})
         assert lines.readline() == b""
 
 
-def test_an_error_nobody_expected_tells_nothing_and_ends_nothing(clinic, token, tmp_path, monkeypatch):
+def test_an_error_nobody_expected_tells_nothing_and_ends_nothing(monkeypatch, client):
     def fail(visit, request):
         raise ValueError("the secret of row 17")
 
-    with serving(clinic, tmp_path / "door"), dpsql.connect(socket=tmp_path / "door", token=token) as client:
-        with monkeypatch.context() as patched:
-            patched.setattr(methods, "answered", fail)
-            error = raised(InternalError, lambda: client.verify())
-        assert "17" not in str(error)
-        assert client.verify() > 0
+    with monkeypatch.context() as patched:
+        patched.setattr(methods, "answered", fail)
+        error = raised(InternalError, lambda: client.verify())
+    assert "17" not in str(error)
+    assert client.verify() > 0
 
 
-def test_a_request_that_is_being_answered_is_finished(clinic, token, tmp_path, monkeypatch):
+def test_a_request_that_is_being_answered_is_finished(clinic, token, monkeypatch, door):
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(visit, request):
@@ -167,8 +161,8 @@ def test_a_request_that_is_being_answered_is_finished(clinic, token, tmp_path, m
 
     monkeypatch.setattr(methods, "answered", slow)
     told = []
-    with serving(clinic, tmp_path / "door") as server:
-        client = dpsql.connect(socket=tmp_path / "door", token=token)
+    with serving(clinic, door) as server:
+        client = dpsql.connect(socket=door, token=token)
         asking = threading.Thread(target=lambda: told.append(client.verify()))
         asking.start()
         inside.wait()
@@ -177,36 +171,35 @@ def test_a_request_that_is_being_answered_is_finished(clinic, token, tmp_path, m
         asking.join()
     client.close()
     assert told == [7]
-    assert not (tmp_path / "door").exists()
+    assert not (door).exists()
 
 
-def test_threads_that_cannot_be_started_end_nothing(clinic, token, tmp_path, monkeypatch):
-    with serving(clinic, tmp_path / "door"):
+def test_threads_that_cannot_be_started_end_nothing(clinic, token, monkeypatch, door):
+    with serving(clinic, door):
         with monkeypatch.context() as patched:
 
             def fail(self):
                 raise RuntimeError("can't start new thread")
 
             patched.setattr(threading.Thread, "start", fail)
-            raised(NoSource, lambda: dpsql.connect(socket=tmp_path / "door", token=token))
-        with dpsql.connect(socket=tmp_path / "door", token=token) as client:
+            raised(NoSource, lambda: dpsql.connect(socket=door, token=token))
+        with dpsql.connect(socket=door, token=token) as client:
             assert client.verify() > 0
 
 
-def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
-    clinic.grant("ana", budget=2)
-    token = clinic.keeper.admit("ana", role="analyst")
+def test_clients_at_once_spend_one_budget_exactly(clinic, admitted, door):
+    token = admitted("ana", budget=2)
     told, refused = [], []
 
     def ask(first):
-        with dpsql.connect(socket=tmp_path / "door", token=token) as ana:
+        with dpsql.connect(socket=door, token=token) as ana:
             for age in range(first, first + 8):
                 try:
                     told.append(ana.sql(f"SELECT COUNT(*) FROM people WHERE id < {age}", epsilon=Fraction(1, 10)))
                 except BudgetExhausted as error:
                     refused.append(error)
 
-    with serving(clinic, tmp_path / "door"):
+    with serving(clinic, door):
         clients = [threading.Thread(target=ask, args=(100 * number,)) for number in range(4)]
         for each in clients:
             each.start()
@@ -231,5 +224,5 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, tmp_path):
         {"mode": 0o1777},
     ],
 )
-def test_limits_are_limits(clinic, tmp_path, options):
-    raised(BadParameter, lambda: dpsql.SocketServer(clinic, tmp_path / "door", **options))
+def test_limits_are_limits(clinic, options, door):
+    raised(BadParameter, lambda: dpsql.SocketServer(clinic, door, **options))

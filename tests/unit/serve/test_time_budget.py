@@ -1,7 +1,7 @@
 """A bucket of processor time for each name: refused while it is empty, full again after a minute."""
 
 from dpsql.errors import OutOfTime
-from dpsql.serve.time_budget import TimeBudgets
+from dpsql.serve.server import TimeBudgets
 from tests.kits.refusals import raised
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.errors import BadName, BadParameter
 from dpsql.session.answer_value import Cost
-from dpsql.session.tabulated import unique_names
+from dpsql.session.tables import unique_names
 from tests.kits.refusals import raised
 from tests.kits.released import answer_of, noisy
 
@@ -64,18 +64,6 @@ def test_names_are_made_unique():
 def read(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
-
-
-def test_a_file_and_one_with_intervals_and_commas(tmp_path):
-    path = tmp_path / "x.csv"
-    answer().to_csv(path)
-    assert read(path) == [
-        ["city", "day", "n", "age"],
-        ["Basel", "2024-01-01", "2611", "41.25"],
-        ["'=1+1", "", "-4", ""],
-    ]
-    answer(("k", "n"), (('a,"b', noisy(-4, 15)),)).to_csv(path, intervals="columns")
-    assert read(path) == [["k", "n", "n_low", "n_high"], ['a,"b', "-4", "-19", "11"]]
 
 
 WIDE = [chr(ord(sign) + 0xFEE0) for sign in "=+-@"]  # as keyboards of East Asia write them

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.ledger.facts import Granted
-from dpsql.session.audit_walk import Walk
+from dpsql.session.auditing import Walk
 from dpsql.session.digits import shown_up
 from tests.kits.owners import owner_of
 

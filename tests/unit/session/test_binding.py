@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from dpsql.errors import NotPermitted
-from dpsql.session import binding
-from dpsql.session.binding import bound_ledger, ledger_beside, mark_beside
+from dpsql.session import opening
+from dpsql.session.opening import bound_ledger, ledger_beside, mark_beside
 from tests.kits.refusals import raised
 
 
@@ -49,14 +49,14 @@ def test_a_ledger_that_moved_is_still_the_same(source, tmp_path):
 def test_two_that_come_at_once_agree_on_one(source, tmp_path, monkeypatch):
     """The other one writes its mark after this one has looked, and before it writes."""
     first = []
-    right = binding._mark
+    right = opening._mark
 
     def slow(*place):
-        monkeypatch.setattr(binding, "_mark", right)
+        monkeypatch.setattr(opening, "_mark", right)
         first.append(opened(tmp_path / "first.db", source=source))
         right(*place)
 
-    monkeypatch.setattr(binding, "_mark", slow)
+    monkeypatch.setattr(opening, "_mark", slow)
     error = raised(NotPermitted, lambda: opened(tmp_path / "second.db", source=source))
     assert first[0] in error.what
 
@@ -65,7 +65,7 @@ def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path
     def refused(*_, **__):
         raise PermissionError
 
-    monkeypatch.setattr(binding, "create_private", refused)
+    monkeypatch.setattr(opening, "create_private", refused)
     ledger = opened(tmp_path / "l.db", source=source)
     assert not mark_beside(source).exists()
     raised(NotPermitted, lambda: opened(tmp_path / "m.db", named=ledger, source=source), match=ledger)

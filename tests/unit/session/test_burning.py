@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from dpsql.ledger.facts import Entry, Renewed
-from dpsql.session.burning import payments_of
+from dpsql.session.margin_curve import payments_of
 from tests.kits.ledger_cases import asking
 from tests.kits.owners import owner_of
 

@@ -8,9 +8,9 @@ import pytest
 
 import dpsql
 from dpsql.errors import NothingStored
-from dpsql.session.noisy import Noisy
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
+from tests.kits.released import plain
 
 COUNT = "SELECT COUNT(*) FROM people"
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM stays GROUP BY ward"
@@ -27,10 +27,6 @@ def owner():
 @pytest.fixture
 def analyst(owner):
     return owner.grant("ana", budget=10, max_per_query=2)
-
-
-def plain(answer):
-    return [tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in answer]
 
 
 def test_nothing_is_bought(analyst):

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.session.desk_text import Layers, directed, listed
+from dpsql.session.released_rows import Layers, directed, listed
 from dpsql.sql.scalars import ColumnRef, Sorted
 from tests.kits.released import call
 from tests.kits.released import window as window_of

@@ -3,6 +3,7 @@
 import pytest
 
 from dpsql.engines.duckdb import DuckdbEngine
+from tests.kits.cases import cases
 
 
 @pytest.fixture
@@ -16,17 +17,7 @@ def made(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize(
-    ("sql", "read"),
-    [
-        ("SELECT COUNT(*) FROM patients", {"patients"}),
-        ("SELECT COUNT(*) FROM wards", {"wards"}),
-        ("WITH visits AS (SELECT beds FROM wards) SELECT COUNT(*) FROM visits", {"wards", "visits"}),
-        ("SELECT COUNT(*) FROM patients WHERE age > PRIVATE (SELECT AVG(charge) FROM visits)", {"patients", "visits"}),
-        ("SELECT COUNT(*) FROM visits JOIN WARDS USING (ward_id) WHERE beds > 5", {"wards", "visits"}),
-        ("SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients)", {"patients", "visits"}),
-    ],
-)
+@cases(__file__, "sql", "read=")
 def test_the_tables_that_are_named_are_made(ana, made, sql, read):
     rows = 100 + len(sql)  # of no other simulation: nothing is there yet
     assert ana.query(sql).simulate(rows=rows).columns[-1] == "invented"

@@ -10,10 +10,10 @@ import pytest
 
 import dpsql
 from asked_clinic import COUNT, POLICY, asked, back
-from dpsql.errors import BadParameter, BadPolicy, FrozenLedger, LedgerBroken, NoSource, NotPermitted
+from dpsql.errors import BadParameter, BadPolicy, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.facts import Granted, Revoked
 from dpsql.session import granting
-from dpsql.session.tokens import new_token, token_digest
+from dpsql.session.keeper import new_token, token_digest
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
 
@@ -58,19 +58,6 @@ def test_the_ledger_alone_is_enough_for_an_auditor_and_another_ledger_is_refused
     raised(BadParameter, lambda: dpsql.open_ledger(), match="neither")
     policy.write_text(POLICY.replace("[person]", 'ledger = "0000"\n[person]', 1))
     raised(NotPermitted, lambda: dpsql.open_ledger(policy), match="names the ledger")
-
-
-def test_a_frozen_source_answers_nobody(policy):
-    with dpsql.open_ledger(policy) as keeper:
-        keeper.freeze("a look")
-    back(policy)
-    with dpsql.open(policy) as owner:
-        ana = owner.analyst("ana")
-        for ask in (ana.sql, ana.cost, ana.explain):
-            with pytest.raises(FrozenLedger, match="a look"):
-                ask(COUNT)  # stored, and free otherwise
-        owner.keeper.unfreeze("seen")
-        assert ana.sql(COUNT).cost.epsilon == 0
 
 
 def test_grants_are_held_to_the_rules_of_the_policy(policy):
@@ -272,4 +259,5 @@ def test_a_ledger_that_was_changed_is_not_exported(policy):
         for look in (keeper.rows, keeper.audit, keeper.verify, lambda: keeper.export("jsonl")):
             with pytest.raises(LedgerBroken):
                 look()
-    raised(LedgerBroken, lambda: dpsql.open_ledger(policy))
+    back(policy)
+    each_raises(LedgerBroken, lambda door: door(policy), (dpsql.open_ledger, dpsql.open))

@@ -6,7 +6,7 @@ from math import exp
 
 import pytest
 
-from dpsql.session.odds import odds
+from dpsql.session.deciding import odds
 
 
 def said(epsilon, delta=0):

@@ -10,6 +10,7 @@ import dpsql
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.sqlite import SqliteLedger
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -148,17 +149,7 @@ class TestOneLedger:
 
 
 class TestWhomThePromiseIsAbout:
-    @pytest.mark.parametrize(
-        ("before", "after"),
-        [
-            ('person = "id"\nunique = true', "public = true"),
-            ('person = "id"\nunique = true', 'unit = "row"'),
-            ('person = "id"', 'person = "age"'),
-            ("add_remove", "change_one"),
-            ("[table.wards]\npublic = true", '[table.wards]\nperson = "ward"'),
-            ("[table.people]\n", '[table.renamed]\nsource = "PEOPLE"\npublic = true\n[table.other]\n'),
-        ],
-    )
+    @cases(__file__, "before", "after")
     def test_a_changed_file_is_refused(self, clinic, before, after):
         asked(clinic)
         rewritten(clinic, before, after)
@@ -168,16 +159,7 @@ class TestWhomThePromiseIsAbout:
             clinic.write_text(policy[:start] + policy[policy.index("[table.wards]") :])
         raised(BadPolicy, lambda: dpsql.open(clinic), match="the promise of this ledger")
 
-    @pytest.mark.parametrize(
-        ("before", "after"),
-        [
-            ("[0, 110]", "[0, 50]"),
-            ("unique = true\n", "rows_per_person = 4\n"),
-            ("budget = 3", "budget = 2"),
-            ("[table.wards]\npublic = true\n", ""),
-            ("cost_per_query = 1", "cost_per_query = 0.5"),
-        ],
-    )
+    @cases(__file__, "before", "after=")
     def test_everything_else_may_change(self, clinic, before, after):
         asked(clinic)
         rewritten(clinic, before, after)
@@ -260,17 +242,13 @@ def test_the_number_an_analyst_is_told_leads_the_owner_to_the_kind_of_failure(mo
     assert "Conversion" not in f"{error} {error.as_json()}"
 
 
-def test_a_policy_file_takes_the_same_words(tmp_path):
+def test_a_policy_file_takes_the_same_words(clinic):
     """The function reaches the engine of a file too, and what cannot be called is refused before anything is opened."""
-    with duckdb.connect(str(tmp_path / "a.duckdb")) as database:
-        database.execute("CREATE TABLE people AS SELECT 1 AS id")
-    policy = tmp_path / "dpsql.toml"
-    policy.write_text('version = 1\n[source]\nurl = "duckdb://a.duckdb"\n[table.people]\nperson = "id"\n')
     told = []
-    with dpsql.open(policy, on_failure=lambda *said: told.append(said)) as owner, pytest.raises(EngineFailed):
+    with dpsql.open(clinic, on_failure=lambda *said: told.append(said)) as owner, pytest.raises(EngineFailed):
         owner._engine.run_public("SELECT nothing")
     assert [kind for _, kind in told] == ["BinderException"]
-    raised(dpsql.BadParameter, lambda: dpsql.open(policy, on_failure="log.txt"), match="on_failure")
+    raised(dpsql.BadParameter, lambda: dpsql.open(clinic, on_failure="log.txt"), match="on_failure")
 
 
 def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
@@ -305,17 +283,11 @@ def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
     raised(BadPolicy, lambda: dpsql.open(clinic), match="belong together")
 
 
-def test_the_limits_of_a_policy_hold_for_its_engine(tmp_path):
-    with duckdb.connect(str(tmp_path / "d.duckdb")) as database:
-        database.execute("CREATE TABLE t AS SELECT 1 AS id")
-    path = tmp_path / "dpsql.toml"
-    path.write_text(
-        'version = 1\n[source]\nurl = "duckdb://d.duckdb"\nmemory_limit = "100MiB"\nthreads = 1\n'
-        '[table.t]\nperson = "id"\nunique = true\ncolumns = { id = { hidden = true } }\n'
-    )
+def test_the_limits_of_a_policy_hold_for_its_engine(clinic):
+    rewritten(clinic, "[person]", 'memory_limit = "100MiB"\nthreads = 1\n[person]')
     settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
-    with dpsql.open(path) as owner:
+    with dpsql.open(clinic) as owner:
         assert owner._engine.run_public(settings) == [("100.0 MiB", 1)]
-    with dpsql.open(path, memory_limit="200MiB", threads=2) as owner:
+    with dpsql.open(clinic, memory_limit="200MiB", threads=2) as owner:
         assert owner._engine.run_public(settings) == [("200.0 MiB", 2)]
-    assert dpsql.policy_limits(path).memory_limit == "100MiB"
+    assert dpsql.policy_limits(clinic).memory_limit == "100MiB"

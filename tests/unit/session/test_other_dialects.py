@@ -7,15 +7,15 @@ import pytest
 import dpsql
 from dpsql.errors import NotUnderstood
 from dpsql.sql.other_dialects import in_other_words, with_our_calls
+from tests.kits.refusals import raised
 from tests.kits.rows import read_rows
 
 
 def refusal(ana, sql):
-    with pytest.raises(dpsql.DpsqlError) as caught:
-        ana.query(sql)
-    assert caught.value.why
-    assert caught.value.fix
-    return caught.value
+    error = raised(dpsql.DpsqlError, lambda: ana.query(sql))
+    assert error.why
+    assert error.fix
+    return error
 
 
 @pytest.mark.parametrize(("sql", "marked", "rewrite"), read_rows(__file__, "it is marked and written as it is here"))

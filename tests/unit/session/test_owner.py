@@ -11,6 +11,7 @@ import pytest
 import dpsql
 from dpsql.catalog.declare import TableWords
 from dpsql.errors import BadName, BadParameter, BadPolicy, NoSource, NotPermitted
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -124,19 +125,7 @@ class TestWhomThePromiseIsAbout:
 
 
 class TestRegister:
-    @pytest.mark.parametrize(
-        ("words", "error"),
-        [
-            ({"person": "nobody"}, BadPolicy),
-            ({"person": "id", "bounds": {"weight": (0, 1)}}, BadPolicy),
-            ({"person": "id", "columns": ["weight"]}, BadPolicy),
-            ({"person": "id", "bounds": {"age": ("2024-01-01", "2024-12-31")}}, BadPolicy),
-            ({"person_via": "age -> visits.id"}, BadPolicy),
-            ({"person": "id", "types": {"weight": "integer"}}, BadName),
-            ({"person": "id", "types": {"age": "number"}}, BadPolicy),
-            ({}, BadPolicy),
-        ],
-    )
+    @cases(__file__, "words=", "error=")
     def test_a_refused_table_leaves_nothing_behind(self, words, error):
         with dpsql.open(":memory:") as owner:
             raised(error, lambda: owner.register("people", PEOPLE, **words))
@@ -214,34 +203,7 @@ NAN = float("nan")
 
 
 class TestTheRulesOfTheFileHoldHereToo:
-    @pytest.mark.parametrize(
-        ("word", "words", "told"),
-        [
-            ("defaults", {"mode": "foo"}, "defaults.mode: 'foo' is not one of"),
-            ("defaults", {"noise": "foo"}, "defaults.noise: 'foo' is not one of"),
-            ("defaults", {"confidence": "abc"}, "defaults.confidence: 'abc' is not a finite number"),
-            ("defaults", {"confidence": NAN}, "defaults.confidence: nan is not a finite number"),
-            ("defaults", {"confidence": 1}, "defaults.confidence: must lie strictly between 0 and 1"),
-            ("defaults", {"cost_per_query": "1"}, "defaults.cost_per_query: '1' is not a finite number"),
-            ("defaults", {"cost_per_query": 11}, "defaults.cost_per_query: must be above 0 and at most promise"),
-            ("defaults", {"max_keys": True}, "defaults.max_keys: true is not a whole number"),
-            ("promise", {"epsilon": 10, "delta": 0, "delta_prime": "x"}, "promise.delta_prime: 'x' is not a finite"),
-            ("promise", {"epsilon": 10, "delta": 0, "delta_prime": 0.1}, "promise.delta_prime: must be between 0 and"),
-            ("promise", {"epsilon": 0}, "promise.epsilon: must be above 0"),
-            ("person", {"name": 5}, "person.name: 5 is not text"),
-            ("person", {"relation": "foo"}, "person.relation: 'foo' is not one of"),
-            ("person", {"group_size": 0}, "person.group_size: 0 is not a whole number of at least 1"),
-            ("grant", {"to": "bob", "budget": NAN}, "grant.budget: nan is not a finite number"),
-            ("grant", {"to": "bob", "budget": 11}, "grant.budget: must be above 0 and at most promise.epsilon"),
-            ("grant", {"to": "bob", "budget": 1, "max_per_query": -1}, "grant.max_per_query: must be above 0"),
-            ("grant", {"to": "bob", "budget": 1, "max_per_query": 2}, "grant.max_per_query: is above the budget"),
-            ("grant", {"to": "bob", "budget": 1, "tables": ["nosuch"]}, "grant.tables: no table nosuch is declared"),
-            ("grant", {"to": "bob", "budget": 1, "tables": "peple"}, "no table peple is declared. Did you mean"),
-            ("grant", {"to": "bob", "budget": 1, "tables": []}, "grant.tables: [] is empty"),
-            ("grant", {"to": "bob", "budget": 1, "expires": "soon"}, "grant.expires: 'soon' is not a date"),
-            ("grant", {"to": 5, "budget": 1}, "grant.to: 5 is not text"),
-        ],
-    )
+    @cases(__file__, "word", "words=", "told")
     def test_what_the_file_refuses_is_refused(self, opened, word, words, told):
         owner = opened()
         begun(owner)

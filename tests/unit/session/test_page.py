@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 from dpsql.session.answer_value import Cost
 from dpsql.session.budget import Budget
-from dpsql.session.estimate import Estimate
-from dpsql.session.page import answer_page, table_page
+from dpsql.session.formats import answer_page, table_page
+from dpsql.session.noisy import Estimate
 from tests.kits.released import answer_of, noisy
 
 EVIL = "<img src=x onerror=alert(1)>\"'\x1b[31m"

@@ -11,6 +11,7 @@ import dpsql
 from dpsql.catalog.model import Grant
 from dpsql.errors import BadName, NotPermitted, TwoPeople
 from dpsql.session.permits import readable_tables
+from tests.kits.cases import cases
 from tests.kits.noiseless import without_noise
 from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
@@ -44,19 +45,7 @@ def analyst(owner):
     return owner.grant("ana", budget=5, tables=["staff", "slips"])
 
 
-@pytest.mark.parametrize(
-    ("sql", "marked", "proposal"),
-    [
-        ("SELECT COUNT(*) FROM staff COST 3;", "3", "SELECT COUNT(*) FROM staff COST 0.5;"),
-        ("SELECT COUNT(*) FROM staff -- COST 3", None, "SELECT COUNT(*) FROM staff -- COST 3\nCOST 0.5"),
-        ("SELECT COUNT(*) FROM staff; -- so", None, None),
-        (
-            "SELECT /*+ dp(noise='laplace', epsilon=3) */ COUNT(*) FROM staff",
-            "3",
-            "SELECT /*+ dp(noise='laplace', epsilon=0.5) */ COUNT(*) FROM staff",
-        ),
-    ],
-)
+@cases(__file__, "sql", "marked=", "proposal=")
 def test_no_text_raises_the_cap_of_a_grant(owner, sql, marked, proposal):
     thrifty = owner.grant("tim", budget=5, max_per_query=0.5)
     error = raised(NotPermitted, lambda: thrifty.sql(sql))

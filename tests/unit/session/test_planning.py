@@ -4,36 +4,23 @@ import duckdb
 import pytest
 
 import dpsql
+from asked_clinic import POLICY as CLINIC
+from asked_clinic import declared
 from dpsql.errors import BadPolicy
 from tests.kits.refusals import raised
 
-POLICY = """
-version = 1
-source.url = "duckdb://clinic.duckdb"
-[promise]
-epsilon = 2
-delta = 0
-[defaults]
-cost_per_query = 0.5
-[table.people]
-person = "id"
-unique = true
-"""
+POLICY = CLINIC.partition("[[grant]]")[0]
 
 
 @pytest.fixture
 def policy(tmp_path):
-    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
-        database.execute("CREATE TABLE people (id INTEGER, age INTEGER)")
-    path = tmp_path / "dpsql.toml"
-    path.write_text(POLICY)
-    return path
+    return declared(tmp_path, POLICY)
 
 
 def test_statements_are_priced_one_by_one_without_a_ledger(policy):
     with dpsql.Planner(policy) as planner:
         first, second, third = planner.verdicts("SELECT COUNT(*) FROM people; SELECT id FROM people; SELEC")
-    assert (float(first.cost), first.error) == (0.5, None)
+    assert (float(first.cost), first.error) == (1, None)
     assert (second.cost, second.as_json()["verdict"]) == (None, "refused")
     assert third.error is not None
     assert [verdict.index for verdict in (first, second, third)] == [0, 1, 2]
@@ -58,7 +45,7 @@ def test_the_source_is_given_back(policy):
     duckdb.connect(str(policy.parent / "clinic.duckdb")).close()
 
 
-@pytest.mark.parametrize("body", [POLICY.replace("[promise]\nepsilon = 2\ndelta = 0\n", ""), POLICY + "columns.x = {}"])
+@pytest.mark.parametrize("body", [POLICY.replace("[promise]\nepsilon = 4\ndelta = 0\n", ""), POLICY + "columns.x = {}"])
 def test_a_policy_that_is_refused_gives_it_back_too(policy, body):
     policy.write_text(body)
     raised(BadPolicy, lambda: dpsql.Planner(policy))

@@ -10,8 +10,8 @@ import dpsql
 from dpsql.charts.figure import Bars, Lines
 from dpsql.errors import BadName, BadParameter
 from dpsql.serve.methods import served
-from dpsql.serve.told import WIRE, ServedAnswer
-from dpsql.session.labels import labelled
+from dpsql.serve.wire import WIRE, ServedAnswer
+from dpsql.session.answer_value import labelled
 from tests.kits.refusals import raised
 from tests.kits.released import answer_of
 from tests.kits.released import noisy as cell_of

@@ -6,6 +6,7 @@ import dpsql
 from asked_clinic import COUNT, POLICY, declared
 from dpsql.cli.main import main
 from dpsql.errors import Incomparable
+from tests.kits.refusals import raised
 
 WORDS = POLICY.replace("unique = true", "unique = true\ncolumns = { id = { bounds = [0, 2000] } }")
 SUM = "SELECT SUM(id) FROM people"
@@ -54,11 +55,10 @@ def test_a_changed_bound_with_both_values_and_how_many_answers_it_concerns(polic
     assert was == "-tables.people.columns.id.bounds = [0, 2000]"
     assert now == "+tables.people.columns.id.bounds = [0, 20000]"
     assert meaning.startswith("2 stored answers about these tables")
-    with pytest.raises(Incomparable) as caught:
-        diff.require_comparable()
-    assert caught.value.code == "DP502"
-    assert caught.value.what == "changing tables.people.columns.id.bounds makes up to 2 stored answers incomparable"
-    assert "--new-version" in caught.value.fix
+    error = raised(Incomparable, lambda: diff.require_comparable())
+    assert error.code == "DP502"
+    assert error.what == "changing tables.people.columns.id.bounds makes up to 2 stored answers incomparable"
+    assert "--new-version" in error.fix
 
 
 def test_what_changes_no_answer_makes_none_incomparable(policy):

@@ -12,6 +12,7 @@ from dpsql.dbapi import connect
 from dpsql.errors import BudgetExhausted, DpsqlError, EngineFailed, NothingStored, NotPermitted, NotSupported, OverLimit
 from dpsql.session import answer, inquiry
 from dpsql.session.noisy import Noisy
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
@@ -40,6 +41,13 @@ def analyst_of(*, epsilon=2, delta=0, per=None, budget=1, cost=0.1, **grant):
     return owner.grant("ana", budget=budget, **grant), owner
 
 
+@pytest.fixture
+def ana():
+    analyst, owner = analyst_of()
+    yield analyst
+    owner.close()
+
+
 # ------------------------------------------------------------------------------------------------------ the price
 
 
@@ -55,8 +63,7 @@ def test_the_price_is_that_of_the_statement_in_even_shares(sql, parts):
     assert all(charge.agrees for charge in charges)
 
 
-def test_the_price_is_of_the_policy_and_delta_is_added_up():
-    ana, _ = analyst_of()
+def test_the_price_is_of_the_policy_and_delta_is_added_up(ana):
     assert ana.sql(ABOVE).cost.epsilon == Fraction(1, 10)
     assert ana.budget.spent == Fraction(1, 10)
     ana, _ = analyst_of(delta=1e-6)
@@ -85,8 +92,7 @@ def test_a_question_that_is_asked_twice_is_paid_for_once():
 
 
 @pytest.mark.parametrize("outer", read_texts(__file__, "a refused question costs nothing whatever stands before it"))
-def test_a_refused_question_costs_nothing_whatever_stands_before_it(outer):
-    ana, _ = analyst_of()
+def test_a_refused_question_costs_nothing_whatever_stands_before_it(ana, outer):
     with pytest.raises(DpsqlError):
         ana.sql(f"WITH w AS PRIVATE (SELECT ward AS k, COUNT(*) AS n FROM visits GROUP BY ward) {outer}")
     assert ana.budget.spent == 0
@@ -125,8 +131,7 @@ def test_what_nothing_reads_is_refused_and_too_many_public_keys_cost_nothing():
     assert ana.budget.spent == 0
 
 
-def test_a_failure_between_two_questions_keeps_what_was_paid(monkeypatch):
-    ana, _ = analyst_of()
+def test_a_failure_between_two_questions_keeps_what_was_paid(ana, monkeypatch):
     honest = answer.perform
     asked = []
 
@@ -183,9 +188,8 @@ def test_another_released_value_is_another_question():
     del owner
 
 
-def test_what_was_planned_with_is_used_even_if_more_is_known_since():
+def test_what_was_planned_with_is_used_even_if_more_is_known_since(ana):
     """The price that was told holds: a better answer to the inner question makes no new outer one."""
-    ana, _ = analyst_of()
     ana.sql(ABOVE)
     query = ana.query(ABOVE)
     ana.sql("SELECT AVG(charge) FROM visits", epsilon=Fraction(3, 10))
@@ -198,16 +202,14 @@ def test_what_was_planned_with_is_used_even_if_more_is_known_since():
 # ---------------------------------------------------------------------------------------------------- what is told
 
 
-def test_released_rows_are_those_of_the_question_itself():
-    ana, _ = analyst_of()
+def test_released_rows_are_those_of_the_question_itself(ana):
     alone = ana.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
     rows = ana.sql("WITH w AS PRIVATE (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n FROM w")
     assert rows.cost.epsilon == 0
     assert [(ward, cell.value) for ward, cell in alone] == list(rows)
 
 
-def test_no_margin_is_claimed_for_what_is_computed_and_one_beside_it_says_what_it_covers():
-    ana, _ = analyst_of()
+def test_no_margin_is_claimed_for_what_is_computed_and_one_beside_it_says_what_it_covers(ana):
     told = ana.sql(SUMMED)
     assert not any(isinstance(cell, Noisy) for row in told for cell in row)
     assert ana.query(SUMMED).margins == {}
@@ -220,8 +222,7 @@ def test_no_margin_is_claimed_for_what_is_computed_and_one_beside_it_says_what_i
     assert any("as they are" in note for note in told.notes)
 
 
-def test_a_dry_run_says_everything_and_spends_nothing():
-    ana, _ = analyst_of()
+def test_a_dry_run_says_everything_and_spends_nothing(ana):
     told = dict(ana.sql(f"DRY RUN {ABOVE}", epsilon=0.5).rows)
     assert told["cost"] == "0.5"
     assert told["allowed"] == "yes"
@@ -230,8 +231,7 @@ def test_a_dry_run_says_everything_and_spends_nothing():
     assert ana.budget.spent == 0
 
 
-def test_explain_has_every_question_and_the_price_of_all():
-    ana, _ = analyst_of()
+def test_explain_has_every_question_and_the_price_of_all(ana):
     text = str(ana.sql(f"EXPLAIN PRIVACY {ABOVE}", epsilon=0.5))
     assert "This statement asks 2 questions, one after the other; 2 of them read rows of people" in text
     assert "It costs 0.5" in text
@@ -249,9 +249,8 @@ def test_explain_has_every_question_and_the_price_of_all():
     assert ana.budget.spent == 0
 
 
-def test_the_price_that_is_told_is_the_one_that_is_charged(monkeypatch):
+def test_the_price_that_is_told_is_the_one_that_is_charged(ana, monkeypatch):
     """One rule says which questions are the same: where it changes, the explanation follows."""
-    ana, _ = analyst_of()
     twice = f"{ABOVE} OR charge < PRIVATE (SELECT AVG(charge) FROM visits) - 20"
     query = ana.query(twice, epsilon=Fraction(1, 5))
     told = query.explain().as_json()["together"]
@@ -262,8 +261,7 @@ def test_the_price_that_is_told_is_the_one_that_is_charged(monkeypatch):
     assert query.cost.epsilon == Fraction(3, 10)
 
 
-def test_a_batch_pays_for_all_questions_of_all_statements():
-    ana, _ = analyst_of()
+def test_a_batch_pays_for_all_questions_of_all_statements(ana):
     one, two = ana.run([ABOVE, SUMMED], total=Fraction(1, 2))
     assert (one.cost.epsilon, two.cost.epsilon) == (Fraction(1, 4), Fraction(1, 4))
     raised(BudgetExhausted, lambda: ana.run([THREE, f"{ABOVE} AND ward = 1"], total=3))
@@ -282,8 +280,7 @@ def test_no_verdict_and_no_price_depends_on_what_is_released():
     assert all(plan == plans[0] for plan in plans)
 
 
-def test_a_price_in_the_text_is_that_of_the_whole_statement_and_nothing_is_bought_for_nothing():
-    ana, _ = analyst_of()
+def test_a_price_in_the_text_is_that_of_the_whole_statement_and_nothing_is_bought_for_nothing(ana):
     raised(NothingStored, lambda: ana.sql(f"{ABOVE} COST 0"))
     assert ana.budget.spent == 0
     ana, _ = analyst_of()
@@ -291,8 +288,7 @@ def test_a_price_in_the_text_is_that_of_the_whole_statement_and_nothing_is_bough
     assert ana.sql(f"{ABOVE} COST 0").cost.epsilon == 0
 
 
-def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself():
-    ana, _ = analyst_of()
+def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself(ana):
     inquiry = ana.query(f"{ABOVE} LIMIT 1 PER PERSON").inquiry
     assert (inquiry.inner[0].ask.rows_per_person, inquiry.outer.ask.rows_per_person) == (None, 1)
     grouped = ana.sql(ABOVE.replace("COUNT(*)", "kind, COUNT(*)", 1) + " GROUP BY kind KEYS ('k0', 'k7') ORDER BY kind")
@@ -306,16 +302,14 @@ def test_caps_and_keys_at_the_end_are_those_of_the_statement_itself():
     "sql",
     read_texts(__file__, "private questions are found wherever they stand"),
 )
-def test_private_questions_are_found_wherever_they_stand(sql):
-    ana, _ = analyst_of()
+def test_private_questions_are_found_wherever_they_stand(ana, sql):
     query = ana.query(sql, epsilon=Fraction(1, 10))
     assert len(query.inquiry.inner) == 1
     assert query.run().cost.epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize("where", ["", " v WHERE v.ward = visits.ward"])
-def test_a_value_about_people_needs_the_word(where):
-    ana, _ = analyst_of()
+def test_a_value_about_people_needs_the_word(ana, where):
     sql = f"SELECT COUNT(*) FROM visits WHERE charge > (SELECT AVG(charge) FROM visits{where}) AND ward = 1"
     error = raised(NotSupported, lambda: ana.sql(sql))
     assert error.try_sql == (None if where else sql.replace("(SELECT", "PRIVATE (SELECT"))
@@ -323,8 +317,7 @@ def test_a_value_about_people_needs_the_word(where):
     assert ana.budget.spent == 0
 
 
-def test_a_value_about_public_tables_needs_no_word_and_is_free():
-    ana, _ = analyst_of()
+def test_a_value_about_public_tables_needs_no_word_and_is_free(ana):
     answer_ = ana.sql("SELECT name, id - (SELECT MIN(id) FROM wards) FROM wards WHERE id = (SELECT MAX(id) FROM wards)")
     assert ([tuple(row) for row in answer_.rows], answer_.cost.epsilon, answer_.notes) == ([("east", 2)], 0, ())
     ana, _ = analyst_of()
@@ -337,9 +330,8 @@ def test_a_value_about_public_tables_needs_no_word_and_is_free():
 # -------------------------------------------------------------------------------------- what was paid for stays paid
 
 
-def test_over_a_finer_inner_answer_the_statement_is_another_question():
+def test_over_a_finer_inner_answer_the_statement_is_another_question(ana):
     """The inner question is asked by itself, more precisely: the statement is over that answer from then on."""
-    ana, _ = analyst_of()
     ana.sql(ABOVE, epsilon=0.1)
     assert ana.query(ABOVE, epsilon=0.1).cost.epsilon == 0
     fine = ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
@@ -353,8 +345,7 @@ def test_over_a_finer_inner_answer_the_statement_is_another_question():
     assert ana.budget.spent == spent
 
 
-def test_a_statement_asked_for_the_first_time_takes_the_finest_inner_answer():
-    ana, _ = analyst_of()
+def test_a_statement_asked_for_the_first_time_takes_the_finest_inner_answer(ana):
     ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.05)
     fine = ana.sql("SELECT AVG(charge) FROM visits", epsilon=0.4)
     answer_ = ana.sql(ABOVE, epsilon=0.1)
@@ -365,8 +356,7 @@ def test_a_statement_asked_for_the_first_time_takes_the_finest_inner_answer():
 NORTH = "SELECT COUNT(*) FROM visits WHERE ward < (SELECT MAX(id) FROM wards)"
 
 
-def test_a_public_inner_question_does_not_hide_a_stored_answer():
-    ana, _ = analyst_of()
+def test_a_public_inner_question_does_not_hide_a_stored_answer(ana):
     first = ana.sql(NORTH, epsilon=0.1)
     assert ana.query(NORTH, epsilon=0.1).cost.epsilon == 0
     assert dict(ana.sql(f"DRY RUN {NORTH} COST 0.1"))["cost"] == "0"
@@ -392,8 +382,7 @@ def test_a_statement_over_a_public_inner_question_is_made_finer():
     assert any("made finer: 0.1 was paid before, 0.1 now" in note for note in answer_.notes)
 
 
-def test_nothing_is_read_for_a_price_while_nothing_can_be_stored(monkeypatch):
-    ana, _ = analyst_of()
+def test_nothing_is_read_for_a_price_while_nothing_can_be_stored(ana, monkeypatch):
 
     def asked(*_, **__):
         raise EngineFailed("asked", why="a test", fix="none")
@@ -403,20 +392,9 @@ def test_nothing_is_read_for_a_price_while_nothing_can_be_stored(monkeypatch):
 
 
 @pytest.mark.parametrize("stored", [False, True])
-@pytest.mark.parametrize(
-    ("column", "claimed"),
-    [
-        ("COUNT(*) - PRIVATE (SELECT COUNT(*) FROM visits)", False),
-        ("100 * COUNT(*) / PRIVATE (SELECT AVG(charge) FROM visits)", False),
-        ("SUM(charge - PRIVATE (SELECT AVG(charge) FROM visits))", False),
-        ("COUNT(*) FILTER (WHERE charge > PRIVATE (SELECT AVG(charge) FROM visits))", True),
-        ("COUNT(*) * (SELECT COUNT(*) FROM wards)", True),
-        ("COUNT(*)", True),
-    ],
-)
-def test_a_number_calculated_with_a_released_one_has_no_interval(column, claimed, stored):
+@cases(__file__, "column", "claimed=")
+def test_a_number_calculated_with_a_released_one_has_no_interval(ana, column, claimed, stored):
     """The margin of the outer question knows nothing of the noise of the inner one: it held in 83 % of the answers."""
-    ana, _ = analyst_of()
     if stored:
         ana.sql("SELECT COUNT(*) FROM visits")
         ana.sql("SELECT AVG(charge) FROM visits")

@@ -3,12 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-import pytest
-
 from dpsql.accounting.account import Account
 from dpsql.ledger.ledger import Made
 from dpsql.privacy.window import Window
-from dpsql.session.promising import is_ahead_of_its_window, promised_in_words
+from dpsql.session.deciding import is_ahead_of_its_window, promised_in_words
+from tests.kits.cases import cases
 
 FIRST = datetime(2026, 1, 1, 9, tzinfo=UTC)
 ACCOUNT = Account.opened(epsilon=Fraction(1, 2), delta=0, delta_prime=0)
@@ -24,25 +23,7 @@ MONTHS = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365, 396]
 """The first of each month of 2026, and of the next two."""
 
 
-@pytest.mark.parametrize(
-    ("made", "ahead"),
-    [
-        (begun(Window.MONTH, 0), False),
-        (begun(Window.MONTH, *MONTHS), False),
-        (begun(Window.MONTH, 0, 27), True),
-        (begun(Window.MONTH, *range(0, 12 * 28, 28)), False),  # twelve, so far
-        (begun(Window.MONTH, *range(0, 13 * 28, 28)), True),  # and a thirteenth within the year
-        (begun(Window.MONTH, 0, 31, None), True),  # lost: nobody knows when
-        (begun(Window.YEAR, 0, 365), False),
-        (begun(Window.YEAR, 0, 364), True),
-        (begun(Window.QUARTER, 0, 90, 181, 273, 365), False),
-        (begun(Window.QUARTER, 0, 90, 180, 270, 360), True),
-        (begun(Window.WEEK, *range(0, 700, 7)), False),
-        (begun(Window.DAY, *range(800)), False),
-        (begun(Window.DAY, 0, 0), True),
-        (begun(Window.DAY, 0, 0.7), False),  # after midnight
-    ],
-)
+@cases(__file__, "made=", "ahead=")
 def test_periods_that_begin_too_soon_are_seen(made, ahead):
     assert is_ahead_of_its_window(made) is ahead
 

@@ -3,7 +3,9 @@
 import pytest
 
 from dpsql.errors import BadName, DpsqlError, Hidden, NotSupported
-from dpsql.session.proposals import with_sure_proposal
+from dpsql.session.query import with_sure_proposal
+from tests.kits.cases import cases
+from tests.kits.refusals import raised
 
 SQL = "SELECT COUNT(*) FROM visits v WHERE v.dianosis = 'flu'"
 
@@ -28,19 +30,10 @@ def test_what_fails_otherwise_is_not_hidden():
     def broken(sql: str) -> None:
         raise RuntimeError(sql)
 
-    with pytest.raises(RuntimeError):
-        with_sure_proposal(refusal(try_sql="SELECT 1"), SQL, broken)
+    raised(RuntimeError, lambda: with_sure_proposal(refusal(try_sql="SELECT 1"), SQL, broken))
 
 
-@pytest.mark.parametrize(
-    ("meant", "at", "proposal"),
-    [
-        ("diagnosis", (36, 46), "SELECT COUNT(*) FROM visits v WHERE v.diagnosis = 'flu'"),
-        ("refused", (36, 46), None),
-        (None, (36, 46), None),
-        ("diagnosis", None, None),
-    ],
-)
+@cases(__file__, "meant=", "at=", "proposal=")
 def test_a_misspelt_name_is_written_as_it_is_declared(meant, at, proposal):
     error = refusal(BadName, at=at)
     error.meant = meant

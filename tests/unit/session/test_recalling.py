@@ -9,6 +9,7 @@ import pytest
 from dpsql.catalog.model import Bounds, ColumnPolicy
 from dpsql.errors import EngineFailed
 from tests.kits.owners import owner_of
+from tests.kits.refusals import raised
 
 CITIES = ["Basel", "Bern"]
 
@@ -93,8 +94,7 @@ def test_a_payment_that_was_never_answered_is_not_continued_by_another_question(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(engine), "run", fails)
-        with pytest.raises(EngineFailed):
-            analyst.sql("SELECT COUNT(*) FROM people", noise="laplace")
+        raised(EngineFailed, lambda: analyst.sql("SELECT COUNT(*) FROM people", noise="laplace"))
     once = analyst.budget.spent
     other = analyst.sql("SELECT COUNT(age) FROM people", noise="laplace")
     twice = analyst.budget.spent

@@ -6,6 +6,7 @@ from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadParameter, DpsqlError, EngineFailed, FrozenLedger, OverLimit
 from dpsql.ledger.facts import Refused
 from dpsql.session.refusing import wants_an_answer
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
 
@@ -29,19 +30,7 @@ def refused(owner):
     return [(fact.analyst, fact.code, fact.sql) for fact in facts if isinstance(fact, Refused)]
 
 
-@pytest.mark.parametrize(
-    ("sql", "code"),
-    [
-        (ROWS, "DP101"),
-        ("SELECT SUM(age * id) FROM people", "DP102"),
-        ("SELECT wrong FROM people", "DP401"),
-        ("SELEC", "DP100"),
-        ("SELECT COUNT(*) FROM people COST 1.9", "DP402"),
-        ("SELECT COUNT(*) FROM people COST 0", "DP203"),
-        ("DROP TABLE people", "DP104"),
-        ("SELECT 'never ends", "DP100"),
-    ],
-)
+@cases(__file__, "sql=", "code")
 def test_a_refusal_is_written_down(owner, ana, sql, code):
     error = raised(DpsqlError, lambda: ana.sql(sql))
     assert refused(owner) == [("ana", error.code, sql)]

@@ -13,8 +13,9 @@ from dpsql.mechanisms.margins import NoisySlotLaw, linear_margin
 from dpsql.session.noisy import Noisy, OwnInterval
 from dpsql.session.released_rows import ReleasedTable
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
-from tests.kits.released import CONFIDENCE, call, column, decimal, finish, released_table, told, whole, window
+from tests.kits.released import CONFIDENCE, call, column, decimal, finish, plain, released_table, told, whole, window
 
 CITY, DAY, N, S = (
     ColumnRef(7, SqlType.TEXT),
@@ -41,10 +42,6 @@ def answered(done, rows=ROWS, confidence=CONFIDENCE, **laws):
     return told(table(rows, **laws), done, confidence=confidence)
 
 
-def plain(rows):
-    return [tuple(cell.value if isinstance(cell, Noisy) else cell for cell in row) for row in rows]
-
-
 def asked(sql, rows=ROWS):
     """The analyst's question on a table with the same numbers."""
     with duckdb.connect() as connection:
@@ -57,75 +54,9 @@ def asked(sql, rows=ROWS):
 MEAN = call("div", S, N)
 SHARE = call("div", N, window("sum", N))
 RUNNING = window("sum", N, order=(Sorted(by=CITY),))
-# ruff: noqa: E501  (questions are easier to read on one line)
-
-QUESTIONS = [
-    (finish(CITY, DAY, N, S), "SELECT city, day, n, s FROM t ORDER BY r"),
-    (finish(N, call("add", N, whole(1)), call("mul", S, decimal("1/2"))), "SELECT n, n + 1, s / 2 FROM t ORDER BY r"),
-    (finish(S, CITY, S, limit=2, offset=1), "SELECT s, city, s FROM t ORDER BY r LIMIT 2 OFFSET 1"),
-    (finish(DAY, N, limit=0), "SELECT day, n FROM t LIMIT 0"),
-    (finish(N, offset=4), "SELECT n FROM t ORDER BY r OFFSET 4"),
-    (finish(N, limit=9, offset=7), "SELECT n FROM t LIMIT 9 OFFSET 7"),
-    (finish(CITY, having=call("gt", N, whole(17))), "SELECT city FROM t WHERE n > 17 ORDER BY r"),
-    (finish(CITY, having=call("lt", call("div", N, call("sub", N, N)), whole(1))), "SELECT city FROM t WHERE false"),
-    (finish(CITY, N, order_by=(Sorted(by=N),)), "SELECT city, n FROM t ORDER BY n, r"),
-    (finish(CITY, order_by=(Sorted(by=N, descending=True),)), "SELECT city FROM t ORDER BY n DESC, r"),
-    (
-        finish(CITY, order_by=(Sorted(by=DAY, descending=True, nulls_first=True), Sorted(by=MEAN)), limit=4, offset=1),
-        "SELECT city FROM t ORDER BY day DESC NULLS FIRST, s / n, r LIMIT 4 OFFSET 1",
-    ),
-    (finish(CITY, order_by=(Sorted(by=CITY, nulls_first=True),)), "SELECT city FROM t ORDER BY city NULLS FIRST"),
-    (finish(CITY, limit=0), "SELECT city FROM t LIMIT 0"),
-    (finish(CITY, offset=3), "SELECT city FROM t ORDER BY r OFFSET 3"),
-    (finish(N, distinct=True), "SELECT n FROM t GROUP BY n ORDER BY min(r)"),
-    (
-        finish(DAY, distinct=True, order_by=(Sorted(by=DAY),), limit=2),
-        "SELECT DISTINCT day FROM t ORDER BY day LIMIT 2",
-    ),
-    (finish(CITY, SHARE), "SELECT city, n / sum(n) OVER () FROM t ORDER BY r"),
-    (
-        finish(CITY, SHARE, having=call("gt", N, whole(0)), limit=2),
-        "SELECT city, n / sum(n) OVER () FROM t WHERE n > 0 ORDER BY r LIMIT 2",
-    ),
-    (
-        finish(RUNNING, window("rank", order=(Sorted(by=N, descending=True),)), window("count", by=(DAY,))),
-        "SELECT sum(n) OVER (ORDER BY city), rank() OVER (ORDER BY n DESC), count(*) OVER (PARTITION BY day) FROM t ORDER BY r",
-    ),
-    (
-        finish(
-            window("row_number", order=(Sorted(by=N),)),
-            window("lag", N, order=(Sorted(by=DAY),)),
-            window("first_value", CITY, order=(Sorted(by=N),), type_=SqlType.TEXT),
-        ),
-        "SELECT row_number() OVER w, lag(n) OVER (ORDER BY day, r), first_value(city) OVER w FROM t WINDOW w AS (ORDER BY n, r) ORDER BY r",
-    ),
-    (
-        finish(window("sum", N, order=(Sorted(by=N),), frame="ROWS BETWEEN 1 PRECEDING AND CURRENT ROW")),
-        "SELECT sum(n) OVER (ORDER BY n, r ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t ORDER BY r",
-    ),
-    (
-        finish(window("sum", N, order=(Sorted(by=N),))),
-        "SELECT sum(n) OVER (ORDER BY n) FROM t ORDER BY r",
-    ),
-    (
-        finish(window("sum", N, order=(Sorted(by=N),), frame="RANGE BETWEEN 20 PRECEDING AND CURRENT ROW")),
-        "SELECT sum(n) OVER (ORDER BY n RANGE BETWEEN 20 PRECEDING AND CURRENT ROW) FROM t ORDER BY r",
-    ),
-    (
-        finish(CITY, order_by=(Sorted(by=window("max", N, by=(DAY,)), descending=True), Sorted(by=whole(1)))),
-        "SELECT city FROM t ORDER BY max(n) OVER (PARTITION BY day) DESC, r",
-    ),
-    (
-        finish(
-            call("greatest", N, whole(0)),
-            call("case", call("gt", N, whole(0)), CITY, Constant("none", SqlType.TEXT)),
-        ),
-        "SELECT greatest(n, 0), CASE WHEN n > 0 THEN city ELSE 'none' END FROM t ORDER BY r",
-    ),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("done", "sql"), QUESTIONS, ids=[sql for _, sql in QUESTIONS])
+@cases(__file__, "done=", "sql")
 def test_values_are_those_of_plain_sql(done, sql):
     assert plain(answered(done)) == asked(sql)
 
@@ -244,14 +175,6 @@ def test_windows_see_only_rows_that_having_leaves():
     total = finish(call("abs", window("sum", N)), having=call("gt", N, whole(10)), limit=1)
     (cell,) = answered(total, rows=rows, counts=noisy)[0]
     assert (cell.low, cell.value, cell.high) == (2000, 2000, 2000)
-
-
-def test_the_same_release_gives_the_same_answer():
-    done = finish(MEAN, SHARE)
-    first, second = (answered(done) for _ in range(2))
-    assert [(cell.low, cell.high) for row in first for cell in row] == [
-        (cell.low, cell.high) for row in second for cell in row
-    ]
 
 
 def test_an_answer_of_no_rows_and_rows_that_do_not_fit():

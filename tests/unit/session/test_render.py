@@ -3,9 +3,8 @@
 from dataclasses import replace
 from datetime import date, datetime
 
-import pytest
-
 from dpsql.session.render import boxed, is_doubtful, printable, remarks
+from tests.kits.cases import cases
 from tests.kits.released import noisy
 
 
@@ -40,17 +39,7 @@ def test_no_rows_and_plain_values():
     assert lines[3:6] == ["│ 東京   │", "│ Zu\u0308rich │", "│ abc    │"]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("a\nb", "a\\nb"),
-        ("\x1b[31m", "\\x1b[31m"),
-        ("\u202eabc", "\\u202eabc"),
-        ("\u2028", "\\u2028"),
-        ("\r", "\\r"),
-        ("Zürich – ok", "Zürich – ok"),
-    ],
-)
+@cases(__file__, "text=", "wanted")
 def test_no_key_steers_the_terminal(text, wanted):
     assert printable(text) == wanted
     assert wanted in boxed([text], [(text,)], [])

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from operator import attrgetter
 
 import pytest
 
@@ -9,7 +10,7 @@ import dpsql
 import dpsql.dbapi
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotPermitted, NotUnderstood, OverLimit
-from dpsql.session.noisy import Noisy
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
 
@@ -43,45 +44,27 @@ def test_who_goes_before_whom(analyst):
     assert analyst.cost(COUNT) == 1
 
 
+HINTED = COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */")
+
+
 @pytest.mark.parametrize(
-    ("setting", "sql", "seen"),
+    ("setting", "sql", "where", "wanted"),
     [
-        ("SET dp.confidence = 0.8", COUNT, lambda query: query.sealed.plan.terms.confidence == Fraction(4, 5)),
-        ("SET dp.noise = 'gaussian'", COUNT, lambda query: query.sealed.plan.terms.noise is Noise.GAUSSIAN),
-        (
-            "SET dp.confidence = 0.8",
-            f"{COUNT} CONFIDENCE 0.9",
-            lambda query: query.wanted.confidence == Fraction(9, 10),
-        ),
-        (
-            "SET dp.noise = 'gaussian'",
-            COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */"),
-            lambda query: query.sealed.plan.terms.noise is Noise.LAPLACE,
-        ),
-        (
-            "SET dp.mode = 'choose'",
-            "SELECT age // 50, COUNT(*) FROM people GROUP BY 1",
-            lambda query: query.wanted.mode is Mode.CHOOSE,
-        ),
+        ("SET dp.confidence = 0.8", COUNT, "sealed.plan.terms.confidence", Fraction(4, 5)),
+        ("SET dp.noise = 'gaussian'", COUNT, "sealed.plan.terms.noise", Noise.GAUSSIAN),
+        ("SET dp.confidence = 0.8", f"{COUNT} CONFIDENCE 0.9", "wanted.confidence", Fraction(9, 10)),
+        ("SET dp.noise = 'gaussian'", HINTED, "sealed.plan.terms.noise", Noise.LAPLACE),
+        ("SET dp.mode = 'choose'", "SELECT age // 50, COUNT(*) FROM people GROUP BY 1", "wanted.mode", Mode.CHOOSE),
     ],
 )
-def test_every_setting_reaches_the_plan(analyst, setting, sql, seen):
-    assert not seen(analyst.query(sql)) or "CONFIDENCE" in sql or "/*+" in sql
+def test_every_setting_reaches_the_plan(analyst, setting, sql, where, wanted):
+    seen = attrgetter(where)
+    assert seen(analyst.query(sql)) != wanted or "CONFIDENCE" in sql or "/*+" in sql
     analyst.sql(setting)
-    assert seen(analyst.query(sql))
+    assert seen(analyst.query(sql)) == wanted
 
 
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
-        (f"{COUNT} COST 0.5", {"epsilon": 0.25}),
-        (f"{COUNT} COST 0", {"epsilon": 0.25}),
-        (f"{COUNT} WITHIN 5", {"epsilon": 0.5}),
-        (f"{COUNT} CONFIDENCE 0.9", {"confidence": 0.95}),
-        (COUNT.replace("SELECT", "SELECT /*+ dp(noise='laplace') */"), {"noise": "gaussian"}),
-        (COUNT.replace("SELECT", "SELECT /*+ dp(mode='choose') */"), {"mode": "scale"}),
-    ],
-)
+@cases(__file__, "sql=", "said=")
 def test_a_call_and_its_text_agree(analyst, sql, said):
     assert raised(BadParameter, lambda: analyst.query(sql, **said), match="also an argument of the call").at is not None
     assert analyst.query(f"{COUNT} COST 0.5", epsilon=0.5).cost.epsilon == Fraction(1, 2)
@@ -166,11 +149,3 @@ def test_threads_see_one_state_of_the_session(analyst):
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         assert set(pool.map(ask, range(40))) <= {Fraction(1, 2), Fraction(1, 4)}
-
-
-def test_a_batch_decides_the_price_of_its_questions(analyst):
-    raised(BadParameter, lambda: analyst.run([f"{COUNT} COST 0.5", COUNT], total=0.5))
-    assert analyst.budget.spent == 0
-    one, two = analyst.run([f"{COUNT} COST 0.25", f"{COUNT} WHERE age > 5"], total=0.5)
-    assert (one.cost.epsilon, two.cost.epsilon) == (Fraction(1, 4), Fraction(1, 4))
-    assert isinstance(next(iter(one))[0], Noisy)

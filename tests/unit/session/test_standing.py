@@ -45,6 +45,11 @@ def opened(**promise) -> Owner:
     return owner_of(50, **{"epsilon": 2, **promise}, cost_per_query=Fraction(1, 4))
 
 
+@pytest.fixture
+def owner() -> Owner:
+    return opened()
+
+
 def with_clock(clock: Clock, **promise) -> Owner:
     policy = Policy(
         source="memory:", ledger=None, data_version=None, person=Person(), promise=None, defaults=Defaults(), tables={}
@@ -63,8 +68,7 @@ def students(owner: Owner, *names: str, budget: Fraction = Fraction(1)) -> list[
 
 
 class TestTokensOfOneGrant:
-    def test_spend_from_one_budget_under_their_own_names(self):
-        owner = opened()
+    def test_spend_from_one_budget_under_their_own_names(self, owner):
         ann, bob = students(owner, "ann", "bob", budget=Fraction(1, 2))
         ann.sql(COUNT)
         assert (bob.name, bob.budget.left) == ("bob", Fraction(1, 4))
@@ -82,8 +86,7 @@ class TestTokensOfOneGrant:
         bob.run([COUNT, OLD], total=Fraction(1, 2))
         assert ann.budget.spent == Fraction(1, 2)
 
-    def test_are_shown_their_own_questions_only(self):
-        owner = opened()
+    def test_are_shown_their_own_questions_only(self, owner):
         ann, bob = students(owner, "ann", "bob")
         ann.sql(COUNT)
         assert len(ann.sql("SELECT * FROM dp.ledger")) == 1
@@ -93,8 +96,7 @@ class TestTokensOfOneGrant:
         assert [row.kind for row in owner.keeper.rows_about("ann")] == ["charge"]
         assert owner.keeper.rows_about("bob") == ()
 
-    def test_end_one_by_one_and_with_the_grant_all_at_once(self):
-        owner = opened()
+    def test_end_one_by_one_and_with_the_grant_all_at_once(self, owner):
         ann, bob, eve = students(owner, "ann", "bob", "eve")
         owner.keeper.dismiss("bob")
         owner.keeper.new_token("eve", grant="eve")
@@ -118,8 +120,7 @@ class TestTokensOfOneGrant:
 
 
 class TestReleasesOfOthers:
-    def test_are_known_to_those_who_were_granted_it_and_paid_for_by_everybody_else(self):
-        owner = opened()
+    def test_are_known_to_those_who_were_granted_it_and_paid_for_by_everybody_else(self, owner):
         ann = owner.grant("ann", budget=1)
         bob = owner.grant("bob", budget=1, sees_releases=True)
         first = ann.sql(COUNT)
@@ -135,8 +136,7 @@ class TestReleasesOfOthers:
 
 
 class TestRevoking:
-    def test_nothing_is_told_any_more(self):
-        owner = opened()
+    def test_nothing_is_told_any_more(self, owner):
         ann = owner.grant("ann", budget=1)
         ann.sql(COUNT)
         owner.revoke("ann")
@@ -144,8 +144,7 @@ class TestRevoking:
             with pytest.raises(NotPermitted, match="revoked"):
                 ann.sql(sql)
 
-    def test_a_new_grant_goes_on_where_the_old_one_was(self):
-        owner = opened()
+    def test_a_new_grant_goes_on_where_the_old_one_was(self, owner):
         owner.grant("ann", budget=1).sql(COUNT)
         owner.revoke("ann")
         assert owner.grant("ann", budget=1).budget.spent == Fraction(1, 4)
@@ -155,9 +154,8 @@ class TestRevoking:
 class TestConditionsOfNow:
     ABOVE = f"{COUNT} WHERE age > PRIVATE (SELECT AVG(age) FROM people)"
 
-    def test_what_others_have_asked_is_paid_for_once_it_is_not_granted_any_more(self):
+    def test_what_others_have_asked_is_paid_for_once_it_is_not_granted_any_more(self, owner):
         """Also where a question is planned again, because it has others inside."""
-        owner = opened()
         owner.grant("ann", budget=1).sql(self.ABOVE)
         bob = owner.grant("bob", budget=1, sees_releases=True)
         owner.grant("bob", budget=1)
@@ -165,8 +163,7 @@ class TestConditionsOfNow:
         assert price == Fraction(1, 4)
         assert bob.sql(self.ABOVE).cost.epsilon == price
 
-    def test_the_views_tell_of_what_is_granted_now_and_a_changed_grant_holds(self):
-        owner = opened()
+    def test_the_views_tell_of_what_is_granted_now_and_a_changed_grant_holds(self, owner):
         owner.register("wards", pd.DataFrame({"ward": [1]}), public=True)
         ann = owner.grant("ann", budget=1)
         owner.grant("ann", budget=1, tables=["wards"])
@@ -181,8 +178,7 @@ class TestConditionsOfNow:
 
 
 class TestFreezing:
-    def test_nothing_is_told_until_it_is_lifted(self):
-        owner = opened()
+    def test_nothing_is_told_until_it_is_lifted(self, owner):
         ann = owner.grant("ann", budget=1)
         first = ann.sql(COUNT)
         owner.freeze("DPIA review")
@@ -196,8 +192,7 @@ class TestFreezing:
         assert ann.budget.spent == Fraction(1, 4)
 
     @pytest.mark.parametrize("reason", ["", "\n", None, 5, "x" * 10_000])
-    def test_a_reason_is_text(self, reason):
-        owner = opened()
+    def test_a_reason_is_text(self, owner, reason):
         each_raises(BadParameter, lambda say: say(reason), (owner.freeze, owner.unfreeze, owner.close_promise))
 
 
@@ -217,13 +212,11 @@ class TestRenewing:
         assert "12 × 5" not in told  # three periods on one day
         owner._ledger.verify()
 
-    def test_a_promise_for_ever_is_not_renewed(self):
-        owner = opened()
+    def test_a_promise_for_ever_is_not_renewed(self, owner):
         assert "close it" in raised(NotPermitted, lambda: owner.renew(), match="for ever").fix
 
-    def test_the_window_is_part_of_the_promise(self):
+    def test_the_window_is_part_of_the_promise(self, owner):
         """Said anew it is another promise, and what was said first still holds."""
-        owner = opened()
         with pytest.raises(BadParameter, match='another promise: per was "forever" and is now "day"'):
             owner.promise(epsilon=2, per="day")
         assert owner.catalog.policy.promise.per is Window.FOREVER
@@ -264,8 +257,7 @@ class TestClosing:
         owner.close_promise("done")
         raised((NotPermitted, BadParameter), lambda: owner.grant("ann", budget=1))
 
-    def test_the_person_may_be_another_one_then(self):
-        owner = opened()
+    def test_the_person_may_be_another_one_then(self, owner):
         owner.grant("ann", budget=1).sql(COUNT)
         raised(BadPolicy, lambda: owner.person(relation="change_one"), match="other people")
         owner.close_promise("another relation")
@@ -295,8 +287,7 @@ class TestExpiry:
         raised(dpsql.DpsqlError, lambda: ann.sql(COUNT, noise="gaussian"), match="no Gaussian noise")
 
 
-def test_after_a_promise_was_closed_everybody_is_told_what_happened_and_what_to_do():
-    owner = opened()
+def test_after_a_promise_was_closed_everybody_is_told_what_happened_and_what_to_do(owner):
     ana = owner.grant("ana", budget=1)
     ana.sql(COUNT)
     planned = ana.query(OLD)

@@ -23,6 +23,7 @@ from dpsql.session.steps import key_values, told_keys
 from dpsql.sql.relations import Column
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
+from tests.kits.released import plain
 
 QUESTIONS = [
     "SELECT COUNT(*) FROM people",
@@ -38,10 +39,6 @@ def analyst():
     words = {"person": "who", "unique": True, "keys": keys, "bounds": {"age": (0, 100)}}
     shares = {"delta": 1e-3, "max_keys": 100, "selection_share": 0.25, "delta_per_query": 1e-6}
     return owner_of(rows, **words, epsilon=100, cost_per_query=1, **shares).grant("ana", budget=100)
-
-
-def values(answer):
-    return [[getattr(cell, "value", cell) for cell in row] for row in answer]
 
 
 def alone(analyst, sql):
@@ -75,7 +72,7 @@ def test_twins_that_ask_at_once_get_one_answer_for_one_price(analyst, sql, meet_
     monkeypatch.setattr(answering, meet_at, meeting)
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(analyst.sql, [sql, sql])
-    assert values(one) == values(other)
+    assert plain(one) == plain(other)
     assert one.release == other.release
     assert analyst.budget.spent == expected
     assert sorted([one.cost.epsilon, other.cost.epsilon]) == [0, 1]
@@ -92,7 +89,7 @@ def test_eight_twins_wait_for_the_first_and_use_up_no_attempt(analyst, monkeypat
     monkeypatch.setattr(MemoryLedger, "turn", meeting)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(analyst.sql, [QUESTIONS[0]] * 8))
-    assert all(values(one) == values(answers[0]) for one in answers)
+    assert all(plain(one) == plain(answers[0]) for one in answers)
     assert sorted(one.cost.epsilon for one in answers) == [0] * 7 + [1]
     with analyst.place.ledger.reading() as page:
         assert page.facts_of(Retried) == ()
@@ -105,7 +102,7 @@ def test_a_plan_that_is_run_after_its_twin_is_told_again(analyst, sql):
     spent = analyst.budget.spent
     second = other.answered()
     assert (second.cost.epsilon, second.release) == (0, first.release)
-    assert values(first) == values(second)
+    assert plain(first) == plain(second)
     assert analyst.budget.spent == spent
 
 

@@ -10,6 +10,7 @@ from dpsql.accounting.account import Account
 from dpsql.catalog.model import Defaults, Mode, Noise
 from dpsql.errors import BadParameter, DpsqlError
 from dpsql.session.terms import Ask, asked, stated, terms_of, wishes_of
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
 
@@ -21,22 +22,7 @@ def test_a_number_is_what_was_written(tenth):
     assert stated(tenth) == Fraction(1, 10)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"epsilon": 0},
-        {"epsilon": float("nan")},
-        {"epsilon": "1"},
-        {"confidence": 1},
-        {"confidence": 0},
-        {"confidence": 1 - Fraction(1, 10**330)},
-        {"confidence": Fraction(1, 10**31)},
-        {"confidence": Decimal("1E-999999999")},
-        {"mode": "scaled"},
-        {"noise": "uniform"},
-        {"noise": Noise},
-    ],
-)
+@cases(__file__, "wrong=")
 def test_what_has_no_meaning_is_refused(wrong):
     raised(BadParameter, lambda: asked(**wrong))
 

@@ -1,22 +1,16 @@
 """A clinic whose patients have a number inside their house: names, paths and hidden columns without an engine."""
 
-from datetime import date
+from dpsql.catalog.model import Catalog
+from dpsql.sql.resolve import Resolved
+from tests.kits import planning
 
-from dpsql.catalog.check import checked
-from dpsql.catalog.load import loads
-from dpsql.catalog.model import Catalog, EngineColumn, EngineTable
-from dpsql.catalog.types import SqlType
-from dpsql.sql.parse import parse
-from dpsql.sql.resolve import Resolved, resolve
-
-INTEGER, TEXT = SqlType.INTEGER, SqlType.TEXT
 COLUMNS = {
-    "people": {"house": INTEGER, "number": INTEGER, "name": TEXT, "age": INTEGER, "city": TEXT},
-    "visits": {"house": INTEGER, "number": INTEGER, "visit": INTEGER, "cost": INTEGER, "note": TEXT},
-    "tests": {"test": INTEGER, "visit": INTEGER, "result": INTEGER},
-    "samples": {"test": INTEGER, "volume": INTEGER},
-    "codes": {"code": INTEGER, "label": TEXT},
-    "meters": {"site": TEXT, "level": INTEGER},
+    "people": "house integer, number integer, name text, age integer, city text",
+    "visits": "house integer, number integer, visit integer, cost integer, note text",
+    "tests": "test integer, visit integer, result integer",
+    "samples": "test integer, volume integer",
+    "codes": "code integer, label text",
+    "meters": "site text, level integer",
 }
 POLICY = """
 version = 1
@@ -67,19 +61,9 @@ unit = "row"
 site = { keys = ["a", "b"] }
 level = { bounds = [0, 5] }
 """
-SCHEMA = {
-    table: EngineTable(
-        name=table,
-        columns=tuple(EngineColumn(name=name, type=type_, engine_type=type_.value) for name, type_ in columns.items()),
-    )
-    for table, columns in COLUMNS.items()
-}
-CLINIC = checked(loads(POLICY, name="dpsql.toml"), SCHEMA)
+CLINIC = planning.declared(POLICY, COLUMNS)
+SCHEMA = CLINIC.schema
 
 
-def resolved(sql: str, *, readable: frozenset[str] = frozenset(CLINIC.policy.tables)) -> Resolved:
-    return resolved_in(CLINIC, sql, readable=readable)
-
-
-def resolved_in(catalog: Catalog, sql: str, *, readable: frozenset[str] = frozenset(CLINIC.policy.tables)) -> Resolved:
-    return resolve(parse(sql, dialect="duckdb"), catalog, readable=readable, today=date(2026, 1, 1))
+def resolved(sql: str, catalog: Catalog = CLINIC, *, readable: frozenset[str] | None = None) -> Resolved:
+    return planning.resolved(sql, catalog, readable=readable)

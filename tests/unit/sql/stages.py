@@ -1,17 +1,14 @@
 """A small clinic and the stages up to `rewrite`, for the tests of those stages. Its tables are declared, not filled."""
 
 from dataclasses import replace
-from datetime import date
+from typing import Any
 
-from dpsql.catalog.check import checked
-from dpsql.catalog.load import loads
-from dpsql.catalog.model import Catalog, EngineColumn, EngineTable, Mode, Noise
-from dpsql.catalog.types import SqlType
-from dpsql.sql.bound import Bounded, Wishes, bound
-from dpsql.sql.check import check
-from dpsql.sql.parse import parse
-from dpsql.sql.resolve import Resolved, resolve
-from dpsql.sql.rewrite import Rewritten, rewrite
+from dpsql.catalog.model import Catalog
+from dpsql.sql.bound import Bounded
+from dpsql.sql.resolve import Resolved
+from dpsql.sql.rewrite import Rewritten
+from tests.kits import planning
+from tests.kits.planning import declared
 
 POLICY = """
 version = 1
@@ -58,14 +55,6 @@ unit = "row"
 site = { keys = ["a", "b"] }
 level = { bounds = [0, 10] }
 """
-ENGINE_TYPES = {
-    "BIGINT": SqlType.INTEGER,
-    "INTEGER": SqlType.INTEGER,
-    "VARCHAR": SqlType.TEXT,
-    "DATE": SqlType.DATE,
-    "TIMESTAMP": SqlType.TIMESTAMP,
-    "DOUBLE": SqlType.DOUBLE,
-}
 TABLES = {
     "people": "person BIGINT, age INTEGER, born DATE, town VARCHAR, mood VARCHAR",
     "visits": "person BIGINT, ward INTEGER, illness VARCHAR, points BIGINT, code BIGINT, day DATE, moment TIMESTAMP, "
@@ -73,22 +62,8 @@ TABLES = {
     "wards": "id BIGINT, name VARCHAR, region VARCHAR",
     "readings": "site VARCHAR, level DOUBLE",
 }
-RANGES = {"INTEGER": (-(2**31), 2**31 - 1), "BIGINT": (-(2**63), 2**63 - 1)}
-
-
-def _column(written: str) -> EngineColumn:
-    name, engine_type = written.split()
-    low, high = RANGES.get(engine_type, (None, None))
-    return EngineColumn(name=name, type=ENGINE_TYPES[engine_type], engine_type=engine_type, low=low, high=high)
-
-
-SCHEMA = {
-    table: EngineTable(
-        name=table, columns=tuple(map(_column, columns.split(", "))), unique=(("person",),) if table == "people" else ()
-    )
-    for table, columns in TABLES.items()
-}
-CLINIC = checked(loads(POLICY, name="dpsql.toml"), SCHEMA)
+CLINIC = declared(POLICY, TABLES, people=(("person",),))
+SCHEMA = CLINIC.schema
 
 
 def clinic(*, table: str = "visits", **limits: int) -> Catalog:
@@ -99,16 +74,12 @@ def clinic(*, table: str = "visits", **limits: int) -> Catalog:
 
 
 def resolved(sql: str, catalog: Catalog = CLINIC) -> Resolved:
-    return resolve(
-        parse(sql, dialect="duckdb"), catalog, readable=frozenset(catalog.policy.tables), today=date(2026, 1, 1)
-    )
+    return planning.resolved(sql, catalog)
 
 
-def bounded(
-    sql: str, catalog: Catalog = CLINIC, *, mode: Mode | None = None, noise: Noise | None = None, gaussian: bool = False
-) -> Bounded:
-    return bound(check(resolved(sql, catalog)), Wishes(mode=mode, noise=noise, gaussian=gaussian))
+def bounded(sql: str, catalog: Catalog = CLINIC, **wishes: Any) -> Bounded:
+    return planning.bounded(sql, catalog, **wishes)
 
 
-def rewritten(sql: str, catalog: Catalog = CLINIC, *, mode: Mode | None = None, gaussian: bool = False) -> Rewritten:
-    return rewrite(bounded(sql, catalog, mode=mode, gaussian=gaussian))
+def rewritten(sql: str, catalog: Catalog = CLINIC, **wishes: Any) -> Rewritten:
+    return planning.rewritten(sql, catalog, **wishes)

@@ -8,14 +8,12 @@ import pytest
 from dpsql.catalog.model import Mode, Noise
 from dpsql.errors import BadParameter, NotSupported, Unbounded
 from dpsql.plan.derive import derive
-from dpsql.sql.bound import Wishes, bound
-from dpsql.sql.check import check
 from dpsql.sql.rewrite import Statement, Unprotected, rewrite
 from dpsql.sql.slots import Slot, SlotKind
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
-from stages import CLINIC, bounded, clinic, resolved
+from stages import CLINIC, bounded, clinic
 
 FUNCTIONS = ["COUNT({})", "SUM({})", "AVG({})", "VAR_POP({})", "STDDEV({})", "COUNT(DISTINCT {})"]
 
@@ -135,16 +133,14 @@ def test_a_limit_that_is_missing_is_missed_for_its_own_reason(limit: str, told: 
 @pytest.mark.parametrize(("asked", "counted"), [(None, 6), (1, 1), (5, 5), (6, 6), (7, 6), (10**6, 6)])
 def test_a_query_lowers_the_rows_of_a_person_and_never_raises_them(asked, counted):
     """visits: rows_per_person = 6."""
-    wishes = Wishes(mode=None, noise=None, gaussian=False, rows_per_person=asked)
-    found = bound(check(resolved("SELECT COUNT(*), SUM(points) FROM visits")), wishes)
+    found = bounded("SELECT COUNT(*), SUM(points) FROM visits", rows_per_person=asked)
     assert {placed.slot.cap for placed in found.slots} == {counted}
 
 
 @pytest.mark.parametrize(("asked", "counted"), [(None, 3), (1, 1), (3, 3), (9, 3)])
 def test_a_query_lowers_the_groups_of_a_person_and_never_raises_them(asked, counted):
     """visits: groups_per_person = 3, four wards."""
-    wishes = Wishes(mode=None, noise=None, gaussian=False, groups_per_person=asked)
-    assert bound(check(resolved("SELECT ward, COUNT(*) FROM visits GROUP BY ward")), wishes).groups == counted
+    assert bounded("SELECT ward, COUNT(*) FROM visits GROUP BY ward", groups_per_person=asked).groups == counted
 
 
 def test_each_count_has_the_rows_its_own_bounds_allow():
@@ -152,11 +148,9 @@ def test_each_count_has_the_rows_its_own_bounds_allow():
         "SELECT COUNT(*, contribution_bounds_per_group => (0, 2)), COUNT(*, contribution_bounds_per_group => (0, 9)), "
         "COUNT(*) FROM visits"
     )
-    wishes = Wishes(mode=None, noise=None, gaussian=False)
-    assert [placed.slot.cap for placed in bound(check(resolved(sql)), wishes).slots] == [2, 6]
+    assert [slot.cap for slot in slots(sql)] == [2, 6]
 
 
 def test_who_has_one_row_by_construction_keeps_it():
-    wishes = Wishes(mode=None, noise=None, gaussian=False, rows_per_person=3)
-    (one,) = bound(check(resolved("SELECT COUNT(*) FROM people")), wishes).slots
+    (one,) = bounded("SELECT COUNT(*) FROM people", rows_per_person=3).slots
     assert one.slot.cap == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from dpsql.errors import DpsqlError
-from dpsql.sql.call_text import call_text
+from dpsql.sql.clauses import call_text
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 

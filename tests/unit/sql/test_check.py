@@ -8,7 +8,7 @@ from dpsql.errors import Hidden
 from dpsql.sql.check import check
 from tests.kits.refusals import raised
 
-from clinic import POLICY, SCHEMA, resolved, resolved_in
+from clinic import POLICY, SCHEMA, resolved
 
 
 def hidden(sql: str) -> str:
@@ -34,6 +34,6 @@ def test_a_hidden_column_of_public_rows_is_not_shown(items):
     codes = "[table.codes]\npublic = true\n"
     policy = POLICY.replace(codes, f"{codes}[table.codes.columns]\ncode = {{}}\nlabel = {{ hidden = true }}\n")
     catalog = checked(loads(policy, name="dpsql.toml"), SCHEMA)
-    check(resolved_in(catalog, "SELECT code FROM codes"))
+    check(resolved("SELECT code FROM codes", catalog))
     with pytest.raises(Hidden, match="showing label is not allowed"):
-        check(resolved_in(catalog, f"SELECT {items} FROM codes"))
+        check(resolved(f"SELECT {items} FROM codes", catalog))

@@ -7,11 +7,10 @@ import duckdb
 import pytest
 
 from dpsql.catalog.model import Mode
-from dpsql.sql.ball import ball
-from dpsql.sql.contributions import Builder, contributions
 from dpsql.sql.emit import engine_text
 from dpsql.sql.relations import Numbers
-from dpsql.sql.rewrite import Statement
+from dpsql.sql.rewrite import Builder, Statement, contributions
+from dpsql.sql.slots import ball
 
 from stages import bounded
 

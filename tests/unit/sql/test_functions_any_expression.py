@@ -227,6 +227,13 @@ def test_an_expression_is_total_and_lies_in_its_range(
         assert known.contains(number(value)), f"{value} not in {known}"
 
 
+def require_in_range(con: duckdb.DuckDBPyConnection, scalars: list[Scalar]) -> None:
+    texts = [print_scalar(scalar, dialect="duckdb", column=read) for scalar in scalars]
+    (row,) = con.execute(f"SELECT {', '.join(texts)}").fetchall()
+    for scalar, value in zip(scalars, row, strict=True):
+        assert value is None or proved(scalar).contains(number(value)), (scalar, value)
+
+
 NUMBERS = st.one_of(st.floats(-1000, 1000), st.floats(allow_nan=False, allow_infinity=False)).map(
     lambda v: Constant(Fraction(v), D)
 )
@@ -241,10 +248,7 @@ def test_functions_of_points_lie_in_their_range(
     """The narrowest ranges: nothing but the rounding of the engine's library is inside."""
     scalars = [apply(name, [x], proved=proved) for name in UNARY] + [apply("round", [x, digits], proved=proved)]
     scalars += [apply(name, [x, y], proved=proved) for name in BINARY]
-    texts = [print_scalar(scalar, dialect="duckdb", column=read) for scalar in scalars]
-    (row,) = con.execute(f"SELECT {', '.join(texts)}").fetchall()
-    for scalar, value in zip(scalars, row, strict=True):
-        assert value is None or proved(scalar).contains(number(value)), (scalar, value)
+    require_in_range(con, scalars)
 
 
 @given(a=st.datetimes(datetime(1, 1, 1), datetime.max), days=st.integers(-40, 40), months=st.integers(-30, 30))
@@ -256,10 +260,7 @@ def test_differences_and_shifts_of_points_lie_in_their_range(
     scalars = [apply("date_diff", [unit, Constant(a, TS), near], proved=proved) for unit in units]
     scalars += [apply("date_add", [unit, Constant(months, I), near], proved=proved) for unit in units]
     scalars += [apply("date_trunc", [unit, Constant(a, TS)], proved=proved) for unit in units]
-    texts = [print_scalar(scalar, dialect="duckdb", column=read) for scalar in scalars]
-    (row,) = con.execute(f"SELECT {', '.join(texts)}").fetchall()
-    for scalar, value in zip(scalars, row, strict=True):
-        assert value is None or proved(scalar).contains(number(value)), (scalar, value)
+    require_in_range(con, scalars)
 
 
 COMPARED_WITH = {I: (I, D), D: (D,), DAY: (DAY, TS), TS: (TS, DAY)}

@@ -1,12 +1,9 @@
 """What a join equates: the tie of two owners, filters in disguise, and what is said where there is no tie."""
 
-import pytest
-
 from dpsql.errors import TwoPeople
 from dpsql.sql.check import check
 from dpsql.sql.joins import tie_of, ties
 from dpsql.sql.notes import Role
-from dpsql.sql.relations import Filter, Join
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
@@ -20,29 +17,9 @@ def filtered(sql: str) -> set[str]:
     return {column.name for use in resolved(sql).uses if use.role is Role.FILTER for column in use.columns}
 
 
-def met(sql: str) -> list[bool]:
-    return [meeting.equal_owners for meeting in resolved(sql).meetings]
-
-
-@cases(__file__, "condition", "tied=")
-def test_every_part_of_the_person_is_equated(condition, tied):
-    assert met(f"SELECT COUNT(*) FROM people p JOIN visits v ON {condition}") == [tied]
-
-
-def test_using_ties_as_on_does():
-    assert met("SELECT COUNT(*) FROM people JOIN visits USING (house, number)") == [True]
-    assert met("SELECT COUNT(*) FROM people JOIN visits USING (house)") == [False]
-
-
 @cases(__file__, "sql", "tied=")
 def test_the_key_of_a_path_ties_the_tables_it_leads_through(sql, tied):
-    assert met(sql) == [tied]
-
-
-def test_a_person_of_one_table_does_not_stand_for_another():
-    """The third table must be tied itself."""
-    sql = "SELECT COUNT(*) FROM people p JOIN visits v USING (house, number) JOIN visits w ON p.house = v.house"
-    assert met(sql) == [True, False]
+    assert [meeting.equal_owners for meeting in resolved(sql).meetings] == [tied]
 
 
 @cases(__file__, "condition", "names=")
@@ -77,19 +54,3 @@ def test_the_ties_of_two_tables():
 @cases(__file__, "sql", "fix")
 def test_a_refused_join_says_what_would_tie_it(sql, fix):
     assert raised(TwoPeople, lambda: check(resolved(sql))).fix == fix
-
-
-@pytest.mark.parametrize("between", [",", "CROSS JOIN"])
-def test_what_ties_tables_side_by_side_is_found_in_where(between):
-    query = resolved(
-        f"SELECT COUNT(*) FROM tests {between} visits WHERE tests.visit = visits.visit AND visits.cost > 3"
-    )
-    assert [meeting.equal_owners for meeting in query.meetings] == [True]
-    assert isinstance(query.relation, Filter)
-    assert isinstance(query.relation.input, Join)
-
-
-@pytest.mark.parametrize("where", ["", "WHERE visits.cost > 3", "WHERE tests.visit = visits.visit OR visits.cost > 3"])
-def test_tables_side_by_side_that_nothing_ties_are_noted(where):
-    query = resolved(f"SELECT COUNT(*) FROM tests, visits {where}")
-    assert [meeting.equal_owners for meeting in query.meetings] == [False]

@@ -4,32 +4,11 @@ import pytest
 
 from dpsql.errors import NotSupported
 from dpsql.plan.question import identity
-from dpsql.sql.keys import KeyTable
-from dpsql.sql.relations import Filter, Join, Scan
 from tests.kits.refusals import raised
 
-from stages import bounded, resolved, rewritten
+from stages import bounded, rewritten
 
 LEFT = "FROM wards w LEFT JOIN visits v ON v.ward = w.id"
-
-
-def test_the_rows_are_those_of_the_inner_join():
-    query = resolved(f"SELECT w.name, COUNT(v.points) {LEFT} GROUP BY w.name")
-    assert isinstance(query.relation, Join)
-    assert not query.relation.outer
-    assert query.private
-    assert len(query.owner) == 1
-
-
-def test_groups_are_left_out_by_where_and_not_by_what_is_joined_on():
-    joined = bounded(f"SELECT w.name, COUNT(v.points) {LEFT} AND w.region = 'N' GROUP BY w.name")
-    (domain,) = joined.domains
-    assert isinstance(domain, KeyTable)
-    assert isinstance(domain.rows, Scan)
-    chosen = bounded(f"SELECT w.name, COUNT(v.points) {LEFT} WHERE w.region = 'N' GROUP BY w.name")
-    (domain,) = chosen.domains
-    assert isinstance(domain, KeyTable)
-    assert isinstance(domain.rows, Filter)
 
 
 def test_it_is_the_question_of_the_inner_join():

@@ -81,30 +81,7 @@ def found_in(found: object) -> set[object]:
 JOINED = "visits v JOIN wards w ON v.ward = w.id"
 
 
-@pytest.mark.parametrize(
-    ("source", "key", "names"),
-    [
-        (JOINED, "w.name", {"north", "south", "east", "west", None}),
-        (f"{JOINED} WHERE w.region = 'N'", "w.name", {"north", "east", None}),
-        (f"{JOINED} AND w.region = 'N'", "w.name", {"north", "east", None}),
-        (f"{JOINED} WHERE w.region = 'N' AND w.id > 1", "upper(w.name)", {"EAST", None}),
-        (f"{JOINED} WHERE w.region = 'N' OR v.points > 3", "w.name", {"north", "south", "east", "west", None}),
-        (f"{JOINED} WHERE v.illness = 'flu'", "w.name", {"north", "south", "east", "west", None}),
-        ("visits v JOIN (SELECT id, upper(name) AS n FROM wards WHERE region = 'N') w ON v.ward = w.id", "n",
-         {"NORTH", "EAST", None}),
-        ("visits v JOIN (SELECT id, upper(name) AS n FROM wards) w ON v.ward = w.id WHERE n <> 'EAST'", "n",
-         {"NORTH", "SOUTH", "WEST"}),
-        ("visits v JOIN (SELECT region, MAX(id) AS top FROM wards WHERE id < 5 GROUP BY region) w ON v.ward = w.top",
-         "w.region", {"N", "S", None}),
-        ("visits v JOIN (SELECT region, MAX(id) AS top FROM wards GROUP BY region) w ON v.ward = w.top WHERE top < 5",
-         "w.top + 1", {3, 5}),
-        ("visits v JOIN (SELECT region, COUNT(*) AS n FROM wards GROUP BY 1 HAVING COUNT(*) > 1) w ON v.ward = w.n",
-         "w.n", {3}),
-        ("wards a JOIN wards b ON a.id = b.id + 1 JOIN visits v ON v.ward = a.id", "a.id * 10 + b.id",
-         {21, 32, 43, 54}),
-        (f"{JOINED} WHERE w.id BETWEEN 1 AND 3", "w.id * 4611686018427387", {4611686018427387 * n for n in (1, 2, 3)}),
-    ],
-)  # fmt: skip
+@cases(__file__, "source=", "key", "names=")
 def test_a_public_table_lists_the_keys_that_its_own_filters_leave(source: str, key: str, names: set[object]) -> None:
     assert found_in(domain_of(key, source=source)) == names
 

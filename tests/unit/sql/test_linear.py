@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.catalog.types import SqlType
-from dpsql.sql.linear import LinearForm, linear_form
+from dpsql.sql.finish import LinearForm, linear_form
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Windowed
 
 SLOTS = {1, 2, 3}

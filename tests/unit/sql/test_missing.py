@@ -9,9 +9,9 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import DpsqlError
+from dpsql.sql.check import STRICT, never_true, when_missing
 from dpsql.sql.functions import FUNCTIONS, apply, print_scalar
 from dpsql.sql.intervals import EVERYTHING
-from dpsql.sql.missing import STRICT, never_true, when_missing
 from dpsql.sql.scalars import Apply, ColumnRef, Constant
 from tests.kits.cases import cases
 

@@ -1,6 +1,6 @@
 """How many rows of a person are left where they are numbered."""
 
-from dpsql.sql.numbered import rows_left
+from dpsql.sql.caps import rows_left
 from tests.kits.cases import cases
 
 from stages import bounded, clinic, resolved

@@ -2,10 +2,8 @@
 
 import pytest
 
-from dpsql.errors import NotSupported, RowLevel
 from dpsql.sql.scalars import ColumnRef
 from tests.kits.cases import cases
-from tests.kits.refusals import raised
 
 from clinic import resolved
 
@@ -41,22 +39,3 @@ def test_the_type_of_a_released_number(aggregate, type_):
 def test_columns_are_named_as_they_are_written():
     outputs = resolved('SELECT CITY, COUNT(*), SUM(age) AS "My Sum" FROM people GROUP BY city').finish.outputs
     assert [output.name for output in outputs] == ["CITY", "COUNT(*)", "My Sum"]
-
-
-@pytest.mark.parametrize("sql", ["SELECT age, COUNT(*) FROM people", "SELECT COUNT(*) + age FROM people GROUP BY city"])
-def test_a_column_beside_aggregates_is_grouped(sql):
-    error = raised(RowLevel, lambda: resolved(sql), match="age is neither grouped nor aggregated")
-    assert sql[slice(*error.at)] == "age"
-
-
-def test_distinct_rows_are_sorted_by_what_they_show():
-    resolved("SELECT DISTINCT COUNT(*) AS n FROM people GROUP BY city ORDER BY n")
-    with pytest.raises(NotSupported, match="sorted by something it does not show"):
-        resolved("SELECT DISTINCT COUNT(*) FROM people GROUP BY city ORDER BY city")
-
-
-def test_windows_do_not_nest_and_do_not_filter():
-    with pytest.raises(NotSupported, match="inside a window"):
-        resolved("SELECT RANK() OVER (ORDER BY RANK() OVER (ORDER BY COUNT(*))) FROM people GROUP BY city")
-    with pytest.raises(NotSupported, match="in HAVING"):
-        resolved("SELECT city FROM people GROUP BY city HAVING RANK() OVER (ORDER BY COUNT(*)) = 1")

@@ -8,11 +8,10 @@ import duckdb
 import pytest
 
 from dpsql.errors import Unbounded
-from dpsql.sql.contributions import Builder, contributions
 from dpsql.sql.emit import engine_text
 from dpsql.sql.functions import print_scalar
 from dpsql.sql.relations import Numbers
-from dpsql.sql.rewrite import Statement
+from dpsql.sql.rewrite import Builder, Statement, contributions
 from dpsql.sql.slots import SlotKind
 from tests.kits.cases import cases
 from tests.kits.refusals import raised

@@ -7,18 +7,14 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sqlglot import Dialect
 
-from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
-from dpsql.sql.parse import parse, statements
+from dpsql.errors import DpsqlError, NotSupported
+from dpsql.sql.parse import parse
 from dpsql.sql.syntax import Call, Parsed
 from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
-from tests.kits.samples import examples
 
-REAL = read_texts(__file__, "real")
 DUCKDB = Dialect.get_or_raise("duckdb")
 WORDS = sorted(
     {word for word in DUCKDB.tokenizer_class.KEYWORDS if word[0].isalpha()} | set(DUCKDB.parser_class.FUNCTIONS)
@@ -43,48 +39,6 @@ def outcome(text: str) -> Parsed | DpsqlError:
     assert len(str(found)) < 2_000
     assert found.at is None or 0 <= found.at[0] <= found.at[1] <= len(text)
     return found
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.text(max_size=60))
-def test_random_characters(text: str) -> None:
-    outcome(text)
-    outcome(f"SELECT {text}")
-    assert all(text[offset:].startswith(one) for offset, one in statements(text))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.binary(max_size=60))
-def test_random_bytes(data: bytes) -> None:
-    outcome(data.decode("latin-1"))
-    outcome(data.decode("utf-8", "surrogateescape"))
-
-
-@settings(max_examples=500, deadline=None)
-@given(
-    st.sampled_from(
-        ["", "SELECT ", "SELECT a FROM t ", "SELECT a FROM t WHERE ", "WITH w AS ( ", "EXPLAIN PRIVACY SELECT "]
-    ),
-    st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(SIGNS), st.sampled_from(SIGNS)), max_size=14),
-)
-def test_random_words(beginning: str, words: list[str]) -> None:
-    outcome(beginning + " ".join(words))
-
-
-@examples(150, every=300)
-@given(st.sampled_from(REAL), st.data())
-def test_real_queries_cut_and_changed(text: str, data: st.DataObject) -> None:
-    cut = data.draw(st.integers(0, len(text)))
-    outcome(text[:cut])
-    outcome(text[cut:])
-    words = text.split(" ")
-    for place in data.draw(st.lists(st.integers(0, len(words) - 1), max_size=3)):
-        words[place] = data.draw(st.sampled_from([*WORDS, *SIGNS, ""]))
-    outcome(" ".join(words))
-
-
-def test_the_queries_that_are_cut_are_accepted_whole() -> None:
-    assert all(isinstance(outcome(text), Parsed) for text in REAL)
 
 
 # ---- large and deep -------------------------------------------------------------------------------------------------
@@ -146,11 +100,6 @@ def test_large_and_deep_texts(name: str, bomb: Callable[[int], str]) -> None:
 def test_a_megabyte_is_read_and_more_is_not() -> None:
     assert isinstance(outcome("SELECT 1" + " " * 999_992), Parsed)
     raised(NotSupported, lambda: parse("SELECT 1" + " " * 999_993, dialect="duckdb"), match="1000001 characters")
-
-
-@pytest.mark.parametrize("text", ["SELECT 'a\x00b'", "\x00", "SELECT '\ud800'", "SELECT a \udfff"])
-def test_characters_that_are_none_are_refused(text: str) -> None:
-    raised(NotUnderstood, lambda: parse(text, dialect="duckdb"), match="not a character")
 
 
 def test_copies_do_not_multiply() -> None:

@@ -9,8 +9,6 @@ import pytest
 from dpsql.errors import NotSupported, Unbounded
 from dpsql.sql.emit import engine_text
 from dpsql.sql.intervals import Interval
-from dpsql.sql.parse import parse
-from dpsql.sql.person_windows import has_window
 from dpsql.sql.relations import Window
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
@@ -64,14 +62,6 @@ def test_other_values_have_groups_of_their_own(expression):
     assert window_column(f"{expression} {OVER}").keys is None
 
 
-def test_a_list_below_a_window_is_a_list_above_it():
-    sql = (
-        f"SELECT code, COUNT(*) FROM (SELECT code, RANK() {OVER} AS r FROM visits WHERE code IN (7, 9)) t GROUP BY code"
-    )
-    (keys,) = bounded(sql).domains
-    assert keys.values == (7, 9)
-
-
 def windows_in(sql: str) -> list[Window]:
     found, below = [], [resolved(sql).relation]
     while below:
@@ -79,24 +69,6 @@ def windows_in(sql: str) -> list[Window]:
         found += [relation] if isinstance(relation, Window) else []
         below += [getattr(relation, name) for name in ("input", "left", "right") if hasattr(relation, name)]
     return found
-
-
-def test_all_windows_of_a_select_look_at_the_same_rows():
-    (window,) = windows_in(
-        f"SELECT COUNT(*) FROM (SELECT ROW_NUMBER() {OVER} AS a, AVG(price) {OVER} AS b, SUM(ward) {OVER} AS c "
-        "FROM visits) t"
-    )
-    assert [call.function for call in window.calls] == ["row_number", "sum", "count", "sum"]
-    owner = resolved("SELECT COUNT(*) FROM visits").owner
-    assert all(call.partition_by[0].id == owner[0] for call in window.calls)
-
-
-def test_each_level_has_windows_of_its_own():
-    sql = (
-        f"SELECT COUNT(*) FROM (SELECT person, SUM(g) {OVER} AS s FROM "
-        f"(SELECT person, moment, day - LAG(day) {OVER} AS g FROM visits) a) b WHERE s > 3"
-    )
-    assert len(windows_in(sql)) == 2
 
 
 def test_a_window_keeps_one_row_per_person():
@@ -151,20 +123,6 @@ def test_nobody_else_changes_what_is_said_of_a_person():
 
     apart = zip(measured(mine), measured(others), strict=True)
     assert measured([*others, *mine]) == tuple(a + b for a, b in apart)
-
-
-@cases(__file__, "expression", "error=")
-def test_what_has_no_rule_is_refused(expression, error):
-    raised(error, lambda: resolved(f"SELECT COUNT(*) FROM (SELECT {expression} AS x FROM visits) t"))
-
-
-@pytest.mark.parametrize(
-    ("item", "known"),
-    [(f"1 + LAG(day) {OVER}", True), ("1 + day", False), ("day", False), ("COUNT(*)", False), (f"RANK() {OVER}", True)],
-)
-def test_windows_are_found_inside_expressions(item, known):
-    (found,) = parse(f"SELECT {item} FROM visits", dialect="duckdb").query.items
-    assert has_window(found.expression) is known
 
 
 def test_the_same_window_twice_is_computed_once():

@@ -8,18 +8,17 @@ import duckdb
 import pytest
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName, InternalError, NotSupported
+from dpsql.errors import InternalError
 from dpsql.sql.apart import apart
 from dpsql.sql.bound import Wishes, bound
 from dpsql.sql.check import check
 from dpsql.sql.emit import engine_text, statement_text
 from dpsql.sql.parse import parse
-from dpsql.sql.relations import AwaitedRows, Listed, inputs
+from dpsql.sql.relations import AwaitedRows, inputs
 from dpsql.sql.released import awaits, outcome, released_rows, with_released
 from dpsql.sql.resolve import resolve
 from dpsql.sql.rewrite import Measuring, Unprotected, rewrite
 from dpsql.sql.scalars import Constant, walk
-from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 from stages import CLINIC
@@ -67,11 +66,6 @@ def test_an_average_lies_inside_its_bounds_and_a_count_anywhere():
     assert (average.declared.low, average.declared.high) == (0, 110)
     assert count.declared.low is None
     assert (count.proved.low, count.proved.high) == (-(2**63), 2**63 - 1)
-
-
-@cases(__file__, "sql", "one=")
-def test_one_row_is_what_always_has_one(sql, one):
-    assert outcome_of(sql).one_row is one
 
 
 def test_cells_become_literals_of_their_types():
@@ -168,30 +162,6 @@ def test_what_is_read_twice_stays_one_relation():
     assert statement_text(after, dialect="duckdb") == statement_text(before, dialect="duckdb").replace(
         ":released0", "1.0e0"
     )
-
-
-def test_released_keys_are_the_groups_of_a_later_question():
-    (_, outer), (found, _) = drafted(
-        "WITH w AS PRIVATE (SELECT illness, COUNT(*) AS n FROM visits WHERE illness IN ('a', 'b') GROUP BY illness) "
-        "SELECT w.illness, SUM(price) FROM visits JOIN w ON visits.illness = w.illness GROUP BY w.illness"
-    )
-    assert isinstance(outer, Measuring)
-    filled = with_released(outer, {0: released_rows(found, (("a", 5), ("b", 7)))})
-    lists = [leaf for leaf in leaves(filled.measurement.relation) if isinstance(leaf, Listed)]
-    assert lists
-    assert all(each.rows == (("a", 5), ("b", 7)) for each in lists)
-
-
-def test_a_value_must_be_one():
-    with pytest.raises(NotSupported, match="not one value"):
-        drafted("SELECT COUNT(*) FROM visits WHERE price > PRIVATE (SELECT AVG(price), COUNT(*) FROM visits)")
-    with pytest.raises(NotSupported, match="not one value"):
-        drafted("SELECT COUNT(*) FROM visits WHERE price > PRIVATE (SELECT AVG(price) FROM visits GROUP BY ward)")
-
-
-def test_names_for_released_columns():
-    with pytest.raises(BadName, match="1 names for 2 columns"):
-        drafted("WITH w(a) AS PRIVATE (SELECT town, COUNT(*) FROM people GROUP BY town) SELECT a FROM w")
 
 
 def test_a_private_question_is_never_resolved_before_it_is_asked():

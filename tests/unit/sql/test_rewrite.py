@@ -3,11 +3,10 @@
 import pytest
 
 from dpsql.sql.bound import Bounded
-from dpsql.sql.contributions import Builder
 from dpsql.sql.emit import engine_text, statement_text
 from dpsql.sql.keys import PrivateKey
 from dpsql.sql.relations import Numbers, Relation, Scan
-from dpsql.sql.rewrite import Measuring, Selecting, Statement, Unprotected, filled, rewrite
+from dpsql.sql.rewrite import Builder, Measuring, Selecting, Statement, Unprotected, filled, rewrite
 from tests.kits.cases import cases
 
 from stages import bounded, rewritten

@@ -6,9 +6,9 @@ import pytest
 
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported
+from dpsql.sql.person_windows import framed, settled
 from dpsql.sql.relations import Column
 from dpsql.sql.scalars import Apply, ColumnRef, Sorted, Windowed
-from dpsql.sql.window_order import framed, settled
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 

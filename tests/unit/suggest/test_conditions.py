@@ -5,8 +5,8 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from dpsql.catalog.constraints import Check
-from dpsql.suggest.conditions import Known, known
+from dpsql.engines.engine import Check
+from dpsql.suggest.columns import Known, known
 from tests.kits.cases import cases
 
 

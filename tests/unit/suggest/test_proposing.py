@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 import dpsql
+from dpsql.catalog.lines import WORD
 from dpsql.catalog.load import loads
-from dpsql.catalog.marks import WORD
 from dpsql.errors import BadParameter, NoSource
 from tests.kits.refusals import raised
 

@@ -11,7 +11,7 @@ from dpsql.catalog.model import EngineColumn, EngineTable
 from dpsql.catalog.types import SqlType
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadParameter, EngineFailed
-from dpsql.synthetic.engine import interrupt_invented, invented_engine
+from dpsql.synthetic.tables import interrupt_invented, invented_engine
 from tests.kits.refusals import raised
 
 POLICY = """

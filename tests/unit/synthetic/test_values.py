@@ -1,13 +1,13 @@
 """Invented columns: values the policy allows, the same in every process."""
 
 from datetime import date, datetime
-from fractions import Fraction
 
 import pytest
 
 from dpsql.catalog.model import Bounds, ColumnPolicy, EngineColumn, KeyKind, PublicKeys
 from dpsql.catalog.types import SqlType
-from dpsql.synthetic.values import chance, identifiers, invented_column, numbered
+from dpsql.synthetic.tables import chance, identifiers, invented_column, numbered
+from tests.kits.cases import cases
 
 DAY, NOON = date(2020, 2, 28), datetime(2020, 2, 28, 12)
 
@@ -17,17 +17,7 @@ def made(column, *, count=2000, nulls=True, engine_type=None, not_null=False, sc
     return invented_column(column, engine, count, seed="t", nulls=nulls)
 
 
-@pytest.mark.parametrize(
-    ("type_", "low", "high"),
-    [
-        (SqlType.INTEGER, 0, 3),
-        (SqlType.INTEGER, -(10**30), 10**30),
-        (SqlType.INTEGER, Fraction(1, 2), Fraction(7, 2)),
-        (SqlType.DOUBLE, Fraction(-1, 10), Fraction(1, 5)),
-        (SqlType.DATE, DAY, date(2020, 3, 1)),
-        (SqlType.TIMESTAMP, NOON, datetime(2020, 2, 28, 12, 0, 2)),
-    ],
-)
+@cases(__file__, "type_=", "low=", "high=")
 def test_values_lie_within_the_bounds_and_reach_both_halves(type_, low, high):
     values = made(ColumnPolicy(name="x", type=type_, bounds=Bounds(low=low, high=high)), not_null=True)
     assert None not in values

@@ -71,26 +71,48 @@ class TestHonest(Kit):
     pass
 
 
-class Quoting(Honest):
+class Failing(Honest):
+    """Runs where there is no care, and fails with what `failure` makes of the error."""
+
     def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
-        text = None
+        failed = None
         try:
             return self.careless(sql, parameters)
         except duckdb.Error as error:
-            text = str(error)
-        raise EngineFailed(text, why="it said so", fix="look at the row")
+            failed = self.failure(error)
+        raise failed
 
 
-class Naming(Honest):
-    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
-        kind = None
-        try:
-            return self.careless(sql, parameters)
-        except duckdb.Error as error:
-            kind = type(error).__name__
-        error = engine_failed()
-        error.why = kind
-        raise error
+class Quoting(Failing):
+    def failure(self, error):
+        return EngineFailed(str(error), why="it said so", fix="look at the row")
+
+
+class Naming(Failing):
+    def failure(self, error):
+        failed = engine_failed()
+        failed.why = type(error).__name__
+        return failed
+
+
+class Noting(Failing):
+    def failure(self, error):
+        failed = engine_failed()
+        failed.add_note(str(error))
+        return failed
+
+
+class Attaching(Failing):
+    def failure(self, error):
+        failed = engine_failed()
+        failed.detail = str(error)
+        return failed
+
+
+class Remembering(Failing):
+    def failure(self, error):
+        self.last = error.with_traceback(None)
+        return engine_failed()
 
 
 class Chaining(Honest):
@@ -111,26 +133,6 @@ class Hiding(Honest):
             raise engine_failed() from None
 
 
-class Noting(Honest):
-    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
-        failed = engine_failed()
-        try:
-            return self.careless(sql, parameters)
-        except duckdb.Error as error:
-            failed.add_note(str(error))
-        raise failed
-
-
-class Attaching(Honest):
-    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
-        failed = engine_failed()
-        try:
-            return self.careless(sql, parameters)
-        except duckdb.Error as error:
-            failed.detail = str(error)
-        raise failed
-
-
 class Holding(Honest):
     """The original lies in a variable of a frame the error came through."""
 
@@ -141,15 +143,6 @@ class Holding(Honest):
         except duckdb.Error as error:
             held = str(error)
         raise engine_failed() if held else KeyError
-
-
-class Remembering(Honest):
-    def run_public(self, sql, /, *, parameters=NO_PARAMETERS):
-        try:
-            return self.careless(sql, parameters)
-        except duckdb.Error as error:
-            self.last = error.with_traceback(None)
-        raise engine_failed()
 
 
 class Numbered(Honest):

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from typing import TypeAlias
 
 from dpsql import Analyst, Answer, Client, ServedAnswer, budget_bar
-from dpsql.cli.price import shown_down
+from dpsql.cli.asking import shown_down
 
 Asker: TypeAlias = Analyst | Client
 Told: TypeAlias = Answer | ServedAnswer

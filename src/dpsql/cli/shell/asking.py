@@ -11,13 +11,11 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 from dpsql import Client, DpsqlError
-from dpsql.cli.manner import Manner
-from dpsql.cli.price import is_dear, shown_down, shown_up
-from dpsql.cli.progress import stages_shown
+from dpsql.cli.asking import is_dear, shown_down, shown_up
+from dpsql.cli.manner import Manner, stages_shown
 from dpsql.cli.shell.asker import Offer, offered, shown_margin
 from dpsql.cli.shell.pieces import first_word, has_margin_wish, statements
-from dpsql.cli.shell.showing import show
-from dpsql.cli.shell.state import Shell
+from dpsql.cli.shell.state import Shell, show
 from dpsql.errors import EngineFailed, NoSource
 
 T = TypeVar("T")

@@ -26,8 +26,7 @@ from dpsql.cli.shell.reader import (
     read_line,
 )
 from dpsql.cli.shell.screen import Screen, clean
-from dpsql.cli.shell.showing import MODES
-from dpsql.cli.shell.state import Shell
+from dpsql.cli.shell.state import MODES, Shell
 from dpsql.errors import InternalError, NoSource
 
 

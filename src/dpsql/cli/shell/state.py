@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from dpsql.cli.price import ASK_ABOVE
-from dpsql.cli.shell.asker import Asker, Told
+from dpsql import formats, formatted, summary
+from dpsql.cli.asking import ASK_ABOVE
+from dpsql.cli.shell.asker import Asker, Told, bar
 from dpsql.cli.shell.names import Names, names_or_none
 from dpsql.cli.shell.reader import Reader
 from dpsql.cli.shell.screen import Screen
@@ -46,3 +48,26 @@ class Shell:
     @property
     def prompt(self) -> str:
         return f"{self.asker.name}@{self.source}> "
+
+
+MODES: Final = tuple(name for name, form in formats.items() if not form.is_binary)
+"""The formats a screen can show."""
+_FOR_PEOPLE: Final = ("table", "records")
+
+
+def show(shell: Shell, told: Told) -> None:
+    """The answer, and beside it what it cost and what is left."""
+    shell.screen.show(_text(shell, told, shell.mode), whole=shell.mode not in _FOR_PEOPLE)
+    for line in summary(told):
+        shell.screen.say(line)
+    if told.release is not None and not told.cost.epsilon:  # a repeat: free, and still one wants to know
+        shell.screen.say(f"budget {bar(shell.asker)} left")
+
+
+def _text(shell: Shell, told: Told, mode: str) -> str:
+    """A table that is wider than the screen would be cut to pieces: then each column has a line of its own."""
+    text = str(formatted(told, mode, plain=shell.screen.ascii)).rstrip("\r\n")
+    widest = max(map(len, text.split("\n")))
+    if mode == "table" and not told.is_text and shell.screen.file is None and widest > shell.screen.size().columns:
+        return _text(shell, told, "records")
+    return text

@@ -1,24 +1,30 @@
-"""Operators over one relation: what they do to owners, to the number of rows of a unit, to ranges."""
+"""Operators over one relation, windows among them: what they do to owners, to the number of rows of a unit, to ranges.
+
+What a window function says of a row of a unit is a function of that unit's rows as a multiset.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from dpsql.catalog.types import SqlType
-from dpsql.plan.derivation.ball import meaning_of, norm_of, role_of
 from dpsql.plan.derivation.ranges import added, ends, largest_of, range_of, require_fits, type_of
 from dpsql.plan.derivation.states import (
     ROWS,
     Coordinate,
     Fact,
+    Factor,
     Facts,
     Ids,
+    Norm,
     Owned,
     Pending,
     Public,
     Range,
+    Role,
     State,
     Totals,
     Value,
@@ -34,9 +40,8 @@ from dpsql.plan.derivation.states import (
     whole,
 )
 from dpsql.plan.derivation.tables import unique_numbers
-from dpsql.plan.derivation.windows import numbered_limits
-from dpsql.sql.relations import Filter, Group, Project, Rank, Total
-from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, columns_of
+from dpsql.sql.relations import Filter, Group, Project, Rank, Relation, Total, Window
+from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar, Windowed, children, columns_of, substituted
 
 
 def of_filter(relation: Filter, state: State) -> State:
@@ -385,3 +390,226 @@ def _value(total: Total, state: Owned, by: Ids) -> Value:
     role = state.facts[total.argument.id].role if isinstance(total.argument, ColumnRef) else None
     coordinate = role if isinstance(role, Coordinate) and rows <= 1 else None
     return Value(low=low, high=high, groups=state.groups(by), coordinate=coordinate, null=True)
+
+
+# ---- all groups of a person, scaled together into an L2 ball: the one pattern that is trusted, node by node ----------
+#
+#    norm    per unit, the sum over all its rows of Σ_j (w_j · a_j)²       a Group by the owner alone
+#    factor  min(1, R(1 − 2^-40)/√norm)                                    beside the very rows of that sum
+#    shrink  a_j · factor, toward zero
+#
+# Then Σ (w_j · shrunk_j)² over the rows of one unit is at most R². Proof: docs/theorems/derivation.md.
+
+LARGEST_COORDINATE: Final = 2**53
+"""Below it a double holds every whole number."""
+
+
+def meaning_of(scalar: Scalar, facts: Facts) -> Scalar:
+    """The expression over the row of the basis."""
+    if isinstance(scalar, ColumnRef):
+        return facts[scalar.id].meaning or scalar
+    meanings = ((number, facts[number].meaning) for number in columns_of(scalar))
+    known = {number: meaning for number, meaning in meanings if meaning is not None}
+    return substituted(scalar, known) if known else scalar
+
+
+def norm_of(total: Total, state: Owned) -> Norm | None:
+    """What a sum per unit is a norm of. The caller has seen that the unit alone is grouped by."""
+    if total.function != "sum" or total.argument is None or state.part:
+        return None
+    if range_of(total.argument, state.facts).null:
+        return None  # a NULL term would hide the other terms of its row from the sum
+    meant = meaning_of(total.argument, state.facts)
+    squares = meant.arguments if isinstance(meant, Apply) and meant.function == "plus" else (meant,)
+    terms = []
+    for square in squares:
+        if not (isinstance(square, Apply) and square.function == "squared"):
+            return None
+        terms.append(square.arguments[0])
+    return Norm(state.basis, tuple(terms))
+
+
+def role_of(scalar: Scalar, state: Owned) -> Role | None:
+    """What a new column is in the pattern; `factor` and `shrink` anywhere else are refused."""
+    if isinstance(scalar, ColumnRef):
+        return state.facts[scalar.id].role
+    match scalar:
+        case Apply("factor", (ColumnRef(id=number), limit)):
+            return _factor(state.facts[number].role, whole(limit))
+        case Apply("shrink", (amount, ColumnRef(id=number))):
+            return _coordinate(amount, state.facts[number].role, state)
+        case _:
+            _require_free(scalar)
+            return None
+
+
+def _require_free(scalar: Scalar) -> None:
+    if isinstance(scalar, Apply):
+        if scalar.function in {"factor", "shrink"}:
+            raise refused("a factor outside of the pattern that bounds a norm")
+        for argument in scalar.arguments:
+            _require_free(argument)
+
+
+def _factor(role: Role | None, radius_squared: int | None) -> Factor:
+    if not isinstance(role, Norm):
+        raise refused("a factor of something that is not the norm of a unit")
+    if radius_squared is None or radius_squared < 1:
+        raise refused("a ball without a radius")
+    require_fits(radius_squared)
+    return Factor(role, radius_squared)
+
+
+def _coordinate(amount: Scalar, role: Role | None, state: Owned) -> Coordinate:
+    _require_free(amount)
+    if not isinstance(role, Factor):
+        raise refused("a number is scaled by something that is not a factor")
+    norm = role.norm
+    if not (norm.basis is state.basis or norm.basis == state.basis):
+        raise refused("numbers are scaled by the norm of other rows")
+    range_ = range_of(amount, state.facts)
+    if max(map(abs, ends(range_))) >= LARGEST_COORDINATE or range_.null:
+        raise refused("a scaled number does not fit a double, or may be NULL")
+    meant = meaning_of(amount, state.facts)
+    for index, term in enumerate(norm.terms):
+        weight = _weight(term, meant)
+        if weight is not None:
+            return Coordinate(role, index, weight)
+    raise refused("a number is scaled by a norm it is not part of")
+
+
+def _weight(term: Scalar, amount: Scalar) -> int | None:
+    """w, where the term is w · amount; times 1 is not written."""
+    if term == amount:
+        return 1
+    match term:
+        case Apply("times", (inside, weight)) if inside == amount:
+            number = whole(weight)
+            return number if number is not None and number >= 1 else None
+        case _:
+            return None
+
+
+_OF_PEERS: Final = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist", "count", "min", "max", "sum"})
+"""Rows that the order does not tell apart get the same value, unless a frame counts rows."""
+_OF_PLACES: Final = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "last_value"})
+"""These tell rows apart: rows may be equal in the order only if they are equal in everything."""
+_TYPES: Final[Mapping[str, SqlType]] = {
+    **dict.fromkeys(("row_number", "rank", "dense_rank", "ntile", "count", "sum"), SqlType.INTEGER),
+    **dict.fromkeys(("percent_rank", "cume_dist"), SqlType.DOUBLE),
+}
+"""All others have the type of what they look at."""
+_EDGE: Final = r"(UNBOUNDED PRECEDING|UNBOUNDED FOLLOWING|CURRENT ROW|\d{1,9} PRECEDING|\d{1,9} FOLLOWING)"
+_FRAME: Final = re.compile(rf"(ROWS|RANGE) BETWEEN {_EDGE} AND {_EDGE}", re.ASCII)
+
+
+def of_window(relation: Window, state: State) -> State:
+    """Each row gets values computed from rows of the same unit.
+
+    Theorem   docs/theorems/derivation.md: the rows of a unit, with these values, are a function of its rows as a
+              multiset; no unit gets more or fewer rows.
+    Requires  owned rows, the whole owner in every partition, and no value that tells tied rows apart unless they are
+              equal in all columns; InternalError otherwise.
+    Rounds    nothing.
+    """
+    if not isinstance(state, Owned) or not state.owner:
+        raise refused("a window over rows that have no owner")
+    added = unique_numbers(relation.columns)[len(relation.input.columns) :]
+    if len(added) != len(relation.calls) or columns_in(state) & frozenset(added):
+        raise refused("a window with columns of its own")
+    facts = {
+        number: Fact(type=_type_inside_one_person(call, state))
+        for number, call in zip(added, relation.calls, strict=True)
+    }
+    return replace(state, facts={**as_basis(state.facts), **facts}, basis=relation, part=False)
+
+
+def _type_inside_one_person(call: Windowed, state: Owned) -> SqlType:
+    """What the value is, if it is a function of the rows of one unit as a multiset; refused otherwise."""
+    for part in children(call):
+        require_reads(part, columns_in(state))
+    if call.function not in _OF_PEERS | _OF_PLACES:
+        raise refused(f"{call.function} over rows of a person")
+    within = frozenset(part.id for part in call.partition_by if isinstance(part, ColumnRef))
+    if not all(part & within for part in state.owner):
+        raise refused("a window that is not inside one person")
+    sorted_by = frozenset(key.by.id for key in call.order_by if isinstance(key.by, ColumnRef))
+    tells_apart = _counts_rows(call, state) or call.function in _OF_PLACES
+    if tells_apart and not columns_in(state) <= within | sorted_by:
+        raise refused("which row of a person comes first is not settled by these rows alone")
+    found = [type_of(argument, state.facts) for argument in call.arguments]
+    if call.function == "sum":
+        if len(call.arguments) != 1:
+            raise refused("a sum of nothing, or of several things")
+        require_fits(ROWS * largest_of(call.arguments[0], state.facts))
+    type_ = _TYPES.get(call.function) or (found[0] if found else None)
+    if type_ is None or type_ is not call.type:
+        raise refused("a window function of another type")
+    return type_
+
+
+def _counts_rows(call: Windowed, state: Owned) -> bool:
+    """True where the frame ends so many rows away; other frames end where the order changes, or so far away in it."""
+    if not call.frame:
+        return False
+    frame = _FRAME.fullmatch(call.frame)
+    if frame is None:
+        raise refused("a frame no rule names")
+    if frame[1] == "RANGE" and re.search(r"\d", call.frame):
+        keys = [type_of(key.by, state.facts) for key in call.order_by]
+        if keys not in ([SqlType.INTEGER], [SqlType.DATE]):
+            raise refused("a distance between rows that is not whole")
+    return frame[1] == "ROWS"
+
+
+def numbered_limits(relation: Filter, state: Owned) -> Mapping[Ids, int]:
+    """Rows that agree on a partition have different row numbers: a filter on these keeps so many of them.
+
+    Theorem   docs/theorems/derivation.md: at most so many rows of one unit agree on these columns.
+    Requires  a filter over owned rows; conditions on whole numbers that are none of rows limit nothing.
+    Rounds    nothing.
+    """
+    found: dict[Ids, int] = {}
+    for part in conjuncts(relation.condition):
+        match part:
+            case Apply("eq" | "le" | "lt" as word, (ColumnRef(id=number), limit)):
+                most = _numbers_kept(word, whole(limit))
+            case Apply("eq" | "ge" | "gt" as word, (limit, ColumnRef(id=number))):
+                most = _numbers_kept({"ge": "le", "gt": "lt"}.get(word, word), whole(limit))
+            case _:
+                continue
+        together = _numbered_inside(relation.input, number)
+        if most is not None and together is not None and together <= columns_in(state):
+            found = least(found, {together - state.owner_columns: most})
+    return found
+
+
+def _numbers_kept(word: str, limit: int | None) -> int | None:
+    """How many of 1, 2, 3, … are equal to the limit, up to it, or below it."""
+    if limit is None:
+        return None
+    return 1 if word == "eq" else max(limit if word == "le" else limit - 1, 0)
+
+
+def _numbered_inside(relation: Relation, number: int) -> Ids | None:
+    """The columns of the partition in which this column is a row number, as they are called here; None: it is none."""
+    match relation:
+        case Filter():
+            return _numbered_inside(relation.input, number)
+        case Project():
+            pairs = list(zip((column.id for column in relation.columns), relation.expressions, strict=True))
+            copies = {scalar.id: new for new, scalar in reversed(pairs) if isinstance(scalar, ColumnRef)}
+            below = next((scalar.id for new, scalar in pairs if new == number and isinstance(scalar, ColumnRef)), None)
+            inside = None if below is None else _numbered_inside(relation.input, below)
+            return (
+                frozenset(copies[each] for each in inside) if inside is not None and inside <= copies.keys() else None
+            )
+        case Window():
+            calls = dict(zip((column.id for column in relation.added), relation.calls, strict=True))
+            if number not in calls:
+                return _numbered_inside(relation.input, number)
+            if calls[number].function != "row_number":
+                return None
+            return frozenset().union(*map(columns_of, calls[number].partition_by))
+        case _:
+            return None

@@ -13,23 +13,21 @@ from dpsql.catalog.model import KeyList, KeyRange, Mode, Value
 from dpsql.codec import Codec, Json, Only
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
-from dpsql.plan.distances import slot_l1, slot_l2_squared
 from dpsql.plan.expected import Expectation
 from dpsql.plan.explanation.promise import account_name, price_of
-from dpsql.plan.explanation.rows import Node
 from dpsql.plan.explanation.rules import RULES, Rule
 from dpsql.plan.explanation.text import together_sentences
-from dpsql.plan.finer import Finer
+from dpsql.plan.explanation.tree import Node
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
-from dpsql.plan.slot_words import title, unit_name
+from dpsql.plan.recall import Finer
+from dpsql.plan.wording import title, unit_name
 from dpsql.privacy.events import PRICED_EVENTS, Event
-from dpsql.sql.ball import ball
 from dpsql.sql.bound import Bounded
 from dpsql.sql.emit import statement_text
 from dpsql.sql.keys import Domain, PrivateKey
 from dpsql.sql.outputs import GroupKey
 from dpsql.sql.rewrite import Statement, Unprotected
-from dpsql.sql.slots import Slot
+from dpsql.sql.slots import Slot, ball
 
 if TYPE_CHECKING:
     from dpsql.plan.explain import Explanation
@@ -210,9 +208,6 @@ def _weights(noises: Sequence[SlotNoise], bounded: Bounded) -> list[Json]:
 
 
 def _slot(slot: Slot, bounded: Bounded) -> dict[str, Json]:
-    grouped = bool(bounded.query.keys)
-    l1 = slot_l1(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
-    l2_squared = slot_l2_squared(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
     return {
         "title": title(slot, bounded),
         "kind": slot.kind.value,
@@ -222,8 +217,8 @@ def _slot(slot: Slot, bounded: Bounded) -> dict[str, Json]:
         "size": str(slot.size),
         "middle": str(slot.middle),
         "bounds": None if slot.grain is None else [str(slot.grain.lower), str(slot.grain.upper)],
-        "l1": str(l1),
-        "l2_squared": str(l2_squared),
+        "l1": str(bounded.l1(slot)),
+        "l2_squared": str(bounded.l2_squared(slot)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What a plan promises to one person, what it costs the accounts, and what the promise rests on."""
+"""What a plan promises to one person and does not cover, what it costs the accounts, what the promise rests on."""
 
 from __future__ import annotations
 
@@ -8,16 +8,30 @@ from typing import Final
 
 from dpsql.accounting.account import Account, remaining
 from dpsql.accounting.triple import FREE, Triple, triple
+from dpsql.catalog.model import KeyKind, PublicKeys, TablePolicy
 from dpsql.enclosure import exp_bounds
 from dpsql.errors import BadParameter, Refused
-from dpsql.plan.explanation.rows import reads_released
-from dpsql.plan.price import Plan
-from dpsql.plan.slot_words import protects_rows, unit_name
-from dpsql.plan.wording import amount, five_digits, left_amount, percent
+from dpsql.plan.explanation.tree import reads_released, way_to_person
+from dpsql.plan.price import Plan, SelectionStep
+from dpsql.plan.wording import (
+    amount,
+    five_digits,
+    left_amount,
+    percent,
+    plural,
+    protects_rows,
+    some,
+    unit_name,
+    value_text,
+)
 from dpsql.privacy.group import group_privacy
 from dpsql.privacy.measure import PrivacyParams, posterior_bound
 from dpsql.privacy.rounding import round_up
 from dpsql.privacy.unit import Neighbours
+from dpsql.sql.caps import enforced_once
+from dpsql.sql.notes import Role
+from dpsql.sql.relations import Column
+from dpsql.sql.resolve import Resolved
 
 
 def price_of(plan: Plan) -> Triple:
@@ -117,10 +131,11 @@ def _with_gaussian(plan: Plan, accounts: Sequence[Account]) -> Iterator[str]:
     yield f"Gaussian noise has no ε by itself. This query takes ρ = {amount(rho)}{part}{slack}."
     whole = _whole_promise(plan, accounts)
     if whole is not None:
-        epsilon, delta = whole
+        (epsilon, delta), change = whole, _change(plan)
         yield (
-            f"For everything that is ever answered under the promise, this query included: {_lowered(_change(plan))} "
-            f"changes the probability of any answers by at most a factor {_factor(epsilon)}{_slack(delta)}."
+            "For everything that is ever answered under the promise, this query included: "
+            f"{change[0].lower()}{change[1:]} changes the probability of any answers by at most a factor "
+            f"{_factor(epsilon)}{_slack(delta)}."
         )
         yield _odds(plan, epsilon, delta)
         yield from _for_groups(plan, epsilon, delta, of="all answers together")
@@ -130,10 +145,6 @@ def _with_gaussian(plan: Plan, accounts: Sequence[Account]) -> Iterator[str]:
             f"The first Gaussian answer closes the pure branch of {' and '.join(closing)} for ever: from then on all "
             "answers are counted in ρ alone, where an answer of ε without Gaussian noise counts ε²/2."
         )
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def _whole_promise(plan: Plan, accounts: Sequence[Account]) -> tuple[Fraction, Fraction] | None:
@@ -183,3 +194,76 @@ def _of_account(plan: Plan, account: Account) -> str:
     room = account.delta - account.delta_prime - account.spent.delta
     slack = f"; δ: {amount(delta)} of {left_amount(room)} left" if delta else ""
     return f"{left} → {left_amount(account.epsilon - after.spent_epsilon)} left, counted in {counted}{slack}"
+
+
+def assumes(plan: Plan) -> tuple[str, ...]:
+    """The facts of the policy that the plan used, in the order of the query."""
+    query = plan.bounded.query
+    found = [f"policy {plan.recalled.identity.declarations[:12]}, data version {plan.recalled.data_version}"]
+    for name in query.tables:
+        table = query.catalog.policy.tables[name]
+        if table.public:
+            found.append(f"nobody is in {name}")
+        elif plan.steps:
+            looked_into = [_belongs(table, unit_name(query))]  # on the way to the person alone
+            found += _of_table(table, plan) if name in query.private_tables else looked_into
+    found += [fact for column in _used(query) for fact in _of_column(column, query)]
+    if any(isinstance(step, SelectionStep) for step in plan.steps) and plan.terms.delta is not None:
+        found.append(f"finding groups may spend δ = {amount(plan.terms.delta)}")
+    return tuple(dict.fromkeys(found))
+
+
+def _of_table(table: TablePolicy, plan: Plan) -> Iterator[str]:
+    bounded, person = plan.bounded, unit_name(plan.bounded.query)
+    if table.unit_row:
+        yield f"each row of {table.name} is about somebody else"
+        return
+    yield _belongs(table, person)
+    if bounded.one_row_each and enforced_once(table, bounded.query.catalog):
+        yield f"{'+'.join(table.person)} of {table.name} is unique, enforced by the engine"
+    elif table.unique:
+        yield f"{table.name} has one row per {person}; further ones are not counted"
+    for name, limit in (
+        ("rows_per_person", table.rows_per_person),
+        ("rows_per_group", table.rows_per_group),
+        ("groups_per_person", table.groups_per_person),
+    ):
+        if limit is not None and not bounded.one_row_each:
+            yield f"{name} = {amount(limit)} in {table.name}"
+
+
+def _belongs(table: TablePolicy, person: str) -> str:
+    if table.path:
+        return f"a row of {table.name} is about those whom {way_to_person(table)} leads to, and nobody else"
+    return f"{'+'.join(table.person)} of {table.name} is never shared by two {plural(person)}"
+
+
+def _used(query: Resolved) -> list[Column]:
+    """Base columns that are added up or grouped by."""
+    wanted = (Role.VALUE, Role.GROUP)
+    return [column for use in query.uses if use.role in wanted for column in use.columns if column.origin]
+
+
+def _of_column(column: Column, query: Resolved) -> Iterator[str]:
+    if column.origin is None:
+        return
+    table, name = column.origin
+    declared = query.catalog.policy.tables[table].columns[name]
+    if declared.bounds is not None:
+        low, high = declared.bounds.low, declared.bounds.high
+        yield f"{table}.{name} within {value_text(low)} and {value_text(high)}"
+    if isinstance(declared.keys, PublicKeys):
+        yield f"the groups of {table}.{name} are public: {some(map(value_text, declared.keys.values))}"
+    elif declared.keys is KeyKind.CALENDAR:
+        yield f"the days of {table}.{name} between its bounds are public"
+
+
+def not_covered(plan: Plan) -> tuple[str, ...]:
+    """What an answer, or the asking, may tell all the same."""
+    query = plan.bounded.query
+    facts = ["the text and the time of the query", "how long it takes", "that dpsql was used"]
+    if any(query.catalog.policy.tables[name].public for name in query.tables):
+        facts.append("what public tables say")
+    if query.owner and plan.steps:
+        facts.append(f"rows without a {unit_name(query)}, which are left out")
+    return tuple(facts)

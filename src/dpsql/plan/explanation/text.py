@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from dpsql.plan.expected import COMPUTED, Certainty
-from dpsql.plan.explanation.rows import Node, reads_released
+from dpsql.plan.explanation.tree import Node, reads_released
 from dpsql.plan.wording import THIN, amount, counted, percent
 from dpsql.safe_text import html_text
 

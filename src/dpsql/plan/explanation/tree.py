@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from dpsql.accounting.triple import FREE, Triple, triple
-from dpsql.catalog.model import Mode
+from dpsql.catalog.model import Mode, TablePolicy
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.margins import linear_margin
 from dpsql.mechanisms.partition_threshold import GaussianThresholdSelection
 from dpsql.mechanisms.partitions import PartitionSelection
-from dpsql.plan.distances import slot_l1, slot_l2_squared
-from dpsql.plan.explanation.rows import Node, reads_released, source
-from dpsql.plan.finer import Finer, Way
 from dpsql.plan.price import MeasurementStep, Plan, SelectionStep, SlotNoise, Step
-from dpsql.plan.slot_words import counts_people, title, unit_name
-from dpsql.plan.wording import about, amount, counted, grain_text, margin_text, percent, plural
+from dpsql.plan.recall import Finer, Way
+from dpsql.plan.wording import (
+    about,
+    amount,
+    counted,
+    counts_people,
+    grain_text,
+    margin_text,
+    percent,
+    plural,
+    title,
+    unit_name,
+)
 from dpsql.sql.bound import Bounded
+from dpsql.sql.caps import enforced_once
+from dpsql.sql.relations import (
+    AwaitedRows,
+    Exists,
+    Filter,
+    Group,
+    Join,
+    Listed,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Window,
+    inputs,
+)
 from dpsql.sql.scalars import ColumnRef, columns_of
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -78,12 +102,9 @@ def _total(plan: Plan) -> Triple:
 
 def price_text(price: Triple) -> str:
     """ε where there is one, else ρ; δ where there is one."""
-    loss = f"ρ = {_infinite(price.rho)}" if price.epsilon is None else f"ε = {amount(price.epsilon)}"
+    rho = "∞" if price.rho is None else amount(price.rho)
+    loss = f"ρ = {rho}" if price.epsilon is None else f"ε = {amount(price.epsilon)}"
     return f"{loss}, δ = {amount(price.delta)}" if price.delta else loss
-
-
-def _infinite(value: Fraction | None) -> str:
-    return "∞" if value is None else amount(value)
 
 
 def _step(step: Step, plan: Plan, *, below: tuple[Node, ...]) -> Node:
@@ -223,19 +244,15 @@ _CAPPED: Final[Mapping[SlotKind, Callable[[str], str]]] = {
 def _distance(noise: SlotNoise, bounded: Bounded) -> str:
     """How far one unit moves the slot over all groups, in the norm of its noise."""
     slot, person = noise.placed.slot, unit_name(bounded.query)
-    grouped = bool(bounded.query.keys)
-    groups = " over all groups" if grouped else ""
+    groups = " over all groups" if bounded.query.keys else ""
     if bounded.mode is Mode.SCALE:
         most = counted(bounded.groups, "group")
         return (
             f"all that one {person} adds, in all groups together, is scaled to what {most} at the limits would add (L2)"
         )
     if isinstance(noise.carried.law, DiscreteLaplaceLaw):
-        size = slot_l1(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped) * slot.size
-        return f"sensitivity {amount(size)}{groups} (L1)"
-    squared = slot_l2_squared(slot, groups=bounded.groups, neighbours=bounded.neighbours, grouped=grouped)
-    size_text = about(math.sqrt(squared) * slot.size)
-    return f"sensitivity {size_text}{groups} (L2)"
+        return f"sensitivity {amount(bounded.l1(slot) * slot.size)}{groups} (L1)"
+    return f"sensitivity {about(math.sqrt(bounded.l2_squared(slot)) * slot.size)}{groups} (L2)"
 
 
 def _noise(noise: SlotNoise, plan: Plan, *, share: Triple) -> Node:
@@ -274,3 +291,129 @@ def _counts_in(bounded: Bounded) -> str:
     if bounded.all_keys_fit:
         return "may count in all of them"
     return f"counts in at most {groups}, chosen by a salted hash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One line of a derivation, the rules it applies (`rules.RULES`), and what it rests on."""
+
+    text: str
+    rules: tuple[str, ...] = ()
+    children: tuple[Node, ...] = ()
+
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def source(relation: Relation, bounded: Bounded) -> Node:
+    """Where the rows come from."""
+    match relation:
+        case Scan():
+            return Node(text=_scan(relation, bounded), rules=("T1",) if relation.private else ())
+        case Listed() | AwaitedRows():
+            return Node(text="rows that a question before this one released: public from then on", rules=("T6",))
+        case Filter():
+            return Node(text="keep the rows that match WHERE", children=(source(relation.input, bounded),))
+        case Project():
+            return source(relation.input, bounded)
+        case Join():
+            return Node(
+                text="join, row by row" + ", keeping rows without a partner" * relation.outer,
+                children=(source(relation.left, bounded), source(relation.right, bounded)),
+            )
+        case Union():
+            return Node(text=_rows_of_all(bounded), children=tuple(source(each, bounded) for each in relation.branches))
+        case Group():
+            return _grouped(relation, bounded)
+        case Exists(input=Exists(among=among)) if among is relation.among:  # one NOT IN, and what NULL means in it
+            return source(relation.input, bounded)
+        case Exists():
+            what = "leave out" if relation.negated else "keep"
+            same = f"of the same {unit_name(bounded.query)}" if _reads_people(relation.among) else "in public tables"
+            return Node(
+                text=f"{what} the rows that have a partner {same}",
+                children=(source(relation.input, bounded), source(relation.among, bounded)),
+            )
+        case Window():
+            return Node(
+                text=f"look at the rows of each {unit_name(bounded.query)} by themselves, in order",
+                children=(source(relation.input, bounded),),
+            )
+        case _:
+            return Node(text=type(relation).__name__.lower())
+
+
+def _grouped(group: Group, bounded: Bounded) -> Node:
+    owner, unit = bounded.query.owner, unit_name(bounded.query)
+    if not _reads_people(group):
+        return Node(text="groups of public rows", children=(source(group.input, bounded),))
+    if not group.totals:
+        return Node(text=f"look up the {unit} in {', then '.join(_tables(group.input))}")
+    if owner and set(group.by) >= set(owner):
+        more = " and key" if len(group.by) > len(owner) else ""
+        return Node(text=f"one row per {unit}{more}", children=(source(group.input, bounded),))
+    return source(group.input, bounded)
+
+
+def _rows_of_all(bounded: Bounded) -> str:
+    """The caps come after the union: they hold for the rows of all branches together."""
+    owner = bounded.query.owner
+    return "all rows of each part" + (
+        f"; what one {unit_name(bounded.query)} adds is capped for all together" * bool(owner)
+    )
+
+
+def _reads_people(relation: Relation) -> bool:
+    return relation.private if isinstance(relation, Scan) else any(map(_reads_people, inputs(relation)))
+
+
+def reads_released(relation: Relation) -> bool:
+    """Whether rows of an earlier question of the statement are among what is read."""
+    return isinstance(relation, Listed | AwaitedRows) or any(map(reads_released, inputs(relation)))
+
+
+def _tables(relation: Relation) -> Iterator[str]:
+    """The tables a path leads through, in its order."""
+    match relation:
+        case Scan():
+            yield relation.table
+        case Join():
+            yield from _tables(relation.left)
+            yield from _tables(relation.right)
+        case Group():
+            yield from _tables(relation.input)
+        case _:
+            return
+
+
+def _scan(scan: Scan, bounded: Bounded) -> str:
+    query = bounded.query
+    table = query.catalog.policy.tables[scan.table]
+    if table.public:
+        return f"scan {table.name}: public, nobody is in it"
+    if table.unit_row:
+        return f"scan {table.name}: each row is protected by itself"
+    return f"scan {table.name}: {query.catalog.policy.person.name} = {way_to_person(table)}; {_limits(table, bounded)}"
+
+
+def way_to_person(table: TablePolicy) -> str:
+    """`patient_id`, or the path to it."""
+    steps = [f"{'+'.join(step.columns)} -> {step.table}.{'+'.join(step.to_columns)}" for step in table.path]
+    return " -> ".join([*steps, "+".join(table.person)])
+
+
+def _limits(table: TablePolicy, bounded: Bounded) -> str:
+    person = unit_name(bounded.query)
+    if bounded.one_row_each:
+        once = enforced_once(table, bounded.query.catalog)
+        return f"one row per {person}, enforced by the engine" if once else "all rows are read"
+    if table.unique:
+        return f"one row per {person} counts"
+    declared = [
+        ("rows_per_person", table.rows_per_person),
+        ("rows_per_group", table.rows_per_group),
+        ("groups_per_person", table.groups_per_person),
+    ]
+    return ", ".join(f"{name} = {amount(limit)}" for name, limit in declared if limit is not None)

@@ -1,7 +1,7 @@
 """Elastic sensitivity: how far one row moves a count over equal-key joins, from the largest frequency of each key.
 
-`algebra` holds the questions, `frequency` and `stability` follow one changed row through them, `smoothing` turns
-the result into a bound that noise may depend on. Measured frequencies, and all that is computed from them, are
+`algebra` holds the questions; `stability` follows one changed row through them, its frequencies first, and turns the
+result into a bound that noise may depend on. Measured frequencies, and all that is computed from them, are
 private: they have no printed form. The unit is a row; a person with several rows needs bounded contributions.
 """
 
@@ -22,9 +22,17 @@ from dpsql.sensitivity.elastic.algebra import (
     joined_columns,
     with_frequencies,
 )
-from dpsql.sensitivity.elastic.frequency import frequency_at, largest_frequency, max_frequency
-from dpsql.sensitivity.elastic.smoothing import ElasticBound, scan_limit, smooth_bound, smooth_elastic
-from dpsql.sensitivity.elastic.stability import elastic_sensitivity, stability
+from dpsql.sensitivity.elastic.stability import (
+    ElasticBound,
+    elastic_sensitivity,
+    frequency_at,
+    largest_frequency,
+    max_frequency,
+    scan_limit,
+    smooth_bound,
+    smooth_elastic,
+    stability,
+)
 
 __all__ = [
     "Attribute",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpsql.sql.aggregates.measure import Measured, Subject, number
-from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -32,7 +31,4 @@ def _counted(kind: SlotKind, subject: Subject, *, cap: int) -> Slot:
 
 
 def _one(slot: Slot) -> Measured:
-    def value(columns: tuple[ColumnRef, ...]) -> Scalar:
-        return columns[0]
-
-    return Measured(slots=(slot,), value=value)
+    return Measured(slots=(slot,), value=lambda columns: columns[0])

@@ -13,7 +13,7 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, Unbounded
 from dpsql.sensitivity.grain import RESOLUTION, Grain, column_grain, power_of_two_below
 from dpsql.sql import functions
-from dpsql.sql.call_text import call_text, with_argument
+from dpsql.sql.clauses import call_text, with_argument
 from dpsql.sql.intervals import Interval
 from dpsql.sql.outputs import Aggregate
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Scalar

@@ -72,22 +72,6 @@ def deviation(subject: Subject, *, sample: bool) -> Measured:
     return replace(measured, value=lambda columns: call("sqrt", measured.value(columns)))
 
 
-def var_pop(subject: Subject) -> Measured:
-    return variance(subject, sample=False)
-
-
-def var_samp(subject: Subject) -> Measured:
-    return variance(subject, sample=True)
-
-
-def stddev_pop(subject: Subject) -> Measured:
-    return deviation(subject, sample=False)
-
-
-def stddev_samp(subject: Subject) -> Measured:
-    return deviation(subject, sample=True)
-
-
 def middle_of(grain: Grain) -> tuple[int, int]:
     """The middle of the bounds in whole grains, and the largest distance from it."""
     middle = (grain.low + grain.high) // 2
@@ -105,20 +89,28 @@ def _counts(subject: Subject) -> tuple[Slot, ...]:
 
 
 def _people(column: Scalar, subject: Subject) -> Scalar:
+    return at_least_one(column) if subject.public_rows is None else number(Fraction(max(subject.public_rows, 1)))
+
+
+def at_least_one(count: Scalar) -> Scalar:
     """N: at least 1, so that nothing is divided by 0 or by a noisy negative number."""
-    if subject.public_rows is not None:
-        return number(Fraction(max(subject.public_rows, 1)))
-    return call("greatest", double(column), number(Fraction(1)))
+    return call("greatest", double(count), number(Fraction(1)))
 
 
 def _inside(value: Scalar, low: Scalar, high: Scalar, count: Scalar, subject: Subject) -> Scalar:
     """Somebody is there, and the value needs no clamp."""
-    inside = call("and", call("ge", value, low), call("le", value, high))
-    return (
-        inside
-        if subject.public_rows is not None
-        else call("and", call("ge", double(count), number(Fraction(1))), inside)
-    )
+    inside = call("and", *between(value, low, high))
+    return inside if subject.public_rows is not None else call("and", somebody(count), inside)
+
+
+def between(value: Scalar, low: Scalar, high: Scalar) -> tuple[Scalar, Scalar]:
+    """Both conditions of it."""
+    return call("ge", value, low), call("le", value, high)
+
+
+def somebody(count: Scalar) -> Scalar:
+    """What was counted is there."""
+    return call("ge", double(count), number(Fraction(1)))
 
 
 def centred(subject: Subject, grain: Grain, middle: int, half: int) -> Slot:

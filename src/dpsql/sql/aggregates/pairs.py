@@ -14,8 +14,8 @@ from typing import TypeAlias
 from dpsql.errors import InternalError
 from dpsql.sensitivity.grain import Grain
 from dpsql.sql.aggregates.measure import Measured, Subject, call, double, grain_of, number
-from dpsql.sql.aggregates.moments import centred, middle_of, sample_factor, squares
-from dpsql.sql.pairing import both_known
+from dpsql.sql.aggregates.moments import at_least_one, between, centred, middle_of, sample_factor, somebody, squares
+from dpsql.sql.outputs import both_known
 from dpsql.sql.scalars import ColumnRef, Scalar
 from dpsql.sql.slots import Slot, SlotKind
 
@@ -93,11 +93,6 @@ def _mean(total: Scalar, count: Scalar) -> Scalar:
     return call("div", double(total), at_least_one(count))
 
 
-def at_least_one(count: Scalar) -> Scalar:
-    """N: at least 1, so that nothing is divided by 0 or by a noisy negative number."""
-    return call("greatest", double(count), _ONE)
-
-
 def _pair(subject: Subject) -> _Pair:
     if subject.partner is None:
         raise InternalError("an aggregate of pairs with one argument")
@@ -115,19 +110,8 @@ def _variance(squares_: Scalar, centred_: Scalar, count: Scalar) -> Scalar:
     return call("sub", _mean(squares_, count), call("mul", mean, mean))
 
 
-def _all(*conditions: Scalar) -> Scalar:
-    return call("and", *conditions)
-
-
-def _between(value: Scalar, low: Scalar, high: Scalar) -> tuple[Scalar, Scalar]:
-    return call("ge", value, low), call("le", value, high)
-
-
-def _somebody(columns: _Columns) -> Scalar:
-    return call("ge", double(columns[0]), _ONE)
-
-
-def _covariance(subject: Subject, *, sample: bool) -> Measured:
+def covariance(subject: Subject, *, sample: bool) -> Measured:
+    """P/N − (Sx/N)(Sy/N); for a sample × N/(N − 1)."""
     pair = _pair(subject)
     most = number(pair.first.widest * pair.second.widest)
     least = number(-(pair.first.widest * pair.second.widest))
@@ -139,16 +123,8 @@ def _covariance(subject: Subject, *, sample: bool) -> Measured:
     return Measured(
         slots=pair.slots,
         value=value,
-        possible=lambda columns: _all(_somebody(columns), *_between(pair.covariance(columns), least, most)),
+        possible=lambda columns: call("and", somebody(columns[0]), *between(pair.covariance(columns), least, most)),
     )
-
-
-def covar_pop(subject: Subject) -> Measured:
-    return _covariance(subject, sample=False)
-
-
-def covar_samp(subject: Subject) -> Measured:
-    return _covariance(subject, sample=True)
 
 
 def corr(subject: Subject) -> Measured:
@@ -167,10 +143,10 @@ def corr(subject: Subject) -> Measured:
 
     def possible(columns: _Columns) -> Scalar:
         both = variances(columns)
-        within = [each for variance, top in zip(both, most, strict=True) for each in _between(variance, _ZERO, top)]
+        within = [each for variance, top in zip(both, most, strict=True) for each in between(variance, _ZERO, top)]
         covariance = pair.covariance(columns)
         squared = call("mul", covariance, covariance)
-        return _all(_somebody(columns), *within, call("le", squared, call("mul", *both)))
+        return call("and", somebody(columns[0]), *within, call("le", squared, call("mul", *both)))
 
     return Measured(slots=(*pair.slots, pair.first.squares, pair.second.squares), value=value, possible=possible)
 
@@ -207,5 +183,5 @@ def _line(subject: Subject, value: Callable[[Scalar, _Pair, _Columns], Scalar]) 
     return Measured(
         slots=(*pair.slots, pair.second.squares),
         value=lambda columns: value(slope(columns), pair, columns),
-        possible=lambda columns: _all(_somebody(columns), *_between(variance(columns), _ZERO, most)),
+        possible=lambda columns: call("and", somebody(columns[0]), *between(variance(columns), _ZERO, most)),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from dpsql.sql.aggregates.count import count
 from dpsql.sql.aggregates.measure import Measured, Subject, grain_of, grains_of_each
-from dpsql.sql.aggregates.moments import avg, stddev_pop, stddev_samp, var_pop, var_samp
-from dpsql.sql.aggregates.pairs import corr, covar_pop, covar_samp, regr_intercept, regr_slope
+from dpsql.sql.aggregates.moments import avg, deviation, variance
+from dpsql.sql.aggregates.pairs import corr, covariance, regr_intercept, regr_slope
 from dpsql.sql.slots import Slot, SlotKind
 
 
@@ -36,13 +37,13 @@ MEASURES: Final[Mapping[str, Callable[[Subject], Measured]]] = {
     "avg": avg,
     "corr": corr,
     "count": count,
-    "covar_pop": covar_pop,
-    "covar_samp": covar_samp,
+    "covar_pop": partial(covariance, sample=False),
+    "covar_samp": partial(covariance, sample=True),
     "regr_intercept": regr_intercept,
     "regr_slope": regr_slope,
-    "stddev_pop": stddev_pop,
-    "stddev_samp": stddev_samp,
+    "stddev_pop": partial(deviation, sample=False),
+    "stddev_samp": partial(deviation, sample=True),
     "sum": sum_,
-    "var_pop": var_pop,
-    "var_samp": var_samp,
+    "var_pop": partial(variance, sample=False),
+    "var_samp": partial(variance, sample=True),
 }

@@ -3,8 +3,7 @@
 from dpsql.sql.functions.casts import clean
 from dpsql.sql.functions.constants import bound_values, interval_between, print_constant
 from dpsql.sql.functions.function import Function
-from dpsql.sql.functions.printing import print_scalar
-from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, parts_of, refined, together
+from dpsql.sql.functions.table import FUNCTIONS, apply, interval_of, parts_of, print_scalar, refined, together
 from dpsql.sql.functions.windows import WINDOW_FUNCTIONS, WindowFunction, print_window, windowed
 
 __all__ = [

@@ -20,8 +20,7 @@ from dpsql.sql.functions.conversions import (
     to_double,
     unified,
 )
-from dpsql.sql.functions.function import Argument, Form, Function, Request, infix
-from dpsql.sql.functions.once import not_zero
+from dpsql.sql.functions.function import Argument, Form, Function, Request, infix, not_zero
 from dpsql.sql.intervals import INT64, Interval, integers, rounded, typed
 from dpsql.sql.scalars import Apply, Constant, Scalar
 

@@ -10,8 +10,19 @@ from typing import Final
 from dpsql.catalog.spelling import ENGINE_TYPES
 from dpsql.catalog.types import SqlType
 from dpsql.sql.functions.conversions import converted, counted, is_null, to_double, to_timestamp, whole_literal
-from dpsql.sql.functions.function import Argument, Form, Function, RangeRule, Request, TypeRule, anything, truth
-from dpsql.sql.functions.once import calendar_dates, calendar_times, finite
+from dpsql.sql.functions.function import (
+    Argument,
+    Form,
+    Function,
+    RangeRule,
+    Request,
+    TypeRule,
+    anything,
+    calendar_dates,
+    calendar_times,
+    finite,
+    truth,
+)
 from dpsql.sql.intervals import MICROSECONDS_PER_DAY, Interval, integers, rounded
 from dpsql.sql.scalars import Apply, Constant, Scalar
 

@@ -11,8 +11,7 @@ from dpsql.catalog.types import NUMERIC, TEMPORAL, SqlType
 from dpsql.errors import BadParameter
 from dpsql.sql.functions.constants import number_of
 from dpsql.sql.functions.conversions import converted, counted, is_null, unified
-from dpsql.sql.functions.function import Argument, Function, Request, named
-from dpsql.sql.functions.once import once
+from dpsql.sql.functions.function import Argument, Function, RangeRule, Request, named, once
 from dpsql.sql.intervals import ZERO, Interval
 from dpsql.sql.scalars import Apply, Constant, Scalar
 
@@ -135,6 +134,17 @@ def _print_clamp(arguments: Sequence[Argument]) -> str:
     return once(value, lambda v: f"CASE WHEN {v} >= {high} THEN {high} WHEN {v} <= {low} THEN {low} ELSE {v} END")
 
 
+def _one_of_all(name: str, summary: str, range_: RangeRule) -> Function:
+    return Function(
+        name=name,
+        usage=f"{name.upper()}(a, b, …)",
+        summary=summary,
+        typed=_all_alike,
+        range=range_,
+        forms={"duckdb": named(name)},
+    )
+
+
 CHOICES: Final = (
     Function(
         name="case",
@@ -144,14 +154,7 @@ CHOICES: Final = (
         range=_case_range,
         forms={"duckdb": _print_case},
     ),
-    Function(
-        name="coalesce",
-        usage="COALESCE(a, b, …)",
-        summary="The first argument that is not NULL.",
-        typed=_all_alike,
-        range=_coalesce_range,
-        forms={"duckdb": named("coalesce")},
-    ),
+    _one_of_all("coalesce", "The first argument that is not NULL.", _coalesce_range),
     Function(
         name="nullif",
         usage="NULLIF(a, b)",
@@ -160,22 +163,8 @@ CHOICES: Final = (
         range=lambda _call, ranges: ranges[0],
         forms={"duckdb": _print_nullif},
     ),
-    Function(
-        name="least",
-        usage="LEAST(a, b, …)",
-        summary="The smallest argument; NULLs are passed over.",
-        typed=_all_alike,
-        range=_least_range,
-        forms={"duckdb": named("least")},
-    ),
-    Function(
-        name="greatest",
-        usage="GREATEST(a, b, …)",
-        summary="The largest argument; NULLs are passed over.",
-        typed=_all_alike,
-        range=_greatest_range,
-        forms={"duckdb": named("greatest")},
-    ),
+    _one_of_all("least", "The smallest argument; NULLs are passed over.", _least_range),
+    _one_of_all("greatest", "The largest argument; NULLs are passed over.", _greatest_range),
     Function(
         name="clamp",
         usage="CLAMP(x, low, high)",

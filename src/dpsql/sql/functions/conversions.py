@@ -76,19 +76,15 @@ def converted(request: Request, scalar: Scalar, to: SqlType) -> Scalar:
     if scalar.type is SqlType.DATE and to is SqlType.TIMESTAMP:
         return to_timestamp(scalar)
     if to in TEMPORAL and isinstance(scalar, Constant) and isinstance(scalar.value, str):
-        return _temporal_literal(request, scalar.value, to)
+        value = date_from(scalar.value) if to is SqlType.DATE else timestamp_from(scalar.value)
+        if value is None:
+            shape = "'2024-05-17'" if to is SqlType.DATE else "'2024-05-17 10:30:00'"
+            request.wrong(
+                f"the text {scalar.value!r:.40} is not a {to.value} of the years 1 to 9999",
+                fix=f"write it like {shape}, or write TIMESTAMP '…' to compare a date with a time of day",
+            )
+        return Constant(value, to)
     return request.wrong(f"{request.usage} has an argument of type {scalar.type.value} where {to.value} is needed")
-
-
-def _temporal_literal(request: Request, text: str, to: SqlType) -> Scalar:
-    value = date_from(text) if to is SqlType.DATE else timestamp_from(text)
-    if value is None:
-        shape = "'2024-05-17'" if to is SqlType.DATE else "'2024-05-17 10:30:00'"
-        request.wrong(
-            f"the text {text!r:.40} is not a {to.value} of the years 1 to 9999",
-            fix=f"write it like {shape}, or write TIMESTAMP '…' to compare a date with a time of day",
-        )
-    return Constant(value, to)
 
 
 def common_type(request: Request, arguments: Sequence[Scalar]) -> SqlType:
@@ -139,14 +135,10 @@ def temporal(request: Request, scalar: Scalar) -> Scalar:
 
 
 def numbers(request: Request, arguments: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """All arguments, brought to one numeric type."""
-    return unified(request, [numeric(request, scalar) for scalar in _with_typed_nulls(arguments)])
-
-
-def _with_typed_nulls(arguments: Sequence[Scalar]) -> list[Scalar]:
-    """NULL beside a number is a NULL of that number's type."""
+    """All arguments, brought to one numeric type. NULL beside a number is a NULL of that number's type."""
     kinds = [scalar.type for scalar in arguments if not is_null(scalar)]
-    return [Constant(None, kinds[0]) if is_null(scalar) and kinds else scalar for scalar in arguments]
+    typed = [Constant(None, kinds[0]) if is_null(scalar) and kinds else scalar for scalar in arguments]
+    return unified(request, [numeric(request, scalar) for scalar in typed])
 
 
 def counted(request: Request, least: int, most: int | None = None) -> tuple[Scalar, ...]:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from fractions import Fraction
+from functools import reduce
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpsql.catalog.types import SqlType
-from dpsql.errors import BadName
+from dpsql.errors import BadName, NotSupported
 from dpsql.sql.functions.arithmetic import ARITHMETIC
 from dpsql.sql.functions.casts import CASTS, CLEAN
 from dpsql.sql.functions.choices import CHOICES, hull
-from dpsql.sql.functions.constants import constant_interval
+from dpsql.sql.functions.constants import constant_interval, number_of, print_constant
 from dpsql.sql.functions.conversions import counted, in_range
-from dpsql.sql.functions.function import Argument, Function, Request
+from dpsql.sql.functions.function import Argument, Form, Function, Request, finite, short
 from dpsql.sql.functions.logic import LOGIC
-from dpsql.sql.functions.mathematics import MATHEMATICS
-from dpsql.sql.functions.refinement import facts
-from dpsql.sql.functions.rounding import ROUNDING
+from dpsql.sql.functions.mathematics import MATHEMATICS, ROUNDING
 from dpsql.sql.functions.text import TEXT
 from dpsql.sql.functions.time import TIME
-from dpsql.sql.functions.windows import window_range
-from dpsql.sql.intervals import TRUTH, Interval
+from dpsql.sql.functions.windows import may_overflow, print_window, window_range
+from dpsql.sql.intervals import EVERYTHING, MICROSECONDS_PER_DAY, TRUTH, Interval, typed
 from dpsql.sql.scalars import Apply, AwaitedValue, ColumnRef, Constant, Scalar, Windowed
 from dpsql.sql.words import AGGREGATES
 
@@ -152,25 +153,21 @@ def interval_of(scalar: Scalar, column: Callable[[int], Interval]) -> Interval:
         case Windowed():
             return window_range(scalar, [interval_of(argument, column) for argument in scalar.arguments])
         case Apply(function="case"):
-            return _case_interval(scalar, column)
+            # each result is seen under its condition, and under none of the earlier ones being true
+            *branches, otherwise = scalar.arguments
+            results, ranges = [*branches[1::2], otherwise], []
+            here = column
+            for condition, result in zip(branches[0::2], branches[1::2], strict=True):
+                ranges.append(interval_of(result, _narrowed(here, facts(condition, true=True))))
+                here = _narrowed(here, facts(condition, true=False))
+            ranges.append(interval_of(otherwise, here))
+            return hull(results, ranges)
     return entry(scalar.function).range(scalar, [interval_of(argument, column) for argument in scalar.arguments])
 
 
 def refined(condition: Scalar, column: Callable[[int], Interval]) -> Mapping[int, Interval]:
     """The ranges of the columns a condition speaks of, in the rows for which it is true."""
     return {number: column(number).intersect(known) for number, known in facts(condition, true=True).items()}
-
-
-def _case_interval(call: Apply, column: Callable[[int], Interval]) -> Interval:
-    """Each result is seen under its condition, and under none of the earlier ones being true."""
-    *branches, otherwise = call.arguments
-    results, ranges = [*branches[1::2], otherwise], []
-    here = column
-    for condition, result in zip(branches[0::2], branches[1::2], strict=True):
-        ranges.append(interval_of(result, _narrowed(here, facts(condition, true=True))))
-        here = _narrowed(here, facts(condition, true=False))
-    ranges.append(interval_of(otherwise, here))
-    return hull(results, ranges)
 
 
 def _narrowed(column: Callable[[int], Interval], known: Mapping[int, Interval]) -> Callable[[int], Interval]:
@@ -181,3 +178,214 @@ def _narrowed(column: Callable[[int], Interval], known: Mapping[int, Interval]) 
         return column(number).intersect(known[number]) if number in known else column(number)
 
     return narrowed
+
+
+_GUARDS: Final = {SqlType.DOUBLE: finite, SqlType.TEXT: short}
+_LONGEST_WAIT: Final = 8
+"""Texts that are joined before the length is looked at: fewer guards, and never more than so many times the limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Printed:
+    text: str
+    range: Interval
+    waiting: int = 0
+    """A guard is still to come: the value may be NaN or infinite, or be this many texts in one."""
+
+
+def _guarded(printed: _Printed, type_: SqlType) -> _Printed:
+    """With everything turned to NULL that is not a value of the type."""
+    return _Printed(text=_GUARDS[type_](printed.text), range=printed.range) if printed.waiting else printed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Printer:
+    dialect: str
+    column: Callable[[int], str]
+
+    def raw(self, scalar: Scalar) -> _Printed:
+        match scalar:
+            case ColumnRef():
+                return _Printed(text=self.column(scalar.id), range=EVERYTHING)
+            case Constant():
+                return _Printed(text=print_constant(scalar), range=constant_interval(scalar))
+            case AwaitedValue():  # the canonical text of what is not known yet; never sent to an engine
+                return _Printed(text=f":released{scalar.question}", range=scalar.range)
+            case Apply():
+                return self.applied(scalar)
+            case Windowed():
+                return self.windowed(scalar)
+
+    def guarded(self, scalar: Scalar) -> _Printed:
+        return _guarded(self.raw(scalar), scalar.type)
+
+    def applied(self, call: Apply) -> _Printed:
+        """Arguments are guarded, unless the function only passes on to its own guard what theirs would stop."""
+        function = entry(call.function)
+        parts = [self.raw(scalar) for scalar in call.arguments]
+        too_long = sum(max(part.waiting, 1) for part in parts) > _LONGEST_WAIT if function.grows else False
+        parts = [
+            part if number in function.passes and not too_long else _guarded(part, scalar.type)
+            for number, (part, scalar) in enumerate(zip(parts, call.arguments, strict=True))
+        ]
+        arguments = [
+            Argument(text=part.text, scalar=scalar, range=typed(part.range, scalar.type))
+            for part, scalar in zip(parts, call.arguments, strict=True)
+        ]
+        known = function.range(call, [argument.range for argument in arguments])
+        waiting = 0
+        if function.grows:
+            waiting = sum(max(part.waiting, 1) for part in parts)
+        elif call.type is SqlType.DOUBLE:
+            waiting = int(not known.bounded or any(part.waiting for part in parts))
+        return _Printed(text=_form(function, self.dialect)(arguments), range=known, waiting=waiting)
+
+    def windowed(self, scalar: Windowed) -> _Printed:
+        parts = [self.guarded(argument) for argument in scalar.arguments]
+        text = print_window(
+            scalar,
+            [part.text for part in parts],
+            [self.guarded(key).text for key in scalar.partition_by],
+            [self.guarded(key.by).text for key in scalar.order_by],
+        )
+        known = window_range(scalar, [part.range for part in parts])
+        return _Printed(text=text, range=known, waiting=int(may_overflow(scalar)))
+
+
+def _form(function: Function, dialect: str) -> Form:
+    form = function.forms.get(dialect)
+    if form is None:
+        raise NotSupported(
+            f"{function.usage} is not available on {dialect}",
+            why="no form of it is known there that fails on no row",
+            fix="write the expression without it, or run the query on another engine",
+        )
+    return form
+
+
+def print_scalar(scalar: Scalar, *, dialect: str, column: Callable[[int], str]) -> str:
+    """The expression as text of that engine; `column` prints a column by its number. Nothing of the analyst's text
+    comes through: literals are quoted anew.
+
+    Total (rule 6): it fails on no row, and is never NaN, infinite or outside of the years 1 to 9999, provided that
+    columns are not either: they are read through `clean` where a table is read.
+    """
+    return _Printer(dialect=dialect, column=column).guarded(scalar).text
+
+
+Facts: TypeAlias = Mapping[int, Interval]
+
+_NOTHING: Final[Facts] = {}
+_MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_OPPOSITE: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+_SAME_AS: Final = {"is_not_distinct": "eq", "is_distinct": "ne"}
+_EXACT_DOUBLES: Final = 2**53
+"""Below, every whole number is its own double, and no other whole number rounds to it."""
+
+
+def facts(condition: Scalar, *, true: bool) -> Facts:
+    """What holds where the condition is not false (`true`), or where it is not true: what a condition proves about the
+    columns it compares with literals.
+
+    These two questions are enough, and both are closed under AND, OR and NOT. (Where it is true it is not false.) A
+    fact always reads "NULL or inside", so a NULL in the column itself, which makes a comparison neither true nor false,
+    never breaks it.
+    """
+    match condition:
+        case ColumnRef(type=SqlType.BOOLEAN):
+            return {condition.id: Interval(Fraction(true), Fraction(true))}
+        case Apply(function="not" | "is_false"):
+            return facts(condition.arguments[0], true=not true)
+        case Apply(function="is_true"):
+            return facts(condition.arguments[0], true=true)
+        case Apply(function="and" | "or"):
+            every = (condition.function == "and") == true
+            parts = [facts(part, true=true) for part in condition.arguments]
+            return reduce(_both if every else _either, parts)
+        case Apply(function="in") if true:
+            return _one_of(condition)
+        case Apply(arguments=(left, right)):
+            return _comparison(condition.function, left, right, true=true)
+        case _:
+            return _NOTHING
+
+
+def _both(first: Facts, second: Facts) -> Facts:
+    shared = {number: first[number].intersect(second[number]) for number in first.keys() & second.keys()}
+    return {**first, **second, **shared}
+
+
+def _either(first: Facts, second: Facts) -> Facts:
+    return {number: first[number].union(second[number]) for number in first.keys() & second.keys()}
+
+
+def _one_of(condition: Apply) -> Facts:
+    """Between the smallest and the largest of the literals; lists are long, so only these two are compared."""
+    subject, *options = condition.arguments
+    placed = [(number_of(option), option) for option in options if isinstance(option, Constant)]
+    numbers = [number for number, _ in placed if number is not None]
+    if len(numbers) < len(options):
+        return _NOTHING
+    low, high = min(numbers), max(numbers)
+    ends = [option for number, option in placed if number is low or number is high]
+    return reduce(_either, [_comparison("eq", subject, option, true=True) for option in ends])
+
+
+def _comparison(function: str, left: Scalar, right: Scalar, *, true: bool) -> Facts:
+    """A column on one side, a literal on the other; of anything else nothing is known."""
+    operator = _SAME_AS.get(function, function)
+    if isinstance(left, Constant):
+        left, right, operator = right, left, _MIRRORED.get(operator, operator)
+    value = number_of(right) if isinstance(right, Constant) else None
+    if operator not in _OPPOSITE or value is None:
+        return _NOTHING
+    column, allowed = _solved(left)
+    if column is None or (operator if true else _OPPOSITE[operator]) == "ne":
+        return _NOTHING
+    return {column.id: allowed(operator if true else _OPPOSITE[operator], value)}
+
+
+def _solved(side: Scalar) -> tuple[ColumnRef | None, Callable[[str, Fraction], Interval]]:
+    """The column a side speaks of, bare or converted, and how a comparison of that side limits the column."""
+    match side:
+        case ColumnRef(type=SqlType.DOUBLE):
+            return side, _closed
+        case ColumnRef():
+            return side, _whole
+        case Apply(function="to_double", arguments=(ColumnRef(type=SqlType.INTEGER) as column,)):
+            return column, _whole_as_double
+        case Apply(function="to_timestamp", arguments=(ColumnRef(type=SqlType.DATE) as column,)):
+            return column, lambda operator, value: _whole(operator, value / MICROSECONDS_PER_DAY)
+        case Apply(function="to_date", arguments=(ColumnRef(type=SqlType.TIMESTAMP) as column,)):
+            return column, _moments_of_days
+    return None, _closed
+
+
+def _closed(operator: str, value: Fraction) -> Interval:
+    """x operator value, for a real x."""
+    return Interval(
+        value if operator in {"eq", "ge", "gt"} else None,
+        value if operator in {"eq", "le", "lt"} else None,
+    )
+
+
+def _whole(operator: str, value: Fraction) -> Interval:
+    """x operator value, for a whole x."""
+    up, down = math.ceil(value), math.floor(value)
+    low = {"ge": up, "gt": down + 1, "eq": down}.get(operator)
+    high = {"le": down, "lt": up - 1, "eq": up}.get(operator)
+    return Interval(None if low is None else Fraction(low), None if high is None else Fraction(high))
+
+
+def _whole_as_double(operator: str, value: Fraction) -> Interval:
+    """As `_whole`. Large whole numbers share doubles, so far out a comparison of doubles says too little."""
+    return _whole(operator, value) if abs(value) < _EXACT_DOUBLES else Interval(None, None)
+
+
+def _moments_of_days(operator: str, day: Fraction) -> Interval:
+    """The microseconds of the days that satisfy the comparison."""
+    days = _whole(operator, day)
+    return Interval(
+        None if days.low is None else days.low * MICROSECONDS_PER_DAY,
+        None if days.high is None else (days.high + 1) * MICROSECONDS_PER_DAY - 1,
+    )

@@ -9,8 +9,20 @@ from typing import Final
 from dpsql.catalog.types import SqlType
 from dpsql.sql.functions.constants import quoted
 from dpsql.sql.functions.conversions import converted, counted, is_null, signature
-from dpsql.sql.functions.function import Argument, Form, Function, Request, TypeRule, infix, named, truth
-from dpsql.sql.functions.once import LONGEST, inside, not_longer, where
+from dpsql.sql.functions.function import (
+    LONGEST,
+    Argument,
+    Form,
+    Function,
+    Request,
+    TypeRule,
+    infix,
+    inside,
+    named,
+    not_longer,
+    truth,
+    where,
+)
 from dpsql.sql.intervals import Interval
 from dpsql.sql.scalars import Apply, Constant, Scalar
 
@@ -45,19 +57,12 @@ def _like(request: Request) -> Scalar:
     escape = rest[0] if rest else ""
     if not isinstance(escape, str) or len(escape.encode("utf-8", "replace")) > 1:
         request.wrong(f"the escape of {request.usage} must be one ASCII character")
-    if escape and isinstance(pattern, str) and _ends_inside_escape(pattern, escape):
+    if escape and isinstance(pattern, str) and (len(pattern) - len(pattern.rstrip(escape))) % 2:
         request.wrong(
             f"the pattern of {request.usage} ends with its escape character",
             fix="write the escape character twice to mean itself",
         )
     return request.result((subject, *literals), SqlType.BOOLEAN)
-
-
-def _ends_inside_escape(pattern: str, escape: str) -> bool:
-    escaped = False
-    for character in pattern:
-        escaped = not escaped and character == escape
-    return escaped
 
 
 def _replace(request: Request) -> Scalar:

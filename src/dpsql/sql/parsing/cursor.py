@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar
 
 from dpsql.sql.parsing import literals
-from dpsql.sql.parsing.lexer import END, MAX_NESTING, NUMBER, QUOTED, STRING, Lexed, too_deep
 from dpsql.sql.parsing.refusals import SIGNS, WORDS, misread, unsupported
+from dpsql.sql.parsing.text import END, MAX_NESTING, NUMBER, QUOTED, STRING, Lexed, too_deep
 from dpsql.sql.syntax import Identifier, Literal
 
 RESERVED: Final = frozenset(

@@ -17,14 +17,21 @@ from dpsql.catalog.types import SqlType
 from dpsql.errors import BadParameter, NotSupported, NotUnderstood
 from dpsql.sql.parsing import google_sql, literals
 from dpsql.sql.parsing.expressions import Expressions
-from dpsql.sql.parsing.hints import hinted
-from dpsql.sql.parsing.lexer import END, NUMBER, STRING, Lexed
-from dpsql.sql.parsing.option_values import confidence, margin, price_or_nothing, require_once, rows, with_option
+from dpsql.sql.parsing.option_values import (
+    confidence,
+    hinted,
+    margin,
+    number,
+    require_once,
+    rows,
+    with_option,
+)
 from dpsql.sql.parsing.refusals import excerpt, misread
+from dpsql.sql.parsing.text import END, NUMBER, STRING, Lexed
 from dpsql.sql.syntax import NO_OPTIONS, At, Literal, Options
 
 _NUMBERED: Final[Mapping[str, tuple[str, Callable[[str, str, At], object]]]] = {
-    "COST": ("epsilon", price_or_nothing),
+    "COST": ("epsilon", number),
     "WITHIN": ("within", margin),
     "CONFIDENCE": ("confidence", confidence),
     "ROWS": ("rows", rows),
@@ -84,10 +91,6 @@ class DpClauses(Expressions):
 
     # ---- our own clauses --------------------------------------------------------------------------------------------
 
-    def begin_group_by(self) -> None:
-        if self.depth == 0:
-            self.grouped = True
-
     def begins_clause(self) -> bool:
         """Whether a clause of ours comes next, other than KEYS."""
         if self.depth:
@@ -108,7 +111,14 @@ class DpClauses(Expressions):
             elif not self.keys_clause(ended=ended):
                 break
         if self.next() == END:
-            return self._require_one_price()
+            if self.said.epsilon is None or self.said.within is None:
+                return
+            raise BadParameter(
+                "COST and WITHIN both decide the price",
+                why="each is the price of the answer in other words, and they need not agree",
+                fix="say one of them",
+                at=self.said.within.at,
+            )
         if not ended:
             self.fail()
         raise NotUnderstood(
@@ -117,15 +127,6 @@ class DpClauses(Expressions):
             fix="put them last, after ORDER BY and LIMIT",
             at=self.here(),
         )
-
-    def _require_one_price(self) -> None:
-        if self.said.epsilon is not None and self.said.within is not None:
-            raise BadParameter(
-                "COST and WITHIN both decide the price",
-                why="each is the price of the answer in other words, and they need not agree",
-                fix="say one of them",
-                at=self.said.within.at,
-            )
 
     def _clause(self) -> None:
         word, size = self.next(), self._value_size(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final, TypeGuard
@@ -18,8 +18,7 @@ from dpsql.errors import BadName, NotSupported
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.cursor import RESERVED, Cursor, is_word
 from dpsql.sql.parsing.functions import NULL, called, part_of, unit_of
-from dpsql.sql.parsing.google_sql import BOUNDS, bounded_call, of_each_person
-from dpsql.sql.parsing.lexer import END, NUMBER, QUOTED, STRING
+from dpsql.sql.parsing.google_sql import BOUNDS, bounded_call
 from dpsql.sql.parsing.refusals import (
     ALL,
     ANY,
@@ -42,6 +41,7 @@ from dpsql.sql.parsing.refusals import (
     misread,
     unsupported,
 )
+from dpsql.sql.parsing.text import END, NUMBER, QUOTED, STRING
 from dpsql.sql.syntax import (
     Among,
     At,
@@ -320,13 +320,8 @@ class Expressions(Cursor, ABC):
     def _cast(self) -> Expression:
         first, found = self.position, self._primary()
         while self.take("::"):
-            found = self._converted(found, first)
+            found = self._cast_to(self._type(), found, first)
         return found
-
-    def _converted(self, argument: Expression, first: int) -> Expression:
-        """A cast to the type that comes next."""
-        function = self._type()
-        return self._cast_to(function, argument, first)
 
     def _cast_to(self, function: str, argument: Expression, first: int) -> Expression:
         if isinstance(argument, Literal) and function in _PLAIN:
@@ -359,10 +354,16 @@ class Expressions(Cursor, ABC):
         if symbol in (NUMBER, STRING):
             return self._constant()
         if symbol == "(":
-            return self._parenthesis()
+            first = self.position
+            if self.next(1) in ("SELECT", "WITH"):
+                asked = self.wrapped(self.query)
+                return PrivateValue(query=asked, said=False, at=self.at(first))
+            parts = self.wrapped(lambda: self.several(self.expression))
+            return parts[0] if len(parts) == 1 else Call(function="row", arguments=parts, at=self.at(first))
         special = _SPECIAL.get(symbol)
         if special is not None and (self.next(1) == "(" or symbol in ("CASE", "INTERVAL")):
-            return special(self)
+            self.position += 1
+            return special(self, self.position - 1)
         if symbol in _LITERALS:
             self.position += 1
             return replace(_LITERALS[symbol], at=self.at(self.position - 1))
@@ -377,14 +378,6 @@ class Expressions(Cursor, ABC):
             return literals.text(self.lexed.text, self.lexed.at(number, number))
         return literals.number(self.lexed.written(number), at=self.lexed.at(number, number))
 
-    def _parenthesis(self) -> Expression:
-        first = self.position
-        if self.next(1) in ("SELECT", "WITH"):
-            asked = self.wrapped(self.query)
-            return PrivateValue(query=asked, said=False, at=self.at(first))
-        parts = self.wrapped(lambda: self.several(self.expression))
-        return parts[0] if len(parts) == 1 else Call(function="row", arguments=parts, at=self.at(first))
-
     def _named(self) -> Expression:
         """A column, a call, or a constant with its type before it."""
         first, symbol = self.position, self.next()
@@ -397,7 +390,8 @@ class Expressions(Cursor, ABC):
         if symbol in _CLOCKS:
             self.position += 1
             return Call(function=symbol.lower(), arguments=(), at=self.at(first))
-        if self.is_name() and (self.next(1) == STRING or self._is_typed_constant(symbol)):
+        precise = (symbol, self.next(1), self.next(2)) == ("DOUBLE", "PRECISION", STRING)
+        if self.is_name() and (self.next(1) == STRING or precise):
             function, argument = self._type(), self._constant()
             if self.next() == "::":
                 raise unsupported(_CONVERTED_CONSTANT, at=self.lexed.at(first, self.position))
@@ -408,9 +402,6 @@ class Expressions(Cursor, ABC):
         if self.next(-1) == "." or len(parts) > 4:
             raise unsupported(NAMING, at=self.at(first))
         return Name(parts=parts, at=self.at(first))
-
-    def _is_typed_constant(self, symbol: str) -> bool:
-        return symbol == "DOUBLE" and self.next(1) == "PRECISION" and self.next(2) == STRING
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -427,8 +418,8 @@ class Expressions(Cursor, ABC):
         self.depth -= 1
         if bounds is not None:
             found = bounded_call(found, bounds)
-        if self.of_people:
-            found = of_each_person(found)
+        if self.of_people and _is(found, "avg"):  # as GoogleSQL means it: the average of the averages of each person
+            found = replace(found, per_person=True)
         return self._after_call(found, first)
 
     def _arguments(self, name: Identifier, at: At) -> tuple[Expression, ContributionBounds | None]:
@@ -609,12 +600,12 @@ class Expressions(Cursor, ABC):
         scope = self.windows[-1]
         if scope.known is None:
             place, depth = self.position, self.depth
-            scope.known = {}
-            for number in self._clauses(scope.select):
-                if self.symbols[number] == "WINDOW":
-                    self.position = number + 1
+            self.position, scope.known = scope.select, {}
+            while self.next() not in (END, ")", "UNION"):  # what stands in no parentheses of its own
+                if self.take("WINDOW"):
                     scope.known = self.named_windows()
                     break
+                self.position = self.lexed.closing.get(self.position, self.position) + 1
             self.position, self.depth = place, depth
         if name.name not in scope.known:
             raise BadName(
@@ -625,19 +616,12 @@ class Expressions(Cursor, ABC):
             )
         return scope.known[name.name]
 
-    def _clauses(self, select: int) -> Iterator[int]:
-        """The tokens of a query that stand in no parentheses of its own."""
-        number = select
-        while self.symbols[number] not in (END, ")", "UNION"):
-            yield number
-            number = self.lexed.closing.get(number, number) + 1
-
     # ---- forms with words in them -----------------------------------------------------------------------------------
 
-    def _case(self) -> Expression:
-        first = self.position
+    # Each begins after its word, which is the token `first`.
+
+    def _case(self, first: int) -> Expression:
         self.deeper(first)
-        self.position += 1
         subject = self.expression() if self.next() != "WHEN" else None
         branches: list[Expression] = []
         self.expect("WHEN")
@@ -658,10 +642,7 @@ class Expressions(Cursor, ABC):
         self.depth -= 1
         return Call(function="case", arguments=tuple(branches), at=self.at(first))
 
-    def _cast_call(self) -> Expression:
-        first = self.position
-        self.position += 1
-
+    def _cast_call(self, first: int) -> Expression:
         def inside() -> tuple[Expression, str]:
             argument = self.expression()
             self.expect("AS")
@@ -670,10 +651,7 @@ class Expressions(Cursor, ABC):
         argument, function = self.wrapped(inside)
         return self._cast_to(function, argument, first)
 
-    def _extract(self) -> Expression:
-        first = self.position
-        self.position += 1
-
+    def _extract(self, first: int) -> Expression:
         def inside() -> tuple[str, Expression]:
             number = self.position
             if self.next() != STRING and not is_word(self.next()):
@@ -685,10 +663,8 @@ class Expressions(Cursor, ABC):
         part, moment = self.wrapped(inside)
         return part_of(part, moment, at=self.at(first))
 
-    def _trim(self) -> Expression:
+    def _trim(self, first: int) -> Expression:
         """TRIM(BOTH 'x' FROM a), TRIM(a, 'x')."""
-        first = self.position
-        self.position += 1
 
         def inside() -> tuple[str, tuple[Expression, ...]]:
             function = _TRIMS[self.take(*_TRIMS) or "BOTH"]
@@ -698,10 +674,8 @@ class Expressions(Cursor, ABC):
         function, given = self.wrapped(inside)
         return self._after_call(Call(function=function, arguments=given, at=self.at(first)), first)
 
-    def _substring(self) -> Expression:
+    def _substring(self, first: int) -> Expression:
         """SUBSTRING(a FROM 1 FOR 2), SUBSTRING(a, 1, 2)."""
-        first = self.position
-        self.position += 1
 
         def inside() -> tuple[Expression, ...]:
             given = self.several(self.expression)
@@ -712,10 +686,8 @@ class Expressions(Cursor, ABC):
 
         return Call(function="substring", arguments=self.wrapped(inside), at=self.at(first))
 
-    def _interval(self) -> Expression:
+    def _interval(self, first: int) -> Expression:
         """INTERVAL 3 DAY, INTERVAL '3' DAY, INTERVAL '3 days', INTERVAL (x) DAY."""
-        first = self.position
-        self.position += 1
         if self.next() == "(":
             count: Expression = self.wrapped(self.expression)
             unit = ""
@@ -737,16 +709,13 @@ class Expressions(Cursor, ABC):
             raise unsupported(lesson, at=at)
         return Call(function="interval", arguments=(unit_of(unit, at=at), count), at=at)
 
-    def _exists(self) -> Expression:
-        first = self.position
-        self.position += 1
+    def _exists(self, first: int) -> Expression:
         return Among(query=self.wrapped(self.inner_query), at=self.at(first))
 
-    def _private(self) -> Expression:
-        if not self.holds_query(1):
+    def _private(self, first: int) -> Expression:
+        if not self.holds_query():
+            self.position = first
             return self._named()
-        first = self.position
-        self.position += 1
         return PrivateValue(query=self.wrapped(self.query), said=True, at=self.at(first))
 
 
@@ -763,7 +732,7 @@ _LITERALS: Final[Mapping[str, Literal]] = {
     "TRUE": Literal(value=True, type=SqlType.BOOLEAN),
     "FALSE": Literal(value=False, type=SqlType.BOOLEAN),
 }
-_SPECIAL: Final[Mapping[str, Callable[[Expressions], Expression]]] = {
+_SPECIAL: Final[Mapping[str, Callable[[Expressions, int], Expression]]] = {
     "CASE": Expressions._case,
     "CAST": Expressions._cast_call,
     "TRY_CAST": Expressions._cast_call,

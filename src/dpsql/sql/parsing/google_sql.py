@@ -16,9 +16,9 @@ from typing import Final
 from dpsql.errors import DpsqlError, NotSupported
 from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.cursor import Cursor
-from dpsql.sql.parsing.lexer import END, QUOTED
 from dpsql.sql.parsing.option_values import price, rows, share, unknown_option, with_option
 from dpsql.sql.parsing.refusals import NO_RULE, misread
+from dpsql.sql.parsing.text import END, QUOTED
 from dpsql.sql.syntax import NO_OPTIONS, At, Call, ContributionBounds, Expression, Options
 
 WORD: Final = "DIFFERENTIAL_PRIVACY"
@@ -98,11 +98,6 @@ def bounded_call(call: Expression, bounds: ContributionBounds) -> Call:
         return replace(call, per_group=bounds, per_person=call.function == "avg")
     clamp = Call(function="clamp", arguments=(call.arguments[0], bounds.low, bounds.high), at=call.arguments[0].at)
     return replace(call, arguments=(clamp,))
-
-
-def of_each_person(call: Expression) -> Expression:
-    """The call as GoogleSQL means it under its clause: AVG is the average of the averages of each person."""
-    return replace(call, per_person=True) if isinstance(call, Call) and call.function == "avg" else call
 
 
 def _misplaced(call: Call, bounds: ContributionBounds) -> NotSupported:

@@ -10,7 +10,6 @@ from dpsql.sql.parsing import literals
 from dpsql.sql.parsing.cursor import ONLY_AFTER_AS
 from dpsql.sql.parsing.dp_clauses import DpClauses
 from dpsql.sql.parsing.expressions import OPERATOR_WORDS, Windows
-from dpsql.sql.parsing.lexer import END, NUMBER, STRING
 from dpsql.sql.parsing.refusals import (
     AS_OF,
     BY_NAME,
@@ -36,6 +35,7 @@ from dpsql.sql.parsing.refusals import (
     misread,
     unsupported,
 )
+from dpsql.sql.parsing.text import END, NUMBER, STRING
 from dpsql.sql.syntax import (
     CommonTable,
     Derived,
@@ -210,7 +210,7 @@ class Queries(DpClauses):
         self.expect("BY")
         if self.next() == "ALL":
             raise unsupported(GROUP_BY_ALL, at=self.here())
-        self.begin_group_by()
+        self.grouped = self.grouped or self.depth == 0
         found = self.several(self._group)
         self.keys_clause()
         return found

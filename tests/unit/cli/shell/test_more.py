@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpsql.cli.shell.asking import ask
-from dpsql.cli.shell.more import Wish, more, read_wish
+from dpsql.cli.shell.commands import Wish, more, read_wish
 from dpsql.errors import BadParameter, NothingStored
 from tests.kits.refusals import raised
 

@@ -117,11 +117,3 @@ def test_what_is_wrong_is_marked(sql, marked):
     error = raised(DpsqlError, lambda: parsed(sql))
     start, end = error.at
     assert sql[start:end] == marked, error
-
-
-def test_an_open_list_of_options_ends_in_an_error():
-    for sql in ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (",
-                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon =", "SELECT SUM(x, contribution_bounds_per_row => (",
-                "SELECT SUM(x, contribution_bounds_per_row => (0,", "SELECT WITH DIFFERENTIAL_PRIVACY"):  # fmt: skip
-        with pytest.raises(DpsqlError):
-            parsed(sql)

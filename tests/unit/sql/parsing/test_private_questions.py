@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpsql.errors import DpsqlError, NotSupported, NotUnderstood
+from dpsql.errors import DpsqlError
 from dpsql.sql.parse import parse
-from dpsql.sql.syntax import Call, Derived, Name, PrivateValue, TableName
+from dpsql.sql.syntax import Derived, Name, PrivateValue
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
@@ -68,32 +68,8 @@ def test_a_comment_and_a_line_break_between_the_word_and_its_query():
 
 
 @cases(__file__, "sql")
-def test_elsewhere_it_is_a_name(sql):
-    assert query(sql).from_ is not None
-
-
-def test_a_function_may_be_called_so_and_is_then_unknown_later():
-    call = query("SELECT PRIVATE(x) FROM t").items[0].expression
-    assert isinstance(call, Call)
-    assert call.function == "private"
-
-
-def test_a_common_table_may_be_called_so():
-    found = query("WITH private AS PRIVATE (SELECT 1 FROM t) SELECT 1 FROM private")
-    assert found.with_[0].private
-    assert found.from_ == TableName(name=found.from_.name, at=found.from_.at)
-
-
-@cases(__file__, "sql")
 def test_it_belongs_nowhere_else(sql):
     raised(DpsqlError, lambda: query(sql))
-
-
-@pytest.mark.parametrize("word", ["IN", "NOT IN", "= ANY", "EXISTS"])
-def test_lists_of_values_stay_refused(word):
-    subject = "" if word == "EXISTS" else "x "
-    with pytest.raises((NotSupported, NotUnderstood)):
-        query(f"SELECT COUNT(*) FROM t WHERE {subject}{word} PRIVATE (SELECT y FROM t)")
 
 
 @pytest.mark.parametrize(("word", "said"), [("", False), ("PRIVATE ", True)])
