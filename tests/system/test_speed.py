@@ -21,8 +21,8 @@ FORMS = {
 }
 NEEDLESS = """
 dpsql.charts.figure dpsql.charts.picture dpsql.plan.explain dpsql.session.batch dpsql.session.describing
-dpsql.session.keeper dpsql.session.plotting dpsql.session.query dpsql.session.suggesting dpsql.ledger.backup
-dpsql.ledger.postgres dpsql.ledger.sqlite dpsql.suggest pyarrow pandas
+dpsql.session.keeper dpsql.session.plotting dpsql.session.suggesting dpsql.ledger.backup dpsql.ledger.postgres
+dpsql.ledger.sqlite dpsql.sql.other_dialects dpsql.suggest pyarrow pandas
 """
 COMMAND = """
 import sys
