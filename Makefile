@@ -1,8 +1,10 @@
 # Everything a newcomer needs. Each target sets up what it uses; the only thing required is Python >= 3.11.
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
-DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO := $(if $(wildcard $(READY)),$(VENV),.venv-demo)
+PYTHONS ?= 3.11 3.12 3.13 3.14
 SENTENCES ?= 20000
 SEED ?= 2
 CRASHES ?= 50
@@ -24,7 +26,7 @@ FAST := tests/unit/sql tests/unit/plan tests/unit/ledger tests/unit/randomness t
 unexport PYTHONDONTWRITEBYTECODE   # where it is set, every process would compile everything once more
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test test-fast coverage explore check format audit mutants bench pictures docs constraints fingerprints clean
+.PHONY: demo test test-fast matrix coverage explore check format audit mutants bench pictures docs constraints fingerprints clean
 
 demo: $(DEMO)/.ready         ## an invented hospital, the attack on Bob, and what stops it; needs dpsql alone
 	@$(DEMO)/bin/dpsql demo --attack --no-pause
@@ -34,6 +36,12 @@ test: $(READY)               ## every test, on all cores; one worker more, since
 
 test-fast: $(READY)          ## a minute: the core of every room, while working
 	$(BIN)/python -m pytest -n $(WORKERS) $(FAST)
+
+matrix:                      ## every test under each of PYTHONS that is installed, in environments of their own
+	@for version in $(PYTHONS); do \
+	  if python$$version -c '' 2> /dev/null; then $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	  else echo "python$$version is not installed"; fi; \
+	done
 
 coverage: $(READY)           ## lines of the rooms that carry the promise which no test (of COVER) reaches
 	$(BIN)/coverage erase
@@ -100,11 +108,11 @@ constraints:
 $(READY): constraints.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpsql needs Python 3.11 or newer")'
 	@if command -v uv >/dev/null 2>&1; then set -ex; \
-	  uv venv -q --clear --python $(PYTHON) .venv; \
+	  uv venv -q --clear --python $(PYTHON) $(VENV); \
 	  uv pip install -q --python $(BIN)/python --require-hashes -r constraints.txt; \
 	  uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .; \
 	else set -ex; \
-	  $(PYTHON) -m venv --clear .venv; \
+	  $(PYTHON) -m venv --clear $(VENV); \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r constraints.txt; \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
@@ -125,4 +133,4 @@ $(READY): constraints.txt pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-demo site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* build dist
+	rm -rf .venv* site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* build dist

@@ -60,7 +60,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._passing: set[str] = set()
-        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", ".*cache", "__pycache__"))
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv*", ".*cache", "__pycache__"))
         (folder / "src/reached.py").write_text(REACHED)
 
     def caught_by(self, mutant: Mutant, *tests: Sequence[str]) -> str | None:
