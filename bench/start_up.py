@@ -1,7 +1,7 @@
 """What people wait for before an answer: starting a command, opening a policy, planning a question.
 
 Every figure is CPU time, the least of several runs, beside a floor measured in the same run. Targets: --version and
---help at most 1.5 × bare Python + 0.1 s; a question to the demo at most importing numpy and duckdb + 0.9 s; a policy of
+--help at most 1.5 × bare Python + 0.1 s; a question to the demo at most importing numpy and duckdb + 0.6 s; a policy of
 1 000 tables at most 1 s and 12 × one of 100; planning at most 6 × sqlglot's parse + qualify for 10 sums, 10 × for 50,
 and for a list of 10 000 values 12 × one of 1 000; a stored answer told again at most the ledger's reads + 5 ms.
 
@@ -101,7 +101,7 @@ def commands() -> list[bool]:
         row("import dpsql", process_seconds("import dpsql"), bare, 1.5 * bare + 0.1),
         row("dpsql --version", process_seconds(_COMMAND, "--version"), bare, 1.5 * bare + 0.1),
         row("dpsql --help", process_seconds(_COMMAND, "--help"), bare, 1.5 * bare + 0.1),
-        row("dpsql demo -c (floor: numpy, duckdb)", process_seconds(_COMMAND, *question), libraries, libraries + 0.9),
+        row("dpsql demo -c (floor: numpy, duckdb)", process_seconds(_COMMAND, *question), libraries, libraries + 0.6),
     ]
 
 
