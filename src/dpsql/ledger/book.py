@@ -262,7 +262,7 @@ class Ledger(ABC):
     def entries(self) -> tuple[Entry, ...]:
         """Every entry in order, from a ledger that verifies; LedgerBroken."""
         with self.reading() as page:
-            return tuple(Entry(number=link.number, fact=link.fact, time=link.time) for link in verified(page))
+            return entries_of(page)
 
     def verify(self) -> None:
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
@@ -276,6 +276,10 @@ def verified(page: Page) -> Iterator[Link]:
     snapshot = yield from replaying(page)
     if snapshot.to_bytes() != page.snapshot.to_bytes():
         raise LedgerBroken("the ledger does not verify: its totals are not the sum of its entries")
+
+
+def entries_of(page: Page) -> tuple[Entry, ...]:
+    return tuple(Entry(number=link.number, fact=link.fact, time=link.time) for link in verified(page))
 
 
 def require_verified(page: Page) -> None:

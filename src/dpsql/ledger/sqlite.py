@@ -236,9 +236,9 @@ class SqliteLedger(StoredLedger):
         if self._open_database().execute(_LAYOUT).fetchall() != _layout():
             raise _file_changed()
 
-    def _check(self, page: SqlPage) -> None:
+    def _check_store(self) -> None:
         """Also the pages of the file, and that indexes hold what their tables hold."""
-        super()._check(page)
+        super()._check_store()
         database = self._open_database()
         (usual,) = database.execute("PRAGMA cache_size").fetchone()
         database.execute(_CACHE_OF_CHECK)

@@ -26,9 +26,9 @@ from dpsql.accounting.triple import FREE, Triple
 from dpsql.errors import LedgerBroken
 from dpsql.ledger import chain, grants, keyfile, promises, sayings
 from dpsql.ledger.anchor import Anchor, Anchored, Place, anchors_folder
-from dpsql.ledger.book import Ledger, closed, require_verified
+from dpsql.ledger.book import Ledger, closed, entries_of, require_verified
 from dpsql.ledger.encoding import unreadable
-from dpsql.ledger.facts import Fact, Opened
+from dpsql.ledger.facts import Entry, Fact, Opened
 from dpsql.ledger.ledger import Head, Unusable
 from dpsql.ledger.page import NOTHING_FORESEEN, SOURCE, Foreseen
 from dpsql.ledger.replay import replay
@@ -182,10 +182,19 @@ class StoredLedger(Ledger):
     def _check_layout(self) -> None:
         """That tables, indexes and triggers are those of a ledger."""
 
+    def _check_store(self) -> None:
+        """What the store keeps beside the rows, too. Within a transaction."""
+        self._check_layout()
+
     def _check(self, page: SqlPage) -> None:
         """Everything that is kept."""
-        self._check_layout()
+        self._check_store()
         require_verified(page)
+
+    def entries(self) -> tuple[Entry, ...]:
+        with self.reading() as page:
+            self._check_store()
+            return entries_of(page)
 
     @property
     def id(self) -> str:

@@ -24,6 +24,8 @@ MEANINGLESS = {
     *range(72, 100),  # unused, and which SQLite wrote last
 }
 """Places in the first hundred bytes that SQLite does not need to tell what the tables hold."""
+LOOKS = (SqliteLedger.verify, SqliteLedger.entries)
+"""What `dpsql ledger verify` and `dpsql audit` read."""
 
 
 @pytest.fixture
@@ -48,10 +50,10 @@ def contents(path):
         return layout, rows, database.execute("PRAGMA integrity_check").fetchall()
 
 
-def accepted(path):
+def accepted(path, look=SqliteLedger.verify):
     try:
         with closing(SqliteLedger(path)) as ledger:
-            ledger.verify()
+            look(ledger)
     except LedgerBroken:
         return False
     return True
@@ -69,7 +71,7 @@ def test_a_turned_bit_is_seen_or_means_nothing(small, tmp_path):
         turned.write_bytes(changed)
         for rest in ("-wal", "-shm"):
             turned.with_name(turned.name + rest).unlink(missing_ok=True)
-        if accepted(turned):
+        if accepted(turned, LOOKS[tried % 2]):
             free += place not in MEANINGLESS
             turned.write_bytes(changed)  # as it was before it was opened
             assert contents(turned) == expected, place
