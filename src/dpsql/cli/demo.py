@@ -41,6 +41,8 @@ def add_to(commands: Commands) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """The story, or the answers to what is asked, on standard output; everything else on standard error."""
+    if not (chosen.said or chosen.attack or chosen.no_pause or sys.stdin.isatty()):
+        chosen.said = _piped()
     _require_sense(chosen)
     if chosen.said:
         return ask.run(chosen)
@@ -61,6 +63,14 @@ def run(chosen: argparse.Namespace) -> int:
         left = f"You have {ana.budget.shown} to spend"
         print("\n" + stage.lettered(f"Now you. {left}. \\? lists what the shell can do, \\q leaves."), flush=True)
         return shell.run(ana, source="demo", plain=stage.plain, colour=stage.bold, history=not chosen.no_history)
+
+
+def _piped() -> tuple[tuple[str, str], ...] | None:
+    """The questions on standard input; None where it is empty."""
+    from dpsql.cli.asking import STDIN, text_of
+
+    text = text_of(STDIN, why="its statements were to be asked")
+    return (("-c", text),) if text.strip() else None
 
 
 def _require_sense(chosen: argparse.Namespace) -> None:

@@ -23,7 +23,6 @@ from dpsql.ledger.book import closed
 from dpsql.ledger.clock import utc_seconds
 from dpsql.ledger.ledger import WHY_UNUSABLE, WHY_UNWRITTEN, Unusable
 from dpsql.ledger.schema import Database, Look, Row, tables
-from dpsql.ledger.sql_page import SqlPage
 from dpsql.ledger.stored import StoredLedger, read_about
 from dpsql.ledger.turns import FileTurns
 

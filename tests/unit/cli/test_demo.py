@@ -39,7 +39,8 @@ def pages(monkeypatch):
 
 
 @pytest.mark.usefixtures("pages")
-def test_without_a_terminal_nothing_is_waited_for_and_letters_may_be_plain(command):
+def test_without_a_terminal_nothing_is_waited_for_and_letters_may_be_plain(command, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     out, err = command(["demo"])
     assert err == ""
     assert "\x1b" not in out
@@ -73,6 +74,11 @@ def test_no_pause_and_no_color(terminal, command, monkeypatch, name, value):
 
 def test_a_question_is_asked_of_the_demo(command):
     assert command(["demo", "-c", "SELECT COUNT(*) AS n FROM wards", "--format", "csv"]).out.split() == ["n", "5"]
+
+
+def test_questions_on_standard_input_are_asked(command, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT COUNT(*) AS n FROM wards;\nSELECT 1 + 1 AS two FROM wards"))
+    assert command(["demo", "--format", "csv"]).out.split()[:2] == ["n", "5"]
 
 
 @pytest.mark.usefixtures("pages")
