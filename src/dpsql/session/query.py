@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dpsql.accounting.account import Account
+from dpsql.accounting.account import Account, remaining
 from dpsql.catalog.model import Mode
 from dpsql.errors import BadName, BudgetExhausted, DpsqlError, NotUnderstood, OverLimit
 from dpsql.ledger.ledger import Receipt
@@ -27,7 +27,7 @@ from dpsql.session.inquiry import Inquiry, charged
 from dpsql.session.inventing import invented_place, simulates
 from dpsql.session.permits import OTHER_NOISE, WEIGHS_MORE, at_price, permit_weights, repriced, today, weight
 from dpsql.session.refusing import refusals_written
-from dpsql.session.shortfall import Priced, otherwise_than_told, said_in_prices
+from dpsql.session.shortfall import Priced, affordable, granted, otherwise_than_told, said_in_prices, too_dear
 from dpsql.session.tabular import Again
 from dpsql.session.terms import UNSET, Ask, Session, asked, limited, settled
 
@@ -154,8 +154,12 @@ class Query:
             f"the query was stopped by max_cost {shown_amount(limit)}: it would cost {self.cost}. Nothing was spent",
             why="you limit what one answer may cost",
             fix=f"allow more, with max_cost {shown_amount(self.cost.epsilon)}, or accept a wider margin for less",
-            try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if limit else None,
+            try_sql=at_price(self.sql, limit, priced_at=self.wanted.priced_at) if self._fits(limit) else None,
         ).within(self.sql)
+
+    def _fits(self, price: Fraction) -> bool:
+        """Whether the text can say this price, and there is so much left."""
+        return self.ask.epsilon is None and 0 < price <= remaining(self.place.accounts)
 
     def _require_weight_within(self, limit: Fraction) -> None:
         """Raises where its noise takes more of the budget than its price, and than the limit."""
@@ -248,9 +252,21 @@ def query_of(sql: str, ask: Ask, place: Place, *, session: Session, rows: int | 
             inquiry = plan_of(sql, ask, place, today=today(), session=session)
             permit_weights(charged(part.sealed for part in inquiry.parts), place.grant, place.accounts[-1])
         except DpsqlError as error:
-            proposed = partial(plan_of, ask=ask, place=place, today=today(), session=session)
-            raise with_sure_proposal(error, sql, proposed) from None
+            payable = partial(_require_payable, ask=ask, place=place, session=session)
+            price = affordable(place.catalog.policy.defaults.cost_per_query, place.accounts)
+            raise with_sure_proposal(error, sql, payable, price=price) from None
         return Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session)
+
+
+def _require_payable(sql: str, *, ask: Ask, place: Place, session: Session) -> None:
+    """Raises where this has no plan, where it costs more than was allowed, and where it is more than is left."""
+    inquiry = plan_of(sql, ask, place, today=today(), session=session)
+    Query(sql=sql, ask=ask, place=place, inquiry=inquiry, session=session).require_allowed()
+    short = [account for account in place.accounts if not granted(inquiry, (account,))]
+    if short:
+        raise BudgetExhausted(
+            too_dear(inquiry, short), why="what was promised holds for all answers", fix="ask for less"
+        )
 
 
 @contextmanager
@@ -262,8 +278,9 @@ def speaking_of(sql: str) -> Iterator[None]:
         raise error.within(sql) from None
 
 
-def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object]) -> DpsqlError:
-    """The same refusal, with its rewrite where that has a plan under the same policy and grant, else without one.
+def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object], *, price: Fraction) -> DpsqlError:
+    """The same refusal, with its rewrite where that can be asked under the same policy, grant and budget, if need be at
+    this price instead of that of the text; else without one.
 
     Planning reads names, the policy and the ledger, never a row: whether there is a proposal tells nothing of rows.
     """
@@ -271,16 +288,21 @@ def with_sure_proposal(error: DpsqlError, sql: str, plan: Callable[[str], object
 
     in_other_words(error, sql)
     proposals = (error.try_sql, _respelt(error, sql), _otherwise(error, sql), *error.or_else)
-    error.try_sql = next((each for each in proposals if each is not None and _is_planned(each, plan)), None)
+    sure = (_sure(each, plan, price=price) for each in proposals if each is not None)
+    error.try_sql = next((each for each in sure if each is not None), None)
     return error
 
 
-def _is_planned(sql: str, plan: Callable[[str], object]) -> bool:
+def _sure(sql: str, plan: Callable[[str], object], *, price: Fraction) -> str | None:
+    """This text, or the same at that price where only its own is too high; None where neither has a plan."""
     try:
         plan(sql)
+    except (BudgetExhausted, OverLimit):
+        cheaper = repriced(sql, epsilon=price) if price else None
+        return None if cheaper in (None, sql) else _sure(cheaper, plan, price=Fraction(0))
     except DpsqlError:
-        return False
-    return True
+        return None
+    return sql
 
 
 def _respelt(error: DpsqlError, sql: str) -> str | None:

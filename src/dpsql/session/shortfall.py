@@ -55,7 +55,7 @@ def said_in_prices(
     priced: Priced,
 ) -> BudgetExhausted:
     """The refusal of a plan, with a price that would be granted where there is one; it is planned to be sure."""
-    short = [account for account in accounts if not _granted(inquiry, (account,))]
+    short = [account for account in accounts if not granted(inquiry, (account,))]
     if not short:  # somebody else was faster: the accounts have changed since
         return error
     fit, try_sql = _what_fits(error, inquiry, accounts, planned_at, priced)
@@ -95,7 +95,7 @@ def weighs(inquiry: Inquiry, short: Sequence[Account]) -> str:
 
 def _have(accounts: Sequence[Account], left: Sequence[Fraction]) -> str:
     names = " and ".join(map(account_name, accounts))
-    amounts = " and ".join(shown_amount(_rounded_down(each)) for each in left)
+    amounts = " and ".join(shown_amount(rounded_down(each)) for each in left)
     return f"{names} {'has' if len(accounts) == 1 else 'have'} left: {amounts}"
 
 
@@ -111,7 +111,7 @@ def _what_fits(
     stored = False
     rest = [left / 2**halved for halved in range(_HALVINGS + 1)]
     for most in (left + paid, *rest) if paid and not inquiry.inner else rest:
-        price = _rounded_down(most if priced.cap is None else min(most, priced.cap))
+        price = rounded_down(most if priced.cap is None else min(most, priced.cap))
         found = None if price < inquiry.cost * _LEAST else _planned(price, accounts, planned_at)
         if found is None:
             continue
@@ -134,6 +134,13 @@ def _is_finer(part: Part) -> bool:
     """Only what is missing in a stored answer is paid for."""
     plan = part.sealed.plan
     return plan.charged is not None and plan.finer is not None and plan.finer.way is not Way.AVERAGED
+
+
+def affordable(usual: Fraction | None, accounts: Sequence[Account]) -> Fraction:
+    """The usual price, or what is left of it; 0 where that would buy noise alone."""
+    left = remaining(accounts)
+    price = left if usual is None else min(usual, left)
+    return rounded_down(price) if usual is None or price >= usual * _LEAST else Fraction(0)
 
 
 def otherwise_than_told(plan: Plan, accounts: Sequence[Account]) -> tuple[str, ...]:
@@ -163,11 +170,11 @@ def _planned(price: Fraction, accounts: Sequence[Account], planned_at: Callable[
         return None
     with RefusalsIgnored():  # at this price it has no plan
         found = planned_at(price)
-        return found if _granted(found, accounts) else None
+        return found if granted(found, accounts) else None
     return None
 
 
-def _granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:
+def granted(inquiry: Inquiry, accounts: Sequence[Account]) -> bool:
     event = inquiry.event
     return event is None or all(account.admits(event) for account in accounts)
 
@@ -176,7 +183,7 @@ def _delta_left(account: Account) -> Fraction:
     return account.delta - account.delta_prime - account.spent.delta
 
 
-def _rounded_down(left: Fraction) -> Fraction:
+def rounded_down(left: Fraction) -> Fraction:
     """To two digits."""
     if left <= 0:
         return Fraction(0)

@@ -1,5 +1,8 @@
 """A refusal keeps its rewrite where that has a plan, and loses it where it has none."""
 
+from fractions import Fraction
+from functools import partial
+
 import pytest
 
 from dpsql.errors import BadName, DpsqlError, Hidden, NotSupported
@@ -7,6 +10,7 @@ from dpsql.session.query import with_sure_proposal
 from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
+sure = partial(with_sure_proposal, price=Fraction(0))
 SQL = "SELECT COUNT(*) FROM visits v WHERE v.dianosis = 'flu'"
 
 
@@ -20,8 +24,8 @@ def planned(sql: str) -> None:
 
 
 def test_a_rewrite_with_a_plan_is_kept_and_one_that_is_refused_is_not_shown():
-    assert with_sure_proposal(refusal(try_sql="SELECT 1"), SQL, planned).try_sql == "SELECT 1"
-    error = with_sure_proposal(refusal(Hidden, try_sql="SELECT refused"), SQL, planned)
+    assert sure(refusal(try_sql="SELECT 1"), SQL, planned).try_sql == "SELECT 1"
+    error = sure(refusal(Hidden, try_sql="SELECT refused"), SQL, planned)
     assert error.try_sql is None
     assert "Try" not in str(error)
 
@@ -30,22 +34,22 @@ def test_what_fails_otherwise_is_not_hidden():
     def broken(sql: str) -> None:
         raise RuntimeError(sql)
 
-    raised(RuntimeError, lambda: with_sure_proposal(refusal(try_sql="SELECT 1"), SQL, broken))
+    raised(RuntimeError, lambda: sure(refusal(try_sql="SELECT 1"), SQL, broken))
 
 
 @cases(__file__, "meant=", "at=", "proposal=")
 def test_a_misspelt_name_is_written_as_it_is_declared(meant, at, proposal):
     error = refusal(BadName, at=at)
     error.meant = meant
-    assert with_sure_proposal(error, SQL, planned).try_sql == proposal
+    assert sure(error, SQL, planned).try_sql == proposal
 
 
 def test_the_first_of_several_rewrites_that_has_a_plan_is_shown():
     error = refusal().proposing(None, "SELECT refused", "SELECT 2", "SELECT 3")
-    assert with_sure_proposal(error, SQL, planned).try_sql == "SELECT 2"
-    assert with_sure_proposal(refusal().proposing("SELECT refused", None), SQL, planned).try_sql is None
-    assert with_sure_proposal(refusal().proposing(None), SQL, planned).try_sql is None
-    assert with_sure_proposal(refusal().instead_of("w"), "SELECT a FROM t", planned).try_sql is None
+    assert sure(error, SQL, planned).try_sql == "SELECT 2"
+    assert sure(refusal().proposing("SELECT refused", None), SQL, planned).try_sql is None
+    assert sure(refusal().proposing(None), SQL, planned).try_sql is None
+    assert sure(refusal().instead_of("w"), "SELECT a FROM t", planned).try_sql is None
 
 
 @pytest.mark.parametrize(("text", "found"), [("w", "SELECT a FROM w"), ("{} {}", "SELECT a FROM t t"), ("", None)])
@@ -55,4 +59,4 @@ def test_another_text_at_the_marked_place(text, found):
             raise NotSupported("no", why="because", fix="do")
 
     error = refusal(at=(14, 15)).instead_of(text)
-    assert with_sure_proposal(error, "SELECT a FROM t", readable).try_sql == found
+    assert sure(error, "SELECT a FROM t", readable).try_sql == found

@@ -19,7 +19,7 @@ from tests.kits.refusals import raised
 def owner():
     rows = pd.DataFrame({"who": range(40), "age": 30})
     words = {"person": "who", "unique": True, "bounds": {"age": (0, 99)}}
-    owner = owner_of(rows, **words, epsilon=10**6, delta=1e-3, cost_per_query=1, max_keys=20)
+    owner = owner_of(rows, **words, epsilon=10**6, delta=1e-3, cost_per_query=0.5, max_keys=20)
     owner.register("days", pd.DataFrame({"day": range(50)}), public=True, columns=["day"])
     return owner
 
@@ -55,8 +55,30 @@ def test_an_error_at_run_time_points_into_the_text(analyst, owner):
     assert error.sql == kept.sql
 
 
+@pytest.mark.parametrize(
+    ("sql", "options", "spent", "proposed"),
+    [
+        ("SELECT MAX(age) FROM people COST 5", {}, 0, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.5"),
+        ("SELECT MAX(age) FROM people COST 5", {}, 1.7, "COUNT(*) FILTER (WHERE age > 89) FROM people COST 0.3"),
+        ("SELECT MAX(age) FROM people", {"max_cost": 0.1}, 0, None),
+        ("SELECT MAX(age) FROM people", {}, 2, None),
+        ("SELECT COUNT(*) FROM people", {"max_cost": 0.1}, 0, "COUNT(*) FROM people COST 0.1"),
+        ("SELECT COUNT(*) FROM people", {"max_cost": 0.4}, 1.7, None),
+        ("SELECT COUNT(*) FROM people", {"max_cost": 0.1, "epsilon": 0.5}, 0, None),
+    ],
+)
+def test_what_is_proposed_can_be_asked_with_what_is_left(owner, sql, options, spent, proposed):
+    ana = owner.grant("eve", budget=2)
+    if spent:
+        ana.sql("SELECT COUNT(age) FROM people", epsilon=spent)
+    error = raised(DpsqlError, lambda: ana.sql(sql, **options))
+    assert error.try_sql == (None if proposed is None else f"SELECT {proposed}")
+    if proposed is not None:
+        ana.sql(error.try_sql, **options)
+
+
 def test_a_limit_is_kept_before_anything_is_spent(analyst):
-    raised(OverLimit, lambda: analyst.query("SELECT COUNT(*) FROM people").run(max_cost=0.5))
+    raised(OverLimit, lambda: analyst.query("SELECT COUNT(*) FROM people").run(max_cost=0.4))
     assert analyst.budget.spent == 0
 
 
@@ -128,7 +150,7 @@ def test_a_word_that_no_question_has_is_refused_and_not_passed_over(analyst, ask
 @pytest.fixture
 def ben():
     """An analyst of whose numbers some noise is left."""
-    return owner_of(40, epsilon=5, delta=1e-6, cost_per_query=1, max_keys=20).grant("ben", budget=5)
+    return owner_of(40, epsilon=5, delta=1e-6, cost_per_query=0.5, max_keys=20).grant("ben", budget=5)
 
 
 def test_a_better_answer_is_the_statement_with_another_end(ben):
