@@ -16,6 +16,7 @@ from dpsql.cli.main import main, parser
 from dpsql.cli.manner import FORMATS, INTERVALS
 from dpsql.cli.registry import COMMANDS
 from dpsql.errors import BadParameter
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
@@ -173,14 +174,7 @@ def test_statements_from_a_closed_standard_input_are_none(policy, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["-f", "plan"])
-@pytest.mark.parametrize(
-    ("content", "code", "words"),
-    [
-        (b"\xef\xbb\xbf" + COUNT.encode(), 0, ""),
-        ("SELECT 'Genève'".encode("latin1"), 2, "iconv -f LATIN1 -t UTF-8"),
-        (COUNT.encode("utf-16"), 2, "iconv -f UTF-16 -t UTF-8"),
-    ],
-)
+@cases(__file__, "content=", "code=", "words=")
 def test_a_file_of_statements(policy, tmp_path, capsys, command, content, code, words):
     (tmp_path / "some.sql").write_bytes(content)
     file = str(tmp_path / "some.sql")

@@ -9,6 +9,7 @@ import pytest
 import dpsql.errors
 from dpsql.cli.manner import Manner, exit_code, stages_shown
 from dpsql.points import Point, reached
+from tests.kits.cases import cases
 
 EXPECTED = {
     "InternalError": 1,
@@ -77,15 +78,7 @@ def test_a_stage_is_no_wider_than_the_terminal(monkeypatch):
         assert any("Ctrl-C" in stage for stage in stages) is remarked
 
 
-@pytest.mark.parametrize(
-    ("way", "said", "term"),
-    [
-        (io.StringIO(), {}, "xterm"),
-        (Terminal(), {"plain": True}, "xterm"),
-        (Terminal(), {"quiet": True}, "xterm"),
-        (Terminal(), {}, "dumb"),
-    ],
-)
+@cases(__file__, "way=", "said=", "term")
 def test_nobody_else_sees_them(monkeypatch, way, said, term):
     monkeypatch.setenv("TERM", term)
     assert shown(monkeypatch, way, **said) == ""

@@ -14,6 +14,7 @@ from dpsql.plan.audit import Span, audited, audited_upon, costs
 from dpsql.plan.record import PLANS as CODEC
 from dpsql.plan.record import DeclaredLists, Planned, lists_of, plan_record, read_plan
 from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
+from tests.kits.cases import cases
 from tests.kits.ledger_cases import charges_of
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
@@ -203,17 +204,7 @@ GROUPS = steps(
 THRESHOLD = steps(GaussianThreshold(sigma_squared=Fraction(100), delta=TINY, keys=2))  # ρ = 1/100
 
 
-@pytest.mark.parametrize(
-    ("bought", "in_rho", "expected"),
-    [
-        (LAPLACE, False, ["1/10"]),
-        (LAPLACE, True, ["1/10", "1/4"]),  # (1/10)²/2 = 1/200, and 50 · 1/200 = 1/4
-        (GAUSSIAN, False, ["1/4"]),
-        (GAUSSIAN, True, ["1/4"]),
-        (GROUPS, False, ["3/8"]),
-        (THRESHOLD, True, ["1/2"]),
-    ],
-)
+@cases(__file__, "bought=", "in_rho=", "expected=")
 def test_a_cost_is_that_of_what_was_released(bought, in_rho, expected):
     found = costs(bought, rate=RATE, in_rho=in_rho)
     assert [span.low for span in found] == list(map(Fraction, expected))

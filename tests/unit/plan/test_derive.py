@@ -37,22 +37,12 @@ from dpsql.sql import inner
 from dpsql.sql.intervals import Interval
 from dpsql.sql.relations import Join, Listed, Rank, Total
 from dpsql.sql.scalars import Apply, Constant
+from tests.kits.cases import cases
 
 # Visits: cap 3, charges in [-5, 10], so a person adds [0, 3] and [-15, 30] to each of at most 2 wards.
 
 
-@pytest.mark.parametrize(
-    ("statement", "added", "changed"),
-    [
-        # 2 groups left and 2 entered, 30 each: 120. Squared: the same 2 groups, 45 each, beat 4 groups of 30.
-        (Visits, moves((6, 18), (60, 1800), keys=2), moves((12, 36), (120, 4050), keys=2)),
-        (Total_, moves((3, 9), (30, 900), keys=1), moves((3, 9), (45, 2025), keys=1)),
-        (Different, moves((6, 18), keys=2), moves((12, 36), keys=2)),
-        (People, moves((2, 2), keys=2), moves((4, 4), keys=2)),
-        (Readings, moves((1, 1), (10, 100), keys=1), moves((2, 2), (20, 225), keys=1)),
-        (Scaled, Ball(weights=(1, 7), radius_squared=10**9), Ball(weights=(1, 7), radius_squared=4 * 10**9)),
-    ],
-)
+@cases(__file__, "statement=", "added=", "changed=")
 def test_the_reach_under_both_relations(statement, added, changed):
     assert statement().reach() == added
     assert statement().reach(CHANGE_ONE) == changed

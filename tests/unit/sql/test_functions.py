@@ -171,17 +171,7 @@ def moment(*parts: int) -> Fraction:
     return Fraction((datetime(*parts) - datetime(1970, 1, 1)) // timedelta(microseconds=1))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("scalar", "low", "high"),
-    [
-        # 30 January 23:00 and 31 January 01:00 both become 28 February: the day keeps order, the hour does not
-        (call("date_add", text("month"), whole(1), COLUMNS[TS]), (2021, 2, 28), (2021, 2, 28, 23, 59, 59, 999999)),
-        (call("date_add", text("hour"), whole(-2), COLUMNS[TS]), (2021, 1, 30, 21), (2021, 1, 30, 23)),
-        (call("date_add", text("year"), whole(9000), COLUMNS[TS]), (9999, 12, 31, 23, 59, 59, 999999), None),
-        (call("date_trunc", text("month"), COLUMNS[TS]), (2021, 1, 1), (2021, 1, 1)),
-        (call("date_trunc", text("week"), COLUMNS[TS]), (2021, 1, 25), (2021, 1, 25)),
-    ],
-)
+@cases(__file__, "scalar=", "low=", "high=")
 def test_ranges_of_shifted_and_cut_times(scalar: Scalar, low: tuple[int, ...], high: tuple[int, ...] | None) -> None:
     times = Interval(moment(2021, 1, 30, 23), moment(2021, 1, 31, 1))
     assert interval_of(scalar, lambda _: times) == Interval(moment(*low), moment(*(high or low)))

@@ -157,17 +157,7 @@ def test_windows_equal_plain_ones(window: Windowed, plain: str) -> None:
     assert duckdb.sql(query.format(printed(window))).fetchall() == duckdb.sql(query.format(plain)).fetchall()
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("ntile", [whole(0)]),
-        ("ntile", [COLUMNS[I]]),
-        ("lag", [COLUMNS[I], COLUMNS[I]]),
-        ("lag", [COLUMNS[I], whole(1), text("a")]),
-        ("sum", [COLUMNS[T]]),
-        ("rank", [COLUMNS[I]]),
-    ],
-)
+@cases(__file__, "name", "arguments=")
 def test_windows_that_do_not_fit_are_refused(name: str, arguments: Sequence[Scalar]) -> None:
     raised(BadType, lambda: windowed(name, arguments))
 

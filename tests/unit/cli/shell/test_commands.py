@@ -12,6 +12,7 @@ from dpsql.cli.shell.asking import ask
 from dpsql.cli.shell.commands import BY_WORD, COMMANDS, Wish, more, obey, read_wish
 from dpsql.cli.shell.reader import is_whole
 from dpsql.errors import BadName, BadParameter, DpsqlError, NothingStored
+from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
 from tests.kits.rows import read_rows
 
@@ -192,15 +193,7 @@ def test_leaving(scene):
         assert scene.shell.leaving
 
 
-@pytest.mark.parametrize(
-    ("line", "why", "fix"),
-    [
-        ("\\budgt", "begins with \\ or . is a command", "did you mean \\budget?"),
-        ("\\mode tabel", "\\mode takes table, ", "did you mean \\mode table?"),
-        ("\\timing 3", "\\timing takes on or off", "write \\timing on"),
-        ("\\i /nobody-has-this", "its statements were to be answered", "check its name"),
-    ],
-)
+@cases(__file__, "line", "why=", "fix")
 def test_a_mistake_has_a_reason_that_says_something(scene, line, why, fix):
     error = raised(BadParameter, lambda: obey(scene.shell, line))
     assert why in error.why
