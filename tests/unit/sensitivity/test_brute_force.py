@@ -139,17 +139,7 @@ def test_declared_utility_sensitivity_is_checked():
             require_declared_sensitivity(votes, declared=declared, **check)
 
 
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (lambda rows: rows[0], "order"),
-        (lambda rows: sorted(rows) if sum(rows) else [0], "lengths"),
-        (lambda rows: math.inf, "finite"),
-        (lambda rows: math.nan, "finite"),
-        (lambda rows: "3", "finite"),
-        (lambda rows: None, "finite"),
-    ],
-)
+@cases(__file__, "function=", "why")
 def test_functions_without_a_sensitivity_are_refused(function, why):
     with pytest.raises(BadParameter, match=why):
         brute_force.brute_force_global(function, domain=(0, 1), sizes=[2], neighbours=CHANGE_ONE)
