@@ -7,13 +7,8 @@ import sys
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, declared
+from asked_clinic import COUNT
 from dpsql.cli.main import main
-
-
-@pytest.fixture
-def policy(tmp_path):
-    return declared(tmp_path)
 
 
 def told(capsys, *words):

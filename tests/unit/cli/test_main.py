@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, declared
+from asked_clinic import COUNT
 from dpsql import connect
 from dpsql.cli import audit
 from dpsql.cli.main import main, parser
@@ -131,11 +131,6 @@ def test_what_is_no_date_is_code_2(words, text, capsys):
 
 
 # A standard stream that is closed ends no command with a traceback, and no answer is paid for that nobody gets.
-
-
-@pytest.fixture
-def policy(tmp_path):
-    return declared(tmp_path)
 
 
 def spent(policy):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dpsql
+from asked_clinic import edited
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.sqlite import SqliteLedger
@@ -61,12 +62,6 @@ def asked(policy, sql=COUNT, **options):
         return owner.analyst("ana").sql(sql)
 
 
-def rewritten(policy, before, after):
-    text = policy.read_text()
-    assert before in text
-    policy.write_text(text.replace(before, after))
-
-
 def refused(policy, *errors, **options):
     return raised(errors or NotPermitted, lambda: asked(policy, **options)).what
 
@@ -117,7 +112,7 @@ class TestOneLedger:
     def test_one_in_another_place_is_remembered_too(self, clinic, tmp_path):
         asked(clinic, ledger=tmp_path / "far.db")
         assert str(tmp_path / "far.db") in refused(clinic)
-        rewritten(clinic, "[person]", 'ledger_file = "../far.db"\n[person]')
+        edited(clinic, "[person]", 'ledger_file = "../far.db"\n[person]')
         assert asked(clinic).cost.epsilon == 0
 
     def test_the_policy_may_name_it(self, clinic, tmp_path):
@@ -125,7 +120,7 @@ class TestOneLedger:
         ledger = SqliteLedger(tmp_path / "far.db")
         ledger.close()
         (clinic.parent / "data" / "clinic.duckdb.ledger-id").unlink()
-        rewritten(clinic, "[person]", f'ledger = "{ledger.id}"\n[person]')
+        edited(clinic, "[person]", f'ledger = "{ledger.id}"\n[person]')
         assert ledger.id in refused(clinic)  # there is none beside the source
         SqliteLedger(clinic.parent / "data" / "clinic.duckdb.ledger").close()
         assert ledger.id in refused(clinic)
@@ -156,7 +151,7 @@ class TestWhomThePromiseIsAbout:
     @cases(__file__, "before", "after")
     def test_a_changed_file_is_refused(self, clinic, before, after):
         asked(clinic)
-        rewritten(clinic, before, after)
+        edited(clinic, before, after)
         if "other" in after:
             policy = clinic.read_text()
             start = policy.index("[table.other]")
@@ -166,7 +161,7 @@ class TestWhomThePromiseIsAbout:
     @cases(__file__, "before", "after=")
     def test_everything_else_may_change(self, clinic, before, after):
         asked(clinic)
-        rewritten(clinic, before, after)
+        edited(clinic, before, after)
         assert asked(clinic, "SELECT SUM(age) FROM people").cost.epsilon > 0
 
 
@@ -189,12 +184,12 @@ class TestDataVersions:
         with dpsql.open(clinic) as owner:
             owner.new_data_version("2")
         assert asked(clinic).cost.epsilon == 1
-        rewritten(clinic, "[person]", 'data_version = "1"\n[person]')
+        edited(clinic, "[person]", 'data_version = "1"\n[person]')
         with pytest.raises(NotPermitted, match="data version 1 was before"):  # its answers are of other data
             asked(clinic)
-        rewritten(clinic, 'data_version = "1"', 'data_version = "2"')
+        edited(clinic, 'data_version = "1"', 'data_version = "2"')
         assert asked(clinic).cost.epsilon == 0
-        rewritten(clinic, 'data_version = "2"', 'data_version = "1 again"')
+        edited(clinic, 'data_version = "2"', 'data_version = "1 again"')
         assert asked(clinic).cost.epsilon == 1
         with dpsql.open(clinic) as owner, pytest.raises(NotPermitted, match="policy file says"):
             owner.new_data_version("3")
@@ -212,7 +207,7 @@ class TestLimits:
     @pytest.mark.parametrize("written", [True, False])
     def test_a_statement_is_stopped_and_stays_charged(self, large, written):
         if written:
-            rewritten(large, "[person]", "timeout = 0.01\n[person]")
+            edited(large, "[person]", "timeout = 0.01\n[person]")
         with dpsql.open(large, timeout=None if written else 0.01, threads=1) as owner:
             ana = owner.analyst("ana")
             with pytest.raises(EngineFailed, match="did not finish this statement"):
@@ -258,7 +253,7 @@ def test_a_policy_file_takes_the_same_words(clinic):
 def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
     """The policy names the variable that holds the address; the password stands in no file and no message."""
     monkeypatch.setenv("LEDGER_URL", postgres.room())
-    rewritten(
+    edited(
         clinic,
         'url = "duckdb://data/clinic.duckdb"',
         'url = "duckdb://data/clinic.duckdb"\nledger_url = "${LEDGER_URL}"\nledger_key = "shared.key"',
@@ -283,12 +278,12 @@ def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
     ['ledger_url = "postgresql://x"', 'ledger_key = "k"', 'ledger_url = "u"\nledger_key = "k"\nledger_file = "f"'],
 )
 def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
-    rewritten(clinic, "[person]", f"{words}\n[person]")
+    edited(clinic, "[person]", f"{words}\n[person]")
     raised(BadPolicy, lambda: dpsql.open(clinic), match="belong together")
 
 
 def test_the_limits_of_a_policy_hold_for_its_engine(clinic):
-    rewritten(clinic, "[person]", 'memory_limit = "100MiB"\nthreads = 1\n[person]')
+    edited(clinic, "[person]", 'memory_limit = "100MiB"\nthreads = 1\n[person]')
     settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
     with dpsql.open(clinic) as owner:
         assert owner._engine.run_public(settings) == [("100.0 MiB", 1)]
