@@ -1,4 +1,4 @@
-"""Every error has the exit code of the table in the guide."""
+"""The manner of commands: the exit code of every error, and the stages that a terminal shows."""
 
 import inspect
 import io

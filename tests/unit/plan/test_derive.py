@@ -1,4 +1,4 @@
-"""What `derive` says about correct statements, by hand."""
+"""What `derive` says about correct statements and about planted bugs, by hand."""
 
 from dataclasses import replace
 from fractions import Fraction
