@@ -45,6 +45,12 @@ def asked(folder: Path, words: str = POLICY) -> Path:
     return policy
 
 
+def edited(policy: Path, before: str, after: str) -> None:
+    text = policy.read_text()
+    assert before in text
+    policy.write_text(text.replace(before, after))
+
+
 def back(policy: Path) -> None:
     """The data are in reach again."""
     (policy.parent / "elsewhere").rename(policy.parent / "clinic.duckdb")

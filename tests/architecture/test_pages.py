@@ -1,44 +1,33 @@
 """What the pages show is what comes when somebody does what they say."""
 
-import importlib.util
 import re
-import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 import dpsql
 from dpsql.sql.parse import statements
+from tests.kits.cases import cases
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-
-
-@cache
-def tool():
-    spec = importlib.util.spec_from_file_location("transcripts", ROOT / "tools" / "transcripts.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclasses look for their names
-    spec.loader.exec_module(module)
-    return module
+TOOL = script("transcripts")
 
 
 def text(page):
     return page.read_text(encoding="utf-8")
 
 
-RUN = [page for page in tool().PAGES if re.search("^```(python|console)$", text(page), re.M)]
-WITH_SQL = [
-    page for page in tool().PAGES if "```sql" in text(page) and page.name != "how-to-ask.md"
-]  # has its own test
+RUN = [page for page in TOOL.PAGES if re.search("^```(python|console)$", text(page), re.M)]
+WITH_SQL = [page for page in TOOL.PAGES if "```sql" in text(page) and page.name != "how-to-ask.md"]  # has its own test
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_what_a_page_shows_is_what_comes(page, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    assert tool().differences(page) == []
+    assert TOOL.differences(page) == []
 
 
 @pytest.mark.parametrize("page", WITH_SQL, ids=lambda page: page.name)
@@ -66,34 +55,25 @@ one
 """
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "wrong"),
-    [
-        ("", "", 0),
-        ("cost 0.05\n```\n\n```console", "cost 0.06\n```\n\n```console", 1),
-        ("one\n…", "two\n…", 1),
-        ("one\n…", "one", 1),
-        ("one\n…", "o…\n…", 0),
-    ],
-)
+@cases(__file__, "before=", "after=", "wrong=")
 def test_an_output_that_drifts_is_seen(before, after, wrong, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(SHOWN.replace(before, after) if before else SHOWN, encoding="utf-8")
-    assert len(tool().differences(page)) == wrong
+    assert len(TOOL.differences(page)) == wrong
 
 
 def test_noise_is_no_drift_and_a_missing_margin_is():
     shown = "│ Bern │ 4 009 ± 38   │\ncost 0.10"
-    assert tool().agrees(shown, "│ Bern │   -17 ± 38 ⚠ │\ncost 0.10\n")
-    assert tool().agrees(shown, "│ Bern │     0 ±  ? ⚠ │\ncost 0.10\n")
-    assert tool().agrees(f"{shown}\nnote: a count below 0 is normal\nnote: x\n", f"{shown}\nnote: x\n")
-    assert not tool().agrees(f"{shown}\nnote: y\n", f"{shown}\n")
-    assert not tool().agrees(shown, "│ Bern │ 4 009 │\ncost 0.10\n")
-    assert not tool().agrees(shown, "│ Bern │ 4 009 ± 38   │\ncost 0.20\n")
+    assert TOOL.agrees(shown, "│ Bern │   -17 ± 38 ⚠ │\ncost 0.10\n")
+    assert TOOL.agrees(shown, "│ Bern │     0 ±  ? ⚠ │\ncost 0.10\n")
+    assert TOOL.agrees(f"{shown}\nnote: a count below 0 is normal\nnote: x\n", f"{shown}\nnote: x\n")
+    assert not TOOL.agrees(f"{shown}\nnote: y\n", f"{shown}\n")
+    assert not TOOL.agrees(shown, "│ Bern │ 4 009 │\ncost 0.10\n")
+    assert not TOOL.agrees(shown, "│ Bern │ 4 009 ± 38   │\ncost 0.20\n")
 
 
 def test_writing_brings_a_page_up_to_date():
-    assert tool().written(SHOWN.replace("cost 0.05\n```\n\n```c", "cost 7\n```\n\n```c")) == SHOWN
+    assert TOOL.written(SHOWN.replace("cost 0.05\n```\n\n```c", "cost 7\n```\n\n```c")) == SHOWN
 
 
 def test_every_page_is_in_the_index_and_on_the_site():

@@ -15,17 +15,11 @@ import pytest
 
 import dpsql
 import dpsql.errors
+from tests.kits.cases import cases
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "dpsql"
-
-
-def tool(name: str):
-    """A script of tools/, as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @cache
@@ -36,7 +30,7 @@ def trees() -> Mapping[str, ast.Module]:
 
 
 def test_nobody_imports_what_their_room_may_not():
-    rules = tool("import_rules")
+    rules = script("import_rules")
     found = [
         line
         for file in SOURCE.rglob("*.py")
@@ -45,27 +39,14 @@ def test_nobody_imports_what_their_room_may_not():
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("path", "source"),
-    [
-        ("mechanisms/x.py", "from dpsql.accounting.zcdp import cost"),
-        ("accounting/x.py", "import dpsql.mechanisms.laplace"),
-        ("privacy/x.py", "import numpy as np"),
-        ("randomness/x.py", "from dpsql import privacy"),
-        ("mechanisms/x.py", "import dp_accounting"),
-        ("privacy/x.py", "def f():\n    from dpsql.testing import seeded"),
-        ("privacy/x.py", "from . import unit"),
-        ("session/x.py", "from html import escape"),
-        ("unheard_of/x.py", "x = 1"),
-    ],
-)
+@cases(__file__, "path", "source")
 def test_the_import_rules_catch_a_planted_import(path, source):
-    assert len(tool("import_rules").violations(path, source)) == 1
+    assert len(script("import_rules").violations(path, source)) == 1
 
 
 @pytest.mark.parametrize("room", ["cli", "serve", "notebook", "demonstration", "dialect", "dbapi", "door", "suggest"])
 def test_no_interface_may_import_what_it_does_not(room):
-    rules = tool("import_rules")
+    rules = script("import_rules")
     ours = [tree for path, tree in trees().items() if path == f"{room}.py" or path.startswith(f"{room}/")]
     used = {name.split(".")[1] for tree in ours for _, name in rules.imported(tree) if name.startswith("dpsql.")}
     assert rules.MAY_IMPORT[room] <= used
@@ -102,7 +83,7 @@ def test_nothing_is_printed_logged_or_asserted_by_the_library():
 
 
 def test_every_proof_is_pinned_to_the_code_it_proves():
-    prints = tool("fingerprints")
+    prints = script("fingerprints")
     pages = list((ROOT / "docs" / "theorems").glob("*.md"))
     assert len(pages) > 20
     for page in pages:
@@ -112,7 +93,7 @@ def test_every_proof_is_pinned_to_the_code_it_proves():
 
 
 def test_every_proven_function_states_theorem_precondition_and_rounding():
-    prints = tool("fingerprints")
+    prints = script("fingerprints")
     missing = []
     for page in (ROOT / "docs" / "theorems").glob("*.md"):
         for match in prints.LINE.finditer(page.read_text(encoding="utf-8")):
@@ -126,7 +107,7 @@ def test_every_proven_function_states_theorem_precondition_and_rounding():
 
 
 def test_a_changed_body_makes_a_proof_stale(monkeypatch, tmp_path):
-    prints = tool("fingerprints")
+    prints = script("fingerprints")
     (tmp_path / "src" / "m").mkdir(parents=True)
     file = tmp_path / "src" / "m" / "__init__.py"
     monkeypatch.setattr(prints, "ROOT", tmp_path)
@@ -188,15 +169,7 @@ def test_no_privacy_parameter_has_a_default():
     assert {(path, *place) for path, tree in trees().items() for place in silent_defaults(tree)} == set()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(*, epsilon=1.0): ...",
-        "def f(rows_per_person=1): ...",
-        "class A:\n    def f(self, *, max_keys=10): ...",
-        "class A:\n    selection_share: float = 0.25",
-    ],
-)
+@cases(__file__, "source")
 def test_a_planted_default_is_seen(source):
     assert len(silent_defaults(ast.parse(source))) == 1
 

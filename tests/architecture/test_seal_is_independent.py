@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kits.cases import cases
+
 SOURCE = Path(__file__).parent.parent.parent / "src" / "dpsql"
 DERIVE = [SOURCE / "plan" / "derive.py", *sorted((SOURCE / "plan" / "derivation").glob("*.py"))]
 MAY_IMPORT = ("dpsql.sql.relations", "dpsql.sql.scalars", "dpsql.catalog", "dpsql.privacy", "dpsql.errors")
@@ -53,19 +55,7 @@ def test_derive_imports_only_what_it_reads(file):
     assert forbidden(file.read_text(encoding="utf-8")) == set()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from dpsql.sql.bound import ball",
-        "from dpsql.sql import inner",
-        "from dpsql import sensitivity",
-        "import dpsql.plan.price",
-        "from dpsql.plan import reach",
-        "from dpsql.plan import price",
-        "from . import price",
-        "def f():\n    from dpsql.sql.slots import Slot",
-    ],
-)
+@cases(__file__, "line")
 def test_a_planted_import_is_found(line):
     assert forbidden(line)
 

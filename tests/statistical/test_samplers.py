@@ -11,6 +11,7 @@ from scipy.stats import binom, chi2
 
 from dpsql.randomness import SYSTEM, bernoulli_exp, bernoulli_exp_many, discrete_gaussian, discrete_laplace
 from dpsql.randomness.discrete import discrete_gaussian_draw, discrete_laplace_draw
+from tests.kits.cases import cases
 
 MILLION = 10**6
 SCALES = [
@@ -39,11 +40,7 @@ def test_discrete_gaussian_has_its_exact_law(sigma):
     assert objections(gaussian(sigma, MILLION), GaussianLaw(sigma)) == []
 
 
-@pytest.mark.parametrize(
-    "gamma",
-    [Fraction(0), Fraction(1, 10**9), Fraction(1, 7), Fraction(1), Fraction(7, 2), Fraction(12), Fraction(60)],
-    ids=str,
-)
+@cases(__file__, "gamma=")
 def test_bernoulli_exp_has_its_exact_probability(gamma):
     """C047: Bernoulli(exp(-γ)), a million coins at once."""
     heads = int(bernoulli_exp_many(gamma, size=MILLION, source=SYSTEM).sum())

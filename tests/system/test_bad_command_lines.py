@@ -12,6 +12,7 @@ import pytest
 import dpsql
 from asked_clinic import COUNT, POLICY, declared
 from dpsql.cli.main import main
+from tests.kits.cases import cases
 
 ASK = [sys.executable, "-m", "dpsql.cli.main", "-c", COUNT]
 
@@ -67,15 +68,7 @@ def test_bytes_that_are_no_text_and_a_folder(policy, capsys):
     assert asked(capsys, policy)[0] == 8
 
 
-@pytest.mark.parametrize(
-    ("target", "code", "said"),
-    [
-        ("none.toml", 8, "none.toml"),
-        ("https://dp.example.org", 2, "unix:PATH"),
-        ("clinic", 2, "dpsql config"),
-        ("unix:none", 7, "there is no such file"),
-    ],
-)
+@cases(__file__, "target", "code=", "said")
 def test_a_target_that_leads_nowhere(tmp_path, monkeypatch, capsys, target, code, said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPSQL_TOKEN", "t")

@@ -11,6 +11,7 @@ import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.points import Point
+from tests.kits.cases import cases
 
 from crashing import STATEMENTS, Book, Run, asked, looked, written
 
@@ -96,16 +97,7 @@ def test_an_interrupted_question_is_not_refunded(tmp_path, name):
     assert book.spent > 1
 
 
-@pytest.mark.parametrize(
-    ("bug", "stops", "end"),
-    [
-        ("charge_after_run", [Point.DRAWN], "kill"),
-        ("store_after_tell", [Point.TOLD], "kill"),
-        ("tell_another_draw", [None], "kill"),
-        ("refund_on_error", [Point.READ], "interrupt"),
-        ("attempts_not_counted", [Point.READ, Point.READ], "kill"),
-    ],
-)
+@cases(__file__, "bug", "stops=", "end")
 def test_a_wrong_order_is_seen(tmp_path, bug, stops, end):
     """Whatever points the process says it has passed: what it has left in the ledger gives it away."""
     book, folder = Book(STATEMENTS["one step"]), written(tmp_path / "0")

@@ -9,6 +9,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import DpsqlError, NotSupported
+from tests.kits.cases import cases
 from tests.kits.noiseless import exact_steps, without_noise
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
@@ -39,21 +40,7 @@ def by_item(analyst, aggregate, *, clause=CLAUSE):
     return [row[1].value for row in answer.rows]  # pen, pencil, scissors
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "documented"),
-    [
-        ("AVG(quantity)", [18.5, 40, 8]),
-        ("AVG(quantity, contribution_bounds_per_group => (0, 100))", [18.5, 40, 8]),
-        ("SUM(quantity)", [58, 144, 8]),
-        ("SUM(quantity, contribution_bounds_per_group => (0, 100))", [58, 144, 8]),
-        ("COUNT(*, contribution_bounds_per_group => (0, 100))", [3, 4, 1]),
-        ("COUNT(item, contribution_bounds_per_group => (0, 100))", [3, 4, 1]),
-        ("AVG(quantity, contribution_bounds_per_group => (50, 100))", [50, 172 / 3, 50]),
-        ("AVG(quantity, contribution_bounds_per_group => (20, 23))", [20.5, (23 + 23 + 23) / 3, 20]),
-        ("SUM(quantity, contribution_bounds_per_group => (0, 30))", [46, 24 + 30 + 30, 8]),
-        ("SUM(quantity, contribution_bounds_per_group => (-5, 30.5))", [46.5, 24 + 30.5 + 30.5, 8]),
-    ],
-)
+@cases(__file__, "aggregate", "documented=")
 def test_the_examples_of_the_documentation(professors, aggregate, documented):
     """Without noise; pencils are 24, the mean of 10 and 38, and 72. The last four by hand."""
     assert by_item(professors, aggregate) == pytest.approx(documented, abs=1e-3)
@@ -135,17 +122,7 @@ def test_a_person_counts_once_whatever_the_policy_caps_and_the_answer_says_so(pr
     assert "the average of quantity of one person counts once, within 5 and 50" in answer.notes
 
 
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("AVG(quantity, contribution_bounds_per_row => (0, 9))", "average of each person"),
-        ("VAR_POP(quantity, contribution_bounds_per_group => (0, 9))", "about rows"),
-        ("SUM(quantity, contribution_bounds_per_group => (5, 9))", "0 is not between them"),
-        ("COUNT(*, contribution_bounds_per_group => (1, 9))", "counted from 0"),
-        ("PERCENTILE_CONT(quantity, 0.5, contribution_bounds_per_row => (0, 9))", "bounds belong to"),
-        ("OPTIONS (max_rows_contributed = 2) AVG(quantity)", "max_rows_contributed"),  # beside all rows of a person
-    ],
-)
+@cases(__file__, "written", "why")
 def test_what_has_no_such_meaning_is_refused_in_words(professors, written, why):
     raised(NotSupported, lambda: professors.cost(f"{CLAUSE} {written} FROM professors"), match=why)
 

@@ -1,8 +1,6 @@
 """The notebook of the tutorial runs from the top, and the page shows its cells and what comes."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import nbformat
@@ -10,6 +8,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
+
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorials" / "4-notebook.md"
@@ -19,11 +19,7 @@ BLOCK = re.compile(r"```ipython\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.S)
 
 @pytest.fixture(scope="module")
 def transcripts():
-    spec = importlib.util.spec_from_file_location("transcripts", ROOT / "tools" / "transcripts.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where its dataclasses look for their names
-    spec.loader.exec_module(module)
-    return module
+    return script("transcripts")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import BadPolicy
+from tests.kits.cases import cases
 from tests.kits.noiseless import exact_steps, without_noise
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
@@ -99,22 +100,7 @@ def test_decimals_without_a_fraction_are_keys(both):
     assert [(row[0], row[1].value) for row in rows] == [(0, 1), (3, 1), (6, 1)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "words", "told"),
-    [
-        ("UBIGINT", {"person": "id", "columns": ["x"]}, "beyond 64 bits, and no bounds"),
-        ("UHUGEINT", {"person": "id", "columns": ["x"]}, "beyond 64 bits, and no bounds"),
-        ("DECIMAL(38,0)", {"person": "id", "columns": ["x"]}, "beyond 64 bits, and no bounds"),
-        ("UBIGINT", {"person": "id", "bounds": {"x": (0, 2**64)}}, "do not fit a column of type integer"),
-        ("UBIGINT", {"person": "x"}, "cannot name a person"),
-        ("DECIMAL(9,2)", {"person": "x"}, "cannot name a person"),
-        ("TIMESTAMPTZ", {"person": "id", "columns": ["x"]}, "is not read"),
-        ("BLOB", {"person": "id", "columns": ["x"]}, "is not read"),
-        ("INTEGER[]", {"person": "id", "columns": ["x"]}, "is not read"),
-        ("INTERVAL", {"person": "id", "columns": ["x"]}, "is not read"),
-        ("TIME", {"person": "id", "columns": ["x"]}, "is not read"),
-    ],
-)
+@cases(__file__, "kind", "words=", "told")
 def test_what_is_not_read_is_refused_with_words(kind, words, told):
     with duckdb.connect() as plain, dpsql.open(":memory:") as owner:
         plain.execute(f"CREATE TABLE t (id BIGINT, x {kind})")

@@ -1,6 +1,5 @@
 """The pictures of the documents are what the tool makes of what the demo says, and each says what it shows."""
 
-import importlib.util
 import io
 import os
 import re
@@ -16,6 +15,7 @@ from dpsql.cli.shell.reader import LineReader
 from dpsql.cli.shell.screen import Screen
 from dpsql.cli.shell.state import Shell
 from dpsql.testing.fixed import fixed_noise
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parent.parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -25,10 +25,7 @@ QUESTION = "SELECT city, COUNT(*) AS n FROM patients WHERE flu AND age >= 75 GRO
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools" / "pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("pictures")
 
 
 AGAIN = "make pictures"

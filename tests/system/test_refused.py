@@ -6,6 +6,7 @@ import pytest
 
 import dpsql
 from dpsql.sql.parsing.refusals import NO_RULE
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows, read_texts
 from tests.kits.untouchable import untouched
@@ -71,15 +72,7 @@ def require_the_same_words(good: dpsql.DpsqlError, none: dpsql.DpsqlError, bad: 
     assert none.as_json() == good.as_json() == bad.as_json()
 
 
-@pytest.mark.parametrize(
-    ("sql", "at"),
-    [
-        ("SELECT COUNT(*) FROM patients\x00", (29, 30)),
-        ("SELECT COUNT(*) FROM patients WHERE city = 'a\x00b'", (45, 46)),
-        ("SELECT COUNT(*) FROM pat\ud800ients", (24, 25)),
-        ("SELECT COUNT(*) FROM patients -- \udfff", (33, 34)),
-    ],
-)
+@cases(__file__, "sql=", "at=")
 def test_what_is_no_character_is_refused(sql, at):
     error = refusal(sql)
     assert (error.code, error.at) == ("DP100", at)

@@ -4,6 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
+from tests.kits.cases import cases
 from tests.kits.noiseless import without_noise
 
 from hospital import Hospital, opened, well_behaved
@@ -39,18 +40,7 @@ def test_not_in_leaves_nobody_out_for_rows_of_nobody(asked, meant):
 UNDER = "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM beds) t"
 
 
-@pytest.mark.parametrize(
-    ("asked", "plain"),
-    [
-        ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM beds b WHERE b.patient_id = v.patient_id)", None),
-        ("SELECT COUNT(*) FROM beds WHERE patient_id IN (SELECT patient_id FROM visits)", None),
-        (
-            "SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM beds b WHERE b.patient_id = v.patient_id)",
-            "SELECT 0",
-        ),
-        (UNDER, f"{UNDER} WHERE patient_id IS NOT NULL"),
-    ],
-)
+@cases(__file__, "asked=", "plain=")
 def test_rows_of_nobody_find_no_partner_and_are_not_counted(asked, plain):
     hospital = with_rows_of_nobody()
     ((ours,),) = without_noise(opened(hospital, rows=400, per_group=400, groups=400), asked)

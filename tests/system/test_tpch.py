@@ -3,10 +3,8 @@
 The data are built at the scale DPSQL_TPCH_SCALE, 0.01 unless set.
 """
 
-import importlib.util
 import os
 import shutil
-import sys
 import tempfile
 from decimal import Decimal
 from functools import cache
@@ -17,22 +15,14 @@ import pytest
 
 from dpsql.session.noisy import LinearMargin, Noisy
 from tests.kits.noiseless import without_noise
+from tests.kits.scripts import script
 
-ROOT = Path(__file__).parent.parent.parent
 AT_LEAST = 22
 """Questions that are answered; a change that refuses one of them is noticed."""
+TOOL = script("tpch")
 
 
-@cache
-def tool():
-    spec = importlib.util.spec_from_file_location("tpch", ROOT / "tools" / "tpch.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tpch"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-SCALE = os.environ.get("DPSQL_TPCH_SCALE", tool().SMALL)
+SCALE = os.environ.get("DPSQL_TPCH_SCALE", TOOL.SMALL)
 
 
 @cache
@@ -45,24 +35,24 @@ def folder():
 def opened():
     """An analyst, and a copy of the database for plain SQL."""
     place = Path(folder().name)
-    tool().build(place, scale=SCALE)
+    TOOL.build(place, scale=SCALE)
     shutil.copy(place / "tpch.duckdb", place / "plain.duckdb")
-    return tool().opened(place), duckdb.connect(place / "plain.duckdb", read_only=True)
+    return TOOL.opened(place), duckdb.connect(place / "plain.duckdb", read_only=True)
 
 
 @cache
 def verdicts():
-    return [tool().verdict(question, opened()[0]) for question in tool().questions()]
+    return [TOOL.verdict(question, opened()[0]) for question in TOOL.questions()]
 
 
 def test_there_are_22_of_them_most_are_answered_and_the_page_says_which():
-    assert [question.number for question in tool().questions()] == list(range(1, 23))
-    assert all(bool(question.how) == bool(question.adapted) for question in tool().questions())
-    assert tool().PAGE.read_text(encoding="utf-8") == tool().page(verdicts()), "python tools/tpch.py --write"
+    assert [question.number for question in TOOL.questions()] == list(range(1, 23))
+    assert all(bool(question.how) == bool(question.adapted) for question in TOOL.questions())
+    assert TOOL.PAGE.read_text(encoding="utf-8") == TOOL.page(verdicts()), "python tools/tpch.py --write"
     assert sum(each.text is not None for each in verdicts()) >= AT_LEAST
 
 
-@pytest.mark.parametrize("question", tool().questions(), ids=lambda each: f"{each.number} {each.title}")
+@pytest.mark.parametrize("question", TOOL.questions(), ids=lambda each: f"{each.number} {each.title}")
 def test_without_noise_the_answer_is_that_of_plain_sql(question):
     analyst, plain = opened()
     text = verdicts()[question.number - 1].text

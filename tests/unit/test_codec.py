@@ -17,6 +17,7 @@ from dpsql import codec
 from dpsql.codec import MOST_DEEP, Codec, Only, Unreadable, fraction_from_text, fraction_to_text
 from dpsql.errors import InternalError, LedgerBroken
 from dpsql.privacy.exact import Exact
+from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
 
 Value = bool | int | Fraction | str | date | datetime | None
@@ -150,49 +151,7 @@ def test_a_type_outside_the_table_is_refused(kind):
     raised(InternalError, lambda: CODEC.kind(kind))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'"title"', b' "title"'),
-        (b'"colour":"blue",', b""),  # a default that was changed later
-        (b'"colour":"blue"', b'"colour":"red"'),
-        (b'"colour":"blue"', b'"colour":"green"'),
-        (b'"colour":"blue"', b'"colour":"blue","colour":"blue"'),
-        (b'"colour":"blue"', b'"clour":"blue"'),
-        (b'"digest":"00ff"', b'"digest":"00FF"'),
-        (b'"digest":"00ff"', b'"digest":"00 ff"'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":null'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{"at":[0]}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{"at":[0,-1],"in":1}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{"at":[0,-1.0]}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{"at":[false,-1]}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":{"at":{"0":1,"1":2}}'),
-        (b'"frame":{"at":[0,-1]}', b'"frame":"dot"'),
-        (b'{"number":"2"}', b'{"number":"2/1"}'),
-        (b'{"number":"2"}', b'{"number":2}'),
-        (b'{"number":"2"}', b'{"date":"2026-01-31"}'),
-        (b'{"number":"2"}', b'{"number":"2","date":"2"}'),
-        (b'{"number":"2"}', b"{}"),
-        (b'{"pile":{}}', b'{"picture":{}}'),
-        (b'{"pile":{}}', b'{"pile":{"shapes":[]}}'),
-        (b'{"pile":{}}', b'{"heap":{}}'),
-        (b'{"pile":{}}', b"[]"),
-        (b"[true,1,", b"[1,1,1.0,"),
-        (b"[true,1,", b"[NaN,1,"),
-        (b'{"date":"2026-01-31"}', b'{"date":"20260131"}'),
-        (b"12:30:00", b"12:30"),
-        (b"\\u00fc", b"\\u00FC"),
-        (b"\\u00fc", b"\xfc"),
-        (b"null]}", b"null]} "),
-        (b"null]}", b"null]"),
-        (TEXT, b"null"),
-        (TEXT, b"[]"),
-        (TEXT, b""),
-        (TEXT, b"[" * 100_000),
-    ],
-    ids=range(37),
-)
+@cases(__file__, "old=", "new=")
 def test_what_would_not_be_written_is_not_read(old, new):
     changed = TEXT.replace(old, new)
     assert changed != TEXT
@@ -272,29 +231,7 @@ def test_a_part_that_is_known_has_its_place_too():
     raised(InternalError, lambda: SHARED.to_json(dataclasses.replace(BARE, shape=pile, frame=pile)))
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [{"part": 0}],
-        [["dot", {"at": [3, 4]}], {"part": 0}],  # another class than the place has
-        [["dot", {"at": [3, 4]}], ["pile", {}], {"part": 1}],  # a part that nothing names
-        [["pile", {"shapes": [{"part": 0}]}], {"part": 0}],
-        [["pile", {"shapes": [{"part": 1}]}], ["pile", {}], {"part": 0}],
-        [["pile", {}], {"part": -1}],
-        [["pile", {}], {"part": False}],
-        [["pile", {}], {"path": 0}],
-        [["pile", {}], ["pile", {"shapes": [{"path": 0}]}], {"part": 1}],
-        [["pile", {}], 0],
-        [["pile", {}, 1], {"part": 0}],
-        [["heap", {}], {"part": 0}],
-        [["pile", "a name"], {"part": 0}],
-        [["pile", None], {"part": 0}],
-        [],
-        {},
-        None,
-    ],
-    ids=str,
-)
+@cases(__file__, "parts=")
 def test_parts_that_would_not_be_written_are_not_read(parts):
     raised(Unreadable, lambda: SHARED.from_json(parts, Pile))
 

@@ -1,15 +1,14 @@
 """One table of codes: complete, in the words of the tree, and the source of the document."""
 
-import importlib.util
 import inspect
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from dpsql import errors
 from dpsql.codes import CODES, EXITS
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parents[2]
 KINDS = [
@@ -17,14 +16,7 @@ KINDS = [
     for _, kind in inspect.getmembers(errors, inspect.isclass)
     if issubclass(kind, errors.DpsqlError) and kind is not errors.DpsqlError
 ]
-
-
-@cache
-def tool():
-    spec = importlib.util.spec_from_file_location("error_codes", ROOT / "tools" / "error_codes.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+TOOL = script("error_codes")
 
 
 def test_every_class_has_its_page_the_titles_are_those_of_the_tree_and_the_document_what_the_table_says():
@@ -32,8 +24,8 @@ def test_every_class_has_its_page_the_titles_are_those_of_the_tree_and_the_docum
     assert list(CODES) == sorted(CODES)
     drawn = re.findall(r"^[│ ├└─]*\w+ +(DP\d{3})  +(.*)$", errors.__doc__, re.M)
     assert {code: page.title for code, page in CODES.items()} == dict(drawn)
-    assert tool().PAGE.read_text(encoding="utf-8") == tool().page(), "python tools/error_codes.py --write"
-    assert tool()._linked("see DP402 and docs/guide/engines.md.") == (
+    assert TOOL.PAGE.read_text(encoding="utf-8") == TOOL.page(), "python tools/error_codes.py --write"
+    assert TOOL._linked("see DP402 and docs/guide/engines.md.") == (
         "see [DP402](#dp402) and [guide/engines.md](guide/engines.md)."
     )
 

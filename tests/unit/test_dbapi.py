@@ -8,6 +8,7 @@ import pytest
 
 import dpsql
 from dpsql import Estimate, dbapi, errors
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import each_raises, raised
 
@@ -108,17 +109,7 @@ def test_fetching_in_pieces_and_a_repeat_costs_nothing(cursor, analyst):
     assert analyst.budget.spent == 10
 
 
-@pytest.mark.parametrize(
-    ("sql", "kind", "code"),
-    [
-        ("SELEC", dbapi.ProgrammingError, "DP100"),
-        ("SELECT COUNT(*) FROM nobody", dbapi.ProgrammingError, "DP401"),
-        ("SELECT SUM(city) FROM people", dbapi.ProgrammingError, "DP405"),
-        ("SELECT * FROM people", dbapi.NotSupportedError, "DP101"),
-        ("SELECT MAX(age) FROM people", dbapi.NotSupportedError, "DP103"),
-        ("SELECT COUNT(*) FROM people WHERE name = 'x'", dbapi.NotSupportedError, "DP301"),
-    ],
-)
+@cases(__file__, "sql", "kind=", "code")
 def test_errors_are_those_of_the_standard(cursor, analyst, sql, kind, code):
     error = raised(dbapi.Error, lambda: cursor.execute(sql))
     assert type(error) is kind

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import duckdb
@@ -15,6 +15,7 @@ from sqlalchemy.dialects import registry
 import dpsql
 from dpsql import dbapi
 from dpsql.dialect import DpsqlDialect, UnixDialect
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.kits.rows import read_texts
 
@@ -143,24 +144,7 @@ def test_each_value_is_another_question(engine):
     assert [text[-3:] for text in texts(engine)[before:]] == ["> 1", "> 2"]
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        ("it's", "'it''s'"),
-        ("x' OR '1'='1", "'x'' OR ''1''=''1'"),
-        ("50% ?", "'50% ?'"),
-        (-3, "(-3)"),
-        (1.5, "(1.5)"),
-        (numpy.int64(7), "7"),
-        (numpy.float64(-0.5), "(-0.5)"),
-        (numpy.bool_(False), "FALSE"),
-        (Decimal("0.25"), "(0.25)"),
-        (True, "TRUE"),
-        (None, "NULL"),
-        (date(2025, 3, 1), "DATE '2025-03-01'"),
-        (datetime(2025, 3, 1, 12), "TIMESTAMP '2025-03-01 12:00:00'"),
-    ],
-)
+@cases(__file__, "value=", "written")
 def test_how_a_value_is_written(value, written):
     statement = sa.text("SELECT :x").bindparams(x=value)
     compiled = statement.compile(dialect=DpsqlDialect(), compile_kwargs={"render_postcompile": True})
@@ -189,15 +173,7 @@ def test_what_cannot_be_written_is_refused(engine, value):
     assert isinstance(refused.value.orig, dpsql.BadParameter)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda people: sa.insert(people).values(age=3),
-        lambda people: sa.update(people).values(age=3),
-        lambda people: sa.delete(people),
-        lambda people: sa.schema.CreateTable(sa.Table("new", sa.MetaData(), sa.Column("x", sa.Integer))),
-    ],
-)
+@cases(__file__, "change=")
 def test_nothing_is_changed(engine, people, change):
     with pytest.raises(sa.exc.DBAPIError) as refused, engine.begin() as connection:
         connection.execute(change(people))

@@ -8,6 +8,7 @@ from dpsql.cli.main import main
 from dpsql.demonstration import hospital
 from dpsql.errors import BadParameter, BadPolicy, DpsqlError, Incomparable, NoSource, NotPermitted
 from in_this_process import serving
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -58,14 +59,7 @@ def test_what_leads_nowhere_says_what_would(target):
     assert ".toml" in raised(BadParameter, lambda: dpsql.connect(target), match="nothing to connect to").why
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"target": "dpsql.toml", "token": "t"},
-        {"target": "dpsql.toml", "socket": "door"},
-        {"target": "unix:door", "user": "ana", "token": "t"},
-    ],
-)
+@cases(__file__, "said=")
 def test_words_that_do_not_go_together(said):
     raised(BadParameter, lambda: dpsql.connect(**said))
 

@@ -1,24 +1,16 @@
 """tools/mutations.py and mutants.py: which changes are made of a source, and what counts as noticed."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.kits.rows import read_rows
+from tests.kits.scripts import script
 
 ROOT = Path(__file__).parents[2]
 
 
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-tool, runs = loaded("mutations"), loaded("mutants")
+tool, runs = script("mutations"), script("mutants")
 
 SOURCE = '''"""Words: 1 < 2."""
 LIMIT: Final = 7  # ε is two bytes

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dpsql import require
 from dpsql.errors import BadParameter
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 NUMBERS = st.one_of(
@@ -77,18 +78,7 @@ def test_nan_and_infinity_never_pass(check, value):
     assert not accepts(check, value)
 
 
-@pytest.mark.parametrize(
-    ("check", "inside", "outside"),
-    [
-        ("require_positive", [math.ulp(0), 10**400], [0, -0.0, -1]),
-        ("require_seconds", [math.ulp(0), 86_400], [0, -1, Fraction(86_400 * 10**40 + 1, 10**40), 10**400]),
-        ("require_non_negative", [0, -0.0], [-math.ulp(0), Fraction(-1, 10**400)]),
-        ("require_epsilon", [1e-300], [0, -1]),
-        ("require_delta", [0, Fraction(10**40 - 1, 10**40)], [1, 1.0, -1e-300]),
-        ("require_open_unit", [1e-300], [0, 1]),
-        ("require_probability", [0, 1], [Fraction(10**40 + 1, 10**40)]),
-    ],
-)
+@cases(__file__, "check", "inside=", "outside=")
 def test_the_edges(check, inside, outside):
     assert all(accepts(check, value) for value in inside)
     assert not any(accepts(check, value) for value in outside)
@@ -172,22 +162,7 @@ def test_limits_are_shown_as_they_are_read(limit, shown):
     assert error.what.endswith(f" to {shown}")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.1, "0.1"),
-        (Fraction(1, 3), "0.333333"),
-        (Fraction(0), "0"),
-        (Fraction(5, 10**7), "5e-07"),
-        (Decimal("0.10"), "Decimal('0.10')"),
-        (10**6, "1000000"),
-        (10**40, "1e+40"),
-        (Fraction(-(10**5000)), "-1E+5000"),
-        (Fraction(1, 10**5000), "1E-5000"),
-        ("x", "'x'"),
-        (True, "True"),
-    ],
-)
+@cases(__file__, "value=", "text")
 def test_messages_quote_values_short(value, text):
     assert require.shown(value) == text
 

@@ -1,30 +1,18 @@
 """What people write as a number or a moment is read exactly, or refused under its name."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
-from fractions import Fraction
 
 import pytest
 
 from dpsql.errors import BadParameter
 from dpsql.written import count, in_utc, moment, number
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 NOT_PLAIN = [*(" １٣½∞"), "", "1_0", " 1", "1 ", "1\n", "-1", "+1", "0x1", "1,0", "1/2", "nan", "inf", "1\x00"]
 
 
-@pytest.mark.parametrize(
-    ("text", "means"),
-    [
-        ("1", 1),
-        ("0", 0),
-        ("007", 7),
-        ("0.1", Fraction(1, 10)),
-        (".5", Fraction(1, 2)),
-        ("1.", 1),
-        ("1e-6", Fraction(1, 10**6)),
-        ("2E+3", 2000),
-    ],
-)
+@cases(__file__, "text", "means=")
 def test_a_number_is_exact(text, means):
     assert number("--budget", text) == means
 
@@ -40,16 +28,7 @@ def test_what_is_no_whole_number_is_refused_under_its_name(text):
     raised(BadParameter, lambda: count("-n", text), match="-n cannot be")
 
 
-@pytest.mark.parametrize(
-    ("text", "means"),
-    [
-        ("2026-10-01", datetime(2026, 10, 1, tzinfo=UTC)),
-        ("2026-10-01T18:00", datetime(2026, 10, 1, 18, tzinfo=UTC)),
-        ("2026-10-01 18:00:05.25", datetime(2026, 10, 1, 18, 0, 5, 250_000, tzinfo=UTC)),
-        ("2026-10-01T00:30+02:00", datetime(2026, 9, 30, 22, 30, tzinfo=UTC)),
-        ("2026-10-01T18:00Z", datetime(2026, 10, 1, 18, tzinfo=UTC)),
-    ],
-)
+@cases(__file__, "text", "means=")
 def test_a_moment_is_in_utc(text, means):
     found = moment("--since", text)
     assert (found, found.tzinfo) == (means, UTC)

@@ -17,6 +17,14 @@ def policy(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    """The policy file of a hospital that refuses in every way."""
+    from refusing_hospital import built
+
+    return built(tmp_path_factory.mktemp("hospital"), people=300)
+
+
+@pytest.fixture(scope="module")
 def ana():
     """An analyst of the demo hospital."""
     import dpsql

@@ -44,13 +44,8 @@ PROBES = {
 
 
 @pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return built(tmp_path_factory.mktemp("hospital"), people=300)
-
-
-@pytest.fixture(scope="module")
-def hospital(policy):
-    with dpsql.open(policy) as owner:
+def hospital(refusing):
+    with dpsql.open(refusing) as owner:
         yield owner
 
 
@@ -109,10 +104,10 @@ def test_12_a_filter_on_a_named_person_has_no_rewrite_but_words(hospital, desert
     assert len(hospital.analyst("ana").sql("SELECT COUNT(*) FROM patients WHERE age = 109")) == 1
 
 
-def test_the_words_are_the_same_in_python_on_the_command_line_and_in_json(policy, hospital, capsys):
+def test_the_words_are_the_same_in_python_on_the_command_line_and_in_json(refusing, hospital, capsys):
     sql = PROBES["3 one person's value"][0]
     error = refusal(hospital.analyst("ana"), sql)
-    asked = [str(policy), "-c", sql, "--as", "ana"]
+    asked = [str(refusing), "-c", sql, "--as", "ana"]
     assert main(asked) == 4
     assert str(error) in capsys.readouterr().err
     assert main([*asked, "--format", "json"]) == 4
@@ -133,15 +128,15 @@ def test_4_a_budget_that_does_not_suffice(hospital):
     assert eva.sql(error.try_sql).cost.epsilon <= 0.25
 
 
-def test_5_a_limit_of_the_caller(policy, hospital, capsys):
+def test_5_a_limit_of_the_caller(refusing, hospital, capsys):
     words = ["--as", "ana", "--max-cost", "0.1"]
-    assert main([str(policy), "-c", "SELECT sex, COUNT(*) FROM patients GROUP BY sex", *words]) == 5
+    assert main([str(refusing), "-c", "SELECT sex, COUNT(*) FROM patients GROUP BY sex", *words]) == 5
     told = capsys.readouterr()
     assert told.out == ""
     assert "max_cost 0.1: it would cost 0.5" in " ".join(told.err.split())
     assert "Nothing was spent" in told.err
     proposed = re.search(r"Try\s+(SELECT[^\n]*)", told.err)[1]
-    assert main([str(policy), "-c", proposed, *words, "--format", "csv"]) == 0
+    assert main([str(refusing), "-c", proposed, *words, "--format", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 

@@ -4,8 +4,6 @@ A judge asks for everything that adds up a column without bounds, in every disgu
 is answered, where asking costs something, or where the proposed limits lead to a number without a margin.
 """
 
-from functools import cache
-
 import pytest
 from refusing_hospital import POLICY, built
 
@@ -16,26 +14,21 @@ from tests.kits.rows import read_texts
 QUESTIONS = read_texts(__file__, "questions")
 
 
-@cache
-def ana() -> dpsql.Analyst:
-    return dpsql.demo()
-
-
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_nothing_comes_out_without_limits(sql):
+def test_nothing_comes_out_without_limits(ana, sql):
     """C052: no finite noise hides a person there. Every proposal of such limits is planned in test_refused.py."""
-    before = ana().budget
-    error = raised(dpsql.DpsqlError, lambda: ana().sql(sql))
+    before = ana.budget
+    error = raised(dpsql.DpsqlError, lambda: ana.sql(sql))
     assert error.code == "DP102"
     assert "limit" in error.why
     assert "CLAMP(" in error.fix
-    assert ana().budget == before
+    assert ana.budget == before
 
 
 @pytest.mark.parametrize("sql", QUESTIONS[:2])
-def test_with_the_proposed_limits_every_number_has_noise(sql):
-    error = raised(dpsql.DpsqlError, lambda: ana().sql(sql))
-    ((cell,),) = ana().sql(error.try_sql).rows
+def test_with_the_proposed_limits_every_number_has_noise(ana, sql):
+    error = raised(dpsql.DpsqlError, lambda: ana.sql(sql))
+    ((cell,),) = ana.sql(error.try_sql).rows
     assert isinstance(cell, dpsql.Noisy)
     assert cell.margin > 0
 

@@ -5,7 +5,6 @@ A system fails where one of these is refused, or where its number is not the one
 
 import duckdb
 import pytest
-from refusing_hospital import built
 
 import dpsql
 from tests.kits.rows import read_texts
@@ -18,19 +17,14 @@ FAR = 12
 
 
 @pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    return built(tmp_path_factory.mktemp("hospital"), people=300)
-
-
-@pytest.fixture(scope="module")
-def exact(policy):
-    with duckdb.connect(str(policy.parent / "hospital.duckdb"), read_only=True) as plain:
+def exact(refusing):
+    with duckdb.connect(str(refusing.parent / "hospital.duckdb"), read_only=True) as plain:
         return {sql: plain.execute(sql).fetchall() for sql in [*QUESTIONS, GROUPS]}
 
 
 @pytest.fixture(scope="module")
-def ana(policy, exact):
-    with dpsql.open(policy) as owner:
+def ana(refusing, exact):
+    with dpsql.open(refusing) as owner:
         yield owner.analyst("ana")
 
 

@@ -20,6 +20,8 @@ from dpsql.cli.main import main
 sys.path.append(str(Path(__file__).parent.parent / "system"))
 from terminal import Terminal
 
+from tests.kits.cases import cases
+
 ASKED = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
 PROMPT = "ana@clinic>"
 
@@ -90,18 +92,7 @@ def test_formats_are_clean_for_programs(policy, capsys):
     assert told(capsys, *ask, "markdown")[1].startswith("| city | n |")
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["-c", "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"], 0),
-        (["--epsilon", "much", "-c", ASKED], 2),
-        (["-c", "SELEC COUNT(*) FROM patients"], 3),
-        (["-c", "SELECT COUNT(*) FROM nobody"], 3),
-        (["-c", "SELECT age FROM patients"], 4),
-        (["-c", f"{ASKED} COST 3"], 5),
-        (["--max-cost", "0.01", "-c", "SELECT COUNT(*) AS n FROM patients"], 5),
-    ],
-)
+@cases(__file__, "words=", "code=")
 def test_a_script_knows_from_the_exit_code_what_happened(policy, capsys, words, code):
     found, out, err = told(capsys, str(policy), "--as", "ana", *words)
     assert found == code

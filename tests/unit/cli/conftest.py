@@ -6,8 +6,14 @@ from contextlib import closing
 
 import pytest
 
-from asked_clinic import asked
+from asked_clinic import asked, declared
 from dpsql.cli.main import main
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The path of a policy that nobody has opened."""
+    return declared(tmp_path)
 
 
 @pytest.fixture(scope="session")

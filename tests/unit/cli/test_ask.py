@@ -15,6 +15,7 @@ import dpsql
 from asked_clinic import COUNT
 from dpsql.cli.main import main
 from in_this_process import serving
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 
 
@@ -238,19 +239,7 @@ def test_no_name_steers_the_terminal(ask, monkeypatch, words):
     assert "n\\" in out  # it is shown by its number
 
 
-@pytest.mark.parametrize(
-    ("words", "typed", "code", "spent"),
-    [
-        (["--within", "30"], "\n", 0, True),
-        (["--within", "30"], "n\n", 5, False),
-        (["--within", "30"], "", 5, False),
-        (["--within", "30", "--yes"], "", 0, True),
-        (["--epsilon", "0.7"], "y\n", 0, True),
-        (["--epsilon", "0.7", "--max-cost", "0.5"], "y\n", 5, False),
-        (["--epsilon", "3.5"], "", 5, False),  # more than there is
-        (["--epsilon", "0.1"], "", 0, True),  # little of what is left
-    ],
-)
+@cases(__file__, "words=", "typed=", "code=", "spent=")
 def test_on_a_terminal_a_price_that_was_not_said_is_asked_for(ask, ana, types, words, typed, code, spent):
     types(typed)
     assert ask("-c", COUNT, *words)[0] == code

@@ -8,6 +8,7 @@ import pytest
 from dpsql.cli.main import main
 from dpsql.demonstration import attack, tour
 from dpsql.demonstration.stage import Page
+from tests.kits.cases import cases
 
 
 class Keyboard(io.StringIO):
@@ -105,16 +106,7 @@ def test_the_shell_behind_the_tour_has_the_whole_budget(terminal, command, monke
     assert err.count("q skips the rest") == 2
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--epsilon", "0.1"],
-        ["--format", "json"],
-        ["--dry-run"],
-        ["--attack", "--quiet"],
-        ["--attack", "-c", "SELECT 1"],
-    ],
-)
+@cases(__file__, "words=")
 def test_what_makes_no_sense_together_is_refused(words, command):
     out, err = command(["demo", *words], 2)
     assert out == ""

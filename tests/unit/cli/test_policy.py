@@ -5,15 +5,9 @@ import math
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, POLICY, back, declared
+from asked_clinic import COUNT, POLICY, back, declared, edited
 from dpsql.cli.main import main
 from dpsql.errors import NotPermitted
-
-
-def rewritten(policy, before, after):
-    text = policy.read_text()
-    assert before in text
-    policy.write_text(text.replace(before, after))
 
 
 def guess(epsilon):
@@ -76,13 +70,13 @@ def test_what_the_file_changes_in_the_grants_is_told(run, clinic):
 
 def test_another_promise_is_not_written_over_the_first(run, clinic):
     back(clinic)
-    rewritten(clinic, "epsilon = 4", "epsilon = 5")
+    edited(clinic, "epsilon = 4", "epsilon = 5")
     code, out, err = run("policy", "apply")
     assert (code, out) == (2, "")
     assert "already holds another promise: epsilon was 4 and is now 5\n" in err
-    rewritten(clinic, "epsilon = 5", "epsilon = 4.0000000001")
+    edited(clinic, "epsilon = 5", "epsilon = 4.0000000001")
     assert "epsilon was 4 and is now 40000000001/10000000000\n" in run("policy", "apply")[2]
-    rewritten(clinic, "epsilon = 4.0000000001\ndelta = 0", 'epsilon = 4\ndelta = 0.001\nper = "year"')
+    edited(clinic, "epsilon = 4.0000000001\ndelta = 0", 'epsilon = 4\ndelta = 0.001\nper = "year"')
     err = run("policy", "apply")[2]
     assert "epsilon" not in err
     assert (
@@ -101,7 +95,7 @@ def test_a_new_version_of_the_data(run, clinic):
     code, out, err = run("policy", "apply", "--new-version", "1")
     assert (code, out) == (6, "")
     assert "data version 1 was before" in err
-    rewritten(clinic, "[person]", 'data_version = "2026-12"\n[person]')
+    edited(clinic, "[person]", 'data_version = "2026-12"\n[person]')
     code, out, err = run("policy", "apply", "--new-version", "2027-01")
     assert (code, out) == (6, "")
     assert "the policy file says the data version" in err

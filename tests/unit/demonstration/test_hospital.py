@@ -1,7 +1,6 @@
 """The demo hospital: whole, the same each time, and behind the same noise as everything else."""
 
 import ast
-import importlib.util
 from collections import Counter
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 import dpsql
 from dpsql.demonstration import hospital
 from tests.kits.refusals import raised
-
-ROOT = Path(__file__).parents[3]
+from tests.kits.scripts import script
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +87,7 @@ def test_the_answers_have_noise_and_lie_near_the_rows(ana, tables):
 
 
 def test_the_files_of_the_package_hold_the_invented_rows():
-    spec = importlib.util.spec_from_file_location("demo_rows", ROOT / "tools" / "demo_rows.py")
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = script("demo_rows")
     assert tool.stale() == [], "python tools/demo_rows.py --write"
 
 

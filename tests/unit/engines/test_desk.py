@@ -109,17 +109,7 @@ def test_the_desk_reaches_nothing_else(sql):
     raised(EngineFailed, lambda: Desk().query(sql, {"t": table([])}))
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE TABLE kept (a INTEGER)",
-        "SELECT 1; SELECT 2",
-        "",
-        "COPY t TO '/tmp/x'",
-        "SET threads = 2",
-        "DROP TABLE t",
-    ],
-)
+@cases(__file__, "sql=")
 def test_the_desk_takes_one_select(sql):
     raised(InternalError, lambda: Desk().query(sql, {"t": table([])}), match="one SELECT")
     assert Desk().query("SELECT COUNT(*) FROM duckdb_tables()", {}) == [(0,)]
@@ -158,15 +148,7 @@ def test_a_value_that_would_be_converted_is_refused(kind, value):
     raised(InternalError, lambda: table([(None,), (value,)], (("a", kind),)), match="column a")
 
 
-@pytest.mark.parametrize(
-    ("columns", "rows"),
-    [
-        ((), []),
-        ((("a", SqlType.TEXT), ("A", SqlType.TEXT)), []),
-        ((("a", SqlType.TEXT),), [("x", "y")]),
-        ((("a", SqlType.TEXT), ("b", SqlType.TEXT)), [("x",)]),
-    ],
-)
+@cases(__file__, "columns=", "rows=")
 def test_a_table_that_is_none_is_refused(columns, rows):
     raised(InternalError, lambda: DeskTable(columns=columns, rows=rows))
 

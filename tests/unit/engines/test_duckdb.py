@@ -20,6 +20,7 @@ from dpsql.engines.hardening import AFTERWARDS, AT_BIRTH
 from dpsql.errors import BadParameter, EngineFailed, InternalError, NoSource
 from dpsql.mechanisms.mechanism import opened
 from dpsql.testing.engine_kit import EngineKit
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 POLARS = {
@@ -241,18 +242,7 @@ def test_an_operator_who_fails_changes_nothing():
     engine.close()
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        {"memory_limit": "much"},
-        {"memory_limit": "1GB'; SET lock_configuration = 'false"},
-        {"memory_limit": 5},
-        {"threads": 0},
-        {"threads": True},
-        {"timeout": 0},
-        {"timeout": float("nan")},
-    ],
-)
+@cases(__file__, "limits=")
 def test_bad_limits_are_refused(limits):
     raised(BadParameter, lambda: DuckdbEngine.in_memory(Limits(**limits)))
 

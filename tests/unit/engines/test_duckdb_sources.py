@@ -20,6 +20,7 @@ from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.engines.engine import Limits
 from dpsql.errors import BadName, NoSource
 from dpsql.testing.engine_kit import traces_of
+from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
 
 BOOLEAN, INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP = (
@@ -334,17 +335,7 @@ def test_json_lines_are_text_unless_declared(engine, tmp_path):
 NO_ROW = (None, None)
 
 
-@pytest.mark.parametrize(
-    ("line", "row"),
-    [
-        ('{"id": 3, "x": "c", "x": "d"}', ("3", "c")),
-        ('{"id": 3, "x": "\\ud800"}', NO_ROW),
-        ('[3, "c"]', NO_ROW),
-        ("3", NO_ROW),
-        ('\ufeff{"id": 3, "x": "c"}', NO_ROW),
-        ('{"id": 3, "x"', NO_ROW),
-    ],
-)
+@cases(__file__, "line=", "row=")
 def test_a_line_of_json_that_is_no_object_is_a_row_of_nulls(engine, tmp_path, line, row):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"id": 1, "x": "a"}}\n{line}\n{{"id": 2, "x": "b"}}\n', encoding="utf-8")
@@ -397,18 +388,7 @@ def test_a_time_that_is_too_far_away_is_null(engine, unit, far, kind):
     assert kind is not TEXT or rows(engine, "FROM least") == [(None,)]
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame({"a": [1], "A": [2]}),
-        pd.DataFrame([[1, 2]], columns=["a", "a"]),
-        pd.DataFrame([[1]]),
-        pd.DataFrame(),
-        pl.DataFrame({"a": [1], "A": [2]}),
-        pl.DataFrame(),
-        pa.table({"a": [1], "A": [2]}),
-    ],
-)
+@cases(__file__, "frame=")
 def test_columns_need_names_of_their_own(engine, frame):
     raised(NoSource, lambda: engine.add("t", frame), match="name")
 

@@ -14,6 +14,7 @@ from psycopg import DatabaseError
 
 from dpsql.errors import DpsqlError, FrozenLedger, LedgerBroken
 from dpsql.ledger.ledger import Conditions
+from tests.kits.cases import cases
 from tests.kits.ledger_cases import FIRST, TENTH, asking
 from tests.kits.refusals import each_raises, raised
 
@@ -49,14 +50,7 @@ def test_the_ledger_of_these_tests_is_whole(filled):
         ledger.verify()
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE entries SET kind = 'grant' WHERE number = 3",
-        "DELETE FROM entries WHERE number = 11",
-        f"INSERT INTO entries SELECT number + 20, {COLUMNS} FROM entries WHERE number = 3",
-    ],
-)
+@cases(__file__, "statement=")
 def test_entries_are_append_only(filled, statement):
     raised(filled.errors, lambda: filled.raw(statement), match="append-only")
     assert verdict(filled) == ""
@@ -74,20 +68,7 @@ def test_one_changed_byte_of_any_entry_is_seen(filled):
         assert verdict(filled) == ""
 
 
-@pytest.mark.parametrize(
-    ("column", "change"),
-    [
-        ("kind", "'x' || kind"),
-        ("time", "time - 1"),
-        ("time", "time + 1"),
-        ("analyst", "COALESCE(analyst, '') || 'x'"),
-        ("question", "hash"),
-        ("same", "hash"),
-        ("receipt", "COALESCE(receipt, 0) + 1"),
-        ("hash", "(SELECT seal FROM head)"),
-        ("payload", "hash"),
-    ],
-)
+@cases(__file__, "column", "change")
 def test_a_changed_column_of_any_entry_is_seen(filled, column, change):
     for number in (1, 4, 6, 7, 11):
         ((before,),) = filled.raw(f"SELECT {column} FROM entries WHERE number = {number}")
@@ -137,23 +118,7 @@ def test_a_ledger_cut_off_with_a_matching_snapshot_is_seen(filled):
     assert "does not verify" in refusal(filled)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda found: found["accounts"]["ana"]["spent"].update(epsilon="0/1"),
-        lambda found: found["accounts"]["ana"]["spent"].update(epsilon=None),
-        lambda found: found["accounts"]["bob"].update(epsilon="1/1"),
-        lambda found: found["accounts"][""].update(rho="1000/1"),
-        lambda found: found["accounts"].update(eve=found["accounts"].pop("bob")),
-        lambda found: found["accounts"].pop("bob"),
-        lambda found: found["open"].pop("8"),
-        lambda found: found["open"]["8"].pop(),
-        lambda found: found["open"].update({"6": [1, 1]}),
-        lambda found: found["latest"].update({"grant bob": found["latest"]["grant ana"]}),
-        lambda found: found["latest"].pop("owners 3"),
-        lambda found: found.update(periods=1),
-    ],
-)
+@cases(__file__, "change=")
 def test_a_changed_snapshot_is_seen_when_the_ledger_is_opened(filled, change):
     ((snapshot,),) = filled.raw("SELECT snapshot FROM head")
     found = json.loads(snapshot)

@@ -13,6 +13,7 @@ import pytest
 
 from dpsql.errors import LedgerBroken
 from dpsql.ledger.sqlite import SqliteLedger
+from tests.kits.cases import cases
 from tests.kits.ledger_cases import FIRST, asking, promised
 
 STRIDE = int(os.environ.get("DPSQL_FLIPS_STRIDE", "41"))
@@ -97,16 +98,7 @@ def test_two_pages_that_change_places_are_seen(small):
         assert not accepted(small), number
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DROP TRIGGER entries_are_not_changed",
-        "DROP INDEX entries_same",
-        "CREATE TRIGGER more AFTER INSERT ON entries BEGIN DELETE FROM head; END",
-        "CREATE VIEW more AS SELECT 1",
-        "CREATE INDEX more ON entries (hash)",
-    ],
-)
+@cases(__file__, "statement")
 def test_a_changed_layout_is_seen(full, raw, statement):
     assert accepted(full)
     raw(full, statement)

@@ -17,6 +17,7 @@ from dpsql.mechanisms.margins import DRAWS, Average, NoisySlotLaw, averaged, ave
 from dpsql.mechanisms.table import measured
 from dpsql.privacy.exact import Exact
 from dpsql.randomness import SYSTEM
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 SIZE = 30_000
@@ -63,16 +64,7 @@ def limit(size=SIZE):
     return math.sqrt(math.log(2 / ALARM) / (2 * size))
 
 
-@pytest.mark.parametrize(
-    "laws",
-    [
-        [gaussian(90), gaussian(30)],
-        [gaussian(64), gaussian(16), gaussian(16)],
-        [laplace(8), laplace(4)],
-        [laplace(3), gaussian(10)],
-    ],
-    ids=["gaussian", "thrice", "laplace", "mixed"],
-)
+@cases(__file__, "laws=")
 def test_what_is_drawn_and_averaged_has_the_law_of_the_average(laws):
     average = averaged(laws)
     noises = [

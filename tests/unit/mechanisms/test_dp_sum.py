@@ -19,6 +19,7 @@ from dpsql.mechanisms.discrete_laplace import LaplaceMechanism
 from dpsql.mechanisms.dp_sum import DpSum, dp_sum
 from dpsql.privacy.unit import Neighbours
 from dpsql.testing.fixed import SeededSource
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "dp_sum.py"
@@ -49,15 +50,7 @@ def geometric_coverage(scale, m):
     return (2 * math.fsum(weights[: m + 1]) - weights[0]) / total
 
 
-@pytest.mark.parametrize(
-    ("neighbours", "every", "l1"),
-    [
-        (Neighbours.ADD_REMOVE, False, 9),
-        (Neighbours.ADD_REMOVE, True, 9),
-        (Neighbours.CHANGE_ONE, False, 9),  # "no value" counts 0, so the range is [0, 9]
-        (Neighbours.CHANGE_ONE, True, 6),
-    ],
-)
+@cases(__file__, "neighbours=", "every=", "l1=")
 def test_margin_and_noise_follow_the_relation(neighbours, every, l1):
     """C064: add_remove max(|a|, |b|); change_one b - a where every unit contributes; 95 % by the exact law."""
     got = dp_sum(

@@ -12,6 +12,7 @@ from dpsql.mechanisms import noise_sum
 from dpsql.mechanisms.discrete_gaussian import DiscreteGaussianLaw
 from dpsql.mechanisms.discrete_laplace import DiscreteLaplaceLaw
 from dpsql.mechanisms.noise_sum import Noises, sum_margin
+from tests.kits.cases import cases
 from tests.kits.samples import examples
 
 
@@ -46,17 +47,7 @@ def convolved_margin(terms, confidence, reach):
 
 
 @pytest.mark.parametrize("confidence", ["0.3", "0.5", "0.9", "0.95", "0.99", "0.9999"])
-@pytest.mark.parametrize(
-    "terms",
-    [
-        [noises(laplace(5), copies=2)],
-        [noises(laplace("3/2"), step=2), noises(gaussian(9), step=3)],
-        [noises(gaussian("1/4"), copies=3), noises(laplace("1/3"), copies=2)],
-        [noises(laplace(12), copies=3), noises(laplace(2), step=7)],
-        [noises(laplace("1/50")), noises(gaussian(30))],
-    ],
-    ids=["twice", "mixed", "narrow", "coarse", "nothing"],
-)
+@cases(__file__, "terms=")
 def test_on_a_lattice_it_is_the_smallest(terms, confidence):
     found = sum_margin(terms, confidence=Fraction(confidence))
     assert found == convolved_margin(terms, float(confidence), reach=300)
@@ -79,15 +70,7 @@ def enumerated_margin(first, second, ratio, confidence, reach):
 
 
 @pytest.mark.parametrize("confidence", [0.05, 0.5, 0.95, 0.999])
-@pytest.mark.parametrize(
-    ("first", "second", "ratio"),
-    [
-        (laplace(20), laplace(20), Fraction(10007, 30011)),
-        (laplace(10), gaussian(900), Fraction(100003, 100000)),
-        (gaussian(900), gaussian(400), Fraction(70001, 20000)),
-    ],
-    ids=["laplace", "mixed", "gaussian"],
-)
+@cases(__file__, "first=", "second=", "ratio=")
 def test_off_every_lattice_it_is_at_most_half_a_percent_too_large(first, second, ratio, confidence):
     found = float(sum_margin([noises(first), noises(second, step=ratio)], confidence=Fraction(str(confidence))))
     true = enumerated_margin(first, second, ratio, confidence, reach=600)

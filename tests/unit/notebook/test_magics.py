@@ -9,6 +9,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import dpsql
+from tests.kits.cases import cases
 
 COUNT = "SELECT COUNT(*) AS n FROM people"
 BY_CITY = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
@@ -131,21 +132,7 @@ def test_a_refusal_is_shown_as_text_and_the_cell_fails(cell, ana):
     assert "magics.py" not in shown.stdout
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("%sql", "no question"),
-        ("%sql --within", "--within cannot be ''"),
-        (f"%sql --within -3 {COUNT}", "--within cannot be '-3'"),
-        (f"%sql --witin 3 {COUNT}", "no option --witin"),
-        (f"%sql --cost 1 --cost 2 {COUNT}", "--cost is said twice"),
-        (f"%sql class << {COUNT}", "class cannot be the name"),
-        (f"%sqlcost x << {COUNT}", "kept or drawn"),
-        ("%dpsql ana --as", "--as takes one name"),
-        ("%sqlplot", "names no answer"),
-        ("%sqlplot bar nothing_here", "no answer in a variable nothing_here"),
-    ],
-)
+@cases(__file__, "source=", "said")
 def test_mistakes_are_told_and_cost_nothing(cell, ana, source, said):
     done, shown = cell(source)
     assert isinstance(done.error_in_exec, dpsql.DpsqlError)

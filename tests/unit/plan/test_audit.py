@@ -1,7 +1,7 @@
 """The price of a stored plan, derived from its record; a record that was changed does not hold what it promises."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -10,9 +10,13 @@ from explain_plans import planned
 from dpsql.accounting.triple import triple
 from dpsql.catalog.model import Mode
 from dpsql.errors import LedgerBroken
-from dpsql.plan.audit import audited
+from dpsql.plan.audit import Span, audited, audited_upon, costs
 from dpsql.plan.record import PLANS as CODEC
 from dpsql.plan.record import DeclaredLists, Planned, lists_of, plan_record, read_plan
+from dpsql.privacy.events import DiscreteGaussian, Event, GaussianThreshold, KeySelection, Pure
+from tests.kits.cases import cases
+from tests.kits.ledger_cases import charges_of
+from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
 PLANS = {
@@ -139,30 +143,7 @@ def test_margins_that_are_not_those_of_the_noise_are_found_out():
         audited(json.dumps(record), lists=LISTS)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda record: record.pop("plan"),
-        lambda record: record.update(version=1),
-        lambda record: record.pop("kept"),
-        lambda record: record["kept"].update(version=1),
-        lambda record: record["kept"].pop("cost"),
-        lambda record: record["plan"].pop(0),
-        lambda record: record["plan"].pop(),
-        lambda record: record["plan"].__setitem__(-1, {"part": 0}),
-        lambda record: record["plan"].__setitem__(-1, [[], [], None]),
-        lambda record: record["plan"][0].__setitem__(0, "Path"),
-        lambda record: record["plan"][0][1].update(more=1),
-        lambda record: record["plan"][0][1].clear(),
-        lambda record: record["plan"].__setitem__(
-            0, ["project", {"input": {"part": -1}, "columns": [], "expressions": []}]
-        ),
-        lambda record: record["plan"].__setitem__(
-            0, ["project", {"input": {"part": 7}, "columns": [], "expressions": []}]
-        ),
-        lambda record: record["plan"].__setitem__(0, ["interval", {"low": "1/0", "high": None}]),
-    ],
-)
+@cases(__file__, "damage=")
 def test_what_cannot_be_read_is_refused(damage):
     record = record_of(PLANS["laplace"])
     damage(record)
@@ -172,3 +153,119 @@ def test_what_cannot_be_read_is_refused(damage):
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"kept": {}, "plan": 5}'])
 def test_what_is_no_record_is_refused(text):
     raised(LedgerBroken, lambda: audited(text))
+
+
+# What was released says what it cost: its ε, or its ρ at the rate of the account.
+
+RATE = Fraction(1, 50)
+TINY = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Step:
+    """All that is read of one."""
+
+    event: Event
+
+
+def steps(*events):
+    return tuple(map(Step, events))
+
+
+LAPLACE = steps(Pure(epsilon=Fraction(1, 10)))
+GAUSSIAN = steps(DiscreteGaussian(sigma_squared=Fraction(100), l2_squared=Fraction(1)))  # ρ = 1/200
+GROUPS = steps(
+    KeySelection(epsilon=Fraction(1, 10), delta=TINY, keys=2),  # ρ = 1/400
+    DiscreteGaussian(sigma_squared=Fraction(100), l2_squared=Fraction(1)),
+)
+THRESHOLD = steps(GaussianThreshold(sigma_squared=Fraction(100), delta=TINY, keys=2))  # ρ = 1/100
+
+
+@cases(__file__, "bought=", "in_rho=", "expected=")
+def test_a_cost_is_that_of_what_was_released(bought, in_rho, expected):
+    found = costs(bought, rate=RATE, in_rho=in_rho)
+    assert [span.low for span in found] == list(map(Fraction, expected))
+    for span in found:
+        assert span.low <= span.high < span.low * (1 + TINY)
+        assert span.low in span
+        assert span.low / 2 not in span
+        assert span.low * (1 - Fraction(1, 10**9)) not in span  # less than it costs is never what was said
+
+
+def test_an_account_without_a_second_branch_counts_no_rho():
+    assert costs(GAUSSIAN, rate=Fraction(0), in_rho=True) == ()
+    assert costs(LAPLACE, rate=Fraction(0), in_rho=True) == (Span(low=Fraction(1, 10), high=Fraction(1, 10)),)
+
+
+# A release that makes another one finer is compared with the records it rests on, and each lie is found.
+
+BOTH = "SELECT COUNT(*) AS n, SUM(age) AS s FROM people"
+
+
+def charges(*, noise):
+    owner = owner_of(60, epsilon=10, delta=1e-6, max_keys=10)
+    ana = owner.grant("ana", budget=10)
+    for epsilon in (0.1, 0.2, 0.4):
+        ana.sql(BOTH, epsilon=epsilon, noise=noise)
+    found = charges_of(owner._ledger)
+    owner.close()
+    return found
+
+
+MEASURED = charges(noise="gaussian")
+AVERAGED = charges(noise="laplace")
+WAYS = {"measured": MEASURED, "averaged": AVERAGED}
+
+
+def checked(paid, change=lambda told: None, *, upon=None):
+    """The audit of the last charge, its record changed."""
+    records = {number: charge.record for number, charge in paid}
+    _, last = paid[-1]
+    told = json.loads(last.record)
+    change(told)
+    audited_upon(json.dumps(told), upon=last.upon if upon is None else upon, records=records)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_was_charged_agrees(way):
+    checked(WAYS[way])
+    (first, root), *later = WAYS[way]
+    assert root.upon is None
+    assert {charge.upon for _, charge in later} == {first}
+    assert [json.loads(charge.record)["kept"]["upon"]["way"] for _, charge in later] == [way, way]
+
+
+def said(name, value):
+    return lambda told: told["kept"]["upon"].update({name: value})
+
+
+def renamed(told):
+    told["kept"]["noises"][0][0] = "another"
+
+
+def coarser(told):
+    for _, noise in told["kept"]["noises"]:
+        law = noise["law"]["gaussian"]
+        law["sigma_squared"] = str(Fraction(law["sigma_squared"]) * 2)
+
+
+LIES = {
+    "another price before": said("paid", "1/1000"),
+    "a release that is not there": said("receipt", 4711),
+    "other numbers": renamed,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found(way, lie):
+    raised(LedgerBroken, lambda: checked(WAYS[way], LIES[lie]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_another_salt_is_found(way):
+    raised(LedgerBroken, lambda: checked(WAYS[way], upon=WAYS[way][1][0]), match="charged upon another release")
+
+
+def test_less_precision_than_was_sold_is_found():
+    raised(LedgerBroken, lambda: checked(MEASURED, coarser), match="less precise")

@@ -10,6 +10,7 @@ from dpsql.plan.derivation.ranges import added, range_of
 from dpsql.plan.derivation.states import Fact, Range
 from dpsql.sql import inner
 from dpsql.sql.scalars import Apply, Constant
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
@@ -78,31 +79,7 @@ def test_what_nothing_bounds_has_no_range():
         assert not range_of(scalar, known).sure
 
 
-@pytest.mark.parametrize(
-    "scalar",
-    [
-        inner.minus(ref(1), 1),
-        inner.times(ref(1), 2),
-        inner.squared(ref(1)),
-        inner.plus(ref(1), whole(1)),
-        inner.down_weighted(ref(1), ref(5), 3),
-        inner.shrink(ref(1), ref(3, DOUBLE)),
-        inner.clamp_whole(ref(2, TEXT), low=0, high=1),
-        inner.clamp_whole(ref(3, DOUBLE), low=0, high=1),
-        inner.clamp_whole(ref(3, INTEGER), low=0, high=1),  # called an integer, and still a double
-        inner.clamp_whole(ref(4), low=0, high=1),
-        inner.or_zero(Apply("or_zero", (ref(3, DOUBLE),), INTEGER)),
-        inner.clamp_whole(ref(5), low=1, high=0),
-        Apply("clamp_whole", (ref(5), ref(5), whole(1)), INTEGER),
-        Apply("clamp_whole", (ref(5), Constant(0, DOUBLE), whole(1)), INTEGER),
-        Apply("clamp_whole", (ref(5), whole(0), Constant(True, INTEGER)), INTEGER),
-        Apply("clamp_whole", (ref(5),), INTEGER),
-        Apply("times", (ref(5), ref(5)), INTEGER),
-        Apply("minus", (ref(5), Constant(None, INTEGER)), INTEGER),
-        inner.down_weighted(ref(5), ref(5), 0),
-        inner.down_weighted(ref(5), ref(2, TEXT), 1),
-    ],
-)
+@cases(__file__, "scalar=")
 def test_arithmetic_on_what_is_not_a_bounded_integer_is_refused(scalar):
     known = facts(a=Range()) | {
         2: Fact(type=TEXT),
@@ -113,22 +90,7 @@ def test_arithmetic_on_what_is_not_a_bounded_integer_is_refused(scalar):
     raised(InternalError, lambda: range_of(scalar, known))
 
 
-@pytest.mark.parametrize(
-    ("scalar", "fits", "too_large"),
-    [
-        (inner.minus(ref(1), -1), 2**63 - 2, 2**63 - 1),
-        (inner.minus(ref(1), 1), -(2**63) + 2, -(2**63) + 1),
-        (inner.times(ref(1), 2), 2**125 - 1, 2**125),
-        (inner.times(ref(1), -2), 2**125 - 1, 2**125),
-        (inner.squared(ref(1)), 2**63 - 1, 2**63),
-        (inner.squared(ref(1)), -(2**63) + 1, -(2**63)),
-        (inner.plus(ref(1), whole(1)), 2**126 - 2, 2**126 - 1),
-        (inner.plus(ref(1), whole(-9)), 2**126 - 1, 2**126),  # the sum fits again, the part does not
-        (inner.down_weighted(ref(1), whole(5), 4), 2**124 - 1, 2**124),
-        (inner.clamp_whole(whole(0), low=0, high=2**126 - 1), 0, None),
-        (inner.clamp_whole(whole(0), low=-(2**126), high=0), None, 0),
-    ],
-)
+@cases(__file__, "scalar=", "fits=", "too_large=")
 def test_nothing_leaves_the_engines_integers(scalar, fits, too_large):
     if fits is not None:
         assert range_of(scalar, facts(a=sure(min(fits, 0), max(fits, 0)))).sure

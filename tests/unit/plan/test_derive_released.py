@@ -37,23 +37,11 @@ from dpsql.plan.derive import Ball, derive
 from dpsql.sql import inner
 from dpsql.sql.relations import AwaitedRows, Join, Listed, ListedKeys, Rank, Total
 from dpsql.sql.scalars import Apply, Windowed
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
-@pytest.mark.parametrize(
-    ("relation", "how"),
-    [
-        (
-            projected(Visits().totals(), c20=ref(20, TEXT), c80=inner.or_zero(ref(80)), c81=inner.or_zero(ref(81))),
-            {"keys": (20,), "values": (80, 81)},
-        ),
-        (Visits().owned(), {"keys": (2,), "values": (3,)}),
-        (Visits().chosen(), {"keys": (20,), "values": (40, 41), "selection": True}),
-        (grouped(Visits().rows(), (9,)), {"keys": (9,), "values": (), "selection": True}),
-        ("a table", {"keys": (), "values": (1,)}),
-    ],
-    ids=["keys of private rows", "a raw column", "a value of a person", "the person", "an unknown operator"],
-)
+@cases(__file__, "relation=", "how=")
 def test_what_is_no_release_is_refused(relation, how):
     raised(InternalError, lambda: derive(relation, **how, catalog=catalog()))
 
@@ -120,23 +108,7 @@ def by_keys(kind, keys, **parts):
     return planted(Visits, **({"rows": rows, "listed": listed} | parts))
 
 
-@pytest.mark.parametrize(
-    ("type_", "keys"),
-    [
-        (SqlType.INTEGER, KeyList(values=(1, 2, None))),
-        (SqlType.BOOLEAN, KeyList(values=(False, True))),
-        (SqlType.DATE, KeyList(values=(date(2024, 1, 1), date(2024, 1, 2), None))),
-        (SqlType.TIMESTAMP, KeyList(values=(datetime(2024, 1, 1), datetime(2024, 1, 2)))),
-        (SqlType.INTEGER, KeyRange(first=-3, count=10)),
-        (SqlType.DATE, DAYS),
-        (SqlType.TIMESTAMP, MONTHS),
-        (SqlType.TIMESTAMP, HOURS),
-        (SqlType.INTEGER, (1, 2, None)),
-        (SqlType.BOOLEAN, (False, True)),
-        (SqlType.DATE, (date(2024, 1, 1), date(2024, 1, 2))),
-        (SqlType.TIMESTAMP, (datetime(2024, 1, 1), datetime(2024, 1, 2))),
-    ],
-)
+@cases(__file__, "type_=", "keys=")
 def test_public_keys_of_their_type_are_distinct(type_, keys):
     assert by_keys(type_, keys).reach() == Visits().reach()
     for other in {SqlType.INTEGER, SqlType.TEXT, SqlType.DATE, SqlType.TIMESTAMP, SqlType.BOOLEAN} - {type_}:

@@ -30,6 +30,7 @@ from dpsql.plan.derive import derive
 from dpsql.sql import inner
 from dpsql.sql.relations import Join, Window
 from dpsql.sql.scalars import Apply, ColumnRef, Constant, Sorted, Windowed
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 VISITS = scan("visits", {2: "ward", 3: "charge"}, {9: "Patient_ID"})
@@ -101,44 +102,12 @@ TELLS_APART = [
 
 
 @pytest.mark.parametrize("call", TELLS_APART, ids=lambda call: f"{call.function} {call.frame}")
-@pytest.mark.parametrize(
-    "order",
-    [
-        (),
-        BY_ALL[:1],
-        BY_ALL[1:],
-        (BY_ALL[0], Sorted(by=Apply("lower", (ref(2, TEXT),), TEXT))),  # rows may agree on it and differ
-    ],
-)
+@cases(__file__, "order=")
 def test_tied_rows_that_are_told_apart_are_refused(call, order):
     refused(replace(call, order_by=order))
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        window("sum", arguments=(Apply("to_double", (ref(3),), DOUBLE),), type=DOUBLE),
-        window("sum", arguments=(Apply("to_double", (ref(3),), DOUBLE),)),
-        window("avg", arguments=(ref(3),), type=DOUBLE),
-        window("avg", arguments=(ref(3),)),
-        window("string_agg", arguments=(ref(2, TEXT),), type=TEXT),
-        window("nth_value", arguments=(ref(3), whole(2))),
-        window("sum"),
-        window("lag", arguments=(ref(2, TEXT),)),  # text that passes for a whole number
-        window("lag", arguments=(ref(9, TEXT),), type=TEXT),  # the person as the engine holds it
-        window(type=DOUBLE),
-        window("max"),
-        window("count", frame="GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"),
-        window("count", frame="ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES"),
-        window("count", order_by=BY_ALL, frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
-        window("count", order_by=(), frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
-        window("count", order_by=(BY_ALL[1],), frame="RANGE BETWEEN 1 PRECEDING AND CURRENT ROW"),
-        window("lag", arguments=(ref(77),)),
-        window("lag", arguments=(window(),)),
-        window(order_by=(*BY_ALL, Sorted(by=window()))),
-    ],
-    ids=lambda call: f"{call.function} {call.frame} {call.type.value}",
-)
+@cases(__file__, "call=")
 def test_what_no_rule_names_is_refused(call):
     refused(call)
 
@@ -226,19 +195,7 @@ def compared(function, *arguments):
     return Apply(function, arguments, SqlType.BOOLEAN)
 
 
-@pytest.mark.parametrize(
-    ("condition", "rows"),
-    [
-        (compared("eq", ref(50), whole(1)), 1),
-        (compared("eq", whole(4), ref(50)), 1),
-        (compared("le", ref(50), whole(3)), 3),
-        (compared("lt", ref(50), whole(3)), 2),
-        (compared("ge", whole(3), ref(50)), 3),
-        (compared("gt", whole(3), ref(50)), 2),
-        (compared("le", ref(50), whole(-3)), 0),
-        (compared("and", compared("le", ref(50), whole(3)), compared("eq", ref(50), whole(2))), 1),
-    ],
-)
+@cases(__file__, "condition=", "rows=")
 def test_a_filter_on_row_numbers_keeps_so_many_rows_of_a_person(condition, rows):
     assert left(condition) == moves((rows, rows * rows), keys=1)
 

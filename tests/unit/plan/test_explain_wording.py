@@ -3,7 +3,6 @@
 from datetime import date, datetime
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from dpsql.plan.wording import (
     some,
     value_text,
 )
+from tests.kits.cases import cases
 
 amounts = st.fractions(min_value=0, max_value=10**9, max_denominator=10**9)
 
@@ -29,22 +29,7 @@ def number(text: str) -> Fraction:
     return Fraction(text.replace(THIN, ""))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (Fraction(1, 20), "0.05"),
-        (Fraction(1, 10**9), "1e-9"),
-        (Fraction(1, 2 * 10**6), "5e-7"),
-        (12_000, f"12{THIN}000"),
-        (-12_000, f"-12{THIN}000"),
-        (Fraction(-1, 2), "-0.5"),
-        (Fraction(4941, 2), f"2{THIN}470.5"),
-        (Fraction(1, 3), "0.333334"),
-        (Fraction(10**6, 3), f"333{THIN}334"),
-        (10**15, "1e15"),
-    ],
-)
+@cases(__file__, "value=", "text=")
 def test_amounts(value, text):
     assert amount(value) == text
 

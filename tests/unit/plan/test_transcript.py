@@ -11,6 +11,7 @@ import pytest
 
 from dpsql.plan.record import NAMES, PLANS
 from dpsql.sql.intervals import EVERYTHING
+from tests.kits.rows import read_texts
 
 CLASSES = {name: kind for name, kind in NAMES.items() if not issubclass(kind, Enum)}
 PLAIN = (bool, int, str, NoneType, Fraction, date, datetime)
@@ -46,62 +47,13 @@ NEVER_WRITTEN = {"Windowed", "Event", "AwaitedRows", "AwaitedValue"}
 of another question is never charged."""
 
 
-FIELDS = """
-apply: arguments function type
-approximate: delta epsilon
-bounded_range: epsilon
-column: declared='…' hidden=False id kept='…' keys=None name not_null=False origin=None proved='…' public=False type
-composed: events
-constant: type value
-discrete_gaussian: dimensions=1 l2_squared sigma_squared
-engine_column: engine_type='' high=None instead='' low=None name not_null=False scale=None type wide=False
-engine_table: columns name unique=()
-exists: among condition input negated
-filter: columns condition input
-gaussian: sigma_squared
-gaussian_threshold: delta keys sigma_squared
-grain: lower size upper
-group: by columns input totals
-interval: high low
-join: condition left outer=False right
-key_list: values
-key_range: count first microseconds=0 months=0
-key_selection: delta epsilon keys
-laplace: scale
-listed: columns from_step=None rows
-listed_keys: columns keys
-measurement: event noises statement
-noise: above=None grain law rounded=False
-optimal: delta epsilon keys_per_unit neighbours
-path_step: columns table to_columns
-placed_slot: column slot
-project: columns expressions input
-public_keys: values
-pure: epsilon
-rank: column input order partition
-ref: id type
-scan: columns owner=() private raw=() source sources table
-selection: counts mechanism statement
-slot: argument cap grain=None high kind low middle=0 partner=None size
-slot_noise: carried placed
-sorted: by descending=False nulls_first=False
-statement: keys relation values
-table: engine name path person public source unit_row
-threshold: delta keys_per_unit neighbours sigma_squared
-total: argument=None filter=None function
-union: branches columns
-window: added calls input
-windowed: arguments frame function order_by partition_by type
-"""
-
-
 def test_the_names_and_defaults_of_what_is_stored_do_not_change():
     """Plans are read years later: `codec.Only` gives a renamed field its old name; defaults stay."""
     found = []
     for name, kind in sorted(CLASSES.items()):
         fields_ = sorted(PLANS._classes[kind].fields, key=lambda each: each[1])
         found.append(" ".join([f"{name}:", *(f"{each[1]}{default_of(each[2])}" for each in fields_)]))
-    assert found == FIELDS.split("\n")[1:-1]
+    assert found == read_texts(__file__, "fields")
 
 
 def default_of(default):

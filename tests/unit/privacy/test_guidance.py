@@ -1,6 +1,5 @@
 """Advice on ε and δ is a value with reasons."""
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.privacy.guidance import epsilon_guidance, recommend_delta
+from tests.kits.cases import cases
 
 
 @given(n=st.integers(1, 2**53))
@@ -27,17 +27,7 @@ def test_delta_for_a_million_people():
     assert recommend_delta(n=5).delta == pytest.approx(1e-6, rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "strength", "posterior"),
-    [
-        (0.01, "very strong", 0.5025),
-        (0.1, "strong", 0.52498),
-        (math.log(2), "good", 2 / 3),
-        (math.log(3), "moderate", 0.75),
-        (3, "weak", 0.95257),
-        (10, "hardly a promise", 0.99995),
-    ],
-)
+@cases(__file__, "epsilon=", "strength", "posterior=")
 def test_epsilon_is_judged_by_the_odds_it_allows(epsilon, strength, posterior):
     """C013: guidance for ε at 0.01, 0.1, ln 2, ln 3 and beyond."""
     advice = epsilon_guidance(epsilon=epsilon)

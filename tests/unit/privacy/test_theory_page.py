@@ -16,6 +16,7 @@ from scipy import integrate, stats
 
 from dpsql.privacy.divergence import approx_max_divergence, kl_bound
 from dpsql.privacy.tails import azuma_bound
+from tests.kits.cases import cases
 
 PAGE = (Path(__file__).parents[3] / "docs" / "theory.md").read_text(encoding="utf-8")
 FORMULAS = dict(re.findall(r'^```formula title="(\w+)"\n(.+)\n```$', PAGE, re.M))
@@ -243,14 +244,7 @@ def test_advanced_composition(k, epsilon, delta_prime):
     assert printed == pytest.approx(bound.threshold, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("p", "q", "delta"),
-    [
-        ([0.05] * 4 + [0.4] * 2, [0.01] * 4 + [0.48] * 2, 0.06),
-        ([0.75, 0.25], [0.25, 0.75], 0.1),
-        ([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], 0.05),
-    ],
-)
+@cases(__file__, "p=", "q=", "delta=")
 def test_approximate_max_divergence(p, q, delta):
     """C127, erratum 4: over events it is the smallest ε whose hockey-stick divergence is δ."""
     events = [chosen for chosen in product((0, 1), repeat=len(p)) if any(chosen)]

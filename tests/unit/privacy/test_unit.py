@@ -4,6 +4,7 @@ import pytest
 
 from dpsql.errors import BadParameter
 from dpsql.privacy.unit import Neighbours, PrivacyUnit, Unit, require_neighbours
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 PERSON = {"entity": "patient", "table": "visits", "columns": ("country", "patient_id"), "unit": Unit.PERSON}
@@ -38,27 +39,7 @@ def test_a_row_is_its_own_entity():
     assert unit.group_size == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"entity": ""},
-        {"entity": "  "},
-        {"table": ""},
-        {"table": None},
-        {"columns": ()},
-        {"columns": ("",)},
-        {"columns": ("id", "id")},
-        {"columns": "id"},
-        {"columns": ["id"]},
-        {"columns": (1,)},
-        {"unit": Unit.ROW},
-        {"unit": "person"},
-        {"unit": None},
-        {"group_size": 0},
-        {"group_size": 1.0},
-        {"group_size": True},
-    ],
-)
+@cases(__file__, "change=")
 def test_an_incomplete_or_contradictory_unit_is_refused(change):
     raised(BadParameter, lambda: PrivacyUnit(**{**PERSON, **change}))
 

@@ -13,6 +13,7 @@ from dpsql.errors import InternalError
 from dpsql.randomness import SYSTEM
 from dpsql.randomness.blocks import BlockSampler, Exponent, _invert
 from dpsql.testing.fixed import SeededSource
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 mpmath.mp.dps = 60
@@ -225,15 +226,7 @@ def test_vector_and_single_draws_agree_when_given_the_same_uniform_numbers():
     assert values.tolist() == single
 
 
-@pytest.mark.parametrize(
-    ("law", "blocks"),
-    [
-        (Exponent(square=Fraction(1, 1000), linear=Fraction(0), shift=1), 100),
-        (Exponent(square=Fraction(0), linear=Fraction(1, 20), shift=1), 100),
-        (Exponent(square=Fraction(1, 10**4), linear=Fraction(0), shift=1), 2000),
-        (Exponent(square=Fraction(0), linear=Fraction(1, 10**4), shift=1), 2048),
-    ],
-)
+@cases(__file__, "law=", "blocks=")
 def test_tables_that_could_overflow_are_never_built(law, blocks):
     raised(InternalError, lambda: BlockSampler.build(law, blocks=blocks))
 

@@ -2,9 +2,8 @@
 
 from fractions import Fraction
 
-import pytest
-
 from dpsql.randomness.uniform import LazyUniform
+from tests.kits.cases import cases
 
 WORD = 2**64
 
@@ -25,16 +24,7 @@ def third(bits):
     return 2**bits // 3, 2**bits // 3 + 1
 
 
-@pytest.mark.parametrize(
-    ("words", "below"),
-    [
-        ([WORD // 3 - 1], True),
-        ([WORD // 3 + 1], False),
-        ([WORD // 3, 0], True),  # the first word of 1/3 leaves it open; 1/3 goes on with the same word
-        ([WORD // 3, WORD // 3, WORD - 1], False),
-        ([WORD // 3, WORD // 3, WORD // 3 - 1], True),
-    ],
-)
+@cases(__file__, "words=", "below=")
 def test_more_bits_are_drawn_until_the_bounds_decide(words, below):
     source = Script(*words)
     assert LazyUniform(source).is_below(third) is below

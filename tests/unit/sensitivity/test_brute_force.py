@@ -12,6 +12,7 @@ from dpsql.errors import BadParameter, DpsqlError
 from dpsql.privacy.unit import Neighbours
 from dpsql.sensitivity import brute_force
 from dpsql.sensitivity.global_ import Sensitivity
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.oracles.sensitivity import require_declared_sensitivity
 
@@ -138,37 +139,13 @@ def test_declared_utility_sensitivity_is_checked():
             require_declared_sensitivity(votes, declared=declared, **check)
 
 
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (lambda rows: rows[0], "order"),
-        (lambda rows: sorted(rows) if sum(rows) else [0], "lengths"),
-        (lambda rows: math.inf, "finite"),
-        (lambda rows: math.nan, "finite"),
-        (lambda rows: "3", "finite"),
-        (lambda rows: None, "finite"),
-    ],
-)
+@cases(__file__, "function=", "why")
 def test_functions_without_a_sensitivity_are_refused(function, why):
     with pytest.raises(BadParameter, match=why):
         brute_force.brute_force_global(function, domain=(0, 1), sizes=[2], neighbours=CHANGE_ONE)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"domain": []},
-        {"domain": [1, 1]},
-        {"domain": range(10**6)},
-        {"sizes": []},
-        {"sizes": [-1]},
-        {"sizes": [1.5]},
-        {"sizes": [10**9]},
-        {"sizes": [40]},
-        {"neighbours": "change_one"},
-        {"neighbours": None},
-    ],
-)
+@cases(__file__, "change=")
 def test_enumerations_that_are_empty_or_endless_are_refused(change):
     arguments = {"domain": range(10), "sizes": [2], "neighbours": CHANGE_ONE} | change
     for call in (

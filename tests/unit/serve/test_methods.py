@@ -9,6 +9,7 @@ from dpsql import Keeper, Owner
 from dpsql.errors import DpsqlError, NotPermitted, NotUnderstood, RowLevel
 from dpsql.ledger.book import Ledger
 from dpsql.serve.methods import METHODS, Visit, answered
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "serve.md"
@@ -96,14 +97,7 @@ def written(owner):
     ]
 
 
-@pytest.mark.parametrize(
-    ("role", "request_", "code"),
-    [
-        ("analyst", {"sql": COUNT}, "DP402"),  # nothing was granted
-        ("auditor", {"sql": COUNT}, "DP402"),  # not for the role
-        ("analyst", {"sql": COUNT, "more": 1}, "DP100"),
-    ],
-)
+@cases(__file__, "role", "request_=", "code")
 def test_a_question_that_is_refused_before_anybody_is_an_analyst_is_written_down_once(clinic, role, request_, code):
     assert raised(DpsqlError, lambda: answered(visit(clinic, role), {"do": "sql", **request_})).code == code
     assert written(clinic) == [("ana", code, COUNT)]

@@ -12,6 +12,7 @@ from dpsql.serve import methods
 from dpsql.serve import server as servers
 from dpsql.serve.listening import LOBBY
 from in_this_process import raw, serving
+from tests.kits.cases import cases
 from tests.kits.refusals import each_raises, raised
 
 
@@ -209,20 +210,6 @@ def test_clients_at_once_spend_one_budget_exactly(clinic, admitted, door):
     assert sum(answer.epsilon for answer in told) == clinic.analyst("ana").budget.spent == 2
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"connections": 0},
-        {"connections": 1.5},
-        {"refusals": 0},
-        {"patience": 0},
-        {"planning": 0},
-        {"timeout": float("inf")},
-        {"timeout": 5},  # without workers no request can be ended
-        {"idle": float("nan")},
-        {"idle": 1e12},
-        {"mode": 0o1777},
-    ],
-)
+@cases(__file__, "options=")
 def test_limits_are_limits(clinic, options, door):
     raised(BadParameter, lambda: dpsql.SocketServer(clinic, door, **options))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import dpsql.errors
 from dpsql.errors import DpsqlError, NotUnderstood, RowLevel
 from dpsql.serve import wire
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
@@ -23,27 +24,7 @@ def over_the_wire(value):
     return json.loads(json.dumps(value))
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"7",
-        b'"hello"',
-        b"null",
-        b'{"do": "sql",}',
-        b"\xff\xfe",
-        b'{"do": NaN}',
-        b'{"do": Infinity}',
-        b'{"do": "sql", "do": "freeze"}',
-        b'{"a": {"b": 1, "b": 2}}',
-        b"[" * 200_000,
-        b'{"a":' * 100_000,
-        b'{"a": ' + b"9" * 10_000 + b"}",
-    ],
-    ids=lambda line: line[:20].decode("latin-1"),
-)
+@cases(__file__, "line=")
 def test_what_is_no_object_is_refused_in_the_same_words(line):
     assert str(raised(NotUnderstood, lambda: wire.decoded(line))) == str(wire.not_understood())
 
@@ -61,18 +42,7 @@ def test_a_message_is_one_line_and_comes_back(message):
     assert wire.decoded(line[:-1]) == message
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        (1, Fraction(1)),
-        (0.1, 0.1),  # read as it is written by the session
-        (Fraction(1, 3), Fraction(1, 3)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        (Decimal("1E+2"), Fraction(100)),
-        (Fraction(-1, 7), Fraction(-1, 7)),
-        (None, None),
-    ],
-)
+@cases(__file__, "said=", "meant=")
 def test_numbers_are_exact_on_the_other_side(said, meant):
     assert wire.number_from_wire(over_the_wire(wire.number_to_wire(said))) == meant
 

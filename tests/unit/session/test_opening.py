@@ -1,15 +1,20 @@
 """dpsql.open: which source, which ledger, which data version; and that one source has one ledger."""
 
+import os
 import shutil
+import stat
 
 import duckdb
 import pandas as pd
 import pytest
 
 import dpsql
+from asked_clinic import edited
 from dpsql.engines.duckdb import DuckdbEngine
 from dpsql.errors import BadPolicy, EngineFailed, LedgerBroken, NoSource, NotPermitted
 from dpsql.ledger.sqlite import SqliteLedger
+from dpsql.session import opening
+from dpsql.session.opening import bound_ledger, ledger_beside, mark_beside
 from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
@@ -55,12 +60,6 @@ def clinic(tmp_path):
 def asked(policy, sql=COUNT, **options):
     with dpsql.open(policy, **options) as owner:
         return owner.analyst("ana").sql(sql)
-
-
-def rewritten(policy, before, after):
-    text = policy.read_text()
-    assert before in text
-    policy.write_text(text.replace(before, after))
 
 
 def refused(policy, *errors, **options):
@@ -113,7 +112,7 @@ class TestOneLedger:
     def test_one_in_another_place_is_remembered_too(self, clinic, tmp_path):
         asked(clinic, ledger=tmp_path / "far.db")
         assert str(tmp_path / "far.db") in refused(clinic)
-        rewritten(clinic, "[person]", 'ledger_file = "../far.db"\n[person]')
+        edited(clinic, "[person]", 'ledger_file = "../far.db"\n[person]')
         assert asked(clinic).cost.epsilon == 0
 
     def test_the_policy_may_name_it(self, clinic, tmp_path):
@@ -121,7 +120,7 @@ class TestOneLedger:
         ledger = SqliteLedger(tmp_path / "far.db")
         ledger.close()
         (clinic.parent / "data" / "clinic.duckdb.ledger-id").unlink()
-        rewritten(clinic, "[person]", f'ledger = "{ledger.id}"\n[person]')
+        edited(clinic, "[person]", f'ledger = "{ledger.id}"\n[person]')
         assert ledger.id in refused(clinic)  # there is none beside the source
         SqliteLedger(clinic.parent / "data" / "clinic.duckdb.ledger").close()
         assert ledger.id in refused(clinic)
@@ -152,7 +151,7 @@ class TestWhomThePromiseIsAbout:
     @cases(__file__, "before", "after")
     def test_a_changed_file_is_refused(self, clinic, before, after):
         asked(clinic)
-        rewritten(clinic, before, after)
+        edited(clinic, before, after)
         if "other" in after:
             policy = clinic.read_text()
             start = policy.index("[table.other]")
@@ -162,7 +161,7 @@ class TestWhomThePromiseIsAbout:
     @cases(__file__, "before", "after=")
     def test_everything_else_may_change(self, clinic, before, after):
         asked(clinic)
-        rewritten(clinic, before, after)
+        edited(clinic, before, after)
         assert asked(clinic, "SELECT SUM(age) FROM people").cost.epsilon > 0
 
 
@@ -185,12 +184,12 @@ class TestDataVersions:
         with dpsql.open(clinic) as owner:
             owner.new_data_version("2")
         assert asked(clinic).cost.epsilon == 1
-        rewritten(clinic, "[person]", 'data_version = "1"\n[person]')
+        edited(clinic, "[person]", 'data_version = "1"\n[person]')
         with pytest.raises(NotPermitted, match="data version 1 was before"):  # its answers are of other data
             asked(clinic)
-        rewritten(clinic, 'data_version = "1"', 'data_version = "2"')
+        edited(clinic, 'data_version = "1"', 'data_version = "2"')
         assert asked(clinic).cost.epsilon == 0
-        rewritten(clinic, 'data_version = "2"', 'data_version = "1 again"')
+        edited(clinic, 'data_version = "2"', 'data_version = "1 again"')
         assert asked(clinic).cost.epsilon == 1
         with dpsql.open(clinic) as owner, pytest.raises(NotPermitted, match="policy file says"):
             owner.new_data_version("3")
@@ -208,7 +207,7 @@ class TestLimits:
     @pytest.mark.parametrize("written", [True, False])
     def test_a_statement_is_stopped_and_stays_charged(self, large, written):
         if written:
-            rewritten(large, "[person]", "timeout = 0.01\n[person]")
+            edited(large, "[person]", "timeout = 0.01\n[person]")
         with dpsql.open(large, timeout=None if written else 0.01, threads=1) as owner:
             ana = owner.analyst("ana")
             with pytest.raises(EngineFailed, match="did not finish this statement"):
@@ -254,7 +253,7 @@ def test_a_policy_file_takes_the_same_words(clinic):
 def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
     """The policy names the variable that holds the address; the password stands in no file and no message."""
     monkeypatch.setenv("LEDGER_URL", postgres.room())
-    rewritten(
+    edited(
         clinic,
         'url = "duckdb://data/clinic.duckdb"',
         'url = "duckdb://data/clinic.duckdb"\nledger_url = "${LEDGER_URL}"\nledger_key = "shared.key"',
@@ -279,15 +278,86 @@ def test_machines_share_a_ledger_in_postgresql(clinic, postgres, monkeypatch):
     ['ledger_url = "postgresql://x"', 'ledger_key = "k"', 'ledger_url = "u"\nledger_key = "k"\nledger_file = "f"'],
 )
 def test_a_ledger_is_a_file_or_has_an_address_and_a_key(clinic, words):
-    rewritten(clinic, "[person]", f"{words}\n[person]")
+    edited(clinic, "[person]", f"{words}\n[person]")
     raised(BadPolicy, lambda: dpsql.open(clinic), match="belong together")
 
 
 def test_the_limits_of_a_policy_hold_for_its_engine(clinic):
-    rewritten(clinic, "[person]", 'memory_limit = "100MiB"\nthreads = 1\n[person]')
+    edited(clinic, "[person]", 'memory_limit = "100MiB"\nthreads = 1\n[person]')
     settings = "SELECT current_setting('memory_limit'), current_setting('threads')"
     with dpsql.open(clinic) as owner:
         assert owner._engine.run_public(settings) == [("100.0 MiB", 1)]
     with dpsql.open(clinic, memory_limit="200MiB", threads=2) as owner:
         assert owner._engine.run_public(settings) == [("200.0 MiB", 2)]
     assert dpsql.policy_limits(clinic).memory_limit == "100MiB"
+
+
+# One source, one ledger: what is written beside the data, and what happens where nothing can be.
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "data" / "clinic.duckdb"
+    path.parent.mkdir()
+    path.touch()
+    return path
+
+
+def opened(place, *, named=None, source=None):
+    ledger = bound_ledger(place, named=named, source=source)
+    ledger.close()
+    return ledger.id
+
+
+def test_the_mark_says_which_ledger_and_where(source, tmp_path):
+    ledger = opened(tmp_path / "l.db", source=source)
+    before = os.umask(0)
+    try:
+        assert opened(tmp_path / "l.db", source=source) == ledger
+        (mark := mark_beside(source)).unlink()
+        opened(tmp_path / "l.db", source=source)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(mark.stat().st_mode) == 0o600  # for its owner only
+    assert mark.read_text().splitlines() == [ledger, str(tmp_path / "l.db")]
+    assert (ledger_beside(source).name, ledger_beside(source).parent) == ("clinic.duckdb.ledger", source.parent)
+
+
+def test_a_ledger_that_moved_is_still_the_same(source, tmp_path):
+    ledger = opened(tmp_path / "l.db", source=source)
+    for name in ("l.db", "l.db.key"):
+        (tmp_path / name).rename(tmp_path / "data" / name)
+    assert opened(tmp_path / "data" / "l.db", source=source) == ledger
+
+
+def test_two_that_come_at_once_agree_on_one(source, tmp_path, monkeypatch):
+    """The other one writes its mark after this one has looked, and before it writes."""
+    first = []
+    right = opening._mark
+
+    def slow(*place):
+        monkeypatch.setattr(opening, "_mark", right)
+        first.append(opened(tmp_path / "first.db", source=source))
+        right(*place)
+
+    monkeypatch.setattr(opening, "_mark", slow)
+    error = raised(NotPermitted, lambda: opened(tmp_path / "second.db", source=source))
+    assert first[0] in error.what
+
+
+def test_where_nothing_can_be_written_the_policy_alone_can_tell(source, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(opening, "create_private", refused)
+    ledger = opened(tmp_path / "l.db", source=source)
+    assert not mark_beside(source).exists()
+    raised(NotPermitted, lambda: opened(tmp_path / "m.db", named=ledger, source=source), match=ledger)
+    assert opened(tmp_path / "l.db", named=ledger, source=source) == ledger
+
+
+def test_a_source_that_is_no_file_has_no_mark(tmp_path):
+    ledger = opened(tmp_path / "l.db")
+    assert sorted(os.listdir(tmp_path)) == ["l.db", "l.db.key"]
+    raised(NotPermitted, lambda: opened(tmp_path / "l.db", named="another"), match="names the ledger")
+    assert opened(tmp_path / "l.db", named=ledger) == ledger

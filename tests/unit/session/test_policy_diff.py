@@ -3,19 +3,13 @@
 import pytest
 
 import dpsql
-from asked_clinic import COUNT, POLICY, declared
+from asked_clinic import COUNT, POLICY, declared, edited
 from dpsql.cli.main import main
 from dpsql.errors import Incomparable
 from tests.kits.refusals import raised
 
 WORDS = POLICY.replace("unique = true", "unique = true\ncolumns = { id = { bounds = [0, 2000] } }")
 SUM = "SELECT SUM(id) FROM people"
-
-
-def edited(policy, before, after):
-    text = policy.read_text()
-    assert before in text
-    policy.write_text(text.replace(before, after))
 
 
 @pytest.fixture(scope="module")

@@ -427,24 +427,7 @@ UNITED = f"SELECT k, n AS v FROM {NUMBERS} UNION ALL SELECT name, 1 FROM wards"
 BESIDE = f"visits JOIN {NUMBERS} ON kind = k"
 
 
-@pytest.mark.parametrize(
-    ("rows", "claimed"),
-    [
-        (f"SELECT who, MAX(n) AS v FROM {BESIDE} GROUP BY who", False),
-        (f"SELECT who, SUM(CLAMP(n, 0, 900)) AS v FROM {BESIDE} GROUP BY who", False),
-        (f"SELECT who, COUNT(*) AS v FROM {BESIDE} WHERE n > 3 GROUP BY who", True),
-        (f"SELECT who, MAX(n) OVER (PARTITION BY who) AS v FROM {BESIDE}", False),
-        (f"SELECT who, AVG(CLAMP(n, 0, 900)) OVER (PARTITION BY who) AS v FROM {BESIDE}", False),
-        (f"SELECT who, LAG(n) OVER (PARTITION BY who ORDER BY charge) AS v FROM {BESIDE}", False),
-        (f"SELECT who, ROW_NUMBER() OVER (PARTITION BY who ORDER BY charge) AS v FROM {BESIDE}", True),
-        (f"SELECT who, n AS v FROM {BESIDE} UNION ALL SELECT who, charge AS v FROM visits", False),
-        (f"SELECT who, charge AS v FROM visits UNION ALL SELECT who, n AS v FROM {BESIDE}", False),
-        (f"SELECT who, LENGTH(k) AS v FROM {BESIDE}", True),
-        (f"SELECT v FROM visits JOIN (SELECT k, MAX(n) AS v FROM {NUMBERS} GROUP BY k) AS b ON kind = k", False),
-        (f"SELECT v FROM visits JOIN ({UNITED}) AS b ON kind = k", False),
-        (f"SELECT CAST(n AS INTEGER) AS v FROM visits JOIN {TEXTS} ON kind = k", False),
-    ],
-)
+@cases(__file__, "rows=", "claimed=")
 def test_nor_has_one_that_reads_it_behind_a_subquery(rows, claimed):
     """A column that a subquery makes of a released number is one, whatever makes it."""
     ana, _ = analyst_of(delta=1e-6)

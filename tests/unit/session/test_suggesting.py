@@ -26,6 +26,7 @@ from dpsql.errors import (
     Unbounded,
 )
 from dpsql.session.suggesting import Suggestion, _end
+from tests.kits.cases import cases
 from tests.kits.owners import owner_of
 from tests.kits.refusals import raised
 
@@ -69,14 +70,7 @@ def test_the_bounds_hold_all_values_of_the_share_and_reach_no_further_than_the_g
     assert (again.value, again.spent) == ((0, 1000), 0), NOISE
 
 
-@pytest.mark.parametrize(
-    ("charges", "bounds"),
-    [
-        (spread(100, -3, common=0.25), (-5, Fraction(1, 2))),
-        (spread(0, 0, common=5e9), (0, 10**9)),
-        ([*[-300] * 30, *[300] * 30, *[8] * 3940], (-500, 500)),
-    ],
-)
+@cases(__file__, "charges=", "bounds=")
 def test_negative_values_fractions_zeros_and_giants(charges, bounds):
     with hospital([float(charge) for charge in charges], types={"charge": "double"}) as owner:
         found = owner.suggest_bounds("visits.charge", spend=4)

@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Callable
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsql.catalog.types import SqlType
 from dpsql.sql import intervals
+from tests.kits.cases import cases
 
 
 def between(low: int | None, high: int | None) -> intervals.Interval:
@@ -60,17 +60,7 @@ def test_ends_are_reached(a: intervals.Interval, b: intervals.Interval) -> None:
     assert a.add(b) == intervals.Interval(min(sums), max(sums))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "product"),
-    [
-        (between(0, 0), intervals.EVERYTHING, between(0, 0)),
-        (between(2, None), between(3, None), between(6, None)),
-        (between(None, -1), between(None, -2), between(2, None)),
-        (between(-1, 2), between(0, None), intervals.EVERYTHING),
-        (between(0, 2), between(0, None), between(0, None)),
-        (between(1, 2), between(None, 5), between(None, 10)),
-    ],
-)
+@cases(__file__, "a=", "b=", "product=")
 def test_products_with_open_ends(a: intervals.Interval, b: intervals.Interval, product: intervals.Interval) -> None:
     assert a.mul(b) == product == b.mul(a)
 
@@ -82,16 +72,7 @@ def test_a_quotient_has_no_ends_where_the_divisor_may_be_zero() -> None:
     assert between(-6, 3).div(between(-3, -1)) == between(-3, 6)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "both"),
-    [
-        (between(0, 10), between(5, 20), between(5, 10)),
-        (intervals.EVERYTHING, between(None, 3), between(None, 3)),
-        (between(0, 120), between(200, None), between(120, 120)),
-        (between(200, None), between(0, 120), between(200, 200)),
-        (between(5, 5), between(5, 5), between(5, 5)),
-    ],
-)
+@cases(__file__, "a=", "b=", "both=")
 def test_what_both_allow(a: intervals.Interval, b: intervals.Interval, both: intervals.Interval) -> None:
     assert a.intersect(b) == both
 

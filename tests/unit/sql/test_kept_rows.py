@@ -1,9 +1,8 @@
 """Public rows that an outer join keeps: the inner join with all of them as groups, and the rewrite of COUNT(*)."""
 
-import pytest
-
 from dpsql.errors import NotSupported
 from dpsql.plan.question import identity
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 from stages import bounded, rewritten
@@ -18,16 +17,7 @@ def test_it_is_the_question_of_the_inner_join():
     assert identity(outer) == identity(inner)
 
 
-@pytest.mark.parametrize(
-    ("sql", "proposal"),
-    [
-        (f"SELECT w.name, COUNT(*) {LEFT} GROUP BY w.name", f"SELECT w.name, COUNT(v.ward) {LEFT} GROUP BY w.name"),
-        (f"SELECT COUNT( * ), COUNT(*) + 1 {LEFT}", f"SELECT COUNT(v.ward), COUNT(v.ward) + 1 {LEFT}"),
-        (f"SELECT COUNT(*) FILTER (WHERE w.id > 1) {LEFT}", None),
-        (f"SELECT SUM(1) {LEFT}", None),
-        ("SELECT COUNT(*) FROM wards w LEFT JOIN visits v ON v.ward > w.id", None),
-    ],
-)
+@cases(__file__, "sql=", "proposal=")
 def test_counting_all_rows_is_refused_with_a_rewrite_that_counts_people(sql, proposal):
     assert raised(NotSupported, lambda: bounded(sql), match="nobody is in").try_sql == proposal
     if proposal is not None:

@@ -11,6 +11,7 @@ from dpsql.errors import InternalError, TwoPeople
 from dpsql.sql import joins
 from dpsql.sql.check import check
 from dpsql.sql.relations import Group, Join
+from tests.kits.cases import cases
 from tests.kits.noiseless import without_noise
 from tests.kits.refusals import raised
 
@@ -45,19 +46,7 @@ def test_a_key_that_is_enforced_or_declared_lets_rows_meet_once(catalog, sql):
     assert {column.name for column in reduced.columns} == {"code", "label"}
 
 
-@pytest.mark.parametrize(
-    ("catalog", "sql"),
-    [
-        (CLINIC, JOIN),
-        (declared("label"), JOIN),
-        (enforced(("label",)), JOIN),
-        (enforced(("code", "label")), JOIN),  # half of a key
-        (declared("code"), JOIN.replace("=", "<")),
-        (declared("code"), JOIN.replace("c.code", "c.code + 0")),
-        (declared("code"), JOIN + " OR m.level = 1"),
-        (declared("code"), JOIN.replace("codes c", "(SELECT a.code FROM codes a JOIN codes b USING (label)) c")),
-    ],
-)
+@cases(__file__, "catalog=", "sql=")
 def test_without_a_key_the_way_out_is_named(catalog, sql):
     error = raised(TwoPeople, lambda: check(resolved(sql, catalog)))
     assert "unique = true" in error.fix

@@ -23,6 +23,7 @@ from dpsql.sql.syntax import (
     Select,
     Star,
 )
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 from tests.kits.rows import read_rows
 
@@ -142,18 +143,7 @@ def test_each_query_finds_its_own_columns() -> None:
 # ---- what is wanted -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("prefix", "purpose"),
-    [
-        ("", Purpose.ANSWER),
-        ("EXPLAIN PRIVACY ", Purpose.EXPLAIN),
-        ("explain\n /* of */ privacy\t", Purpose.EXPLAIN),
-        ("EXPLAIN PRIVACY (FORMAT JSON) ", Purpose.EXPLAIN_JSON),
-        ("Explain Privacy(format\njson)", Purpose.EXPLAIN_JSON),
-        ("DRY RUN ", Purpose.DRY_RUN),
-        ("-- first\n dry  run\n", Purpose.DRY_RUN),
-    ],
-)
+@cases(__file__, "prefix=", "purpose=")
 def test_the_purpose_is_read_and_places_mean_the_whole_text(prefix: str, purpose: Purpose) -> None:
     text = f"{prefix}SELECT COUNT(*) FROM patients WHERE age > 5 ; -- done"
     found = parse(text, dialect="duckdb")
@@ -190,16 +180,7 @@ def test_layout_and_case_do_not_change_the_tree(text: str) -> None:
     assert bare(expression(text.lower())) == plain
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "t cross join u, v x",
-        "t inner join u on a = b",
-        "t full join u using (a, b)",
-        "t left outer join (u join v using (a)) on b",
-        "t right outer join (select a from u) as s (z) on a",
-    ],
-)
+@cases(__file__, "text")
 def test_joins_may_be_written_in_any_case(text: str) -> None:
     assert bare(query(f"select 1 from {text.lower()} fetch first 3 rows only")) == bare(
         query(f"SELECT 1 FROM {text.upper()} FETCH FIRST 3 ROWS ONLY")

@@ -8,6 +8,7 @@ from dpsql.errors import BadName
 from dpsql.sql.relations import Column
 from dpsql.sql.scope import Scope, Table
 from dpsql.sql.syntax import Identifier, Name, Star
+from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
@@ -39,20 +40,7 @@ def columns(scope: Scope, star: Star) -> list[str]:
     return [".".join(part.name for part in name.parts) for name in scope.star_names(star)]
 
 
-@pytest.mark.parametrize(
-    ("scope", "name", "number"),
-    [
-        (BOTH, "p", 1),
-        (BOTH, "r", 11),
-        (BOTH, "b.x", 12),
-        (A.using((X,), B), "x", 2),  # USING makes two columns one
-        (A.using((X,), B), "a.x", 2),
-        (A.using((X,), B), "b.x", 12),
-        (A.using((X,), B).using((X,), D), "x", 2),  # twice is still one
-        (A.using((X, X), B), "x", 2),
-        (A.using((X,), B).using((), D), "x", 2),  # a third table does not make it ambiguous
-    ],
-)
+@cases(__file__, "scope=", "name", "number=")
 def test_a_name_means_the_one_column_called_so(scope, name, number):
     assert scope.column(named(*name.split("."))).id == number
 

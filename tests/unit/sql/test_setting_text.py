@@ -42,22 +42,7 @@ def test_the_others_too(sql, statement):
     assert setting_statement(sql) == statement
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT 1",
-        "SET threads = 1",
-        "SET dpx.epsilon = 1",
-        "SET ALL = 1",
-        "RESET threads",
-        "SHOW TABLES",
-        "SHOW ALL_TABLES",
-        "SETdp.epsilon = 1",
-        "",
-        "SET dp.epsilon = '",
-        "EXPLAIN PRIVACY SET dp.epsilon = 1",
-    ],
-)
+@cases(__file__, "sql=")
 def test_everything_else_is_left_to_parse(sql):
     assert setting_statement(sql) is None
 

@@ -10,6 +10,7 @@ from dpsql.sql.functions.table import FUNCTIONS as KNOWN
 from dpsql.sql.outputs import PARTS
 from dpsql.sql.parsing.functions import NOT_CALLABLE, OTHER_NAMES
 from dpsql.sql.words import AGGREGATES
+from tests.kits.cases import cases
 
 
 @pytest.fixture(scope="module")
@@ -24,28 +25,7 @@ def proposed(names, before, after=""):
     return {text for text, _ in proposals(before, before + after, lambda: names, commands, choices)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "found"),
-    [
-        ("SELECT * FROM pa", "", {"patients"}),
-        ("SELECT ci", " FROM patients", {"city"}),
-        ("SELECT p.a", " FROM patients p", {"age"}),
-        ("SELECT visits.c", " FROM visits", {"charge"}),
-        ("SELECT * FROM dp.bud", "", {"budget"}),
-        ("SELECT 1 FROM patients WHERE city = 'B", "", {"Basel'", "Bern'"}),
-        ("SELECT 1 FROM patients WHERE sex IN ('f', '", "", {"f'", "m'", "x'"}),
-        ("SELECT 1 FROM visits WHERE diagnosis = '", "", set()),
-        ("SELECT 1 FROM patients WHERE name = 'Bo", "", set()),
-        ("SELECT COUN", "", {"COUNT("}),
-        ("select coun", "", {"count("}),
-        ("SELECT 1 GRO", "", {"GROUP"}),
-        ("-- a comment p", "", set()),
-        ("\\d", "", {"\\d", "\\dt"}),
-        ("\\d vi", "", {"visits"}),
-        ("SELECT 1\n\\d vi", "", {"visits"}),
-        ("\\mode c", "", {"csv"}),
-    ],
-)
+@cases(__file__, "before", "after=", "found=")
 def test_what_is_proposed(names, before, after, found):
     assert proposed(names, before, after) == found
 

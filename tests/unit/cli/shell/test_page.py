@@ -1,33 +1,25 @@
 """The page of the shell shows the commands there are, and a session as it comes."""
 
-import importlib.util
 import io
 import os
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import dpsql
 from dpsql.cli.shell import run
+from tests.kits.scripts import script
 
-ROOT = Path(__file__).parents[4]
 PROMPT = "ana@hospital> "
 ANSWERED = re.compile(r"(?<=\[y/N\] )(\w)$", re.MULTILINE)
 """What they said to a question."""
-
-
-def tool():
-    spec = importlib.util.spec_from_file_location("shell_commands", ROOT / "tools" / "shell_commands.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+TOOL = script("shell_commands")
 
 
 def test_the_commands_are_those_of_the_table():
-    page = tool().page()
-    assert page == tool().PAGE.read_text(encoding="utf-8")
-    assert page.count("\n| `\\") == len(tool().COMMANDS)
+    page = TOOL.page()
+    assert page == TOOL.PAGE.read_text(encoding="utf-8")
+    assert page.count("\n| `\\") == len(TOOL.COMMANDS)
 
 
 def masked(text):
@@ -36,7 +28,7 @@ def masked(text):
 
 
 def test_the_session_is_what_comes(monkeypatch):
-    shown = re.search(r"```text\n(.*?)```", tool().PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+    shown = re.search(r"```text\n(.*?)```", TOOL.PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
     typed = [line.removeprefix(PROMPT) for line in shown.splitlines() if line.startswith(PROMPT)]
     said = ANSWERED.findall(shown)
     lines = [each for line in typed for each in ([line, said.pop(0)] if line.startswith("\\more") else [line])]

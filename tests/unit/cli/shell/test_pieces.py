@@ -3,6 +3,7 @@
 import pytest
 
 from dpsql.cli.shell.pieces import ended, first_word, has_margin_wish, is_blank, pieces, statements
+from tests.kits.cases import cases
 
 
 @pytest.mark.parametrize(
@@ -53,16 +54,6 @@ def test_blanks_and_comments_are_no_statement_and_the_last_may_do_without_its_se
     assert statements("SELECT 1; -- one") == ["SELECT 1"]
 
 
-@pytest.mark.parametrize(
-    ("text", "wish"),
-    [
-        ("SELECT COUNT(*) FROM t WITHIN 20", True),
-        ("SELECT COUNT(*) FROM t within /* at most */ .5 CONFIDENCE 0.9;", True),
-        ("SELECT COUNT(*) FROM t COST 0.1", False),
-        ("SELECT cost FROM t WHERE x = 'WITHIN 20'", False),
-        ("SELECT within, 20 FROM t -- WITHIN 1", False),
-        ('SELECT "WITHIN" 20', False),
-    ],
-)
+@cases(__file__, "text", "wish=")
 def test_a_margin_that_is_wished_for(text, wish):
     assert has_margin_wish(text) is wish

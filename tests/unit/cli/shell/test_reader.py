@@ -7,34 +7,10 @@ import pytest
 from prompt_toolkit.document import Document
 
 from dpsql.cli.shell.reader import LineReader, SqlLexer, _history, behind_statement, continuation, is_whole
+from tests.kits.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "whole"),
-    [
-        ("", True),
-        ("\\d patients", True),
-        (".tables", True),
-        ("help", True),
-        ("EXIT;", True),
-        ("SELECT 1", False),
-        ("SELECT 1;", True),
-        ("SELECT 1; -- done", True),
-        ("SELECT ';", False),
-        ("SELECT 1;\n", True),
-        ("SELECT 1; SELECT", False),
-        ("-- a comment", False),
-        ("EXPLAIN PRIVACY DIFF SELECT 1;", False),
-        ("SELECT 1\n\\q", True),
-        ("SELECT 1\n  \\d patients", True),
-        ("SELECT 1\nquit", True),
-        ("SELECT 1\nquit, 2", False),
-        ("SELECT t\n.name", False),
-        ("SELECT 'a\n\\d", False),
-        ("SELECT 'a\n\\q", True),
-        ("SELECT 1 /* a\n\\d b", False),
-    ],
-)
+@cases(__file__, "text=", "whole=")
 def test_enter_sends_what_is_whole(text, whole):
     assert is_whole(text) is whole
 

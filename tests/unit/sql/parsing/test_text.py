@@ -5,32 +5,10 @@ import pytest
 from dpsql.errors import NotUnderstood
 from dpsql.sql.parse import compared, statements
 from dpsql.sql.parsing.text import MAX_CHARACTERS, prepared
+from tests.kits.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("", []),
-        (" \n ; ; -- only a comment ; \n /* ; */ ;", []),
-        ("SELECT 1", [(0, "SELECT 1")]),
-        ("  SELECT 1 ;\n\nSELECT 2;", [(2, "SELECT 1"), (14, "SELECT 2")]),
-        ("SELECT ';' ; SELECT \";\"", [(0, "SELECT ';'"), (13, 'SELECT ";"')]),
-        ("SELECT 'it''s;' ; x", [(0, "SELECT 'it''s;'"), (18, "x")]),
-        ("SELECT $$;$$; SELECT $a$;$$;$a$", [(0, "SELECT $$;$$"), (14, "SELECT $a$;$$;$a$")]),
-        ("a -- ;\n; b /* ; /* ; */ ; */ c", [(0, "a"), (9, "b /* ; /* ; */ ; */ c")]),
-        (
-            "EXPLAIN PRIVACY SELECT ';' ; CALL f(';'); x",
-            [(0, "EXPLAIN PRIVACY SELECT ';'"), (29, "CALL f(';')"), (42, "x")],
-        ),
-        ("x; explain privacy /* ; */ diff a; b; c", [(0, "x"), (3, "explain privacy /* ; */ diff a; b"), (38, "c")]),
-        ("EXPLAIN PRIVACY DIFF a;", [(0, "EXPLAIN PRIVACY DIFF a;")]),
-        ("SELECT 'a\\'; SELECT 'b'", [(0, "SELECT 'a\\'"), (13, "SELECT 'b'")]),
-        ("SELECT 1; SELECT 'never ends ; x", [(0, "SELECT 1; SELECT 'never ends ; x")]),
-        ("SELECT 1; /* never ends ; x", [(0, "SELECT 1; /* never ends ; x")]),
-        ("SELECT 1; SELECT $a$ ; x", [(0, "SELECT 1; SELECT $a$ ; x")]),
-        ("SELECT a$b$c; SELECT 2", [(0, "SELECT a$b$c"), (14, "SELECT 2")]),
-    ],
-)
+@cases(__file__, "text=", "found=")
 def test_statements(text: str, found: list[tuple[int, str]]) -> None:
     assert list(statements(text)) == found
     assert all(text[offset : offset + len(one)] == one for offset, one in found)
