@@ -10,18 +10,17 @@ import pytest
 
 from dpsql import errors
 from dpsql.catalog.types import SqlType
-from dpsql.ledger import facts
 from tests.kits.rows import read_rows
 
 NAMES: Final[dict[str, Any]] = {"date": date, "datetime": datetime, "math": math, "Fraction": Fraction}
-NAMES.update(vars(errors) | vars(facts), SqlType=SqlType)
+NAMES.update(vars(errors), SqlType=SqlType)
 
 
 def cases(file: str, *columns: str) -> Callable[[Any], Any]:
     """Run a test for every row of its table, which is called as the test is; the row is the name of the case.
 
-    Cells are texts in which ⏎ ends a line. Those of a column whose name ends in `=` are Python: values, errors,
-    facts of a ledger, and names of the test's own file.
+    Cells are texts in which ⏎ ends a line. Those of a column whose name ends in `=` are Python: values, errors, and
+    names of the test's own file.
     """
 
     def decorate(test: Any) -> Any:

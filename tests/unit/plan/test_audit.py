@@ -143,7 +143,30 @@ def test_margins_that_are_not_those_of_the_noise_are_found_out():
         audited(json.dumps(record), lists=LISTS)
 
 
-@cases(__file__, "damage=")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda record: record.pop("plan"),
+        lambda record: record.update(version=1),
+        lambda record: record.pop("kept"),
+        lambda record: record["kept"].update(version=1),
+        lambda record: record["kept"].pop("cost"),
+        lambda record: record["plan"].pop(0),
+        lambda record: record["plan"].pop(),
+        lambda record: record["plan"].__setitem__(-1, {"part": 0}),
+        lambda record: record["plan"].__setitem__(-1, [[], [], None]),
+        lambda record: record["plan"][0].__setitem__(0, "Path"),
+        lambda record: record["plan"][0][1].update(more=1),
+        lambda record: record["plan"][0][1].clear(),
+        lambda record: record["plan"].__setitem__(
+            0, ["project", {"input": {"part": -1}, "columns": [], "expressions": []}]
+        ),
+        lambda record: record["plan"].__setitem__(
+            0, ["project", {"input": {"part": 7}, "columns": [], "expressions": []}]
+        ),
+        lambda record: record["plan"].__setitem__(0, ["interval", {"low": "1/0", "high": None}]),
+    ],
+)
 def test_what_cannot_be_read_is_refused(damage):
     record = record_of(PLANS["laplace"])
     damage(record)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dpsql.errors import BadParameter
 from dpsql.privacy.database import db_distance, l1_distance, size, to_histogram
 from dpsql.privacy.unit import Neighbours
-from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 ROWS = st.lists(st.integers(0, 2), max_size=4)
@@ -97,6 +96,22 @@ def test_histograms_over_a_universe():
     assert to_histogram([], universe=["a"]) == (0,)
 
 
-@cases(__file__, "call=")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: to_histogram([7], universe=[1, 2]),
+        lambda: to_histogram([1], universe=[1, 1]),
+        lambda: to_histogram([[1]], universe=[1]),
+        lambda: l1_distance([1, 2], [1]),
+        lambda: l1_distance([1, -2], [1, 1]),
+        lambda: l1_distance([1.5], [1]),
+        lambda: l1_distance({1: 1}, [1]),
+        lambda: size([True]),
+        lambda: db_distance([1], {1: 1}, neighbours=Neighbours.ADD_REMOVE),
+        lambda: db_distance([1], [1], neighbours="add_remove"),
+        lambda: db_distance([[1]], [[1]], neighbours=Neighbours.ADD_REMOVE),
+        lambda: db_distance({1: -1}, {1: 1}, neighbours=Neighbours.ADD_REMOVE),
+    ],
+)
 def test_what_is_not_a_database_is_refused(call):
     raised(BadParameter, lambda: call())

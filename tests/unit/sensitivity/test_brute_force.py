@@ -139,7 +139,17 @@ def test_declared_utility_sensitivity_is_checked():
             require_declared_sensitivity(votes, declared=declared, **check)
 
 
-@cases(__file__, "function=", "why")
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda rows: rows[0], "order"),
+        (lambda rows: sorted(rows) if sum(rows) else [0], "lengths"),
+        (lambda rows: math.inf, "finite"),
+        (lambda rows: math.nan, "finite"),
+        (lambda rows: "3", "finite"),
+        (lambda rows: None, "finite"),
+    ],
+)
 def test_functions_without_a_sensitivity_are_refused(function, why):
     with pytest.raises(BadParameter, match=why):
         brute_force.brute_force_global(function, domain=(0, 1), sizes=[2], neighbours=CHANGE_ONE)

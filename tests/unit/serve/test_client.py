@@ -18,7 +18,6 @@ from dpsql.errors import BadName, BadParameter, NoSource, NotPermitted
 from dpsql.serve.client import Client
 from dpsql.serve.wire import PROTOCOL, Lines
 from in_this_process import serving
-from tests.kits.cases import cases
 from tests.kits.refusals import raised
 
 
@@ -128,7 +127,17 @@ WRONG = [b'{"ok": {}}\n', b'{"ok": {"margins": 7, "rows": [[{"noisy": []}]], "to
 
 
 @pytest.mark.parametrize("reply", WRONG)
-@cases(__file__, "ask=")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.sql("SELECT 1"),
+        lambda client: client.cost("SELECT 1"),
+        lambda client: client.explain("SELECT 1"),
+        lambda client: client.budget,
+        lambda client: client.verify(),
+        lambda client: client.audit(),
+    ],
+)
 def test_an_answer_that_lacks_something_is_not_believed(reply, ask, door):
     with taken_in(door, reply) as client, pytest.raises(NoSource, match="no server of dpsql"):
         ask(client)
