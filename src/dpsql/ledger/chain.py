@@ -51,17 +51,22 @@ def linked(
     previous: bytes,
 ) -> bytes:
     """The hash of an entry: of all its columns, and of the hash before it."""
-    who = b"-" if analyst is None else analyst.encode("utf-8", "surrogatepass")
-    asked, equal_ones = question or b"", same or b""
-    # lengths, so that no two entries read the same
+    word = kind.encode()
+    who = None if analyst is None else analyst.encode("utf-8", "surrogatepass")
+    belongs = b"-" if receipt is None else b"%d" % receipt
+    # lengths, and another sign where there is nothing, so that no two entries read the same
     return _mac(
         key,
-        b"entry:%d:%d:%b:%d:%d:%b%d:%b%d:%b%d:%b%b"
+        b"entry:%d:%d:%d:%b%b:%b%b%b%d:%b%b"
         % (
-            *(number, time, kind.encode(), receipt or 0, len(who) if analyst is not None else -1, who),
-            *(len(asked), asked, len(equal_ones), equal_ones, len(payload), payload, previous),
+            *(number, time, len(word), word, belongs, _measured(who), _measured(question), _measured(same)),
+            *(len(payload), payload, previous),
         ),
     )
+
+
+def _measured(part: bytes | None) -> bytes:
+    return b"-" if part is None else b"%d:%b" % (len(part), part)
 
 
 def sealed(key: bytes, *, number: int, last: bytes, snapshot: bytes) -> bytes:

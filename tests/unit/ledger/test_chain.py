@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,9 +55,16 @@ def test_every_part_of_an_entry_changes_its_hash():
     assert chain.linked(bytes(32), **right) != chain.linked(KEY, **right)
 
 
+def test_nothing_is_another_part_than_one_that_is_empty_or_0():
+    texts, parts = (None, "", "-", "1:a"), (None, b"", b"-", b"1:a")
+    shapes = list(product(("a", "1:a-"), texts, parts, parts, (None, 0, -1, 1)))
+    hashes = {chain.linked(KEY, 12, 34, *shape, b"abc", bytes(32)) for shape in shapes}
+    assert len(hashes) == len(shapes)
+
+
 def test_what_the_key_seals():
     found = chain.linked(KEY, 12, 34, "charge", "ana", b"q" * 32, b"s" * 32, None, b"abc", b"p" * 32)
-    message = b"entry:12:34:charge:0:3:ana32:" + b"q" * 32 + b"32:" + b"s" * 32 + b"3:abc" + b"p" * 32
+    message = b"entry:12:34:6:charge-:3:ana32:" + b"q" * 32 + b"32:" + b"s" * 32 + b"3:abc" + b"p" * 32
     assert found == hmac.new(KEY, message, hashlib.sha256).digest()
     right = {"number": 12, "last": bytes(32), "snapshot": b"{}"}
     changes = [{}, {"last": b"\x01" * 32}, {"snapshot": b"[]"}, {"number": 2}]
