@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -121,7 +122,8 @@ def _command(words: list[str]) -> str:
     from dpsql.cli.main import main
 
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)  # a terminal with all letters
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), contextlib.suppress(SystemExit):
+    empty = mock.patch.object(sys, "stdin", io.StringIO())
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), contextlib.suppress(SystemExit), empty:
         main(words)
     out.seek(0)
     return out.read()

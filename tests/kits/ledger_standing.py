@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpsql.errors import BadParameter, BudgetExhausted, FrozenLedger, InternalError, NotPermitted
-from dpsql.ledger.facts import Frozen, Promised, Renewed, Unfrozen
-from dpsql.ledger.ledger import Conditions, Paid, Role, User
+from dpsql.ledger.facts import Frozen, Granted, Promised, Renewed, Unfrozen
+from dpsql.ledger.ledger import NO_CONDITIONS, Conditions, GrantedBy, Paid, Role, User
 from dpsql.ledger.snapshot import MOST_OPEN
 from dpsql.privacy.events import Pure
 from dpsql.privacy.window import Window
@@ -146,6 +146,18 @@ class StandingLaws(LedgerCase):
         assert ledger.users() == ()
         with refused(NotPermitted, saying="ana has no grant"):
             ledger.revoke("ana")
+        ledger.verify()
+
+    def test_a_grant_that_the_file_names_no_more_ends_its_tokens(self, tmp_path: Path) -> None:
+        ledger = self.opened(tmp_path)
+        written = [Granted(analyst="eve", epsilon=Fraction(1), conditions=NO_CONDITIONS, by=GrantedBy.FILE)]
+        ledger.adopt_grants(written)
+        ledger.issue(User(name="eve", role=Role.ANALYST), b"e" * 32)
+        ledger.issue(User(name="lab", role=Role.ANALYST, grant="eve"), b"l" * 32)
+        ledger.issue(User(name="ana", role=Role.ANALYST), b"a" * 32)
+        ledger.adopt_grants([])
+        ledger.adopt_grants(written)
+        assert [user.name for user in ledger.users()] == ["ana"]
         ledger.verify()
 
     def test_a_token_names_a_grant_where_an_analyst_pays_from_another(self, tmp_path: Path) -> None:

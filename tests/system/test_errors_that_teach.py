@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import pandas as pd
 import pytest
 
 import dpsql
@@ -57,3 +58,16 @@ def test_a_rewrite_is_not_shown_where_the_grant_does_not_reach():
     owner.register("peoples", people(9), **AGED)
     ana = owner.grant("ana", budget=5, tables=["people"])
     assert refusal("SELECT COUNT(*) FROM peoplez", ana).try_sql == "SELECT COUNT(*) FROM people"
+
+
+def test_names_and_limits_in_the_advice_can_be_written_as_they_stand():
+    rows = pd.DataFrame({"who": range(9), "born": pd.Timestamp("1990-05-01")})
+    owner = owner_of(rows, "my people", person="who", unique=True, columns=["born"], epsilon=5, cost_per_query=0.1)
+    ana = owner.grant("ana", budget=5)
+    earliest = refusal('SELECT MIN(born) FROM "my people"', ana).try_sql
+    assert earliest == "SELECT COUNT(*) FILTER (WHERE born < '2000-01-01') FROM \"my people\""
+    ana.query(earliest)
+    rows = refusal('SELECT * FROM "my people"', ana)
+    assert rows.fix.endswith('SIMULATE SELECT * FROM "my people" LIMIT 5')
+    assert rows.try_sql == 'SELECT COUNT(*) FROM "my people"'
+    assert refusal("SELECT COUNT(*) FROM mypeople", ana).fix == 'use one of: "my people"'

@@ -101,7 +101,6 @@ class Ledger(ABC):
     close_promise = _law(vows.close, writes=True)
     own = _law(owners.own, writes=True)
     grant = _law(limits.say, writes=True)
-    adopt_grants = _law(limits.adopt, writes=True)
     freeze = _law(limits.freeze, writes=True)
     unfreeze = _law(limits.unfreeze, writes=True)
     adopt = _law(sayings.adopt, writes=True)
@@ -111,12 +110,14 @@ class Ledger(ABC):
         """Nothing is paid from the grant any more, and the tokens that name it have ended: whoever revokes because one
         was stolen does not arm it again by the next grant. A grant that ended with its promise has left its tokens."""
         with self.writing() as page:
-            users = [user for user in sayings.users(page) if user.role is Role.ANALYST]
-            named = [user.name for user in users if (user.grant or user.name) == holder]
-            if page.account(holder) is not None or not named:
+            if page.account(holder) is not None or not _paid_by(page, holder):
                 limits.revoke(page, holder)
-            for name in named:
-                sayings.withdraw(page, name)
+            _end_tokens(page, holder)
+
+    def adopt_grants(self, written: Iterable[Granted]) -> None:
+        """The grants of a policy file, when it is opened. What it names no more is revoked, and so are its tokens."""
+        with self.writing() as page:
+            _adopt_grants(page, written)
 
     def promise(
         self,
@@ -156,7 +157,7 @@ class Ledger(ABC):
             owners.own(page, ownership)
             sayings.adopt(page, declarations.digest, declarations.text)
             if granted is not None:
-                limits.adopt(page, granted)
+                _adopt_grants(page, granted)
             return True
 
     def data_version(self, label: str | None = None) -> str:
@@ -268,6 +269,22 @@ class Ledger(ABC):
         """Read every entry again and add everything up anew; LedgerBroken where the ledger is not what was written."""
         with self.reading() as page:
             require_verified(page)
+
+
+def _paid_by(page: Page, holder: str) -> list[str]:
+    """Analysts with a token that is paid for by this grant."""
+    users = [user for user in sayings.users(page) if user.role is Role.ANALYST]
+    return [user.name for user in users if (user.grant or user.name) == holder]
+
+
+def _end_tokens(page: Page, holder: str) -> None:
+    for name in _paid_by(page, holder):
+        sayings.withdraw(page, name)
+
+
+def _adopt_grants(page: Page, written: Iterable[Granted]) -> None:
+    for holder in limits.adopt(page, written):
+        _end_tokens(page, holder)
 
 
 def verified(page: Page) -> Iterator[Link]:

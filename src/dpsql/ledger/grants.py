@@ -63,10 +63,10 @@ def _require_to_come(page: Page, expires: date | None) -> None:
         )
 
 
-def adopt(page: Page, written: Iterable[Granted]) -> None:
+def adopt(page: Page, written: Iterable[Granted]) -> list[str]:
     """The grants of a policy file, all of them, when it is opened: what an earlier one named and this one does not is
-    revoked. Where the owner has revoked a grant under this promise, or said another one in place of the file's, that
-    word holds."""
+    revoked; the names of those. Where the owner has revoked a grant under this promise, or said another one in place of
+    the file's, that word holds."""
     named = {each.analyst: each for each in written}
     for each in named.values():
         require_new_name(each.analyst)
@@ -82,6 +82,7 @@ def adopt(page: Page, written: Iterable[Granted]) -> None:
         revoke(page, holder, by_file=True)
     for each in named.values():
         grant(page, each.analyst, epsilon=each.epsilon, conditions=each.conditions, by=GrantedBy.FILE)
+    return ended
 
 
 def is_beside_the_file(word: Granted | Revoked) -> bool:

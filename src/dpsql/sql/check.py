@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import BadKey, BadType, Hidden, NotSupported, OnePersonsValue, RowLevel, TwoPeople
 from dpsql.sql import functions
@@ -108,7 +109,7 @@ def no_rows(query: Resolved) -> None:
         "row-level output is not available",
         why=f"rows are about individual {person}s; no amount of noise makes a row safe to show",
         fix="ask for a statistic: COUNT, SUM, AVG, STDDEV …, per group if you like; or look at invented rows: "
-        f"SIMULATE SELECT * FROM {query.private_tables[0]} LIMIT 5",
+        f"SIMULATE SELECT * FROM {spelled(query.private_tables[0])} LIMIT 5",
         at=shown[0].at if shown else query.at,
     ).proposing(*statistics_of_rows(query))
 

@@ -92,7 +92,7 @@ def clauses_of(text: str, at: At) -> Clauses | None:
         plain, words = blanked(text)
     except NotUnderstood:
         return None
-    marks, end = _marks(words, at[0])
+    marks, end = _marks(plain, words, at[0])
     parts = [(name, plain[start:last], plain[first:last]) for (name, start, first), (_, last, _) in pairwise(marks)]
     found = {name: inside.strip() for name, _, inside in parts}
     names = [name for name, *_ in parts if name != _TAIL]
@@ -120,8 +120,8 @@ def with_item(text: str, at: At, place: tuple[int, int], written: str) -> str | 
     is left out: it named something else. None where the list has no such item."""
     if at is None:
         return None
-    words = blanked(text)[1]
-    (_, _, first), (_, last, _) = _marks(words, at[0])[0][:2]
+    plain, words = blanked(text)
+    (_, _, first), (_, last, _) = _marks(plain, words, at[0])[0][:2]
     begin = first + len(words[first:last]) - len(_DISTINCT.sub("", words[first:last]))
     commas, depth = [begin - 1], 0
     for offset in range(begin, last):
@@ -143,9 +143,9 @@ def also_grouped(text: str, at: At, *, by: str) -> str | None:
     return replace(written, group_by=", ".join(filter(None, (written.group_by, by)))).text
 
 
-def _marks(words: str, start: int) -> tuple[list[tuple[str, int, int]], int]:
+def _marks(plain: str, words: str, start: int) -> tuple[list[tuple[str, int, int]], int]:
     """Each clause with where its word begins and ends, then where the SELECT ends: at its parenthesis, or the text."""
-    depth, found, end = 0, [], len(words.rstrip().rstrip(";"))
+    depth, found, end = 0, [], len(plain.rstrip().rstrip(";"))
     for word in _WORD.finditer(words, start):
         depth += (word["edge"] == "(") - (word["edge"] == ")")
         if depth < 0:

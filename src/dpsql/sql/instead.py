@@ -15,7 +15,7 @@ from typing import Final
 
 from dpsql.catalog.model import ColumnPolicy, PublicKeys
 from dpsql.catalog.names import folded
-from dpsql.catalog.spelling import PLAIN_NAME, quoted
+from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import NUMERIC, SqlType
 from dpsql.errors import OnePersonsValue
 from dpsql.sql.clauses import call_text, clauses_of, with_item
@@ -49,7 +49,7 @@ def statistics_of_rows(query: Resolved) -> Iterator[str]:
     if written is None or written.having or _OVER.search(written.items):
         return
     keys, numbers = _written_columns(shown, query)
-    keys = keys or ([_spelled(listed[0].name)] if listed and not numbers else [])
+    keys = keys or ([spelled(listed[0].name)] if listed and not numbers else [])
     asked = [f"AVG({name})" for name in numbers] or ["COUNT(*)"]
     yield written.asking(", ".join([*keys, *asked]), group_by=", ".join(keys))
     yield written.asking("COUNT(*)")
@@ -86,7 +86,7 @@ def without_hidden(use: Use, column: Column, query: Resolved) -> Iterator[str]:
     computes with it, is another question without it."""
     table = column.origin[0] if column.origin else query.private_tables[0]
     policies = query.catalog.policy.tables[table].columns
-    key = next((_spelled(name) for name, policy in policies.items() if _is_listed(policy)), None)
+    key = next((spelled(name) for name, policy in policies.items() if _is_listed(policy)), None)
     written = clauses_of(query.text, query.at)
     if key is None or written is None or written.having:
         return
@@ -97,10 +97,6 @@ def without_hidden(use: Use, column: Column, query: Resolved) -> Iterator[str]:
         before, point, _ = hidden.rpartition(".")
         name = re.compile(rf'(?<![\w.]){re.escape(hidden)}(?![\w.(])(?:\s+AS\s+(?:\w+|"[^"]+"))?', re.IGNORECASE)
         yield written.with_groups(name, f"{before}{point}{key}").text
-
-
-def _spelled(name: str) -> str:
-    return name if PLAIN_NAME.fullmatch(name) else quoted(name)
 
 
 def _is_listed(column: ColumnPolicy) -> bool:
@@ -236,7 +232,7 @@ class _Subject:
     def limit(self, *, above: bool) -> str:
         """A limit that somebody might ask about: a tenth of the declared range from its end."""
         if self.low is None or self.high is None:
-            return "100" if above else "10"
+            return "'2000-01-01'" if self.type in _DAYS else "100" if above else "10"
         tenth = (self.high - self.low) / 10
         value = self.high - tenth if above else self.low + tenth
         if self.type in _DAYS:
@@ -272,17 +268,20 @@ def _averages(subject: _Subject) -> tuple[str, ...]:
 
 
 def _beyond(subject: _Subject, *, above: bool) -> _Told:
+    if subject.type is SqlType.TEXT or subject.type is SqlType.BOOLEAN:
+        return _values(subject)
     limit, sign = subject.limit(above=above), ">" if above else "<"
     call = subject.filtered("COUNT(*)", f"{subject.shown} {sign} {limit}")
-    measured = subject.type in NUMERIC or subject.type in _DAYS
     usual = f". AVG({subject.shown}) and STDDEV({subject.shown}) say what is usual" if subject.type in NUMERIC else ""
     return _Told(
         advice=f"count how many lie {'above' if above else 'below'} a limit of yours: {call}{usual}",
-        calls=((call,) if measured else ()) + _averages(subject),
+        calls=((call,) if subject.type is not None else ()) + _averages(subject),
     )
 
 
 def _average(subject: _Subject) -> _Told:
+    if subject.type is SqlType.TEXT or subject.type is SqlType.BOOLEAN:
+        return _values(subject)
     above = f"COUNT(*) FILTER (WHERE {subject.shown} > {subject.limit(above=True)})"
     advice = f"ask for AVG({subject.shown}) and STDDEV({subject.shown}), or count how many lie above a limit: {above}"
     return _Told(advice=advice, calls=_averages(subject))

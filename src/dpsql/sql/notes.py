@@ -57,7 +57,7 @@ def awaited_value(expression: PrivateValue, outcomes: Outcomes) -> AwaitedValue:
     outcome = _of(expression.query, outcomes)
     if not outcome.one_row or len(outcome.columns) != 1:
         raise NotSupported(
-            "PRIVATE (SELECT …) is not one value here",
+            "a subquery that is computed with has to be one value",
             why="only an aggregate without GROUP BY, HAVING and LIMIT always has one row, and one column is one value",
             fix="ask for one aggregate; several rows get a name: WITH w AS PRIVATE (SELECT …) SELECT … FROM w",
             at=expression.at,

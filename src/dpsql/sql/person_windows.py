@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Final
 
 from dpsql.catalog.model import Keys
-from dpsql.catalog.spelling import PLAIN_NAME, quoted
+from dpsql.catalog.spelling import spelled
 from dpsql.catalog.types import SqlType
 from dpsql.errors import NotSupported, TwoPeople
 from dpsql.sql import functions, inner
@@ -325,8 +325,8 @@ def _names(source: Source, notes: Notes) -> str:
     for table in source.scope.tables:
         held = [column for column in table.columns if notes.is_person(notes.columns[column.id])]
         if holds_person({column.origin for column in held}, source, notes):
-            spelled = [column.name if PLAIN_NAME.fullmatch(column.name) else quoted(column.name) for column in held]
-            return ", ".join(f"{table.alias}.{name}" if several else name for name in spelled)
+            names = [spelled(column.name) for column in held]
+            return ", ".join(f"{table.alias}.{name}" if several else name for name in names)
     return ""
 
 

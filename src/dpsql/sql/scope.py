@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.names import did_you_mean, nearest
-from dpsql.catalog.spelling import quoted
+from dpsql.catalog.spelling import spelled
 from dpsql.errors import BadName
 from dpsql.sql.relations import Column
 from dpsql.sql.syntax import At, Identifier, Name, Star
@@ -140,11 +140,11 @@ def unknown_name(what: str, name: str, known: Iterable[str], at: At) -> BadName:
     error = BadName(
         what[:120] + did_you_mean(name, names),
         why="what the owner has not declared cannot be queried",
-        fix=f"use one of: {', '.join(names[:12])}" if names else "declare it in the policy",
+        fix=f"use one of: {', '.join(map(spelled, names[:12]))}" if names else "declare it in the policy",
         at=at,
     )
     near = nearest(name, names, alike=0.75)  # a hint may be wrong, a rewrite should not be
-    error.meant = near if near is None or near.isidentifier() else quoted(near)
+    error.meant = None if near is None else spelled(near)
     return error
 
 

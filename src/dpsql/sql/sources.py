@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dpsql.catalog.model import TablePolicy
+from dpsql.catalog.names import RESERVED_SCHEMA
 from dpsql.catalog.types import SqlType
 from dpsql.errors import BadName, NotSupported
 from dpsql.sql.expressions import condition, has_private_value
@@ -248,6 +249,13 @@ def _readable(item: TableName, known: Known, notes: Notes) -> TablePolicy:
     """The declared table that is named. One the analyst may not ask about is one that does not exist."""
     written = ".".join(part.written for part in item.name)
     name = item.name[-1].name
+    if len(item.name) == 2 and item.name[0].name == RESERVED_SCHEMA:
+        raise BadName(
+            f"{written} stands beside other tables",
+            why="tables of dp are answered for nothing, from the policy and the ledger",
+            fix=f"ask it alone: SELECT * FROM {written}",
+            at=item.at,
+        )
     if len(item.name) > 1 or name not in notes.readable:
         raise unknown_name(f"there is no table {written}", name, (*notes.readable, *known.tables), item.at)
     return notes.catalog.policy.tables[name]
